@@ -1,0 +1,103 @@
+"""pandas frames on their way into Arrow: one column at a time, of any dtype, by position or name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
+
+__all__ = ["column_to_arrow", "is_pandas", "is_spark", "select_column"]
+
+
+def is_pandas(value: object) -> bool:
+    """Tell whether a value is a pandas DataFrame."""
+    return isinstance(value, pd.DataFrame)
+
+
+def is_spark(value: object) -> bool:
+    """Tell whether a value is a Spark DataFrame, without importing pyspark."""
+    return any(c.__module__.startswith("pyspark.sql") and c.__name__ == "DataFrame" for c in type(value).__mro__)
+
+
+def select_column(df: pd.DataFrame, name: Any, argument: str) -> pd.Series:
+    """Return one column of a frame.
+
+    Parameters
+    ----------
+    df : DataFrame
+    name : hashable
+        Column label.
+    argument : str
+        Name of the argument that carried it, for messages.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If there is no such column; the message lists those there are.
+    InvalidParameterError
+        If several columns have that name.
+    """
+    try:
+        position = df.columns.get_loc(name)
+    except (KeyError, TypeError, pd.errors.InvalidIndexError):
+        raise ColumnNotFoundError(
+            f"`{argument}` must name a column of the frame ({shortlist(df.columns)}), got {name!r}"
+        ) from None
+    if not isinstance(position, int):
+        count = int(np.count_nonzero(position)) if not isinstance(position, slice) else 2
+        raise InvalidParameterError(
+            f"`{argument}` must name one column, but {count} columns of the frame are called {name!r}; "
+            "rename them"
+        )
+    return df.iloc[:, position]
+
+
+def column_to_arrow(column: pd.Series, argument: str = "on") -> pa.Array | pa.ChunkedArray:
+    """Convert a column to Arrow; NaN, NaT, None and NA become null.
+
+    Objects of mixed types are converted value by value: numbers, dates and booleans keep their type's
+    spelling, everything else is its ``str``.
+
+    Raises
+    ------
+    InvalidTypeError
+        If the column holds lists, dicts, bytes or other values that have no text.
+    """
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes = pa.array(column.cat.codes.to_numpy(), mask=column.cat.codes.to_numpy() < 0)
+        categories = column_to_arrow(pd.Series(column.cat.categories), argument)
+        return categories.take(codes.cast(pa.int64()))
+    if isinstance(dtype, (pd.PeriodDtype, pd.IntervalDtype)) or dtype.kind == "c":
+        return pa.array(column.astype(str), mask=column.isna().to_numpy())
+    try:
+        converted = pa.array(column, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        converted = pa.array([_spell(value, argument, column.name) for value in column], pa.string())
+    type_ = converted.type
+    if pa.types.is_nested(type_) or pa.types.is_binary(type_) or pa.types.is_large_binary(type_):
+        raise InvalidTypeError(
+            f"`{argument}` must name a column of text, numbers, dates or booleans; {column.name!r} holds "
+            f"{type_}: turn its values into text first"
+        )
+    return converted
+
+
+def _spell(value: Any, argument: str, name: Any) -> str | None:
+    """Write one value of a mixed column as its own type would be written."""
+    if isinstance(value, (list, dict, set, tuple, bytes, np.ndarray)):
+        raise InvalidTypeError(
+            f"`{argument}` must name a column of text, numbers, dates or booleans; {name!r} holds "
+            f"{type(value).__name__}: turn its values into text first"
+        )
+    if value is None or value is pd.NA or value is pd.NaT or value != value:
+        return None
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,1 @@
+"""The index on disk: manifests, segments and their components. FORMAT.md specifies every file."""

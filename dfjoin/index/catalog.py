@@ -1,0 +1,211 @@
+"""The catalogue of a segment: one Arrow IPC file with its tables, columns, profiles and skipped files.
+
+The file holds one record batch of one row; each of its three fields is a list of records, so that the
+numbers of all columns lie in one buffer each and are viewed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dfjoin.errors import IndexCorruptedError
+
+__all__ = ["COLUMN_FIELDS", "KINDS", "SKIPPED_FIELDS", "TABLE_FIELDS", "Catalog", "write_catalog"]
+
+KINDS = ("text", "integer", "decimal", "date", "float", "boolean", "binary", "nested", "empty")
+"""Kinds of a column; the catalogue stores their number."""
+
+TABLE_FIELDS = pa.struct(
+    [
+        ("name", pa.string()),
+        ("root", pa.int32()),
+        ("path", pa.string()),
+        ("format", pa.string()),
+        ("size", pa.int64()),
+        ("mtime_ns", pa.int64()),
+        ("fingerprint", pa.uint64()),
+        ("dialect", pa.string()),
+        ("parts", pa.list_(pa.string())),
+        ("version", pa.string()),
+        ("n_rows", pa.int64()),
+        ("first_column", pa.int64()),
+        ("n_columns", pa.int32()),
+    ]
+)
+"""One table: where it comes from, how to read it, and which columns are its own."""
+
+COLUMN_FIELDS = pa.struct(
+    [
+        ("table", pa.int32()),
+        ("name", pa.string()),
+        ("position", pa.int32()),
+        ("type", pa.string()),
+        ("kind", pa.int8()),
+        ("is_indexed", pa.int8()),
+        ("n_rows", pa.int64()),
+        ("n_null", pa.int64()),
+        ("cardinality", pa.int64()),
+        ("has_range", pa.int8()),
+        ("min_integer", pa.int64()),
+        ("max_integer", pa.int64()),
+        ("min", pa.string()),
+        ("max", pa.string()),
+        ("date_order", pa.string()),
+        ("samples", pa.list_(pa.string())),
+    ]
+)
+"""One column and its profile, in order of (table, column); the row number is the column id."""
+
+SKIPPED_FIELDS = pa.struct([("name", pa.string()), ("reason", pa.string())])
+"""A file that could not be read, and why."""
+
+_SCHEMA = pa.schema(
+    [
+        ("tables", pa.large_list(TABLE_FIELDS)),
+        ("columns", pa.large_list(COLUMN_FIELDS)),
+        ("skipped", pa.large_list(SKIPPED_FIELDS)),
+    ]
+)
+
+
+def write_catalog(
+    tables: list[dict[str, Any]], columns: list[dict[str, Any]], skipped: list[dict[str, Any]]
+) -> pa.Buffer:
+    """Write the records of a catalogue as an Arrow IPC file in memory.
+
+    Parameters
+    ----------
+    tables, columns, skipped : list of dict
+        Records with the keys of `TABLE_FIELDS`, `COLUMN_FIELDS` and `SKIPPED_FIELDS`; tables in order
+        of name, columns in order of (table, name), by code point.
+
+    Returns
+    -------
+    pyarrow.Buffer
+    """
+    lists = []
+    for records, fields in zip(
+        (tables, columns, skipped), (TABLE_FIELDS, COLUMN_FIELDS, SKIPPED_FIELDS), strict=True
+    ):
+        values = pa.array(records, fields)
+        lists.append(pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, _SCHEMA) as writer:
+        writer.write_batch(pa.record_batch(lists, schema=_SCHEMA))
+    return sink.getvalue()
+
+
+class Catalog:
+    """Read-only view of a catalogue file; numbers are viewed in place, texts decoded on demand.
+
+    Parameters
+    ----------
+    path : Path
+        The Arrow IPC file.
+
+    Raises
+    ------
+    IndexCorruptedError
+        If the file is no catalogue.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            with pa.memory_map(str(path)) as source:
+                reader = pa.ipc.open_file(source)
+                if not reader.schema.equals(_SCHEMA) or reader.num_record_batches != 1:
+                    raise pa.ArrowInvalid("its schema is not that of a catalogue")
+                batch = reader.get_batch(0)
+                batch.validate()
+        except (pa.ArrowInvalid, OSError, IndexError) as error:
+            raise IndexCorruptedError(
+                f"component `catalog` of the index ({path.name}) is damaged: {error}; build the index again"
+            ) from error
+        self._tables, self._columns, self._skipped = (batch.column(i).flatten() for i in range(3))
+
+    @property
+    def n_tables(self) -> int:
+        """Tables of the segment."""
+        return len(self._tables)
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the segment, those that are not indexed included."""
+        return len(self._columns)
+
+    def tables(self) -> pa.StructArray:
+        """Return the table records, see `TABLE_FIELDS`."""
+        return self._tables
+
+    def columns(self) -> pa.StructArray:
+        """Return the column records, see `COLUMN_FIELDS`."""
+        return self._columns
+
+    def skipped(self) -> pa.StructArray:
+        """Return the skipped files, see `SKIPPED_FIELDS`."""
+        return self._skipped
+
+    @cached_property
+    def numbers(self) -> dict[str, NDArray[Any]]:
+        """Return the numeric fields of the columns, each an array of shape (n_columns,), read-only."""
+        names = [field.name for field in COLUMN_FIELDS if pa.types.is_integer(field.type)]
+        return {name: self._columns.field(name).to_numpy(zero_copy_only=True) for name in names}
+
+    @cached_property
+    def _column_names(self) -> _Texts:
+        return _Texts(self._columns.field("name"))
+
+    @cached_property
+    def _table_names(self) -> _Texts:
+        return _Texts(self._tables.field("name"))
+
+    def column_name(self, column: int) -> str:
+        """Return the name of a column."""
+        return self._column_names[column]
+
+    def table_name(self, column: int) -> str:
+        """Return the name of the table that a column belongs to."""
+        return self._table_names[self.numbers["table"][column]]
+
+    def table_names(self) -> list[str]:
+        """Return the names of all tables, sorted by code point."""
+        return self._tables.field("name").to_pylist()
+
+    def find_table(self, name: str) -> int:
+        """Return the number of the table of that name, -1 if the segment has none. O(log n_tables)."""
+        low, high = 0, self.n_tables
+        while low < high:
+            middle = (low + high) // 2
+            if self._table_names[middle] < name:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < self.n_tables and self._table_names[low] == name else -1
+
+    def table_record(self, table: int) -> dict[str, Any]:
+        """Return the record of one table."""
+        return self._tables[table].as_py()
+
+    def column_records(self, columns: Sequence[int] | NDArray[Any]) -> list[dict[str, Any]]:
+        """Return the records of some columns."""
+        return [self._columns[int(column)].as_py() for column in columns]
+
+
+class _Texts:
+    """An Arrow string array whose items are decoded one by one, without an Arrow scalar each."""
+
+    def __init__(self, array: pa.Array) -> None:
+        _, offsets, data = array.buffers()
+        self._offsets = np.frombuffer(offsets, np.int32, len(array) + 1, array.offset * 4)
+        self._data = memoryview(data) if data is not None else memoryview(b"")
+
+    def __getitem__(self, i: int) -> str:
+        start, end = self._offsets[i : i + 2].tolist()
+        return str(self._data[start:end], "utf-8", "replace")

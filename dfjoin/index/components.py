@@ -1,0 +1,201 @@
+"""The only list of component files: names, dtypes, groups; and how one is written and mapped."""
+
+from __future__ import annotations
+
+import io
+import os
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.errors import IndexCorruptedError
+
+__all__ = [
+    "CATALOG_FILE",
+    "GROUPS",
+    "RESERVED_GROUPS",
+    "TOKENS",
+    "ComponentMeta",
+    "crc_of_file",
+    "map_component",
+    "write_bytes",
+    "write_component",
+]
+
+TOKENS: dict[str, np.dtype] = {
+    "hash": np.dtype("<u8"),
+    "directory": np.dtype("<u4"),
+    "group": np.dtype("<u4"),
+    "value_offsets": np.dtype("<i8"),
+    "value_bytes": np.dtype("u1"),
+    "group_indptr": np.dtype("<i8"),
+    "group_tokens": np.dtype("<u4"),
+    "list_indptr": np.dtype("<i8"),
+    "list_columns": np.dtype("<i4"),
+    "list_positions": np.dtype("<i4"),
+    "set_indptr": np.dtype("<i8"),
+    "set_lists": np.dtype("<u4"),
+}
+"""Components of the ``tokens`` group and their dtypes, all one-dimensional."""
+
+CATALOG_FILE = "catalog.arrow"
+"""The one file of the ``catalog`` group."""
+
+GROUPS = ("tokens", "catalog")
+"""Component groups that this version reads and writes; each is a feature of the manifest."""
+
+RESERVED_GROUPS = ("signatures", "vectors", "patterns")
+"""Names kept for later component groups of format version 1."""
+
+_CHUNK = 16 << 20
+
+
+@dataclass(frozen=True)
+class ComponentMeta:
+    """What the manifest says of one component file.
+
+    Parameters
+    ----------
+    name : str
+        Component, see `TOKENS`.
+    file : str
+        POSIX path below the segment's directory.
+    dtype : str
+        numpy dtype string, or ``arrow-ipc``.
+    shape : tuple of int
+        Shape of the array; the number of bytes for an Arrow file.
+    size : int
+        Bytes of the file.
+    crc32 : int
+        CRC-32 of the whole file.
+    """
+
+    name: str
+    file: str
+    dtype: str
+    shape: tuple[int, ...]
+    size: int
+    crc32: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {**asdict(self), "shape": list(self.shape)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> ComponentMeta:
+        """Make a record from JSON values; unknown fields are ignored."""
+        known = {name: values[name] for name in cls.__dataclass_fields__}
+        return cls(**{**known, "shape": tuple(int(n) for n in values["shape"])})
+
+
+def write_component(directory: Path, group: str, name: str, array: NDArray) -> ComponentMeta:
+    """Write one array as ``<group>/<name>.npy`` below the segment's directory, and sync it.
+
+    Parameters
+    ----------
+    directory : Path
+        The segment's directory.
+    group : str
+        Directory name of the component group.
+    name : str
+        Component name, in `TOKENS`.
+    array : ndarray, one-dimensional
+        Of the dtype that `TOKENS` says.
+
+    Returns
+    -------
+    ComponentMeta
+    """
+    array = np.ascontiguousarray(array, TOKENS[name])
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
+    parts = [header.getvalue()]
+    view = array.view(np.uint8).reshape(-1)
+    parts += [view[i : i + _CHUNK].data for i in range(0, view.size, _CHUNK)]
+    file = f"{group}/{name}.npy"
+    size, crc = _write(directory / file, parts)
+    return ComponentMeta(name, file, TOKENS[name].str, array.shape, size, crc)
+
+
+def write_bytes(directory: Path, group: str, file_name: str, data: Any) -> ComponentMeta:
+    """Write a ready Arrow IPC file below the segment's directory, and sync it."""
+    file = f"{group}/{file_name}"
+    size, crc = _write(directory / file, [data])
+    return ComponentMeta(file_name.partition(".")[0], file, "arrow-ipc", (size,), size, crc)
+
+
+def _write(path: Path, parts: list[Any]) -> tuple[int, int]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    size = crc = 0
+    with path.open("xb") as stream:
+        for part in parts:
+            stream.write(part)
+            crc = zlib.crc32(part, crc)
+            size += len(part)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return size, crc
+
+
+def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
+    """Map one component file, read-only; nothing is read yet.
+
+    Parameters
+    ----------
+    directory : Path
+        The segment's directory.
+    meta : ComponentMeta
+        What the manifest says of it.
+
+    Returns
+    -------
+    ndarray, read-only
+
+    Raises
+    ------
+    IndexCorruptedError
+        If the file is missing, has another size, or its header says another dtype or shape.
+    """
+    path = directory / meta.file
+    check_size(path, meta)
+    try:
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise IndexCorruptedError(_corrupted(meta, f"its header cannot be read ({error})")) from error
+    expected = TOKENS.get(meta.name)
+    if mapped.dtype != expected or mapped.dtype.str != meta.dtype or mapped.shape != meta.shape:
+        found = f"{mapped.dtype.str} of shape {mapped.shape}"
+        raise IndexCorruptedError(
+            _corrupted(meta, f"it holds {found}, the manifest says {meta.dtype} of shape {meta.shape}")
+        )
+    return np.asarray(mapped)
+
+
+def check_size(path: Path, meta: ComponentMeta) -> None:
+    """Raise `IndexCorruptedError` when a component file is missing or has another size than written."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise IndexCorruptedError(_corrupted(meta, "the file is missing")) from None
+    if size != meta.size:
+        raise IndexCorruptedError(_corrupted(meta, f"it has {size} bytes, the manifest says {meta.size}"))
+
+
+def crc_of_file(path: Path) -> int:
+    """Compute the CRC-32 of a file, in chunks."""
+    crc = 0
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            crc = zlib.crc32(chunk, crc)
+    return crc
+
+
+def _corrupted(meta: ComponentMeta, what: str) -> str:
+    return (
+        f"component `{meta.name}` of the index ({meta.file}) is damaged: {what}; "
+        "build the index again, or restore the file from a copy"
+    )

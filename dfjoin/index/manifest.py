@@ -1,0 +1,319 @@
+"""One manifest per version: a full snapshot of the index, committed by creating a file that was absent."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import uuid
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from dfjoin._version import __version__
+from dfjoin.errors import (
+    ConcurrentCommitError,
+    IndexCorruptedError,
+    IndexNotFoundError,
+    IndexVersionError,
+    InvalidParameterError,
+    shortlist,
+)
+from dfjoin.index.components import GROUPS, ComponentMeta
+from dfjoin.types import IndexSettings, Root
+
+__all__ = [
+    "FORMAT_VERSION",
+    "GroupMeta",
+    "Manifest",
+    "SegmentMeta",
+    "commit",
+    "latest_version",
+    "list_versions",
+    "read_manifest",
+]
+
+FORMAT_VERSION = 1
+_FORMAT = "dfjoin-index"
+_NAME = re.compile(r"([0-9]{20})\.json")
+
+
+@dataclass(frozen=True)
+class GroupMeta:
+    """A component group of a segment: its name, its own id, and its files."""
+
+    name: str
+    id: str
+    components: tuple[ComponentMeta, ...]
+
+
+@dataclass(frozen=True)
+class SegmentMeta:
+    """What the manifest says of one segment; sizes as numbers, nothing per table or column.
+
+    Parameters
+    ----------
+    id : str
+        Name of its directory.
+    counts : dict
+        ``tables, columns, indexed_columns, skipped, tokens, lists, postings, pairs``.
+    groups : tuple of GroupMeta
+        Its component groups.
+    tombstones : dict or None
+        ``file``, ``n_deleted`` and ``crc32`` of the alive mask, once columns are deleted.
+    """
+
+    id: str
+    counts: dict[str, int]
+    groups: tuple[GroupMeta, ...]
+    tombstones: dict[str, Any] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of all components."""
+        return sum(c.size for group in self.groups for c in group.components)
+
+    def group(self, name: str) -> GroupMeta | None:
+        """Return the component group of that name, None if the segment has none."""
+        return next((group for group in self.groups if group.name == name), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        groups = [
+            {"name": g.name, "id": g.id, "components": [c.to_dict() for c in g.components]}
+            for g in self.groups
+        ]
+        return {"id": self.id, "counts": self.counts, "groups": groups, "tombstones": self.tombstones}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> SegmentMeta:
+        """Make a record from JSON values; unknown fields are ignored."""
+        groups = tuple(
+            GroupMeta(g["name"], g["id"], tuple(ComponentMeta.from_dict(c) for c in g["components"]))
+            for g in values["groups"]
+        )
+        return cls(values["id"], dict(values["counts"]), groups, values.get("tombstones"))
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A snapshot of the index: settings, roots and segments of one version."""
+
+    index_uuid: str
+    version: int
+    settings: IndexSettings
+    roots: tuple[Root, ...] = ()
+    segments: tuple[SegmentMeta, ...] = ()
+    created_by: str = field(default=f"dfjoin {__version__}")
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Sum of the counts of all segments."""
+        total: dict[str, int] = {}
+        for segment in self.segments:
+            for key, value in segment.counts.items():
+                total[key] = total.get(key, 0) + value
+        return total
+
+    def next(self, **changes: Any) -> Manifest:
+        """Return the manifest that follows this one, with some fields changed."""
+        return replace(self, version=self.version + 1, created_by=f"dfjoin {__version__}", **changes)
+
+    def to_json(self) -> str:
+        """Write the manifest as JSON text."""
+        features = sorted({group.name for segment in self.segments for group in segment.groups})
+        return json.dumps(
+            {
+                "format": _FORMAT,
+                "format_version": FORMAT_VERSION,
+                "reader_features": features,
+                "writer_features": features,
+                "created_by": self.created_by,
+                "index_uuid": self.index_uuid,
+                "version": self.version,
+                "settings": self.settings.to_dict(),
+                "roots": [{"id": r.id, "name": r.name, "uri": r.uri, "kind": r.kind} for r in self.roots],
+                "counts": self.counts,
+                "segments": [segment.to_dict() for segment in self.segments],
+            },
+            indent=1,
+        )
+
+    @classmethod
+    def from_json(cls, text: str, where: str) -> Manifest:
+        """Read a manifest, after checking that this dfjoin understands all that it needs.
+
+        Raises
+        ------
+        IndexCorruptedError
+            If the text is no manifest, or names a path outside the index.
+        IndexVersionError
+            If the format version or a feature is unknown here.
+        """
+        try:
+            values = json.loads(text)
+            _check_version(values, where)
+            manifest = cls(
+                str(values["index_uuid"]),
+                int(values["version"]),
+                IndexSettings.from_dict(values["settings"]),
+                tuple(Root(r["id"], r["name"], r["uri"], r["kind"]) for r in values["roots"]),
+                tuple(SegmentMeta.from_dict(s) for s in values["segments"]),
+                str(values["created_by"]),
+            )
+            _check_paths(manifest)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, IndexVersionError):
+                raise
+            raise IndexCorruptedError(
+                f"the manifest {where} cannot be read ({type(error).__name__}: {error}); "
+                "open an older version with `version=`, or build the index again"
+            ) from error
+        return manifest
+
+
+def _check_version(values: Any, where: str) -> None:
+    if not isinstance(values, dict) or values.get("format") != _FORMAT:
+        raise ValueError("it is not a dfjoin manifest")
+    version = int(values["format_version"])
+    if version > FORMAT_VERSION:
+        raise IndexVersionError(
+            f"the index {where} has format version {version}, this dfjoin {__version__} reads up to "
+            f"{FORMAT_VERSION}; upgrade dfjoin"
+        )
+    unknown = [f for f in values["reader_features"] if f not in GROUPS]
+    if unknown:
+        raise IndexVersionError(
+            f"the index {where} needs the features {shortlist(unknown)}, this dfjoin {__version__} knows "
+            f"{shortlist(GROUPS)}; upgrade dfjoin"
+        )
+
+
+def _check_paths(manifest: Manifest) -> None:
+    """Refuse names that could lead outside the index."""
+    for segment in manifest.segments:
+        names = [segment.id, *(c.file for group in segment.groups for c in group.components)]
+        if segment.tombstones is not None:
+            names.append(segment.tombstones["file"])
+        for name in names:
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
+                raise ValueError(f"the path {name!r} leads outside the index")
+        if "/" in segment.id:
+            raise ValueError(f"the segment id {segment.id!r} is not a plain name")
+
+
+def list_versions(index: Path) -> list[int]:
+    """List the versions that have a manifest, ascending; empty when there is no index."""
+    try:
+        names = os.listdir(index / "manifests")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(int(match[1]) for name in names if (match := _NAME.fullmatch(name)))
+
+
+def latest_version(index: Path) -> int:
+    """Return the highest version, 0 when there is no index."""
+    return max(list_versions(index), default=0)
+
+
+def read_manifest(index: Path, version: int | None = None) -> Manifest:
+    """Read the manifest of a version, the latest by default.
+
+    Parameters
+    ----------
+    index : Path
+        Directory of the index.
+    version : int, optional
+        A version that still exists.
+
+    Returns
+    -------
+    Manifest
+
+    Raises
+    ------
+    IndexNotFoundError
+        If there is no index at that place.
+    InvalidParameterError
+        If there is one, but not this version of it.
+    """
+    versions = list_versions(index)
+    if not versions:
+        raise IndexNotFoundError(
+            f"there is no dfjoin index at `{index}`: no manifest below it; "
+            f"build one with dfjoin.build_lake(source, {str(index)!r})"
+        )
+    if version is None:
+        version = versions[-1]
+    elif version not in versions:
+        raise InvalidParameterError(
+            f"`version` must be a version that the index has ({shortlist(versions[::-1])}), got {version!r}"
+        )
+    path = _path(index, version)
+    return Manifest.from_json(path.read_text("utf-8"), str(path))
+
+
+def commit(index: Path, manifest: Manifest) -> None:
+    """Make a manifest the next version, in one step that either happens or does not.
+
+    The text is written beside the manifests and synced, then given its name by a hard link, which
+    fails when that version exists already. Where the file system has no hard links, a claim file is
+    created exclusively and the text renamed into place.
+
+    Parameters
+    ----------
+    index : Path
+        Directory of the index.
+    manifest : Manifest
+        Its `version` is the one to create.
+
+    Raises
+    ------
+    ConcurrentCommitError
+        If another writer has created that version.
+    """
+    directory = index / "manifests"
+    directory.mkdir(parents=True, exist_ok=True)
+    target = _path(index, manifest.version)
+    draft = directory / f".draft-{uuid.uuid4().hex}"
+    try:
+        with draft.open("x", encoding="utf-8") as stream:
+            stream.write(manifest.to_json())
+            stream.flush()
+            os.fsync(stream.fileno())
+        try:
+            _link(draft, target)
+        except FileExistsError:
+            raise ConcurrentCommitError(
+                f"version {manifest.version} of the index at `{index}` was committed by another writer "
+                "in the meantime; nothing of this change is visible: call `refresh()` and repeat it"
+            ) from None
+    finally:
+        draft.unlink(missing_ok=True)
+    _sync_directory(directory)
+
+
+def _link(draft: Path, target: Path) -> None:
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise
+    except OSError:  # no hard links here: claim the name first, then move
+        claim = target.with_suffix(".claim")
+        os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        if target.exists():
+            raise FileExistsError(target) from None
+        os.rename(draft, target)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _path(index: Path, version: int) -> Path:
+    return index / "manifests" / f"{version:020d}.json"

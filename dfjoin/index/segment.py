@@ -1,0 +1,165 @@
+"""A segment: the lazily mapped, read-only view of one segment directory."""
+
+from __future__ import annotations
+
+import mmap
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.catalog import Catalog
+from dfjoin.index.components import ComponentMeta, check_size, crc_of_file, map_component
+from dfjoin.index.manifest import SegmentMeta
+from dfjoin.index.tombstones import read_alive
+
+__all__ = ["Segment", "Tokens"]
+
+
+class Tokens(NamedTuple):
+    """The arrays of a segment's ``tokens`` group; see FORMAT.md for each."""
+
+    hash: NDArray[np.uint64]
+    directory: NDArray[np.uint32]
+    group: NDArray[np.uint32]
+    value_offsets: NDArray[np.int64]
+    value_bytes: NDArray[np.uint8]
+    group_indptr: NDArray[np.int64]
+    group_tokens: NDArray[np.uint32]
+    list_indptr: NDArray[np.int64]
+    list_columns: NDArray[np.int32]
+    list_positions: NDArray[np.int32]
+    set_indptr: NDArray[np.int64]
+    set_lists: NDArray[np.uint32]
+
+
+class Segment:
+    """Read-only view of one segment; nothing is read or mapped before it is asked for.
+
+    Parameters
+    ----------
+    index : Path
+        Local directory of the index.
+    meta : SegmentMeta
+        What the manifest says of the segment.
+    """
+
+    def __init__(self, index: Path, meta: SegmentMeta) -> None:
+        self.meta = meta
+        self.index = index
+        self.directory = index / "segments" / meta.id
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the segment, those that are not indexed included."""
+        return self.meta.counts["columns"]
+
+    @property
+    def n_tokens(self) -> int:
+        """Distinct values of the segment."""
+        return self.meta.counts["tokens"]
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """Map the ``tokens`` group."""
+        by_name = {c.name: c for c in self._components("tokens")}
+        missing = [name for name in Tokens._fields if name not in by_name]
+        if missing:
+            raise IndexCorruptedError(
+                f"component `{missing[0]}` of segment {self.meta.id} is not in the manifest; "
+                "build the index again"
+            )
+        tokens = Tokens(*(map_component(self.directory, by_name[name]) for name in Tokens._fields))
+        self._check_shapes(tokens)
+        return tokens
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """Open the ``catalog`` group."""
+        (meta,) = self._components("catalog")
+        check_size(self.directory / meta.file, meta)
+        catalog = Catalog(self.directory / meta.file)
+        if catalog.n_columns != self.n_columns:
+            raise IndexCorruptedError(
+                f"component `catalog` of segment {self.meta.id} lists {catalog.n_columns} columns, the "
+                f"manifest says {self.n_columns}; build the index again"
+            )
+        return catalog
+
+    @cached_property
+    def alive(self) -> NDArray[np.uint8] | None:
+        """Return 1 for each column that is not deleted, shape (n_columns,); None when all are alive."""
+        return read_alive(self.index, self.meta)
+
+    def _components(self, group_name: str) -> tuple[ComponentMeta, ...]:
+        group = self.meta.group(group_name)
+        if group is None:
+            raise IndexCorruptedError(
+                f"segment {self.meta.id} has no component group `{group_name}`; build the index again"
+            )
+        return group.components
+
+    def _check_shapes(self, tokens: Tokens) -> None:
+        """Refuse arrays whose lengths do not fit together: kernels rely on them."""
+        n_columns, n_tokens = self.n_columns, tokens.hash.size
+        n_lists = tokens.list_indptr.size - 1
+        bits = (tokens.directory.size - 1).bit_length() - 1
+        expected = {
+            "directory": (1 << max(bits, 0)) + 1,
+            "group": n_tokens,
+            "value_offsets": n_tokens + 1,
+            "group_indptr": n_columns + n_lists + 1,
+            "group_tokens": n_tokens,
+            "list_positions": tokens.list_columns.size,
+            "set_indptr": n_columns + 1,
+            "set_lists": tokens.list_columns.size,
+        }
+        for name, size in expected.items():
+            actual = getattr(tokens, name).size
+            if actual != size or n_lists < 0 or bits < 1:
+                raise IndexCorruptedError(
+                    f"component `{name}` of segment {self.meta.id} has {actual} entries where the other "
+                    f"components need {size}; build the index again"
+                )
+        ends = {
+            "value_offsets": (tokens.value_offsets[-1], tokens.value_bytes.size - 8),
+            "group_indptr": (tokens.group_indptr[-1], n_tokens),
+            "list_indptr": (tokens.list_indptr[-1], tokens.list_columns.size),
+            "set_indptr": (tokens.set_indptr[-1], tokens.set_lists.size),
+            "directory": (tokens.directory[-1], n_tokens),
+        }
+        for name, (actual, size) in ends.items():
+            if actual != size:
+                raise IndexCorruptedError(
+                    f"component `{name}` of segment {self.meta.id} ends at {actual}, not at {size}; "
+                    "build the index again"
+                )
+
+    def verify(self) -> list[str]:
+        """Read every file and compare size and CRC-32; return what is wrong, nothing when all is well."""
+        problems = []
+        for group in self.meta.groups:
+            for meta in group.components:
+                path = self.directory / meta.file
+                try:
+                    check_size(path, meta)
+                except IndexCorruptedError as error:
+                    problems.append(str(error))
+                    continue
+                if crc_of_file(path) != meta.crc32:
+                    problems.append(
+                        f"component `{meta.name}` of segment {self.meta.id} ({meta.file}) is damaged: its "
+                        "CRC-32 is not the recorded one; build the index again"
+                    )
+        return problems
+
+    def advise(self, array: NDArray, is_random: bool) -> None:
+        """Tell the operating system how a mapped array will be read; a hint, never an error."""
+        base = array
+        while base is not None and not isinstance(base, mmap.mmap):
+            base = getattr(base, "base", None)
+        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
+            base.madvise(mmap.MADV_RANDOM if is_random else mmap.MADV_WILLNEED)

@@ -1,0 +1,82 @@
+"""Tombstones: which columns of an immutable segment are still alive. A new file per change."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.errors import IndexCorruptedError
+
+if TYPE_CHECKING:
+    from dfjoin.index.manifest import SegmentMeta
+
+__all__ = ["read_alive", "write_alive"]
+
+
+def read_alive(index: Path, meta: SegmentMeta) -> NDArray[np.uint8] | None:
+    """Read the alive mask of a segment.
+
+    Parameters
+    ----------
+    index : Path
+        Directory of the index.
+    meta : SegmentMeta
+        Its `tombstones` name the file, if there is one.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n_columns,), or None
+        1 for a column that is alive; None when nothing was deleted.
+    """
+    if meta.tombstones is None:
+        return None
+    path = index / meta.tombstones["file"]
+    try:
+        if zlib.crc32(path.read_bytes()) != meta.tombstones["crc32"]:
+            raise ValueError("its CRC-32 is not the recorded one")
+        alive = np.load(path, allow_pickle=False)
+        if alive.dtype != np.uint8 or alive.shape != (meta.counts["columns"],):
+            raise ValueError(f"it holds {alive.dtype} of shape {alive.shape}")
+    except (OSError, ValueError) as error:
+        raise IndexCorruptedError(
+            f"the tombstones of segment {meta.id} ({meta.tombstones['file']}) are damaged: {error}; "
+            "build the index again"
+        ) from error
+    alive.flags.writeable = False
+    return alive
+
+
+def write_alive(index: Path, segment_id: str, version: int, alive: NDArray[np.uint8]) -> dict[str, Any]:
+    """Write an alive mask for one version; return its manifest entry.
+
+    Parameters
+    ----------
+    index : Path
+        Directory of the index.
+    segment_id : str
+    version : int
+        The version that will name this file.
+    alive : ndarray of uint8, shape (n_columns,)
+
+    Returns
+    -------
+    dict
+        ``file``, ``n_deleted``, ``crc32``.
+    """
+    directory = index / "tombstones"
+    directory.mkdir(exist_ok=True)
+    path = directory / f"{segment_id}.{version:020d}.npy"
+    with path.open("wb") as stream:
+        np.save(stream, alive, allow_pickle=False)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return {
+        "file": f"tombstones/{path.name}",
+        "n_deleted": int((alive == 0).sum()),
+        "crc32": zlib.crc32(path.read_bytes()),
+    }

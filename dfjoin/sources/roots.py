@@ -1,0 +1,164 @@
+"""Places that tables come from: open a root, and find a path below it without leaving it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path, PurePosixPath
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+import pyarrow as pa
+from pyarrow import fs
+
+from dfjoin.errors import InvalidParameterError
+from dfjoin.types import Root
+
+__all__ = ["absolute_uri", "is_below", "is_uri", "local_path", "open_root", "resolve", "strip_credentials"]
+
+# Query keys of object store URIs that carry secrets (Arrow accepts some of them).
+_SECRET_KEYS = ("key", "secret", "token", "password", "passwd", "signature", "sig", "credential")
+
+
+def is_uri(place: str) -> bool:
+    """Tell whether `place` is written as a URI (``scheme://…``) and not as a path."""
+    scheme, separator, _ = place.partition("://")
+    return bool(separator) and len(scheme) > 1 and scheme.replace("+", "").isalnum()
+
+
+def strip_credentials(uri: str) -> str:
+    """Remove user info and secret query values from a URI; a plain path is returned as it is.
+
+    Parameters
+    ----------
+    uri : str
+        A path or a URI.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> strip_credentials("s3://key:secret@bucket/lake?region=eu&secret_key=x")
+    's3://bucket/lake?region=eu'
+    """
+    if not is_uri(uri):
+        return uri
+    parts = urlsplit(uri)
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    kept = [(k, v) for k, v in pairs if not any(word in k.lower() for word in _SECRET_KEYS)]
+    netloc = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, netloc, parts.path, urlencode(kept), ""))
+
+
+def local_path(place: str) -> str | None:
+    """Return the path on this machine that a path or ``file://`` URI means, None for other URIs."""
+    if not is_uri(place):
+        return os.path.abspath(os.path.expanduser(place))  # noqa: PTH100, PTH111 (keeps links as given)
+    parts = urlsplit(place)
+    return unquote(parts.path) if parts.scheme == "file" else None
+
+
+# File systems by the URI without credentials, so that a root listed with them in this process can be read
+# by its stored URI; they are never written anywhere.
+_opened: dict[str, tuple[fs.FileSystem, str]] = {}
+
+
+def _open_uri(uri: str) -> tuple[fs.FileSystem, str]:
+    stripped = strip_credentials(uri)
+    if uri == stripped and stripped in _opened:
+        return _opened[stripped]
+    try:
+        filesystem, path = fs.FileSystem.from_uri(uri)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        scheme = urlsplit(uri).scheme
+        raise InvalidParameterError(
+            f"`source` must be a path or a URI that pyarrow.fs opens (file, s3, gs, hdfs …); got one with the "
+            f"scheme {scheme!r}, which it does not open. Mount the place and give its path instead."
+        ) from error
+    _opened[stripped] = filesystem, path.rstrip("/") or "/"
+    return _opened[stripped]
+
+
+def open_root(uri: str) -> tuple[fs.FileSystem, str]:
+    """Open the file system of a root.
+
+    Parameters
+    ----------
+    uri : str
+        Absolute path, or a URI that ``pyarrow.fs.FileSystem.from_uri`` opens.
+
+    Returns
+    -------
+    tuple of (pyarrow.fs.FileSystem, str)
+        The file system and the path of the root on it, without a slash at its end.
+
+    Raises
+    ------
+    InvalidParameterError
+        The URI has a scheme that no file system of Arrow serves.
+    """
+    path = local_path(uri)
+    if path is not None:
+        return fs.LocalFileSystem(), path
+    return _open_uri(uri)
+
+
+def resolve(root: Root, relative_path: str) -> str:
+    """Return the path of a table's file on the root's file system; refuse every way out of the root.
+
+    Paths come from an index and are not trusted: an absolute path, one with ``..`` and one that a
+    symbolic link leads out of the root are all refused.
+
+    Parameters
+    ----------
+    root : Root
+        A root of kind ``files``.
+    relative_path : str
+        POSIX path below it.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InvalidParameterError
+        The path leads out of the root, or the root holds no files.
+    """
+    if root.kind != "files":
+        raise InvalidParameterError(
+            f"`root` {root.id} ({root.kind}) has no files below it; only a root of files has. "
+            "Read its tables through the session or the index that holds them."
+        )
+    pure = PurePosixPath(relative_path)
+    windows = os.name == "nt" and ("\\" in relative_path or ":" in relative_path)
+    if not relative_path or pure.is_absolute() or ".." in pure.parts or "\0" in relative_path or windows:
+        raise InvalidParameterError(
+            f"`relative_path` must be a POSIX path below the root, without '..'; got {relative_path!r}. "
+            "The index that names it is damaged or not to be trusted: build it again."
+        )
+    base = local_path(root.uri)
+    if base is None:
+        return f"{open_root(root.uri)[1].rstrip('/')}/{pure}"
+    path = os.path.join(base, *pure.parts)  # noqa: PTH118 (names with odd characters stay as they are)
+    if not is_below(path, os.path.realpath(base)):
+        raise InvalidParameterError(
+            f"`relative_path` {relative_path!r} is a link that leads out of its root. "
+            "Give the place it leads to as a root of its own."
+        )
+    return path
+
+
+def is_below(path: str, real_base: str) -> bool:
+    """Tell whether `path`, with its links followed, lies in the directory `real_base`."""
+    real = os.path.realpath(path)
+    return real == real_base or real.startswith(real_base.rstrip(os.sep) + os.sep)
+
+
+def absolute_uri(place: str | os.PathLike[str]) -> str:
+    """Return the absolute path of a local place, the URI itself of a remote one."""
+    text = os.fspath(place)
+    if isinstance(text, bytes):
+        text = os.fsdecode(text)
+    path = local_path(text)
+    return text.rstrip("/") if path is None else str(Path(path))

@@ -1,0 +1,239 @@
+"""Frozen records that cross the layers of dfjoin."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, NamedTuple
+
+__all__ = ["ColumnRef", "Dialect", "IndexSettings", "Root", "SearchParams", "SearchStats", "SkippedFile", "TableSource"]
+
+Format = Literal["delimited", "parquet", "jsonl", "spark", "memory"]
+
+
+class ColumnRef(NamedTuple):
+    """The stable name of a column of the lake: table name and column name."""
+
+    table: str
+    column: str
+
+
+@dataclass(frozen=True)
+class Root:
+    """A place that tables come from.
+
+    Parameters
+    ----------
+    id : int
+        Number of the root within its index, from 0.
+    name : str
+        Short name; tables of every root but the first carry it as a prefix.
+    uri : str
+        Absolute path or URI, without user info.
+    kind : {"files", "spark", "memory"}
+        What reads its tables.
+    """
+
+    id: int
+    name: str
+    uri: str
+    kind: Literal["files", "spark", "memory"] = "files"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a delimited file is to be read; kept in the catalogue so that it is read so again.
+
+    Parameters
+    ----------
+    encoding : str
+        Python codec name (``utf-8``, ``cp1252``, ``utf-16`` …).
+    delimiter, quote_char : str
+        One character each; an empty `quote_char` means that nothing is quoted.
+    double_quote : bool
+        A quote inside a quoted cell is written twice.
+    escape_char : str
+        Character that escapes a quote, or empty.
+    skip_lines : int
+        Physical lines above the header (title lines, comments).
+    has_header : bool
+        False: names are ``column_0``, ``column_1`` …
+    implicit_index : bool
+        Data rows have one field more than the header: the first column has no name (R's row names).
+    ragged : bool
+        Rows differ in length; short ones are padded with nulls, long ones keep extra columns.
+    compression : str
+        ``""``, ``"gz"`` or ``"zst"``.
+    """
+
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    quote_char: str = '"'
+    double_quote: bool = True
+    escape_char: str = ""
+    skip_lines: int = 0
+    has_header: bool = True
+    implicit_index: bool = False
+    ragged: bool = False
+    compression: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A table of a root before it is read.
+
+    Parameters
+    ----------
+    name : str
+        Name in the lake: POSIX path below the root with the extension, prefixed for later roots.
+    root : Root
+        Where it comes from.
+    path : str
+        POSIX path below the root; a directory for a partitioned Parquet table.
+    format : {"delimited", "parquet", "jsonl", "spark", "memory"}
+        What reads it.
+    size : int
+        Bytes, of all parts.
+    mtime_ns : int
+        Latest modification time in nanoseconds since 1970, 0 when the place tells none.
+    parts : tuple of str
+        POSIX paths below the root of the files that make up the table, sorted; one for a plain file.
+    """
+
+    name: str
+    root: Root
+    path: str
+    format: Format
+    size: int
+    mtime_ns: int
+    parts: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class SkippedFile:
+    """A file that is no table dfjoin can read, with the reason in words."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class IndexSettings:
+    """What an index was built with; frozen in its manifest and applied to every query.
+
+    Parameters
+    ----------
+    null_spellings : tuple of str
+        Values that mean null, compared after normalisation. The empty cell by default; ``NA`` is
+        Namibia until someone says otherwise.
+    dayfirst : bool or None
+        How to read all-digit day/month/year values; None: as the column itself tells, else as text.
+    hash_seed : int
+        Seed of the 64-bit value hash.
+    unicode_version : str
+        Version of the Unicode tables that normalised the lake.
+    samples : int
+        Sample values kept per column in the catalogue; 0 keeps none.
+    segment_bytes : int
+        Target size of a segment's ``tokens`` group, in bytes.
+    task_bytes : int
+        Memory that a build task may use for distinct values before it spills, in bytes.
+    columns, exclude : tuple of str
+        Patterns ``table/column`` (``fnmatch``) of the columns to index, and of those to leave out.
+    """
+
+    null_spellings: tuple[str, ...] = ("",)
+    dayfirst: bool | None = None
+    hash_seed: int = 0x5DF0_A1B2_C3D4_E5F6
+    unicode_version: str = ""
+    samples: int = 5
+    segment_bytes: int = 512 << 20
+    task_bytes: int = 256 << 20
+    columns: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> IndexSettings:
+        """Make settings from JSON values; unknown fields are ignored."""
+        known = {f for f in cls.__dataclass_fields__ if f in values}
+        return cls(**{f: tuple(v) if isinstance(v := values[f], list) else v for f in known})
+
+
+@dataclass(frozen=True)
+class SearchParams:
+    """What a search is to return; the arguments of ``discover_joinable`` after they were checked.
+
+    Parameters
+    ----------
+    k : int or None
+        How many columns at most; None: all that reach the threshold.
+    threshold : float or None
+        Smallest containment, 0 to 1.
+    is_weighted : bool
+        Rank by rows of the query column instead of distinct values.
+    tables, exclude : tuple of str
+        Patterns (``fnmatch``) of table names to search, and to leave out.
+    kinds : tuple of str
+        Kinds of candidate columns; empty: all.
+    plan : {None, "mergelist", "probeset", "josie"}
+        The plan to use; None: the planner's choice.
+    """
+
+    k: int | None = 10
+    threshold: float | None = None
+    is_weighted: bool = False
+    tables: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    plan: str | None = None
+
+
+@dataclass
+class SearchStats:
+    """What a search read; added up over segments.
+
+    Parameters
+    ----------
+    plan : str
+        The plan that ran, the plans joined by "+" when segments chose differently.
+    n_values, n_found : int
+        Query values, and those that the vocabulary holds.
+    lists_read, postings_read : int
+        Distinct posting lists read, and the postings in them.
+    sets_read, set_entries_read : int
+        Candidate sets read, and the entries read of them.
+    bytes_read : int
+        Logical bytes of postings and set entries read.
+    candidates_pruned : int
+        Candidates dropped unread by a bound.
+    """
+
+    plan: str = ""
+    n_values: int = 0
+    n_found: int = 0
+    lists_read: int = 0
+    postings_read: int = 0
+    sets_read: int = 0
+    set_entries_read: int = 0
+    bytes_read: int = 0
+    candidates_pruned: int = 0
+
+    def add(self, other: SearchStats) -> None:
+        """Add what another segment's search read."""
+        plans = dict.fromkeys([*filter(None, self.plan.split("+")), other.plan])
+        self.plan = "+".join(plans)
+        for name in self.__dataclass_fields__:
+            if name not in ("plan", "n_values"):
+                setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.n_values = other.n_values
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return asdict(self)

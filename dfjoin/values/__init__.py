@@ -1,0 +1,1 @@
+"""Cell values: their canonical form, and what a column of them is."""

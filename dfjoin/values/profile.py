@@ -1,0 +1,134 @@
+"""What a column is: its kind, its range, how much of it is null or repeated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from dfjoin.kernels import spellings
+from dfjoin.values.normalize import ValueSet
+
+__all__ = ["INDEXED_KINDS", "Profile", "kind_of", "merge_profiles", "profile_values"]
+
+INDEXED_KINDS = ("text", "integer", "decimal", "date")
+"""Kinds of column that are indexed by default, from two distinct values on."""
+
+_MAX_TEXT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The profile of one column.
+
+    Parameters
+    ----------
+    kind : str
+        One of `dfjoin.index.catalog.KINDS`.
+    cardinality : int
+        Distinct non-null canonical values.
+    has_range : bool
+        All values are integers of at most 18 digits.
+    min_integer, max_integer : int
+        Their range, 0 without.
+    min, max : str
+        First and last canonical value, by number or by code point; at most 100 characters.
+    """
+
+    kind: str
+    cardinality: int
+    has_range: bool
+    min_integer: int
+    max_integer: int
+    min: str
+    max: str
+
+    @property
+    def is_indexable(self) -> bool:
+        """Whether the default rule indexes the column."""
+        return self.kind in INDEXED_KINDS and self.cardinality >= 2
+
+
+def kind_of(values: ValueSet, type_: pa.DataType) -> str:
+    """Return the kind of a column from its declared type and its distinct values.
+
+    A text column whose values are all integers is an integer column, one whose values are all numbers
+    a float column, and so for dates and boolean words; one other value makes it text.
+    """
+    if pa.types.is_boolean(type_):
+        return "boolean"
+    if pa.types.is_nested(type_):
+        return "nested"
+    is_binary = pa.types.is_binary(type_) or pa.types.is_large_binary(type_)
+    if is_binary or pa.types.is_fixed_size_binary(type_):
+        return "binary"
+    if len(values) == 0:
+        return "empty"
+    present = np.bincount(values.classes, minlength=7) > 0
+    if not present[[0, 2, 3, 4, 5, 6]].any():
+        return "integer"
+    if pa.types.is_decimal(type_):
+        return "decimal"
+    if pa.types.is_floating(type_) or not present[[0, 3, 4, 5, 6]].any():
+        return "float"
+    if not present[[0, 1, 2, 5, 6]].any():
+        return "date"
+    if not present[[0, 1, 2, 3, 4, 6]].any():
+        return "boolean"
+    return "text"
+
+
+def profile_values(values: ValueSet, type_: pa.DataType) -> Profile:
+    """Compute the profile of a column from its distinct values.
+
+    Parameters
+    ----------
+    values : ValueSet
+        All distinct values of the column.
+    type_ : pyarrow.DataType
+        The type it was read with.
+
+    Returns
+    -------
+    Profile
+
+    Notes
+    -----
+    O(bytes of the distinct values).
+    """
+    kind = kind_of(values, type_)
+    if kind not in INDEXED_KINDS:
+        return Profile(kind, len(values), False, 0, 0, "", "")
+    smallest = largest = 0
+    has_range = False
+    if kind == "integer":
+        smallest, largest, has_range = spellings.integer_range(values.data, values.offsets)
+    if has_range:
+        return Profile(
+            kind, len(values), True, int(smallest), int(largest), str(int(smallest)), str(int(largest))
+        )
+    first, last = spellings.text_range(values.data, values.offsets)
+    low, high = (values.value(int(i))[:_MAX_TEXT] if i >= 0 else "" for i in (first, last))
+    return Profile(kind, len(values), False, 0, 0, low, high)
+
+
+def merge_profiles(parts: list[Profile]) -> Profile:
+    """Combine the profiles of parts of one column; `cardinality` becomes an upper bound."""
+    parts = [part for part in parts if part.kind != "empty"] or parts[:1]
+    if len(parts) == 1:
+        return parts[0]
+    kinds = {part.kind for part in parts}
+    for wide in ({"integer"}, {"integer", "decimal"}, {"integer", "float"}):
+        if kinds <= wide:
+            kind = max(kinds, key=lambda k: k != "integer")
+            break
+    else:
+        kind = kinds.pop() if len(kinds) == 1 else "text"
+    has_range = kind == "integer" and all(part.has_range for part in parts)
+    smallest = min(part.min_integer for part in parts) if has_range else 0
+    largest = max(part.max_integer for part in parts) if has_range else 0
+    low = str(smallest) if has_range else min(part.min for part in parts)
+    high = str(largest) if has_range else max(part.max for part in parts)
+    total = sum(part.cardinality for part in parts)
+    return Profile(kind, total, has_range, smallest, largest, low, high)
