@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IndexCorruptedError
 
-__all__ = ["COLUMN_FIELDS", "KINDS", "SKIPPED_FIELDS", "TABLE_FIELDS", "Catalog", "write_catalog"]
+__all__ = ["COLUMN_FIELDS", "KINDS", "SKIPPED_FIELDS", "TABLE_FIELDS", "Catalog", "Records", "replace_field", "write_catalog"]
 
 KINDS = ("text", "integer", "decimal", "date", "float", "boolean", "binary", "nested", "empty")
 """Kinds of a column; the catalogue stores their number."""
@@ -75,14 +75,15 @@ _SCHEMA = pa.schema(
 )
 
 
-def write_catalog(
-    tables: list[dict[str, Any]], columns: list[dict[str, Any]], skipped: list[dict[str, Any]]
-) -> pa.Buffer:
+Records = list[dict[str, Any]] | pa.StructArray
+
+
+def write_catalog(tables: Records, columns: Records, skipped: Records) -> pa.Buffer:
     """Write the records of a catalogue as an Arrow IPC file in memory.
 
     Parameters
     ----------
-    tables, columns, skipped : list of dict
+    tables, columns, skipped : list of dict, or pyarrow.StructArray
         Records with the keys of `TABLE_FIELDS`, `COLUMN_FIELDS` and `SKIPPED_FIELDS`; tables in order
         of name, columns in order of (table, name), by code point.
 
@@ -94,12 +95,22 @@ def write_catalog(
     for records, fields in zip(
         (tables, columns, skipped), (TABLE_FIELDS, COLUMN_FIELDS, SKIPPED_FIELDS), strict=True
     ):
-        values = pa.array(records, fields)
+        values = pa.array(records, fields) if isinstance(records, list) else records
         lists.append(pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, _SCHEMA) as writer:
         writer.write_batch(pa.record_batch(lists, schema=_SCHEMA))
     return sink.getvalue()
+
+
+def replace_field(records: pa.StructArray, name: str, values: NDArray[Any]) -> pa.StructArray:
+    """Return the records with one field's values replaced."""
+    fields = list(records.type)
+    arrays = [
+        pa.array(values, field.type) if field.name == name else array
+        for field, array in zip(fields, records.flatten(), strict=True)
+    ]
+    return pa.StructArray.from_arrays(arrays, fields=fields)
 
 
 class Catalog:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.index.catalog import write_catalog
+from dfjoin.index.catalog import Records, replace_field, write_catalog
 from dfjoin.index.components import CATALOG_FILE, write_bytes, write_component
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.runs import PADDING, Run
@@ -22,9 +23,9 @@ __all__ = ["write_segment"]
 def write_segment(
     index: Path,
     runs: Iterable[Run],
-    tables: list[dict[str, Any]],
-    columns: list[dict[str, Any]],
-    skipped: list[dict[str, Any]],
+    tables: pa.StructArray,
+    columns: pa.StructArray,
+    skipped: Records,
 ) -> SegmentMeta:
     """Write a new segment; it belongs to the index once a manifest names it.
 
@@ -34,7 +35,7 @@ def write_segment(
         Directory of the index.
     runs : iterable of Run
         Consecutive stretches of the tokens in order of hash, with final column ids.
-    tables, columns, skipped : list of dict
+    tables, columns, skipped : pyarrow.StructArray
         Catalogue records, sorted as `dfjoin.index.catalog.write_catalog` says; ``cardinality`` of an
         indexed column is set here, from its tokens.
 
@@ -51,18 +52,16 @@ def write_segment(
     directory = index / "segments" / segment_id
     arrays = _token_arrays(run, len(columns))
     cardinalities = arrays.pop("cardinalities")
-    indexed = 0
-    for column_id, record in enumerate(columns):
-        if record["is_indexed"]:
-            indexed += 1
-            record["cardinality"] = int(cardinalities[column_id])
+    is_indexed = columns.field("is_indexed").to_numpy() > 0
+    known = columns.field("cardinality").to_numpy()
+    columns = replace_field(columns, "cardinality", np.where(is_indexed, cardinalities, known))
     tokens_id, catalog_id = f"tokens-{uuid.uuid4().hex[:8]}", f"catalog-{uuid.uuid4().hex[:8]}"
     components = tuple(write_component(directory, tokens_id, name, a) for name, a in arrays.items())
     catalog = write_bytes(directory, catalog_id, CATALOG_FILE, write_catalog(tables, columns, skipped))
     counts = {
         "tables": len(tables),
         "columns": len(columns),
-        "indexed_columns": indexed,
+        "indexed_columns": int(is_indexed.sum()),
         "skipped": len(skipped),
         "tokens": run.n_tokens,
         "lists": int(arrays["list_indptr"].size - 1),

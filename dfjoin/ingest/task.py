@@ -16,14 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from dfjoin.errors import TableReadError
-from dfjoin.index.catalog import Catalog, write_catalog
-from dfjoin.index.runs import Run, read_run, write_run
-from dfjoin.index.segment_writer import write_segment
+from dfjoin.index.catalog import write_catalog
+from dfjoin.index.runs import write_run
 from dfjoin.ingest.columns import ColumnReader, EntryBuffer
 from dfjoin.sources.readers import open_table
 from dfjoin.types import IndexSettings, TableSource
 
-__all__ = ["RunMeta", "TableFeed", "build_run", "feed_of_file", "merge_into_segment"]
+__all__ = ["RunMeta", "TableFeed", "build_run", "feed_of_file"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class RunMeta:
     n_rows: int
     n_bytes_read: int
     size: int
+    is_part: bool = False
 
 
 @dataclass(frozen=True)
@@ -229,73 +229,3 @@ def _with_first_columns(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
         result.append({**table, "first_column": first})
         first += table["n_columns"]
     return result
-
-
-def merge_into_segment(run_ids: list[str], index: Path, settings: IndexSettings) -> dict[str, Any]:
-    """Merge runs into one segment and remove them; return the segment's manifest entry.
-
-    Parameters
-    ----------
-    run_ids : list of str
-        Runs below ``<index>/runs``.
-    index : Path
-        Directory of the index.
-    settings : IndexSettings
-        Budget.
-
-    Returns
-    -------
-    dict
-        A `SegmentMeta` as JSON values.
-    """
-    runs: list[Run] = []
-    owners: list[int] = []
-    catalogs = []
-    for owner, run_id in enumerate(run_ids):
-        directory = index / "runs" / run_id
-        catalogs.append(Catalog(directory / "catalog.arrow"))
-        for part in sorted(p for p in directory.iterdir() if p.is_dir()):
-            runs.append(read_run(part))
-            owners.append(owner)
-    tables, columns, skipped, maps = merge_catalogs(catalogs)
-    # The merged run is held once in any case, as a segment is written from it; the chunks bound what
-    # merging needs on top of that.
-    chunk = max(1 << 20, settings.segment_bytes // 256)
-    if len(runs) == 1 and bool(np.all(maps[0] == np.arange(maps[0].size))):
-        merged: Iterable[Run] = runs
-    else:
-        merged = merge_runs(runs, [maps[owner] for owner in owners], chunk)
-    meta = write_segment(index, merged, tables, columns, skipped)
-    for run_id in run_ids:
-        shutil.rmtree(index / "runs" / run_id, ignore_errors=True)
-    return meta.to_dict()
-
-
-def merge_catalogs(catalogs: list[Catalog]) -> tuple[list, list, list, list]:
-    """Unite the records of several catalogues in the order of names.
-
-    Returns
-    -------
-    tables, columns, skipped : list of dict
-        Renumbered records.
-    maps : list of ndarray of int32
-        For each catalogue: its column id → the new one.
-    """
-    tables: list[tuple[bytes, int, int, dict[str, Any]]] = []
-    for owner, catalog in enumerate(catalogs):
-        records = catalog.tables().to_pylist()
-        tables += [(_key(r["name"]), owner, number, r) for number, r in enumerate(records)]
-    tables.sort(key=lambda item: item[:3])
-    maps = [np.full(max(1, catalog.n_columns), -1, np.int32) for catalog in catalogs]
-    all_columns = [catalog.columns().to_pylist() for catalog in catalogs]
-    merged_tables: list[dict[str, Any]] = []
-    columns: list[dict[str, Any]] = []
-    for place, (_, owner, _, record) in enumerate(tables):
-        first = record["first_column"]
-        for column_id in range(first, first + record["n_columns"]):
-            maps[owner][column_id] = len(columns)
-            columns.append({**all_columns[owner][column_id], "table": place})
-        merged_tables.append(record)
-    skipped = [record for catalog in catalogs for record in catalog.skipped().to_pylist()]
-    skipped.sort(key=lambda record: _key(record["name"]))
-    return _with_first_columns(merged_tables), columns, skipped, maps

@@ -188,6 +188,10 @@ def _collect_list(places: list[str]) -> _Collected:
 def _collect_directory(path: str) -> _Collected:
     skipped: list[tuple[str, str]] = []
     tree = _scan(path, "", os.path.realpath(path), skipped)
+    if _is_index(tree):
+        raise InvalidParameterError(
+            f"`source` {path!r} is a dfjoin index, not a lake. Give the directory of the tables."
+        )
     if _own_kind(tree) is None:
         return path, tree, skipped
     # The directory is itself one table: its root is the directory above, so that it has a name.
@@ -324,3 +328,75 @@ def _collect_remote_files(uris: list[str]) -> _Collected:
         below = shown[len(base) + 1 :]
         _hang(top, below, _File(below, info.size or 0, info.mtime_ns or 0, explicit=True))
     return base, top, []
+
+
+def _kind(name: str, explicit: bool) -> str | None:
+    """Return the format that a file name announces, None when dfjoin does not read such files."""
+    base = name.lower()
+    for ending in _COMPRESSED:
+        base = base.removesuffix(ending)
+    is_packed = base != name.lower()
+    if base.endswith(_DELIMITED) or (explicit and base.endswith((".txt", ".dat", ".data"))):
+        return "delimited"
+    if base.endswith(_JSON_LINES):
+        return "jsonl"
+    if base.endswith(_PARQUET) and not is_packed:
+        return "parquet"
+    return None
+
+
+def _own_kind(tree: _Directory) -> str | None:
+    """Tell whether a directory is one table: Parquet parts, ``key=value`` folders, Delta or Iceberg."""
+    if "_delta_log" in tree.children:
+        return "delta"
+    metadata = tree.children.get("metadata")
+    if metadata is not None and any(f.path.endswith(".metadata.json") for f in metadata.files):
+        return "iceberg"
+    visible = [f for f in tree.files if not _is_hidden(f.path)]
+    names = [f.path.rpartition("/")[2] for f in visible]
+    is_parts = bool(names) and all(_PART.match(n) and _kind(n, explicit=False) == "parquet" for n in names)
+    is_marked = any(f.path.rpartition("/")[2] in _DATASET_MARKS for f in tree.files)
+    if is_parts and (is_marked or len(names) > 1 or not tree.children):
+        return "parquet"
+    folders = [name for name in tree.children if not name.startswith((".", "_"))]
+    if folders and not visible and all(_PARTITION.fullmatch(name) for name in folders):
+        kinds = {_kind(f.path, explicit=False) for f in _all_files(tree)}
+        return "parquet" if kinds == {"parquet"} else None
+    return None
+
+
+def _all_files(tree: _Directory) -> list[_File]:
+    """List the visible files of a directory and of those below it."""
+    found = [f for f in tree.files if not _is_hidden(f.path)]
+    for child in tree.children.values():
+        found += _all_files(child)
+    return found
+
+
+def _is_hidden(path: str) -> bool:
+    return path.rpartition("/")[2].startswith((".", "_"))
+
+
+def _is_index(tree: _Directory) -> bool:
+    """Recognise a dfjoin index by its two directories."""
+    return {"manifests", "segments"} <= tree.children.keys()
+
+
+def _classify(tree: _Directory, found: _Found, *, is_top: bool = False) -> None:
+    """Add the tables at and below a directory."""
+    kind = None if is_top else _own_kind(tree)
+    if kind in ("delta", "iceberg"):
+        found.skip(tree.path, f"a {kind.capitalize()} table; {AS_SPARK_TABLE}")
+        return
+    if kind is not None:
+        found.add(tree.path, kind, _all_files(tree))
+        return
+    for file in tree.files:
+        format_ = None if _is_hidden(file.path) else _kind(file.path, file.explicit)
+        if format_ is not None:
+            found.add(file.path, format_, [file])
+        elif file.explicit:
+            found.skip(file.path, f"its extension is none that dfjoin reads ({_READABLE})")
+    for name, child in tree.children.items():
+        if not name.startswith((".", "_")) and not _is_index(child):
+            _classify(child, found)

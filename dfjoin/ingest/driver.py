@@ -1,0 +1,224 @@
+"""A build from start to commit: cut the work, run it on an engine, commit once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from dfjoin.errors import InvalidParameterError, shortlist
+from dfjoin.index.catalog import Catalog
+from dfjoin.index.components import CATALOG_FILE
+from dfjoin.index.manifest import Manifest, SegmentMeta, commit
+from dfjoin.ingest.plan import estimated_bytes, pack_runs, split_tables
+from dfjoin.ingest.progress import Progress
+from dfjoin.ingest.requests import execute, merge_request, read_meta, run_request
+from dfjoin.ingest.task import RunMeta
+from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
+
+__all__ = ["Engine", "InlineEngine", "Input", "build_version"]
+
+_TASK_INPUT_BYTES = 256 << 20  # no task reads more than this before its siblings get a share
+_TASKS_PER_SLOT = 3
+
+
+class Engine(Protocol):
+    """What runs tasks."""
+
+    n_slots: int
+    """Tasks that run at the same time."""
+
+    def run(self, requests: list[str], on_table: Callable[[int, int], None]) -> list[str]:
+        """Carry out requests, return their results in any order."""
+        ...  # pragma: no cover
+
+
+class InlineEngine:
+    """Runs tasks one after the other in this process."""
+
+    n_slots = 1
+
+    def run(self, requests: list[str], on_table: Callable[[int, int], None]) -> list[str]:
+        """Carry out requests in order."""
+        return [execute(request, on_table) for request in requests]
+
+
+@dataclass
+class Input:
+    """What a build reads.
+
+    Parameters
+    ----------
+    roots : list of Root
+        New roots of the index.
+    tables : list of TableSource
+        Tables to read, in order of name.
+    skipped : list of SkippedFile
+        Files that the listing passed over with a reason.
+    extra : list of callable
+        Each writes runs of tables that an engine reads by itself (Spark tables), and returns their metas.
+    names : list of str
+        Names of all tables, those of `extra` included.
+    """
+
+    roots: list[Root]
+    tables: list[TableSource]
+    skipped: list[SkippedFile] = field(default_factory=list)
+    extra: list[Callable[[], list[RunMeta]]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+
+def build_version(
+    index: Path,
+    base: Manifest | None,
+    given: Input,
+    settings: IndexSettings,
+    engine: Engine,
+    *,
+    keep: Sequence[SegmentMeta] = (),
+    on_error: str = "skip",
+    progress: bool = True,
+) -> Manifest:
+    """Read tables, write segments, and commit them as the next version of the index.
+
+    Parameters
+    ----------
+    index : Path
+        Directory of the index; made for its owner only when it does not exist.
+    base : Manifest or None
+        The version that this one follows.
+    given : Input
+        What to read.
+    settings : IndexSettings
+        What to build with.
+    engine : Engine
+        Where tasks run.
+    keep : sequence of SegmentMeta
+        Segments of `base` that stay.
+    on_error : {"skip", "raise"}
+        What to do with a table that cannot be read.
+    progress : bool
+        Show progress on standard error.
+
+    Returns
+    -------
+    Manifest
+        As committed.
+
+    Raises
+    ------
+    ConcurrentCommitError
+        If another writer committed in the meantime.
+    TableReadError
+        With ``on_error="raise"``, for the first table that cannot be read.
+
+    Notes
+    -----
+    Whatever interrupts it, the version before stays the latest; what was written is removed, or is an
+    orphan that no version names.
+    """
+    is_new = base is None
+    for directory in (index, index / "runs", index / "segments", index / "manifests"):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    work = index / "runs" / f"build-{uuid.uuid4().hex}"
+    work.mkdir()
+    segments: list[SegmentMeta] = []
+    runs: list[RunMeta] = []
+    try:
+        total = sum(table.size for table in given.tables)
+        with Progress(progress, len(given.tables), total, work) as shown:
+            tasks = split_tables(given.tables, _n_tasks(given.tables, engine.n_slots))
+            requests = [
+                run_request(index, settings, task, on_error, work / f"progress-{number}.json")
+                for number, task in enumerate(tasks)
+            ]
+            runs += [read_meta(result) for result in engine.run(requests, shown.add)]
+            for read in given.extra:
+                runs += read()
+            shown.stage("merging")
+            merges = _merge_requests(index, settings, runs, given.skipped)
+            segments += [
+                SegmentMeta.from_dict(json.loads(result)) for result in engine.run(merges, lambda *_: None)
+            ]
+            segments.sort(key=lambda segment: first_table(index, segment))
+        manifest = _next(base, settings, given.roots, [*keep, *segments])
+        commit(index, manifest)
+    except BaseException:
+        _discard(index, runs, segments, is_new)
+        raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return manifest
+
+
+def _n_tasks(tables: Sequence[TableSource], n_slots: int) -> int:
+    total = sum(estimated_bytes(table) for table in tables)
+    by_size = -(-total // _TASK_INPUT_BYTES)
+    return max(by_size, n_slots * _TASKS_PER_SLOT if n_slots > 1 else 1)
+
+
+def _merge_requests(
+    index: Path, settings: IndexSettings, runs: list[RunMeta], skipped: list[SkippedFile]
+) -> list[str]:
+    """Decide which runs become which segment; runs of one table stay together."""
+    runs.sort(key=lambda run: (run.first_table.encode("utf-8", "surrogatepass"), run.id))
+    groups: list[list[RunMeta]] = []
+    for run in runs:
+        if groups and run.is_part and groups[-1][0].is_part and groups[-1][0].first_table == run.first_table:
+            groups[-1].append(run)
+        else:
+            groups.append([run])
+    sizes = [sum(run.size for run in group) for group in groups]
+    packed = pack_runs(sizes, settings.segment_bytes)
+    records = [{"name": file.name, "reason": file.reason} for file in skipped]
+    requests = []
+    for number, members in enumerate(packed):
+        ids = [run.id for member in members for run in groups[member]]
+        requests.append(merge_request(index, settings, ids, records if number == 0 else []))
+    return requests
+
+
+def first_table(index: Path, segment: SegmentMeta) -> bytes:
+    """Sort key of a segment: the name of its first table."""
+    catalog = Catalog(index / "segments" / segment.id / segment.group("catalog").id / CATALOG_FILE)  # type: ignore[union-attr]
+    names = catalog.table_names()
+    return names[0].encode("utf-8", "surrogatepass") if names else b""
+
+
+def _next(
+    base: Manifest | None, settings: IndexSettings, roots: list[Root], segments: list[SegmentMeta]
+) -> Manifest:
+    if base is None:
+        return Manifest(uuid.uuid4().hex, 1, settings, tuple(roots), tuple(segments))
+    return base.next(settings=settings, roots=tuple(roots), segments=tuple(segments))
+
+
+def _discard(index: Path, runs: list[RunMeta], segments: list[SegmentMeta], is_new: bool) -> None:
+    """Remove what an interrupted build wrote; a directory that held nothing before goes as a whole."""
+    for run in runs:
+        shutil.rmtree(index / "runs" / run.id, ignore_errors=True)
+    for segment in segments:
+        shutil.rmtree(index / "segments" / segment.id, ignore_errors=True)
+    if is_new and not any(os.scandir(index / "manifests")):
+        shutil.rmtree(index, ignore_errors=True)
+
+
+def refuse_taken_names(names: Sequence[str], taken: Callable[[str], bool]) -> None:
+    """Raise when a table to be added has the name of one that is there."""
+    clash = [name for name in names if taken(name)]
+    if clash:
+        raise InvalidParameterError(
+            f"`source` brings tables whose names the index has already: {shortlist(clash)}; use "
+            "`if_exists=\"replace\"` to build all of it anew, or give the new tables other names"
+        )
+
+
+def input_names(given: Input) -> list[str]:
+    """Names of all tables that a build brings."""
+    return [table.name for table in given.tables] + given.names
+

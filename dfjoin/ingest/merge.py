@@ -1,0 +1,170 @@
+"""Runs → one segment: catalogues united in the order of names, tokens merged by ranges of the hash."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, Catalog, replace_field
+from dfjoin.index.runs import Run, merge_runs, read_run
+from dfjoin.index.segment_writer import write_segment
+from dfjoin.types import IndexSettings
+from dfjoin.values.profile import Profile, merge_profiles
+
+__all__ = ["merge_catalogs", "merge_into_segment"]
+
+
+def merge_into_segment(
+    run_ids: list[str], index: Path, settings: IndexSettings, skipped: list[dict[str, str]]
+) -> dict[str, Any]:
+    """Merge runs into one segment and remove them; return the segment's manifest entry.
+
+    Parameters
+    ----------
+    run_ids : list of str
+        Runs below ``<index>/runs``.
+    index : Path
+        Directory of the index.
+    settings : IndexSettings
+        Budget.
+    skipped : list of dict
+        Files that were skipped before any task.
+
+    Returns
+    -------
+    dict
+        A `SegmentMeta` as JSON values.
+    """
+    runs: list[Run] = []
+    owners: list[int] = []
+    catalogs = []
+    for owner, run_id in enumerate(run_ids):
+        directory = index / "runs" / run_id
+        catalogs.append(Catalog(directory / "catalog.arrow"))
+        for part in sorted(p for p in directory.iterdir() if p.is_dir()):
+            runs.append(read_run(part))
+            owners.append(owner)
+    tables, columns, maps = merge_catalogs(catalogs, settings.samples)
+    # The merged run is held once in any case, as a segment is written from it; the chunks bound what
+    # merging needs on top of that.
+    chunk = max(1 << 20, settings.segment_bytes // 256)
+    if len(runs) == 1 and bool(np.all(maps[0] == np.arange(maps[0].size))):
+        merged: Iterable[Run] = runs
+    else:
+        merged = merge_runs(runs, [maps[owner] for owner in owners], chunk)
+    meta = write_segment(index, merged, tables, columns, _merge_skipped(catalogs, skipped))
+    for run_id in run_ids:
+        shutil.rmtree(index / "runs" / run_id, ignore_errors=True)
+    return meta.to_dict()
+
+
+def _merge_skipped(catalogs: list[Catalog], skipped: list[dict[str, str]]) -> pa.StructArray:
+    parts = [catalog.skipped() for catalog in catalogs]
+    every = pa.concat_arrays([pa.array(skipped, SKIPPED_FIELDS), *parts])
+    return every.take(pa.array(np.array(_by_name(every), np.int64)))
+
+
+def _by_name(records: pa.StructArray) -> list[int]:
+    """Numbers of the records in code point order of their names."""
+    names = [name.encode("utf-8", "surrogatepass") for name in records.field("name").to_pylist()]
+    return sorted(range(len(names)), key=names.__getitem__)
+
+
+def merge_catalogs(
+    catalogs: list[Catalog], n_samples: int = 5
+) -> tuple[pa.StructArray, pa.StructArray, list[NDArray[np.int32]]]:
+    """Unite the tables and columns of several catalogues in the order of names.
+
+    A table that stands in more than one of them was read in parts, each with the same columns: its
+    counts are added up and its profiles merged.
+
+    Returns
+    -------
+    tables, columns : pyarrow.StructArray
+        Renumbered records.
+    maps : list of ndarray of int32
+        For each catalogue: its column id → the new one, -1 for a column that is not indexed after all.
+    """
+    tables = pa.concat_arrays([catalog.tables() for catalog in catalogs])
+    columns = pa.concat_arrays([catalog.columns() for catalog in catalogs])
+    bases = np.cumsum([0] + [catalog.n_columns for catalog in catalogs])
+    owners = np.repeat(np.arange(len(catalogs)), [catalog.n_tables for catalog in catalogs])
+    order = np.array(_by_name(tables), np.int64)
+    tables = tables.take(pa.array(order))
+    widths = tables.field("n_columns").to_numpy().astype(np.int64)
+    firsts = tables.field("first_column").to_numpy() + bases[owners[order]]
+    names = tables.field("name").to_pylist()
+    group = np.cumsum([0] + [int(a != b) for a, b in zip(names, names[1:], strict=False)])[: len(names)]
+    ends = np.cumsum(widths)
+    source = np.repeat(firsts - (ends - widths), widths) + np.arange(int(widths.sum()))
+    columns = columns.take(pa.array(source))
+    new_ids = np.arange(source.size)
+    if len(names) and group[-1] + 1 < len(names):
+        tables, columns, widths, new_ids = _unite_parts(tables, columns, group, widths, n_samples)
+    tables = replace_field(tables, "first_column", np.cumsum(widths) - widths)
+    columns = replace_field(columns, "table", np.repeat(np.arange(widths.size), widths))
+    is_indexed = columns.field("is_indexed").to_numpy() > 0
+    targets = np.where(is_indexed, np.arange(len(columns)), -1).astype(np.int32)
+    flat = np.full(max(1, int(bases[-1])), -1, np.int32)
+    flat[source] = targets[new_ids] if targets.size else flat[source]
+    maps = [flat[low : max(high, low + 1)] for low, high in zip(bases, bases[1:], strict=False)]
+    return tables, columns, maps
+
+
+def _unite_parts(tables, columns, group, widths, n_samples):
+    """Make one record of the records that the parts of a table left; parts are neighbours."""
+    records = columns.to_pylist()
+    table_records = tables.to_pylist()
+    starts = np.cumsum(widths) - widths
+    new_tables: list[dict[str, Any]] = []
+    new_columns: list[dict[str, Any]] = []
+    new_widths: list[int] = []
+    new_ids = np.empty(len(records), np.int64)
+    for number in range(int(group[-1]) + 1):
+        members = np.flatnonzero(group == number)
+        lead = table_records[members[0]]
+        n_rows = sum(table_records[m]["n_rows"] for m in members)
+        new_tables.append({**lead, "n_rows": n_rows})
+        width = int(widths[members[0]])
+        new_widths.append(width)
+        for position in range(width):
+            parts = [records[starts[m] + position] for m in members]
+            for m in members:
+                new_ids[starts[m] + position] = len(new_columns)
+            new_columns.append(parts[0] if len(parts) == 1 else _unite_column(parts, n_samples))
+    fields = pa.array(new_columns, COLUMN_FIELDS)
+    return pa.array(new_tables, tables.type), fields, np.array(new_widths, np.int64), new_ids
+
+
+def _unite_column(parts: list[dict[str, Any]], n_samples: int) -> dict[str, Any]:
+    """Unite the records of the parts of one column."""
+    profiles = [
+        Profile(
+            KINDS[p["kind"]], p["cardinality"], bool(p["has_range"]), p["min_integer"], p["max_integer"],
+            p["min"], p["max"],
+        )
+        for p in parts
+    ]  # fmt: skip
+    profile = merge_profiles(profiles)
+    samples = list(dict.fromkeys(sample for p in parts for sample in p["samples"]))[:n_samples]
+    is_wanted = any(p["is_indexed"] for p in parts)
+    return {
+        **parts[0],
+        "kind": KINDS.index(profile.kind),
+        "is_indexed": int(is_wanted and profile.is_indexable),
+        "n_rows": sum(p["n_rows"] for p in parts),
+        "n_null": sum(p["n_null"] for p in parts),
+        "cardinality": profile.cardinality,
+        "has_range": int(profile.has_range),
+        "min_integer": profile.min_integer,
+        "max_integer": profile.max_integer,
+        "min": profile.min,
+        "max": profile.max,
+        "samples": samples,
+    }

@@ -1,0 +1,107 @@
+"""Tasks as JSON text: what the driver sends to a worker and what comes back, inline and on Spark alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dfjoin.errors import TableReadError
+from dfjoin.ingest.merge import merge_into_segment
+from dfjoin.ingest.task import RunMeta, build_run
+from dfjoin.types import IndexSettings, Root, TableSource
+
+__all__ = ["execute", "merge_request", "read_meta", "run_request", "source_from_dict"]
+
+
+def run_request(
+    index: Path, settings: IndexSettings, tables: list[TableSource], on_error: str, progress: Path | None
+) -> str:
+    """Write the request to read some tables into a run."""
+    return json.dumps(
+        {
+            "task": "run",
+            "index": str(index),
+            "settings": settings.to_dict(),
+            "tables": [asdict(table) for table in tables],
+            "on_error": on_error,
+            "progress": str(progress) if progress else None,
+        }
+    )
+
+
+def merge_request(
+    index: Path, settings: IndexSettings, runs: list[str], skipped: list[dict[str, str]]
+) -> str:
+    """Write the request to merge some runs into a segment."""
+    return json.dumps(
+        {"task": "merge", "index": str(index), "settings": settings.to_dict(), "runs": runs, "skipped": skipped}
+    )
+
+
+def source_from_dict(values: dict[str, Any]) -> TableSource:
+    """Make a table source from its JSON form."""
+    return TableSource(**{**values, "root": Root(**values["root"]), "parts": tuple(values["parts"])})
+
+
+def read_meta(result: str) -> RunMeta:
+    """Read the result of a ``run`` request."""
+    values = json.loads(result)
+    _raise_if_failed(values)
+    return RunMeta(**values)
+
+
+def _raise_if_failed(values: dict[str, Any]) -> None:
+    if "error" in values:
+        raise TableReadError(values["error"])
+
+
+def execute(request: str, on_table: Callable[[int, int], None] | None = None) -> str:
+    """Carry out one request and return its result, both as JSON text.
+
+    Parameters
+    ----------
+    request : str
+        From `run_request` or `merge_request`.
+    on_table : callable, optional
+        Called with (rows, bytes) after each table.
+
+    Returns
+    -------
+    str
+        A `RunMeta`, or the manifest's entry of a segment. With ``on_error="raise"`` an unreadable
+        table comes back as ``{"error": …}``, so that Spark does not try it again.
+    """
+    values = json.loads(request)
+    index, settings = Path(values["index"]), IndexSettings.from_dict(values["settings"])
+    if values["task"] == "merge":
+        return json.dumps(merge_into_segment(values["runs"], index, settings, values["skipped"]))
+    tables = [source_from_dict(table) for table in values["tables"]]
+    report = on_table or _reporter(values["progress"])
+    try:
+        meta = build_run(tables, index, settings, on_error=values["on_error"], on_table=report)
+    except TableReadError as error:
+        return json.dumps({"error": str(error)})
+    return json.dumps(asdict(meta))
+
+
+def _reporter(path: str | None) -> Callable[[int, int], None] | None:
+    """Count tables, rows and bytes in a small file that the driver looks at; None where it cannot."""
+    if path is None:
+        return None
+    totals = [0, 0, 0]
+    target = Path(path)
+    draft = target.with_suffix(".draft")
+
+    def report(n_rows: int, n_bytes: int) -> None:
+        totals[0] += 1
+        totals[1] += n_rows
+        totals[2] += n_bytes
+        if totals[0] % 16 == 1 or n_bytes > 1 << 20:
+            draft.write_text(json.dumps(totals))
+            draft.replace(target)
+
+    return report
+

@@ -1,0 +1,270 @@
+"""Delimited text → record batches of text columns, by Arrow's parser; by Python's where rows are ragged."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from dfjoin.errors import TableReadError
+from dfjoin.sources.sniff import clean_names, csv_options, header_of, split_lines
+from dfjoin.types import Dialect
+
+__all__ = ["Layout", "layout_of", "read_text", "stream_text"]
+
+_BLOCK_BYTES = 8 << 20
+_ROWS_PER_BATCH = 1 << 16
+_MAX_BLOCK_BYTES = 1 << 30
+_BOM = b"\xef\xbb\xbf"
+
+
+class Layout:
+    """Names of the columns, and where the data starts.
+
+    Parameters
+    ----------
+    names : list of str
+        Column names, each once.
+    dialect : Dialect
+    offset : int
+        Bytes of UTF-8 before the first data record.
+    """
+
+    def __init__(self, names: list[str], dialect: Dialect, offset: int) -> None:
+        self.names = names
+        self.dialect = dialect
+        self.offset = offset
+
+
+def layout_of(text: str, dialect: Dialect, extra_columns: int = 0) -> Layout:
+    """Read the header of a delimited text.
+
+    Parameters
+    ----------
+    text : str
+        Its beginning, decoded, without byte order mark.
+    dialect : Dialect
+    extra_columns : int
+        Columns that longer rows need beyond the header.
+    """
+    cells, offset = header_of(text, dialect)
+    if not dialect.has_header:
+        cells = [f"column_{i}" for i in range(len(cells))]
+    if dialect.implicit_index:
+        cells = ["", *cells]
+    cells = cells + [""] * extra_columns
+    return Layout(clean_names(cells), dialect, len(text[:offset].encode("utf-8", "surrogatepass")))
+
+
+def _options(
+    layout: Layout, columns: Sequence[str] | None, block_size: int, has_quotes: bool
+) -> tuple[arrow_csv.ReadOptions, arrow_csv.ParseOptions, arrow_csv.ConvertOptions]:
+    dialect = layout.dialect
+    quote = dialect.quote_char if has_quotes else ""
+    return (
+        arrow_csv.ReadOptions(use_threads=False, block_size=block_size, column_names=layout.names),
+        arrow_csv.ParseOptions(
+            delimiter=dialect.delimiter,
+            quote_char=quote or False,
+            double_quote=dialect.double_quote,
+            escape_char=dialect.escape_char or False,
+            newlines_in_values=bool(quote),
+        ),
+        arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(layout.names, pa.string()),
+            strings_can_be_null=False,
+            include_columns=list(columns) if columns is not None else None,
+        ),
+    )
+
+
+def read_text(
+    data: bytes, layout: Layout, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Read delimited UTF-8 text that is held in memory.
+
+    Parameters
+    ----------
+    data : bytes
+        UTF-8 without byte order mark.
+    layout : Layout
+        Of that text; a ragged one is parsed by Python, short rows padded with nulls.
+    columns : sequence of str, optional
+        The columns wanted, in this order.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        All columns of type string; an empty cell is an empty text.
+
+    Raises
+    ------
+    RaggedError
+        If a row has more or fewer fields than the layout and the layout does not say so.
+    TableReadError
+        If the text cannot be parsed.
+    """
+    body = memoryview(data)[layout.offset :]
+    if not bytes(body[:4096]).strip() and not bytes(body).strip():
+        return
+    if layout.dialect.ragged:
+        yield from _read_ragged(bytes(body), layout, columns)
+        return
+    quote = layout.dialect.quote_char.encode()
+    has_quotes = bool(quote) and data.find(quote, layout.offset) >= 0
+    block_size = max(1 << 16, min(len(body) + 1, _BLOCK_BYTES))
+    while True:
+        options = _options(layout, columns, block_size, has_quotes)
+        try:
+            yield from arrow_csv.read_csv(pa.BufferReader(body), *options).to_batches()
+            return
+        except pa.ArrowInvalid as error:
+            if "straddl" in str(error) and block_size <= len(body):
+                block_size = len(body) + 1
+                continue
+            raise _explained(error) from error
+
+
+class RaggedError(Exception):
+    """A row does not have the number of fields that the header has."""
+
+
+class EncodingError(Exception):
+    """A cell is not valid UTF-8."""
+
+
+def _explained(error: pa.ArrowInvalid) -> Exception:
+    """Turn an error of Arrow's parser into one that says what to do about it."""
+    text = str(error)
+    if "UTF8" in text or "UTF-8" in text:
+        return EncodingError(text)
+    if "Expected" in text and "columns" in text:
+        return RaggedError(text)
+    if "straddl" in text:
+        return TableReadError(f"a cell is larger than {_MAX_BLOCK_BYTES >> 20} MiB")
+    return RaggedError(text)
+
+
+def _read_ragged(data: bytes, layout: Layout, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    """Parse with Python's reader; pad short rows with nulls, cut what lies beyond the names."""
+    lines = split_lines(data.decode("utf-8", "replace"))
+    rows = (row for row in csv.reader(lines, **csv_options(layout.dialect)) if row)
+    yield from _batches_of_rows(rows, layout, columns)
+
+
+def _batches_of_rows(rows, layout: Layout, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    width = len(layout.names)
+    wanted = range(width) if columns is None else [layout.names.index(c) for c in columns]
+    schema = pa.schema([(layout.names[i], pa.string()) for i in wanted])
+    while True:
+        try:
+            chunk = list(itertools.islice(rows, _ROWS_PER_BATCH))
+        except csv.Error as error:
+            raise TableReadError(f"its rows cannot be parsed: {error}") from error
+        if not chunk:
+            return
+        arrays = [pa.array([row[i] if i < len(row) else None for row in chunk], pa.string()) for i in wanted]
+        yield pa.record_batch(arrays, schema=schema)
+
+
+def max_width(data: bytes, layout: Layout) -> int:
+    """Return the most fields that any row has; parses everything."""
+    lines = split_lines(data[layout.offset :].decode("utf-8", "replace"))
+    try:
+        return max((len(row) for row in csv.reader(lines, **csv_options(layout.dialect))), default=0)
+    except csv.Error as error:
+        raise TableReadError(f"its rows cannot be parsed: {error}") from error
+
+
+def stream_text(
+    stream: io.RawIOBase | pa.NativeFile, layout: Layout, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Read delimited text too large to hold, batch by batch.
+
+    Rows of another length than the header come last, padded or cut; cells that are not valid in the
+    encoding keep their readable part.
+
+    Parameters
+    ----------
+    stream : file-like of bytes
+        Decompressed, at its start, in the encoding of the dialect.
+    layout, columns
+        As in `read_text`.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+
+    Notes
+    -----
+    Memory: three blocks of 8 MiB; more for a file whose single rows are longer, up to 1 GiB.
+    """
+    utf8 = _as_utf8(stream, layout.dialect.encoding)
+    _skip(utf8, layout.offset)
+    ragged: list[str] = []
+
+    def keep_apart(row: arrow_csv.InvalidRow) -> str:
+        ragged.append(row.text)
+        return "skip"
+
+    read, parse, convert = _options(layout, columns, _BLOCK_BYTES, has_quotes=True)
+    parse.invalid_row_handler = keep_apart
+    try:
+        reader = arrow_csv.open_csv(pa.PythonFile(utf8, "r"), read, parse, convert)
+        for batch in reader:
+            yield batch
+            if len(ragged) > _ROWS_PER_BATCH:
+                yield from _parse_apart(ragged, layout, columns)
+    except pa.ArrowInvalid as error:
+        raise TableReadError(f"its rows cannot be parsed: {error}") from error
+    yield from _parse_apart(ragged, layout, columns)
+
+
+def _parse_apart(ragged: list[str], layout: Layout, columns: Sequence[str] | None) -> list[pa.RecordBatch]:
+    lines = [line for text in ragged for line in split_lines(text + "\n")]
+    ragged.clear()
+    rows = (row for row in csv.reader(iter(lines), **csv_options(layout.dialect)) if row)
+    return list(_batches_of_rows(rows, layout, columns))
+
+
+def _as_utf8(stream, encoding: str) -> io.RawIOBase:
+    """Wrap a byte stream so that it reads as valid UTF-8 without byte order mark."""
+    return _Transcoder(stream, encoding)
+
+
+class _Transcoder(io.RawIOBase):
+    """Decode a stream and encode it as UTF-8; undecodable bytes become U+FFFD."""
+
+    def __init__(self, stream, encoding: str) -> None:
+        import codecs
+
+        self._stream = stream
+        self._is_utf8 = encoding in ("utf-8", "utf-8-sig")
+        name = "utf-8-sig" if self._is_utf8 else encoding
+        self._decoder = codecs.getincrementaldecoder(name)("replace")
+        self._pending = b""
+        self._at_end = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while not self._at_end and (size < 0 or len(self._pending) < size):
+            chunk = self._stream.read(4 << 20)
+            self._at_end = not chunk
+            self._pending += self._decoder.decode(chunk, self._at_end).encode("utf-8", "replace")
+        end = len(self._pending) if size < 0 else size
+        taken, self._pending = self._pending[:end], self._pending[end:]
+        return taken
+
+
+def _skip(stream: io.RawIOBase, n_bytes: int) -> None:
+    while n_bytes > 0:
+        chunk = stream.read(min(n_bytes, 1 << 20))
+        if not chunk:
+            return
+        n_bytes -= len(chunk)
