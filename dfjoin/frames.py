@@ -9,8 +9,9 @@ import pandas as pd
 import pyarrow as pa
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.sources.sniff import clean_names
 
-__all__ = ["column_to_arrow", "is_pandas", "is_spark", "select_column"]
+__all__ = ["column_to_arrow", "frame_to_table", "is_pandas", "is_spark", "select_column"]
 
 
 def is_pandas(value: object) -> bool:
@@ -101,3 +102,33 @@ def _spell(value: Any, argument: str, name: Any) -> str | None:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
     return str(value)
+
+
+def frame_to_table(df: pd.DataFrame) -> pa.Table:
+    """Convert a frame to Arrow, column by column; named index levels become columns.
+
+    Labels become text, blank and repeated ones are renamed as a file's header would be. A column whose
+    objects have no common type becomes text; one of lists or bytes stays what it is.
+    """
+    if any(name is not None for name in df.index.names):
+        levels = [df.index.get_level_values(i).to_series(index=df.index) for i in range(df.index.nlevels)]
+        named = [level.rename(n) for level, n in zip(levels, df.index.names, strict=True) if n is not None]
+    else:
+        named = []
+    columns = [*named, *(df.iloc[:, i] for i in range(df.shape[1]))]
+    labels = [*(level.name for level in named), *df.columns]
+    arrays = []
+    for column in columns:
+        try:
+            arrays.append(column_to_arrow(column, "source"))
+        except InvalidTypeError:
+            try:
+                arrays.append(pa.array(column, from_pandas=True))
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                arrays.append(pa.array([None if v is None else str(v) for v in column], pa.string()))
+    return pa.table(arrays, names=clean_names([_label_text(label) for label in labels]))
+
+
+def _label_text(label: Any) -> str:
+    """Write a column label as text; the parts of a tuple one after the other."""
+    return " ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from dfjoin.errors import IndexNotFoundError, InvalidTypeError, TableNotFoundError, shortlist
 from dfjoin.index.manifest import Manifest, read_manifest
 from dfjoin.index.segment import Segment
-from dfjoin.search.searcher import Searcher
 from dfjoin.types import IndexSettings, Root
+
+if TYPE_CHECKING:
+    from dfjoin.search.searcher import Searcher
 
 __all__ = ["Lake", "open_lake", "resolve_lake"]
 
@@ -112,8 +112,9 @@ class Lake:
             )
 
     def _set(self, manifest: Manifest) -> None:
-        segments = tuple(Segment(self._path, meta) for meta in manifest.segments)
-        self._manifest, self._searcher = manifest, Searcher(segments)
+        self._manifest = manifest
+        self._segments = tuple(Segment(self._path, meta) for meta in manifest.segments)
+        self._searcher: Searcher | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"index": str(self._path), "version": self.version, "roots": self._moved}
@@ -149,12 +150,17 @@ class Lake:
     @property
     def searcher(self) -> Searcher:
         """Search over the segments of this version."""
-        return self._searcher
+        from dfjoin.search.searcher import Searcher  # compiles kernels: not before the first search
+
+        segments, searcher = self._segments, self._searcher
+        if searcher is None or searcher.segments is not segments:
+            searcher = self._searcher = Searcher(segments)
+        return searcher
 
     @property
     def segments(self) -> tuple[Segment, ...]:
         """The segments of this version."""
-        return self._searcher.segments
+        return self._segments
 
     @property
     def roots(self) -> dict[str, str]:
@@ -178,7 +184,7 @@ class Lake:
         DataFrame
             ``table, n_rows, n_columns, size, format, root``.
         """
-        from dfjoin.search.rank import catalog_tables
+        from dfjoin.search.listing import catalog_tables
 
         return catalog_tables(self)
 
@@ -192,9 +198,17 @@ class Lake:
             ``table, column, kind, is_indexed, n_rows, n_null, cardinality, key_likeness, min, max,
             samples``; `key_likeness` is cardinality per non-null row, 1 for a key.
         """
-        from dfjoin.search.rank import catalog_columns
+        from dfjoin.search.listing import catalog_columns
 
         return catalog_columns(self)
+
+    def has_table(self, name: str) -> bool:
+        """Tell whether an alive table has that name."""
+        try:
+            self.find_table(name)
+        except TableNotFoundError:
+            return False
+        return True
 
     def find_table(self, name: str) -> tuple[Segment, int]:
         """Return the segment that holds a table, and the table's number there.
@@ -295,11 +309,3 @@ def _is_alive(segment: Segment, table: int) -> bool:
     first, n = record["first_column"], record["n_columns"]
     return n == 0 or bool(segment.alive[first : first + n].any())
 
-
-def iter_alive_columns(lake: Lake) -> Iterator[tuple[Segment, pa.StructArray]]:
-    """Yield each segment with its column records, deleted columns left out."""
-    for segment in lake.segments:
-        records = segment.catalog.columns()
-        if segment.alive is not None:
-            records = records.filter(pa.array(segment.alive.astype(bool)))
-        yield segment, records

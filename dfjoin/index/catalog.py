@@ -200,6 +200,20 @@ class Catalog:
                 high = middle
         return low if low < self.n_tables and self._table_names[low] == name else -1
 
+    def find_column(self, table: int, name: str) -> int:
+        """Return the id of a column of a table, -1 if it has none of that name. O(log n_columns)."""
+        record = self.table_record(table)
+        low = record["first_column"]
+        end = high = low + record["n_columns"]
+        wanted = name.encode("utf-8", "surrogatepass")
+        while low < high:
+            middle = (low + high) // 2
+            if self.column_name(middle).encode("utf-8", "surrogatepass") < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < end and self.column_name(low) == name else -1
+
     def table_record(self, table: int) -> dict[str, Any]:
         """Return the record of one table."""
         return self._tables[table].as_py()

@@ -94,6 +94,16 @@ class Segment:
         """Return 1 for each column that is not deleted, shape (n_columns,); None when all are alive."""
         return read_alive(self.index, self.meta)
 
+    def alive_tables(self) -> NDArray[np.bool_]:
+        """Tell which tables are not deleted; bool, shape (n_tables,)."""
+        tables = self.catalog.tables()
+        first = tables.field("first_column").to_numpy()
+        width = tables.field("n_columns").to_numpy()
+        if self.alive is None:
+            return np.ones(len(tables), bool)
+        mask = np.append(self.alive, np.uint8(1)) > 0
+        return (width == 0) | mask[np.minimum(first, self.n_columns)]
+
     def _components(self, group_name: str) -> tuple[ComponentMeta, ...]:
         group = self.meta.group(group_name)
         if group is None:

@@ -24,6 +24,7 @@ __all__ = [
     "normalize_batch",
     "normalize_column",
     "pack_strings",
+    "pad_integers",
     "read_dates",
     "unite_value_sets",
 ]
@@ -317,6 +318,47 @@ def read_dates(found: ValueSet, settings: IndexSettings) -> ValueSet:
     codes = np.where(found.codes >= 0, merged.codes[found.codes], found.codes).astype(np.int32)
     order = "dmy" if is_day_first else "mdy"
     return ValueSet(merged.hashes, merged.data, merged.offsets, merged.classes, codes, order)
+
+
+def pad_integers(values: ValueSet, width: int, settings: IndexSettings) -> ValueSet:
+    """Write the integers among the values with zeros in front, up to `width` digits; as text, thus.
+
+    Parameters
+    ----------
+    values : ValueSet
+    width : int
+        Digits; longer and negative integers stay as they are.
+    settings : IndexSettings
+        Those that made the values.
+
+    Returns
+    -------
+    ValueSet
+        With the same number of rows. ``7`` and ``07`` at width 2 become one value.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> settings = IndexSettings()
+    >>> pad_integers(normalize_column(pa.array([7, 1234, -3]), settings), 3, settings).values()
+    ['007', '1234', '-3']
+    """
+    is_short = (values.classes == spellings.INTEGER) & (np.diff(values.offsets) < width)
+    is_short &= values.data[values.offsets[:-1]] != ord("-")
+    if not is_short.any():
+        return values
+    lengths = np.diff(values.offsets)
+    wide = np.where(is_short, width, lengths)
+    offsets = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(wide, out=offsets[1:])
+    out = np.full(int(offsets[-1]) + _PADDING, ord("0"), np.uint8)
+    # Each value keeps its own bytes, at the end of the room it now has.
+    starts = np.repeat(offsets[1:] - lengths - values.offsets[:-1], lengths)
+    total = int(values.offsets[-1])
+    out[starts + np.arange(total)] = values.data[:total]
+    merged = _deduplicate(_locked(out), _locked(offsets), settings)
+    codes = np.where(values.codes >= 0, merged.codes[values.codes], values.codes).astype(np.int32)
+    return ValueSet(merged.hashes, merged.data, merged.offsets, merged.classes, codes, values.date_order)
 
 
 def unite_value_sets(parts: list[ValueSet], settings: IndexSettings) -> ValueSet:

@@ -1,0 +1,199 @@
+"""The documented functions: argument checks, then one call into search or join.
+
+Accessors, the command line, Spark and SQL call these and take their documentation from here. What they
+do is imported when they are called, so that ``import dfjoin`` compiles nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from dfjoin.join.plan import JoinPlan
+    from dfjoin.lake import Lake
+    from dfjoin.search.rank import JoinCandidates
+
+__all__ = ["auto_join", "discover_joinable", "discover_joinable_batch", "report"]
+
+
+def discover_joinable(
+    df: pd.DataFrame,
+    on: Hashable = None,
+    lake: Lake | str | os.PathLike[str] | None = None,
+    *,
+    mode: str = "exact",
+    k: int | None = None,
+    threshold: float | None = None,
+    weighted: bool = False,
+    tables: str | list[str] | None = None,
+    exclude: str | list[str] | None = None,
+    kinds: str | list[str] | None = None,
+    plan: str | None = None,
+    verify: bool = True,
+    radius: float | None = None,
+    radius_unit: str | None = None,
+    pad: int | None = None,
+    dayfirst: bool | None = None,
+) -> JoinCandidates:
+    """Find the columns of a lake that share the most values with a column of a frame.
+
+    Values are compared in canonical form: text by NFKC, white space and case folded; numbers, dates and
+    their spellings as one (``1``, ``1.0``, ``"1"``). Duplicates count once, nulls and the index's null
+    spellings never match, an empty or all-null column gives no rows.
+
+    Parameters
+    ----------
+    df : DataFrame
+        A pandas or Spark DataFrame.
+    on : column label, ``"*"`` or None
+        The query column. ``"*"`` or None: every column of text, integers or dates with two values or
+        more, in turn.
+    lake : Lake or path
+        The index to search.
+    mode : {"exact"}
+        How values match; ``"exact"`` is equality of canonical values.
+    k : int, optional
+        Most rows per query column, at least 1. With neither `k` nor `threshold`: 10.
+    threshold : float, optional
+        Smallest containment, 0 to 1: share of the query column's distinct values that the candidate
+        holds. Alone: every such column. With `k`: the best `k` of them.
+    weighted : bool, default False
+        Rank by the rows of `df` that find a match instead of distinct values; `threshold` then applies
+        to that share, and ``matched_rows, row_containment`` are added.
+    tables, exclude : str or list of str, optional
+        Patterns (``fnmatch``, case-sensitive) of table names to search, and to leave out.
+    kinds : str or list of str, optional
+        Kinds of candidate columns: text, integer, decimal, date.
+    plan : {None, "mergelist"}
+        How the index is read; None: chosen by estimated cost. The rows are the same.
+    verify : bool, default True
+        Of other modes; an exact result needs no verification.
+    radius, radius_unit : optional
+        Of the embedding mode.
+    pad : int, optional
+        Write the query's integers with zeros in front up to this many digits, for codes such as ZIP
+        codes that a frame has read as numbers.
+    dayfirst : bool, optional
+        How to read all-digit dates of the query; None: as the column itself tells.
+
+    Returns
+    -------
+    JoinCandidates
+        One row per candidate column: ``query_column, table, column`` (str), ``matched`` (int64,
+        shared distinct values, at least 1), ``containment`` (float64, matched / query cardinality),
+        ``jaccard`` (float64), ``query_cardinality, cardinality, n_rows`` (int64), ``kind`` (str),
+        ``relationship`` (1:1, 1:m, m:1, m:m with `df` on the left), ``accidental`` (bool: integers whose
+        overlap is what their ranges predict), ``method`` (str), ``exact`` (bool).
+        Order: matched descending, cardinality ascending, table, column by code point.
+        ``attrs["dfjoin"]`` holds the mode, whether it is complete, and what was read.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If `df` has no such column.
+    InvalidParameterError, InvalidTypeError
+        If an argument is illegal; the message says what is legal.
+    IncompatibleSettingsError
+        If the index was built without what the mode needs.
+
+    Warns
+    -----
+    DfjoinWarning
+        If the query's integers match more with zeros in front: it names the column, the width and the
+        remedy.
+
+    See Also
+    --------
+    auto_join : join what was found.
+    discover_joinable_batch : many query columns in one call.
+
+    Notes
+    -----
+    Exact: the rows that a comparison with every column would give. O(values + postings of the distinct
+    posting lists that hold them).
+
+    Source: Zhu, Deng, Nargesian, Miller: "JOSIE: Overlap Set Similarity Search for Finding Joinable
+    Tables in Data Lakes", SIGMOD 2019, sections 2 and 3. Deviation: ties are broken by cardinality and
+    name, where the paper leaves them open.
+
+    Examples
+    --------
+    >>> import dfjoin, pandas as pd, tempfile
+    >>> capitals = pd.DataFrame({"country": ["France", "Peru", "Chad"], "capital": ["Paris", "Lima", "N'Djamena"]})
+    >>> lake = dfjoin.build_lake({"capitals": capitals}, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
+    >>> df = pd.DataFrame({"nation": ["FRANCE", "Peru ", "Peru", "Atlantis"]})
+    >>> hits = dfjoin.discover_joinable(df, "nation", lake)
+    >>> hits[["table", "column", "matched", "query_cardinality"]]
+          table   column  matched  query_cardinality
+    0  capitals  country        2                  3
+    """
+    from dfjoin.search.discover import discover
+
+    return discover(
+        df, on, lake, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables, exclude=exclude,
+        kinds=kinds, plan=plan, verify=verify, radius=radius, radius_unit=radius_unit, pad=pad, dayfirst=dayfirst,
+    )  # fmt: skip
+
+
+def discover_joinable_batch(
+    columns: Mapping[str, Any],
+    lake: Lake | str | os.PathLike[str],
+    *,
+    mode: str = "exact",
+    k: int | None = None,
+    threshold: float | None = None,
+    weighted: bool = False,
+    tables: str | list[str] | None = None,
+    exclude: str | list[str] | None = None,
+    kinds: str | list[str] | None = None,
+    plan: str | None = None,
+    n_threads: int | None = None,
+) -> JoinCandidates:
+    """Find joinable columns for many query columns in one call.
+
+    Parameters
+    ----------
+    columns : mapping of str to Series or list
+        Name → query column; the name appears as ``query_column``.
+    lake : Lake or path
+        The index to search.
+    mode, k, threshold, weighted, tables, exclude, kinds, plan
+        As in `discover_joinable`, per query column.
+    n_threads : int, optional
+        Threads to search with; as many as there are processors by default.
+
+    Returns
+    -------
+    JoinCandidates
+        As from `discover_joinable`, in the order of `columns`.
+
+    Raises
+    ------
+    InvalidTypeError
+        If `columns` is no mapping.
+
+    Notes
+    -----
+    The rows do not depend on the number of threads. No zero-padding warnings are given.
+
+    Examples
+    --------
+    >>> import dfjoin, pandas as pd, tempfile
+    >>> letters = pd.DataFrame({"letter": ["a", "b", "c"]})
+    >>> lake = dfjoin.build_lake({"letters": letters}, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
+    >>> hits = dfjoin.discover_joinable_batch({"one": ["a"], "two": ["b", "x"]}, lake)
+    >>> hits[["query_column", "matched", "containment"]]
+      query_column  matched  containment
+    0          one        1          1.0
+    1          two        1          0.5
+    """
+    from dfjoin.search.discover import discover_batch
+
+    return discover_batch(
+        columns, lake, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables,
+        exclude=exclude, kinds=kinds, plan=plan, n_threads=n_threads,
+    )  # fmt: skip

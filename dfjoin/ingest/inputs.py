@@ -1,0 +1,165 @@
+"""What a caller gives as `source` → roots, tables and readers of a build."""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.frames import frame_to_table, is_pandas, is_spark
+from dfjoin.ingest.driver import Input
+from dfjoin.sources.listing import list_tables
+from dfjoin.types import Root, SkippedFile, TableSource
+
+__all__ = ["FRAMES", "gather"]
+
+FRAMES = "frames"
+"""Directory of an index that holds frames given in memory, as Parquet."""
+
+_SPARK_NAME = re.compile(r"[\w`]+(\.[\w`]+){0,3}")
+
+
+def gather(
+    source: Any,
+    index: Path,
+    roots: list[Root],
+    *,
+    spark_tables: Callable[[dict[str, Any], Root], Input] | None,
+    scratch: Path | None,
+) -> Input:
+    """List what a build is to read.
+
+    Parameters
+    ----------
+    source : path, glob, list of paths, Spark table name or list of them, mapping of str to DataFrame
+        As in `dfjoin.build_lake`.
+    index : Path
+        Directory of the index; frames are written below it.
+    roots : list of Root
+        Roots that the index has already; tables of a further one are prefixed with its name.
+    spark_tables : callable, optional
+        Turns Spark tables (name → table name or Spark DataFrame) and their root into an input; None
+        where there is no Spark session.
+    scratch : Path, optional
+        Where frames are written instead, when they are not to be kept.
+
+    Returns
+    -------
+    Input
+
+    Raises
+    ------
+    InvalidTypeError, InvalidParameterError
+        If the source is of another kind, does not exist, or needs Spark and there is none.
+    """
+    number = len(roots)
+    if isinstance(source, Mapping):
+        given = _gather_frames(dict(source), index, number, spark_tables, scratch)
+    elif _are_spark_names(source):
+        names = [source] if isinstance(source, str) else list(source)
+        if spark_tables is None:
+            raise InvalidParameterError(
+                f"`source` {names[0]!r} is no path that exists here; if it is a Spark table, pass "
+                '`spark=` and engine="spark", else check the spelling'
+            )
+        given = spark_tables({name: name for name in names}, Root(number, "spark" if number else "", "spark:", "spark"))
+    else:
+        root, tables, skipped = list_tables(source, root_id=number, prefix=number > 0)
+        taken = {r.name for r in roots}
+        if root.name in taken:
+            root, tables, skipped = _renamed(source, number, root.name, taken)
+        given = Input([root], tables, skipped)
+    given.roots = [*roots, *given.roots]
+    if not given.tables and not given.extra:
+        reasons = f"; {len(given.skipped)} files were skipped, the first: {given.skipped[0]}" if given.skipped else ""
+        raise InvalidParameterError(
+            f"`source` holds no table that dfjoin reads (CSV, TSV, Parquet, JSON lines){reasons}; "
+            "check the path"
+        )
+    return given
+
+
+def _renamed(
+    source: Any, number: int, name: str, taken: set[str]
+) -> tuple[Root, list[TableSource], list[SkippedFile]]:
+    """List again under a root name that is free."""
+    suffix = 2
+    while f"{name}-{suffix}" in taken:
+        suffix += 1
+    return list_tables(source, root_id=number, root_name=f"{name}-{suffix}", prefix=True)
+
+
+def _are_spark_names(source: Any) -> bool:
+    """Tell whether the source names Spark tables: identifiers, none of them an existing path."""
+    names = [source] if isinstance(source, str) else source
+    if not isinstance(names, (list, tuple)) or not names:
+        return False
+    return all(
+        isinstance(name, str) and _SPARK_NAME.fullmatch(name) is not None and not os.path.exists(name)  # noqa: PTH110
+        for name in names
+    )
+
+
+def _gather_frames(
+    frames: dict[str, Any],
+    index: Path,
+    number: int,
+    spark_tables: Callable[[dict[str, Any], Root], Input] | None,
+    scratch: Path | None,
+) -> Input:
+    """Write pandas frames as Parquet; leave Spark frames to Spark."""
+    if not frames:
+        raise InvalidParameterError("`source` must hold at least one table, got an empty mapping")
+    in_memory: dict[str, pa.Table] = {}
+    on_spark: dict[str, Any] = {}
+    for name, frame in frames.items():
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidTypeError(f"`source` must map table names to frames, got the name {name!r}")
+        if is_spark(frame):
+            on_spark[name] = frame
+        elif is_pandas(frame):
+            in_memory[name] = frame_to_table(frame)
+        else:
+            raise InvalidTypeError(
+                f"`source` must map names to pandas or Spark DataFrames, got {type(frame).__name__} "
+                f"for {name!r}"
+            )
+    given = Input([], [])
+    if in_memory:
+        name = "" if number == 0 else "memory"
+        root = Root(number, name, FRAMES, "memory")
+        given.tables = _write_frames(in_memory, root, index, scratch)
+        given.roots.append(root)
+    if on_spark:
+        if spark_tables is None:
+            raise InvalidParameterError(
+                '`source` holds Spark DataFrames, which engine="inline" does not read; use engine="spark"'
+            )
+        spark = spark_tables(on_spark, Root(number + len(given.roots), "", "spark:", "spark"))
+        given.roots += spark.roots
+        given.extra += spark.extra
+        given.names += spark.names
+    return given
+
+
+def _write_frames(
+    frames: dict[str, pa.Table], root: Root, index: Path, scratch: Path | None
+) -> list[TableSource]:
+    base = scratch or index / FRAMES
+    base.mkdir(mode=0o700, parents=True, exist_ok=True)
+    here = Root(root.id, root.name, str(base), "files")
+    tables = []
+    for name in sorted(frames):
+        file = f"{uuid.uuid4().hex}.parquet"
+        parquet.write_table(frames[name], base / file, compression="zstd")
+        stat = (base / file).stat()
+        prefixed = f"{root.name}/{name}" if root.name else name
+        tables.append(TableSource(prefixed, here, file, "parquet", stat.st_size, stat.st_mtime_ns, (file,)))
+    return tables

@@ -1,0 +1,199 @@
+"""Join discovery: checked arguments → queries → hits → the result frame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dfjoin import _validation as check
+from dfjoin.errors import (
+    ColumnNotFoundError,
+    IncompatibleSettingsError,
+    InvalidParameterError,
+    InvalidTypeError,
+    shortlist,
+)
+from dfjoin.frames import is_pandas, is_spark, select_column
+from dfjoin.index.catalog import KINDS
+from dfjoin.lake import Lake, resolve_lake
+from dfjoin.search.query import QueryColumn, better_width, make_query
+from dfjoin.search.rank import JoinCandidates, SearchContext, rank_hits
+from dfjoin.search.searcher import PLANS, Hit
+from dfjoin.types import SearchParams, SearchStats
+from dfjoin.values.profile import INDEXED_KINDS
+from dfjoin.warn import warn
+
+__all__ = ["MODES", "discover", "discover_batch", "search_params", "search_queries"]
+
+MODES = ("exact",)
+"""Search modes that this version has."""
+
+_RESERVED_MODES = ("lsh", "embedding", "transform")
+_DEFAULT_K = 10
+
+
+def discover(
+    df: pd.DataFrame, on: Any, lake: Any, *, mode, k, threshold, weighted, tables, exclude, kinds, plan,
+    verify, radius, radius_unit, pad, dayfirst,
+) -> JoinCandidates:  # fmt: skip
+    """Carry out `dfjoin.discover_joinable`."""
+    params = search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit)
+    check.check_choice(verify, "verify", (True, False))
+    opened = resolve_lake(lake)
+    if is_spark(df):
+        from spark_ext.search import query_frame
+
+        df = query_frame(df, on)
+    elif not is_pandas(df):
+        raise InvalidTypeError(
+            f"`df` must be a pandas or Spark DataFrame, got {type(df).__name__}; for a list of values use "
+            'pd.DataFrame({"value": values})'
+        )
+    options = _query_options(pad, dayfirst)
+    columns = _query_columns(df, on, options, opened)
+    return search_queries(opened, [make_query(c, opened.settings, **options) for c in columns], params)
+
+
+def discover_batch(
+    columns: Any, lake: Any, *, mode, k, threshold, weighted, tables, exclude, kinds, plan, n_threads
+) -> JoinCandidates:
+    """Carry out `dfjoin.discover_joinable_batch`."""
+    params = search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, None, None)
+    if not isinstance(columns, Mapping):
+        raise InvalidTypeError(
+            f"`columns` must map names to columns, got {type(columns).__name__}; "
+            'give {"name": df["name"]}'
+        )
+    opened = resolve_lake(lake)
+    threads = check.check_positive_int(n_threads, "n_threads") if n_threads is not None else os.cpu_count() or 1
+
+    def run(item: tuple[str, Any]) -> tuple[QueryColumn, list[Hit], SearchStats]:
+        name, column = item
+        series = column if isinstance(column, pd.Series) else pd.Series(column)
+        query = make_query(series, opened.settings, argument="columns", name=str(name))
+        return query, *opened.searcher.search(query.values, params)
+
+    with ThreadPoolExecutor(min(threads, max(1, len(columns)))) as pool:
+        results = list(pool.map(run, columns.items()))
+    return _result(opened, results, params)
+
+
+def search_params(
+    mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit
+) -> SearchParams:
+    """Check the arguments of a search and turn them into its parameters."""
+    if mode in _RESERVED_MODES:
+        raise IncompatibleSettingsError(
+            f'`mode` "{mode}" is not in this version of dfjoin, which has {shortlist(MODES)}; '
+            'use mode="exact"'
+        )
+    check.check_choice(mode, "mode", MODES)
+    for name, value in (("radius", radius), ("radius_unit", radius_unit)):
+        if value is not None:
+            raise InvalidParameterError(
+                f'`{name}` belongs to mode="embedding", but the mode is {mode!r}; leave it out'
+            )
+    if k is not None:
+        k = check.check_positive_int(k, "k")
+    if threshold is not None:
+        threshold = check.check_fraction(threshold, "threshold")
+    check.check_choice(weighted, "weighted", (True, False))
+    wanted = check.check_patterns(kinds, "kinds")
+    for kind in wanted:
+        check.check_choice(kind, "kinds", KINDS)
+    if plan is not None:
+        check.check_choice(plan, "plan", PLANS)
+    return SearchParams(
+        k=_DEFAULT_K if k is None and threshold is None else k,
+        threshold=threshold,
+        is_weighted=weighted,
+        tables=check.check_patterns(tables, "tables"),
+        exclude=check.check_patterns(exclude, "exclude"),
+        kinds=wanted,
+        plan=plan,
+    )
+
+
+def _query_options(pad: int | None, dayfirst: bool | None) -> dict[str, Any]:
+    if pad is not None:
+        pad = check.check_positive_int(pad, "pad")
+    check.check_choice(dayfirst, "dayfirst", (None, True, False))
+    return {"pad": pad, "dayfirst": dayfirst}
+
+
+def _query_columns(df: pd.DataFrame, on: Any, options: dict[str, Any], lake: Lake) -> list[pd.Series]:
+    """Return the query columns that `on` names."""
+    if isinstance(on, list):
+        if len(on) == 1:
+            return [select_column(df, on[0], "on")]
+        raise InvalidParameterError(
+            f"`on` must be one column for a search in a lake, got {len(on)} columns; composite keys work "
+            "between two frames, with df.auto_join(other_df, on=[...]). Search with the most telling column"
+        )
+    if on is not None and not (isinstance(on, str) and on == "*" and "*" not in df.columns):
+        return [select_column(df, on, "on")]
+    found = []
+    for position in range(df.shape[1]):
+        column = df.iloc[:, position]
+        try:
+            query = make_query(column, lake.settings, **options)
+        except InvalidTypeError:
+            continue
+        if query.profile.kind in INDEXED_KINDS and query.profile.cardinality >= 2:
+            found.append(column)
+    if not found and df.shape[1] == 0:
+        raise ColumnNotFoundError("`df` must have at least one column, got a frame without columns")
+    return found
+
+
+def search_queries(lake: Lake, queries: list[QueryColumn], params: SearchParams) -> JoinCandidates:
+    """Search every query column, warn of lost zeros, and make the result frame."""
+    results = []
+    for query in queries:
+        hits, stats = lake.searcher.search(query.values, params)
+        best = hits[0].matched if hits else 0
+        width, padded = better_width(query, lake.searcher, lake.settings, params, best)
+        if width:
+            warn(
+                f"the integers of column {query.name!r} match {padded:,} values when written with zeros up "
+                f"to {width} digits, and {best:,} as they are; read the column with dtype=str, or pass "
+                f"`pad={width}`"
+            )
+        results.append((query, hits, stats))
+    return _result(lake, results, params)
+
+
+def _result(
+    lake: Lake, results: list[tuple[QueryColumn, list[Hit], SearchStats]], params: SearchParams
+) -> JoinCandidates:
+    """Make the result frame of one or more query columns."""
+    parts = [rank_hits(lake, query, hits, "exact", params.is_weighted) for query, hits, _ in results]
+    if not parts:
+        empty = make_query(pd.Series([], dtype=object), lake.settings, name="")
+        parts = [rank_hits(lake, empty, [], "exact", params.is_weighted)]
+    merged = parts[0] if len(parts) == 1 else {name: _join([p[name] for p in parts]) for name in parts[0]}
+    frame = JoinCandidates(merged, copy=False)
+    if len(frame) == 0:
+        text = ("query_column", "table", "column", "kind", "relationship", "method")
+        frame = frame.astype(dict.fromkeys(text, pd.Series(["a"]).dtype))
+    queries = {query.name: query for query, _, _ in results}
+    frame._context = SearchContext(lake, queries, {query.name: stats for query, _, stats in results})
+    frame.attrs["dfjoin"] = {
+        "mode": "exact",
+        "complete": True,
+        "index": str(lake.path),
+        "version": lake.version,
+        "searches": [{"query_column": query.name, **stats.to_dict()} for query, _, stats in results[:20]],
+    }
+    return frame
+
+
+def _join(parts: list[Any]) -> Any:
+    if isinstance(parts[0], list):
+        return [item for part in parts for item in part]
+    return np.concatenate(parts)

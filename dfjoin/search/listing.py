@@ -1,0 +1,83 @@
+"""The catalogue of a lake as frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS
+
+if TYPE_CHECKING:
+    from dfjoin.lake import Lake
+
+__all__ = ["catalog_columns", "catalog_tables"]
+
+
+def _frame(fields: dict[str, pa.Array]) -> pd.DataFrame:
+    return pa.table(fields).to_pandas()
+
+
+def catalog_tables(lake: Lake) -> pd.DataFrame:
+    """Return the tables of a lake, see `Lake.tables`."""
+    parts = []
+    for segment in lake.segments:
+        records = segment.catalog.tables()
+        if segment.alive is not None:
+            records = records.filter(pa.array(segment.alive_tables()))
+        parts.append(records)
+    records = pa.concat_arrays(parts) if parts else pa.array([], TABLE_FIELDS)
+    roots = {number: place for number, place in enumerate(lake.roots.values())}
+    frame = _frame(
+        {
+            "table": records.field("name"),
+            "n_rows": records.field("n_rows"),
+            "n_columns": records.field("n_columns"),
+            "size": records.field("size"),
+            "format": records.field("format"),
+            "root": pa.array([roots.get(r, "") for r in records.field("root").to_pylist()], pa.string()),
+        }
+    )
+    return _sorted(frame, ["table"])
+
+
+def catalog_columns(lake: Lake) -> pd.DataFrame:
+    """Return the columns of a lake, see `Lake.columns`."""
+    parts = []
+    for segment in lake.segments:
+        records = segment.catalog.columns()
+        tables = segment.catalog.tables().field("name").take(records.field("table"))
+        if segment.alive is not None:
+            mask = pa.array(segment.alive.astype(bool))
+            records, tables = records.filter(mask), tables.filter(mask)
+        parts.append((records, tables))
+    records = pa.concat_arrays([r for r, _ in parts]) if parts else pa.array([], COLUMN_FIELDS)
+    tables = pa.concat_arrays([t for _, t in parts]) if parts else pa.array([], pa.string())
+    filled = pc.subtract(records.field("n_rows"), records.field("n_null"))
+    cardinality = records.field("cardinality")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        likeness = cardinality.to_numpy() / filled.to_numpy()
+    frame = _frame(
+        {
+            "table": tables,
+            "column": records.field("name"),
+            "kind": pa.array(KINDS).take(records.field("kind")),
+            "is_indexed": pc.cast(records.field("is_indexed"), pa.bool_()),
+            "n_rows": records.field("n_rows"),
+            "n_null": records.field("n_null"),
+            "cardinality": cardinality,
+            "key_likeness": pa.array(np.where(np.isfinite(likeness), likeness, 0.0)),
+            "min": records.field("min"),
+            "max": records.field("max"),
+            "samples": records.field("samples"),
+        }
+    )
+    return _sorted(frame, ["table", "column"])
+
+
+def _sorted(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Sort by code point; segments are sorted within, so this does work only when there are several."""
+    return frame.sort_values(by, kind="stable", ignore_index=True)

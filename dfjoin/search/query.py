@@ -1,0 +1,146 @@
+"""A query column on its way into the index: its values, its kind, and what its digits may hide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from dfjoin.frames import column_to_arrow
+from dfjoin.search.searcher import Searcher
+from dfjoin.types import IndexSettings, SearchParams
+from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers
+from dfjoin.values.profile import Profile, profile_values
+
+__all__ = ["QueryColumn", "better_width", "make_query", "normalize_key"]
+
+_EXTRA_DIGITS = 2
+_MAX_DIGITS = 18
+
+
+@dataclass(frozen=True)
+class QueryColumn:
+    """A column of the user's frame, normalised as the lake was.
+
+    Parameters
+    ----------
+    name : str
+        As shown in results.
+    label : hashable
+        Label in the frame.
+    column : Series
+        The user's column.
+    values : ValueSet
+        Its distinct values.
+    profile : Profile
+        Kind and range.
+    pad : int or None
+        Width to which integers were padded with zeros.
+    dayfirst : bool or None
+        How all-digit dates were read.
+    """
+
+    name: str
+    label: object
+    column: pd.Series
+    values: ValueSet
+    profile: Profile
+    pad: int | None = None
+    dayfirst: bool | None = None
+
+    @property
+    def n_non_null(self) -> int:
+        """Rows with a value."""
+        return int(np.count_nonzero(self.values.codes >= 0))
+
+    @property
+    def is_unique(self) -> bool:
+        """No value occurs twice."""
+        return self.n_non_null == len(self.values)
+
+    def spelling(self, code: int) -> str:
+        """Return a value as the user's column spells it first."""
+        row = int(np.argmax(self.values.codes == code))
+        return str(self.column.iloc[row])
+
+
+def normalize_key(
+    column: pd.Series, settings: IndexSettings, pad: int | None, dayfirst: bool | None, argument: str = "on"
+) -> tuple[ValueSet, pa.DataType]:
+    """Normalise a key column of a frame; return its values and the Arrow type they came from."""
+    array = column_to_arrow(column, argument)
+    if dayfirst is not None:
+        settings = replace(settings, dayfirst=dayfirst)
+    values = normalize_column(array, settings)
+    return (values if pad is None else pad_integers(values, pad, settings)), array.type
+
+
+def make_query(
+    column: pd.Series,
+    settings: IndexSettings,
+    *,
+    pad: int | None = None,
+    dayfirst: bool | None = None,
+    argument: str = "on",
+    name: str | None = None,
+) -> QueryColumn:
+    """Normalise a column of a frame for a search.
+
+    Raises
+    ------
+    InvalidTypeError
+        If it holds lists, dicts or bytes.
+    """
+    values, type_ = normalize_key(column, settings, pad, dayfirst, argument)
+    shown = str(column.name) if name is None else name
+    return QueryColumn(shown, column.name, column, values, profile_values(values, type_), pad, dayfirst)
+
+
+def better_width(
+    query: QueryColumn, searcher: Searcher, settings: IndexSettings, params: SearchParams, best: int
+) -> tuple[int, int]:
+    """Find a width to which zero-padding the query's integers matches more than their own digits.
+
+    Parameters
+    ----------
+    query : QueryColumn
+    searcher : Searcher
+    settings : IndexSettings
+    params : SearchParams
+        Filters of the search that was made.
+    best : int
+        Most values that a column shares with the query as it is.
+
+    Returns
+    -------
+    width, matched : int
+        The best width and what it matches; (0, best) when no width is better.
+
+    Notes
+    -----
+    Widths from the longest number to two digits more. A width is searched only when the vocabulary
+    holds more of its spellings than `best`.
+    """
+    profile = query.profile
+    if query.pad is not None or not profile.has_range or profile.min_integer < 0:
+        return 0, best
+    longest, shortest = len(str(profile.max_integer)), len(str(profile.min_integer))
+    found = 0
+    for width in range(longest, min(longest + _EXTRA_DIGITS, _MAX_DIGITS) + 1):
+        if width == shortest:
+            continue
+        padded = pad_integers(query.values, width, settings)
+        n_found = sum(
+            int(np.count_nonzero(searcher.groups_of(s, padded) >= 0))
+            for s, segment in enumerate(searcher.segments)
+            if segment.n_tokens
+        )
+        if n_found <= best:
+            continue
+        hits, _ = searcher.search(padded, replace(params, k=1, threshold=None, is_weighted=False))
+        if hits and hits[0].matched > best:
+            best, found = hits[0].matched, width
+    return found, best
+
