@@ -48,7 +48,7 @@ def discover_joinable(
     Parameters
     ----------
     df : DataFrame
-        A pandas or Spark DataFrame.
+        The user's frame, of any index and dtypes; it is not changed.
     on : column label, ``"*"`` or None
         The query column. ``"*"`` or None: every column of text, integers or dates with two values or
         more, in turn.
@@ -197,3 +197,150 @@ def discover_joinable_batch(
         columns, lake, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables,
         exclude=exclude, kinds=kinds, plan=plan, n_threads=n_threads,
     )  # fmt: skip
+
+
+def auto_join(
+    df: pd.DataFrame,
+    other: Lake | JoinCandidates | pd.DataFrame | JoinPlan | str | os.PathLike[str] | dict[str, Any],
+    *,
+    on: Hashable | list[Hashable] = None,
+    right_on: Hashable | list[Hashable] = None,
+    k: int = 1,
+    threshold: float = 0.5,
+    mode: str = "exact",
+    columns: str | list[str] | None = None,
+    how: str = "left",
+    aggregate: str | dict[str, str] | None = "auto",
+    max_expansion: float = 10.0,
+    indicator: bool = False,
+    on_no_match: str = "warn",
+    on_stale: str = "error",
+) -> pd.DataFrame:
+    """Join a frame with the best tables of a lake, with picked candidates, a plan, or another frame.
+
+    Keys are compared in the index's canonical form, so ``1``, ``1.0`` and ``"1"`` meet, as do ``"Peru "``
+    and ``"PERU"``; a null never matches. The relationship is measured on the data before anything is
+    joined, and the result carries a report.
+
+    Parameters
+    ----------
+    df : DataFrame
+        The user's frame; it is not changed.
+    other : Lake, path of an index, JoinCandidates, DataFrame, JoinPlan or its dict
+        What to join. Over a lake, candidates are tried in rank order and accepted if their containment
+        reaches `threshold`, they are not accidental, their file is the one that was indexed, and they
+        bring a column that the frame does not have. Picked candidates are joined as picked. A plan
+        (``attrs["dfjoin"]["plan"]`` of an earlier result) joins the same columns again.
+    on : column label or list of labels, optional
+        Key of `df`; several make a composite key, between two frames only. Without it the column that
+        joins best is taken, and it is an error when two are equally good.
+    right_on : column label or list of labels, optional
+        Key of the other frame; the same labels as `on` by default.
+    k : int, default 1
+        Tables to join at most; only over a lake, one column per table.
+    threshold : float, default 0.5
+        Smallest containment of the key, 0 to 1.
+    mode : {"exact"}
+        How values match.
+    columns : str or list of str, optional
+        Columns to bring; all but the key by default.
+    how : {"left", "inner", "right", "outer"}
+        Rows to keep. ``left`` and ``inner`` keep the order and index of `df`; ``right`` and ``outer`` put
+        rows that only the right side has last, under a new RangeIndex.
+    aggregate : "auto", None, rule or dict of column → rule
+        How several right rows of a key become one. ``"auto"``: number → mean, date → latest, boolean →
+        share, other values, codes and years → most frequent (ties: smallest); and ``<stem>_rows`` counts
+        them. Rules: mean, sum, min, max, median, std, first, last, count, nunique, most_frequent, latest,
+        share. None keeps every pair of rows.
+    max_expansion : float, default 10.0
+        Most rows out per row in; beyond it the join stops before it is made.
+    indicator : bool, default False
+        Add ``_merge``: both, left_only or right_only.
+    on_no_match : {"warn", "raise", "ignore"}
+        What to do when nothing is acceptable; the frame comes back unchanged.
+    on_stale : {"error", "warn", "ignore"}
+        What to do when a picked or planned table's file is not the one that was indexed.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `df`, then per table its columns under free names: the plain one, else
+        ``name__stem``. Integers and booleans that gain nulls become ``Int64`` and ``boolean``.
+        ``attrs["dfjoin"]`` (plain JSON below 64 KiB) tells what was joined, on what, coverage, rows in
+        and out, what was passed over and why, and holds the plan.
+
+    Raises
+    ------
+    JoinExpansionError
+        If the join would multiply rows beyond `max_expansion`; it names the worst key.
+    TableChangedError
+        If a picked or planned table has changed since it was indexed.
+    NoMatchError
+        With ``on_no_match="raise"``.
+    ColumnNotFoundError, InvalidParameterError, InvalidTypeError
+        If an argument is illegal, or does not apply to `other`.
+
+    Warns
+    -----
+    DfjoinWarning
+        If nothing is acceptable, or integers have lost their leading zeros.
+
+    See Also
+    --------
+    discover_joinable, report
+
+    Notes
+    -----
+    A table of the lake is read in batches, the wanted columns only, and rows are kept only if their key
+    is in `df`: memory follows the matches. O(bytes of the table + rows).
+
+    Examples
+    --------
+    >>> import dfjoin, pandas as pd
+    >>> people = pd.DataFrame({"name": ["Ann", "Bo", None], "land": ["peru", "CHAD", "Peru"]})
+    >>> lands = pd.DataFrame({"land": ["Peru", "Chad"], "area": [1285216, 1284000]})
+    >>> dfjoin.auto_join(people, lands, on="land", aggregate=None)
+      name  land     area
+    0  Ann  peru  1285216
+    1   Bo  CHAD  1284000
+    2  NaN  Peru  1285216
+    """
+    from dfjoin.join.auto import join
+
+    return join(
+        df, other, on=on, right_on=right_on, k=k, threshold=threshold, mode=mode, columns=columns, how=how,
+        aggregate=aggregate, max_expansion=max_expansion, indicator=indicator, on_no_match=on_no_match,
+        on_stale=on_stale,
+    )  # fmt: skip
+
+
+def report(df: pd.DataFrame) -> Any:
+    """Return the report of a join.
+
+    Parameters
+    ----------
+    df : DataFrame
+        What `auto_join` returned.
+
+    Returns
+    -------
+    JoinReport
+        Prints as text; ``to_dict()`` gives ``attrs["dfjoin"]``.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the frame carries no report: a merge or a file loses it.
+
+    Examples
+    --------
+    >>> import dfjoin, pandas as pd
+    >>> left, right = pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"a": [2, 3], "b": ["x", "y"]})
+    >>> print(dfjoin.report(dfjoin.auto_join(left, right, on="a")))
+    2 rows in, 2 rows out, how='left'
+    joined the other frame on a = a, 1:1: 1 of 2 rows found a partner (50.0%)
+      columns: b (most_frequent)
+    """
+    from dfjoin.join.report import report_of
+
+    return report_of(df)

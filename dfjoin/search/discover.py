@@ -28,7 +28,7 @@ from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.profile import INDEXED_KINDS
 from dfjoin.warn import warn
 
-__all__ = ["MODES", "discover", "discover_batch", "search_params", "search_queries"]
+__all__ = ["MODES", "check_frame", "discover", "discover_batch", "search_params", "search_queries"]
 
 MODES = ("exact",)
 """Search modes that this version has."""
@@ -45,15 +45,7 @@ def discover(
     params = search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit)
     check.check_choice(verify, "verify", (True, False))
     opened = resolve_lake(lake)
-    if is_spark(df):
-        from spark_ext.search import query_frame
-
-        df = query_frame(df, on)
-    elif not is_pandas(df):
-        raise InvalidTypeError(
-            f"`df` must be a pandas or Spark DataFrame, got {type(df).__name__}; for a list of values use "
-            'pd.DataFrame({"value": values})'
-        )
+    check_frame(df)
     options = _query_options(pad, dayfirst)
     columns = _query_columns(df, on, options, opened)
     return search_queries(opened, [make_query(c, opened.settings, **options) for c in columns], params)
@@ -117,6 +109,20 @@ def search_params(
         kinds=wanted,
         plan=plan,
     )
+
+
+def check_frame(df: Any) -> None:
+    """Raise unless `df` is a pandas DataFrame."""
+    if is_spark(df):
+        raise InvalidTypeError(
+            "`df` must be a pandas DataFrame in this version, got a Spark DataFrame; give "
+            "df.select(columns).toPandas()"
+        )
+    if not is_pandas(df):
+        raise InvalidTypeError(
+            f"`df` must be a pandas DataFrame, got {type(df).__name__}; for a list of values use "
+            'pd.DataFrame({"value": values})'
+        )
 
 
 def _query_options(pad: int | None, dayfirst: bool | None) -> dict[str, Any]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from dfjoin.frames import column_to_arrow
+from dfjoin.kernels.spellings import parse_integers
 from dfjoin.search.searcher import Searcher
 from dfjoin.types import IndexSettings, SearchParams
 from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers
@@ -59,6 +62,11 @@ class QueryColumn:
     def is_unique(self) -> bool:
         """No value occurs twice."""
         return self.n_non_null == len(self.values)
+
+    @cached_property
+    def integers(self) -> NDArray[np.int64]:
+        """The values as sorted numbers; only for a column of integers."""
+        return np.sort(parse_integers(self.values.data, self.values.offsets))
 
     def spelling(self, code: int) -> str:
         """Return a value as the user's column spells it first."""

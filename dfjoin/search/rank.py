@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.index.catalog import KINDS
-from dfjoin.kernels.spellings import parse_integers
 from dfjoin.search.evidence import shared_mask, tokens_of_column, value_of_token
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.searcher import Hit
@@ -20,7 +19,7 @@ from dfjoin.types import SearchStats
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
 
-__all__ = ["RESULT_COLUMNS", "Explanation", "JoinCandidates", "SearchContext", "rank_hits"]
+__all__ = ["RESULT_COLUMNS", "Explanation", "JoinCandidates", "SearchContext", "is_accidental", "rank_hits"]
 
 RESULT_COLUMNS = (
     "query_column",
@@ -124,25 +123,36 @@ def _accidental(
     cardinality: NDArray[np.int64],
     numbers: dict[str, NDArray[Any]],
 ) -> NDArray[np.bool_]:
-    """Flag pairs of integer columns that share what their ranges predict, unless their names agree.
-
-    Expected from ranges: |Q ∩ [min C, max C]| × cardinality ÷ (max − min + 1).
-    """
+    """Flag the hits that are accidental, see `is_accidental`."""
     flags = np.zeros(len(hits), bool)
-    if not query.profile.has_range:
-        return flags
-    own_name = _plain(query.name)
-    sorted_query: NDArray[np.int64] | None = None
-    for i in np.flatnonzero(numbers["has_range"]).tolist():
-        if _plain(hits[i].name) == own_name:
-            continue
-        if sorted_query is None:
-            sorted_query = np.sort(parse_integers(query.values.data, query.values.offsets))
-        low, high = int(numbers["min_integer"][i]), int(numbers["max_integer"][i])
-        inside = int(np.searchsorted(sorted_query, high, "right") - np.searchsorted(sorted_query, low))
-        expected = inside * int(cardinality[i]) / (high - low + 1)
-        flags[i] = int(matched[i]) <= _ACCIDENTAL_MARGIN * expected
+    if query.profile.has_range:
+        for i in np.flatnonzero(numbers["has_range"]).tolist():
+            bounds = int(numbers["min_integer"][i]), int(numbers["max_integer"][i])
+            flags[i] = is_accidental(query, hits[i].name, int(matched[i]), int(cardinality[i]), *bounds)
     return flags
+
+
+def is_accidental(query: QueryColumn, name: str, matched: int, cardinality: int, low: int, high: int) -> bool:
+    """Tell whether two integer columns share what their ranges predict, and their names do not agree.
+
+    Predicted: |Q ∩ [low, high]| × cardinality ÷ (high − low + 1), with a margin of a tenth.
+
+    Parameters
+    ----------
+    query : QueryColumn
+        Of integers.
+    name : str
+        Name of the candidate column.
+    matched, cardinality : int
+        Shared values, and distinct values of the candidate.
+    low, high : int
+        Range of the candidate.
+    """
+    if _plain(name) == _plain(query.name):
+        return False
+    numbers = query.integers
+    inside = int(np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low))
+    return matched <= _ACCIDENTAL_MARGIN * inside * cardinality / (high - low + 1)
 
 
 def _plain(name: str) -> str:

@@ -18,7 +18,7 @@ from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.sniff import SAMPLE_BYTES, clean_names, name_encoding, reject_foreign, sniff
 from dfjoin.types import Dialect, TableSource
 
-__all__ = ["TableReader", "open_table"]
+__all__ = ["TableReader", "current_fingerprint", "open_table"]
 
 _ROWS_PER_BATCH = 1 << 16
 _CODECS = {"gz": "gzip", "zst": "zstd"}
@@ -103,6 +103,23 @@ def open_table(
             return _open_json(filesystem, paths[0], source, columns)
         return _open_delimited(filesystem, paths[0], source, dialect, columns)
     except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise TableReadError(_reason(error)) from error
+
+
+def current_fingerprint(source: TableSource) -> int:
+    """Compute the fingerprint of a table's files as they are now, without parsing them.
+
+    Raises
+    ------
+    TableReadError
+        If a file is missing or cannot be read.
+    """
+    filesystem, _ = open_root(source.root.uri)
+    try:
+        paths = [resolve(source.root, part) for part in source.parts or (source.path,)]
+        size = sum(info.size or 0 for info in filesystem.get_file_info(paths))
+        return fingerprint(filesystem, paths, size)
+    except (pa.ArrowException, OSError) as error:
         raise TableReadError(_reason(error)) from error
 
 

@@ -1,0 +1,191 @@
+"""One row per key: how the values of several rows of a right table become one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
+
+__all__ = ["RULES", "aggregate_column", "check_aggregate", "choose_rule"]
+
+RULES = (
+    "mean",
+    "sum",
+    "min",
+    "max",
+    "median",
+    "std",
+    "first",
+    "last",
+    "count",
+    "nunique",
+    "most_frequent",
+    "latest",
+    "share",
+)
+"""Aggregation rules: statistics of the non-null values of a key's rows."""
+
+_NUMERIC = ("mean", "sum", "median", "std")
+_ALIASES = {"mode": "most_frequent"}
+_IDENTIFIER = re.compile(
+    r"(?:^|[^a-z])(?:id|ids|code|codes|key|zip|zipcode|postal|postcode|fips|geoid|iso|isbn|ean|phone|year)(?:$|[^a-z])"
+)
+
+
+def check_aggregate(value: Any, columns: list[str]) -> Any:
+    """Check the `aggregate` argument: ``"auto"``, None, one rule, or a dict of column → rule."""
+    if value is None or value == "auto":
+        return value
+    if isinstance(value, str):
+        return _rule(value)
+    if not isinstance(value, dict):
+        raise InvalidTypeError(
+            f'`aggregate` must be "auto", None, a rule or a dict of column → rule, got {type(value).__name__}'
+        )
+    for name in value:
+        if name not in columns:
+            raise ColumnNotFoundError(
+                f"`aggregate` must name columns of the joined table ({shortlist(columns)}), got {name!r}"
+            )
+    return {name: _rule(rule) for name, rule in value.items()}
+
+
+def _rule(rule: Any) -> str:
+    rule = _ALIASES.get(rule, rule) if isinstance(rule, str) else rule
+    if rule not in RULES:
+        raise InvalidParameterError(f"`aggregate` must be one of {shortlist(RULES, 20)}, got {rule!r}")
+    return rule
+
+
+def choose_rule(aggregate: Any, name: str, column: pd.Series) -> str:
+    """Return the rule for a column.
+
+    ``"auto"``: number → mean, date → latest, bool → share, everything else → most frequent; so are
+    numbers whose name says that they are codes or years (``id``, ``zip_code``, ``year`` …).
+
+    Examples
+    --------
+    >>> choose_rule("auto", "area", pd.Series([1.5])), choose_rule("auto", "zip_code", pd.Series([1]))
+    ('mean', 'most_frequent')
+    """
+    if isinstance(aggregate, dict) and name in aggregate:
+        return aggregate[name]
+    if isinstance(aggregate, str) and aggregate != "auto":
+        return aggregate
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return "share"
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return "latest"
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold()
+        return "most_frequent" if _IDENTIFIER.search(words) else "mean"
+    return "most_frequent"
+
+
+def aggregate_column(
+    column: pd.Series, codes: NDArray[np.int64], n_keys: int, rule: str, is_unique: bool
+) -> pd.Series:
+    """Compute one value per key.
+
+    Parameters
+    ----------
+    column : Series, shape (n_rows,)
+    codes : ndarray of int64, shape (n_rows,)
+        Key of each row, none negative.
+    n_keys : int
+        Keys are 0 to n_keys - 1; one without rows gets a null.
+    rule : str
+        One of `RULES`. Nulls are left out; ties of the most frequent value go to the smallest.
+    is_unique : bool
+        No key has two rows: then the value itself is the answer for every rule that keeps the kind of
+        value, and the dtype stays.
+
+    Returns
+    -------
+    Series, shape (n_keys,)
+
+    Raises
+    ------
+    InvalidParameterError
+        If the rule needs numbers and the column has none.
+    """
+    column = column.reset_index(drop=True)
+    is_number = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+    if rule in _NUMERIC and not (is_number or pd.api.types.is_bool_dtype(column.dtype)):
+        raise InvalidParameterError(
+            f"`aggregate` rule {rule!r} needs numbers, but column {column.name!r} holds {column.dtype}; use "
+            '"most_frequent", "first", "count" or "nunique"'
+        )
+    if is_unique and rule not in ("std", "count", "nunique", "share"):
+        return _scatter(column, codes, n_keys)
+    if rule == "most_frequent":
+        return _most_frequent(column, codes, n_keys)
+    if rule == "share" or (rule in _NUMERIC and not is_number):
+        column = column.astype("boolean").astype("Float64")
+    function = {"share": "mean", "latest": "max"}.get(rule, rule)
+    if function in ("min", "max") and not (is_number or _is_orderable(column)):
+        column = column.astype(str).where(column.notna())
+    result = getattr(column.groupby(codes, sort=True), function)()
+    result = result.reindex(np.arange(n_keys))
+    if function in ("count", "nunique"):
+        return result.fillna(0).astype(np.int64)
+    return result.astype("float64") if str(result.dtype) == "Float64" else result
+
+
+def _is_orderable(column: pd.Series) -> bool:
+    return pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype)
+
+
+def _scatter(column: pd.Series, codes: NDArray[np.int64], n_keys: int) -> pd.Series:
+    """Put each row's value at its key; keys without a row get a null."""
+    rows = np.full(n_keys, -1, np.int64)
+    rows[codes] = np.arange(codes.size)
+    return take_rows(column, rows)
+
+
+def take_rows(column: pd.Series, rows: NDArray[np.int64]) -> pd.Series:
+    """Take rows by position, -1 for a null; integers and booleans that gain nulls become nullable."""
+    if rows.size == 0 or rows.min() >= 0:
+        return column.take(rows).reset_index(drop=True)
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu":
+        column = column.astype(pd.api.types.pandas_dtype(dtype.name.replace("i", "I").replace("u", "U")))
+    elif isinstance(dtype, np.dtype) and dtype.kind == "b":
+        column = column.astype("boolean")
+    return column.reset_index(drop=True).reindex(rows).reset_index(drop=True)
+
+
+def _most_frequent(column: pd.Series, codes: NDArray[np.int64], n_keys: int) -> pd.Series:
+    """Return the most frequent value of each key, the smallest of equally frequent ones."""
+    numbers, uniques = pd.factorize(column, sort=_can_sort(column))
+    present = numbers >= 0
+    if not present.any():
+        return take_rows(column, np.full(n_keys, -1, np.int64))
+    pair = codes[present] * len(uniques) + numbers[present]
+    ordered = np.sort(pair)
+    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    counts = np.diff(np.r_[first, ordered.size])
+    pairs = ordered[first]
+    keys = pairs // len(uniques)
+    # Within a key, the highest count first; the sort is stable, so smaller values stay in front.
+    best = np.lexsort((-counts, keys))
+    leads = best[np.r_[True, keys[best][1:] != keys[best][:-1]]]
+    chosen = np.full(n_keys, -1, np.int64)
+    chosen[keys[leads]] = pairs[leads] % len(uniques)
+    values = pd.Series(uniques, name=column.name)
+    if values.dtype != column.dtype:
+        values = values.astype(column.dtype)
+    return take_rows(values, chosen)
+
+
+def _can_sort(column: pd.Series) -> bool:
+    """Tell whether values of the column can be compared; mixed objects may not be."""
+    if column.dtype != object:
+        return True
+    kinds = {type(value) for value in column if value is not None and value == value}
+    return len(kinds) <= 1

@@ -1,0 +1,443 @@
+"""`auto_join`: decide what is joined, by rank and by what the data says, then join it table by table."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from dfjoin import _validation as check
+from dfjoin.errors import (
+    ColumnNotFoundError,
+    InvalidParameterError,
+    InvalidTypeError,
+    NoMatchError,
+    TableChangedError,
+    TableReadError,
+    shortlist,
+)
+from dfjoin.frames import column_to_arrow, is_pandas, select_column
+from dfjoin.join.aggregate import check_aggregate
+from dfjoin.join.execute import RightSide, StepResult, join_step
+from dfjoin.join.keys import LeftKey
+from dfjoin.join.names import stem_of
+from dfjoin.join.novelty import brings_new
+from dfjoin.join.pick import pick_key_pair
+from dfjoin.join.plan import HOWS, JoinPlan, JoinStep
+from dfjoin.join.report import fit
+from dfjoin.join.tables import ON_STALE, LakeTable
+from dfjoin.lake import Lake, resolve_lake
+from dfjoin.search.discover import MODES, check_frame, discover
+from dfjoin.search.query import normalize_key
+from dfjoin.search.rank import JoinCandidates
+from dfjoin.types import IndexSettings
+from dfjoin.warn import warn
+
+__all__ = ["join"]
+
+_DEFAULTS = {"on": None, "right_on": None, "k": 1, "threshold": 0.5, "mode": "exact", "columns": None,
+             "how": "left", "aggregate": "auto", "max_expansion": 10.0, "indicator": False}  # fmt: skip
+_MANY_HOWS = ("left", "inner")
+_CANDIDATES_READ = 50  # how far down the ranking a lake join looks
+
+
+@dataclass
+class _Join:
+    """A join in progress: the frame so far, what was done to it, and the caller's wishes."""
+
+    frame: pd.DataFrame
+    how: str
+    aggregate: Any
+    max_expansion: float
+    indicator: bool
+    on_stale: str
+    rows_in: int
+    joined: list[dict[str, Any]] = field(default_factory=list)
+    steps: list[JoinStep] = field(default_factory=list)
+    passed_over: list[dict[str, Any]] = field(default_factory=list)
+
+    def pass_over(self, table: str, column: str, reason: str) -> None:
+        """Note a candidate that was not joined."""
+        self.passed_over.append({"table": table, "column": column, "reason": reason})
+
+
+def join(df: Any, other: Any, *, on_no_match: str, on_stale: str, **wishes: Any) -> pd.DataFrame:
+    """Carry out `dfjoin.auto_join`."""
+    check_frame(df)
+    wishes = _checked(wishes)
+    check.check_choice(on_no_match, "on_no_match", ("warn", "raise", "ignore"))
+    check.check_choice(on_stale, "on_stale", ON_STALE)
+    state = _Join(
+        df, wishes["how"], wishes["aggregate"], wishes["max_expansion"], wishes["indicator"], on_stale, len(df)
+    )
+    index = ""
+    if isinstance(other, JoinCandidates):
+        _refuse(wishes, "a search result", ("on", "right_on", "k", "threshold", "mode"))
+        index = str(other.context.lake.path)
+        _join_candidates(state, other, wishes)
+    elif is_pandas(other):
+        _refuse(wishes, "a DataFrame", ("k", "mode"))
+        _join_frame(state, other, wishes)
+    elif isinstance(other, (JoinPlan, dict)):
+        _refuse(wishes, "a plan", tuple(_DEFAULTS))
+        plan = other if isinstance(other, JoinPlan) else JoinPlan.from_dict(other)
+        state = replace(
+            state, how=plan.how, max_expansion=plan.max_expansion, indicator=plan.indicator, joined=[], steps=[]
+        )
+        index = plan.index
+        _join_plan(state, plan)
+    elif isinstance(other, (Lake, str, os.PathLike)):
+        _refuse(wishes, "a lake", ("right_on",))
+        lake = resolve_lake(other, "other")
+        index = str(lake.path)
+        _join_lake(state, lake, wishes)
+    else:
+        raise InvalidTypeError(
+            f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame or a JoinPlan, "
+            f"got {type(other).__name__}"
+        )
+    return _finish(df, state, index, on_no_match)
+
+
+def _checked(wishes: dict[str, Any]) -> dict[str, Any]:
+    """Check the arguments that do not depend on what is joined."""
+    check.check_choice(wishes["mode"], "mode", MODES)
+    check.check_choice(wishes["how"], "how", HOWS)
+    wishes["k"] = check.check_positive_int(wishes["k"], "k")
+    wishes["threshold"] = check.check_fraction(wishes["threshold"], "threshold")
+    check.check_choice(wishes["indicator"], "indicator", (True, False))
+    expansion = wishes["max_expansion"]
+    if isinstance(expansion, bool) or not isinstance(expansion, (int, float)) or not expansion >= 1:
+        raise InvalidParameterError(f"`max_expansion` must be a number of at least 1, got {expansion!r}")
+    wishes["max_expansion"] = float(expansion)
+    if wishes["columns"] is not None:
+        wishes["columns"] = list(check.check_patterns(wishes["columns"], "columns"))
+    if wishes["k"] > 1 and wishes["how"] not in _MANY_HOWS:
+        raise InvalidParameterError(
+            f'`how` must be "left" or "inner" when several tables are joined (k={wishes["k"]}), got '
+            f"{wishes['how']!r}"
+        )
+    return wishes
+
+
+def _refuse(wishes: dict[str, Any], what: str, names: tuple[str, ...]) -> None:
+    """Raise when an argument was given that means nothing for this kind of `other`."""
+    for name in names:
+        if wishes[name] != _DEFAULTS[name]:
+            raise InvalidParameterError(
+                f"`{name}` does not apply when `other` is {what}, got {wishes[name]!r}; leave it out"
+            )
+
+
+def _labels(df: pd.DataFrame, on: Any, argument: str) -> list[Any]:
+    """Return the key columns that `on` names, checked."""
+    labels = list(on) if isinstance(on, list) else [on]
+    if not labels:
+        raise InvalidParameterError(f"`{argument}` must name at least one column, got an empty list")
+    for label in labels:
+        select_column(df, label, argument)
+    return labels
+
+
+# Over a lake ------------------------------------------------------------------------------------------
+
+
+def _join_lake(state: _Join, lake: Lake, wishes: dict[str, Any]) -> None:
+    """Join the best acceptable tables of a lake."""
+    limit = max(_CANDIDATES_READ, 10 * wishes["k"])
+    on = wishes["on"]
+    hits = discover(
+        state.frame, on, lake, mode=wishes["mode"], k=limit, threshold=None, weighted=False, tables=None,
+        exclude=None, kinds=None, plan=None, verify=True, radius=None, radius_unit=None, pad=None,
+        dayfirst=None,
+    )  # fmt: skip
+    if on is None:
+        hits = _choose_key(state, hits, wishes)
+    _join_best(state, hits, wishes, wishes["k"])
+
+
+def _choose_key(state: _Join, hits: JoinCandidates, wishes: dict[str, Any]) -> JoinCandidates:
+    """Keep the hits of the query column whose first acceptable candidate is the best."""
+    scores: dict[str, tuple[float, int]] = {}
+    for name, group in hits.groupby("query_column", sort=False):
+        trial = replace(state, joined=[], steps=[], passed_over=[])
+        _join_best(trial, group, wishes, 1)
+        if trial.joined:
+            scores[str(name)] = (trial.joined[0]["containment"], trial.joined[0]["matched"])
+    if not scores:
+        return hits.iloc[:0] if len(hits) == 0 else hits
+    best = max(scores.values())
+    winners = [name for name, score in scores.items() if score == best]
+    if len(winners) > 1:
+        raise InvalidParameterError(
+            f"`on` must be given: the columns {shortlist(winners)} join equally well "
+            f"(containment {best[0]:.3f}, {best[1]:,} values); pass on={winners[0]!r}, for example"
+        )
+    return hits[hits["query_column"] == winners[0]]
+
+
+def _join_best(state: _Join, hits: JoinCandidates, wishes: dict[str, Any], k: int) -> None:
+    """Go down the ranking and join the first `k` tables that pass every test."""
+    settled: set[str] = set()
+    for row in hits.itertuples(index=False):
+        if len(state.joined) >= k:
+            return
+        if row.table in settled:
+            continue
+        if row.containment < wishes["threshold"]:
+            reason = f"containment {row.containment:.3f} is below the threshold {wishes['threshold']:g}"
+            state.pass_over(row.table, row.column, reason)
+            continue
+        if row.accidental:
+            state.pass_over(row.table, row.column, "accidental: integers whose ranges explain the overlap")
+            continue
+        reason = _try_table(state, hits, row, wishes, must_be_new=True)
+        settled.add(row.table)
+        if reason:
+            state.pass_over(row.table, row.column, reason)
+
+
+def _join_candidates(state: _Join, hits: JoinCandidates, wishes: dict[str, Any]) -> None:
+    """Join the candidates that the user picked, as picked."""
+    if len(hits) > 1 and state.how not in _MANY_HOWS:
+        raise InvalidParameterError(
+            f'`how` must be "left" or "inner" when several tables are joined, got {state.how!r} and '
+            f"{len(hits)} candidates"
+        )
+    for row in hits.itertuples(index=False):
+        _try_table(state, hits, row, wishes, must_be_new=False)
+
+
+def _try_table(state: _Join, hits: JoinCandidates, row: Any, wishes: dict[str, Any], must_be_new: bool) -> str:
+    """Join one candidate; return why not, when it does not pass.
+
+    A candidate that the user picked has to pass the file check only, and fails loudly.
+    """
+    context = hits.context
+    query = context.queries[row.query_column]
+    try:
+        table = LakeTable(context.lake, row.table, state.on_stale)
+    except TableChangedError as error:
+        if not must_be_new:
+            raise
+        return str(error)
+    columns = wishes["columns"]
+    if columns is not None and must_be_new:
+        columns = [c for c in columns if c in table.column_names and c != row.column]
+        if not columns:
+            return f"it has none of the columns {shortlist(wishes['columns'])}"
+    step = JoinStep(
+        [query.label], row.table, [row.column], columns, {}, wishes["aggregate"], query.pad, query.dayfirst
+    )
+    try:
+        left, right = _read_side(state, table, step)
+    except TableReadError as error:
+        if not must_be_new:
+            raise TableReadError(f"the table `{row.table}` cannot be read: {error}") from error
+        return f"it cannot be read: {error}"
+    if must_be_new and right.frame.shape[1] == 0:
+        return "it has no other columns"
+    if must_be_new and not brings_new(state.frame, left.codes, right.frame, right.codes, context.lake.settings):
+        return "it brings nothing new: every column of it is in the frame already"
+    _apply(state, step, left, right)
+    return ""
+
+
+def _read_side(state: _Join, table: LakeTable, step: JoinStep) -> tuple[LeftKey, RightSide]:
+    """Read a table of the lake, keeping the rows whose key the frame has (all, for right and outer)."""
+    parts = [
+        normalize_key(select_column(state.frame, label, "on"), table.settings, step.pad, step.dayfirst)[0]
+        for label in step.on
+    ]
+    left = LeftKey(parts)
+    table.check_columns(step.right_on)
+    brought = [c for c in table.column_names if c not in step.right_on] if step.columns is None else step.columns
+    table.check_columns(brought)
+    brought = [c for c in brought if c not in step.right_on]
+    wanted = [*step.right_on, *brought]
+    settings = [table.key_settings(c) for c in step.right_on]
+    n_key = len(step.right_on)
+    keeps_all = state.how in ("right", "outer")
+    kept: list[pa.RecordBatch] = []
+    codes: list[Any] = [np.empty(0, np.int64)]
+    for batch in table.batches(wanted):
+        if keeps_all:
+            kept.append(batch)
+            continue
+        found = left.match(batch.columns[:n_key], settings)
+        rows = np.flatnonzero(found >= 0)
+        if rows.size:
+            kept.append(batch if rows.size == found.size else batch.take(pa.array(rows)))
+            codes.append(found[rows])
+    n_keys = left.n_keys
+    if keeps_all and kept:
+        keys = [pa.chunked_array([b.column(i) for b in kept]) for i in range(n_key)]
+        everything, n_keys = left.match_all(keys, settings)
+        codes = [everything]
+    frame = table.to_frame(kept, wanted)
+    side = RightSide(frame[brought], frame[step.right_on], np.concatenate(codes), n_keys, stem_of(table.name))
+    return left, side
+
+
+# Between two frames -----------------------------------------------------------------------------------
+
+
+def _join_frame(state: _Join, other: pd.DataFrame, wishes: dict[str, Any]) -> None:
+    """Join another frame, on given keys or on the pair of columns that share the most."""
+    settings = IndexSettings()
+    on, right_on = wishes["on"], wishes["right_on"]
+    if right_on is not None and on is None:
+        raise InvalidParameterError("`on` must be given together with `right_on`")
+    if on is None:
+        pair, passed = pick_key_pair(state.frame, other, settings, wishes["threshold"])
+        state.passed_over += passed
+        if pair is None:
+            return
+        on, right_on = pair
+    left_labels = _labels(state.frame, on, "on")
+    right_labels = left_labels if right_on is None else _labels(other, right_on, "right_on")
+    if right_on is None:
+        missing = [label for label in right_labels if label not in other.columns]
+        if missing:
+            raise ColumnNotFoundError(
+                f"`on` must name columns of both frames when `right_on` is not given; the other frame has "
+                f"{shortlist(other.columns)}, not {missing[0]!r}: pass `right_on`"
+            )
+    if len(left_labels) != len(right_labels):
+        raise InvalidParameterError(
+            f"`right_on` must name as many columns as `on` ({len(left_labels)}), got {len(right_labels)}"
+        )
+    names = [_text(label) for label in right_labels]
+    step = JoinStep(
+        [_text(label) for label in left_labels], "", names, wishes["columns"], {}, wishes["aggregate"]
+    )
+    parts = [
+        normalize_key(select_column(state.frame, label, "on"), settings, None, None)[0] for label in left_labels
+    ]
+    left = LeftKey(parts)
+    arrays = [column_to_arrow(select_column(other, label, "right_on"), "right_on") for label in right_labels]
+    right_settings = [settings] * len(arrays)
+    if state.how in ("right", "outer"):
+        codes, n_keys = left.match_all(arrays, right_settings)
+    else:
+        codes, n_keys = left.match(arrays, right_settings), left.n_keys
+    brought = [label for label in other.columns if label not in right_labels]
+    if wishes["columns"] is not None:
+        for label in wishes["columns"]:
+            select_column(other, label, "columns")
+        brought = [label for label in brought if label in wishes["columns"]]
+    if other.columns.duplicated().any():
+        raise InvalidParameterError(
+            f"`other` has columns of the same name ({shortlist(other.columns[other.columns.duplicated()])}); "
+            "rename them"
+        )
+    frame = other[brought].set_axis([_text(label) for label in brought], axis=1)
+    keys = other[right_labels].set_axis(names, axis=1).reset_index(drop=True)
+    _apply(state, step, left, RightSide(frame.reset_index(drop=True), keys, codes, n_keys, "right"), left_labels)
+
+
+def _text(label: Any) -> Any:
+    """Return a label that JSON can hold."""
+    if isinstance(label, tuple):
+        return " ".join(str(part) for part in label)
+    return label if isinstance(label, str) else str(label)
+
+
+# A plan, once more --------------------------------------------------------------------------------------
+
+
+def _join_plan(state: _Join, plan: JoinPlan) -> None:
+    """Carry out a plan on a frame that has its key columns."""
+    if not plan.index and plan.steps:
+        raise InvalidParameterError(
+            "`other` is a plan made with a frame, which does not hold that frame; pass the frame itself with "
+            f"on={plan.steps[0].on!r}, right_on={plan.steps[0].right_on!r}"
+        )
+    lake = resolve_lake(plan.index, "other") if plan.steps else None
+    for step in plan.steps:
+        table = LakeTable(lake, step.table, state.on_stale)  # type: ignore[arg-type]
+        left, right = _read_side(state, table, step)
+        state.aggregate = step.aggregate
+        _apply(state, step, left, right)
+
+
+# What all have in common ---------------------------------------------------------------------------------
+
+
+def _apply(
+    state: _Join, step: JoinStep, left: LeftKey, right: RightSide, labels: list[Any] | None = None
+) -> None:
+    """Join one right side and note what was done."""
+    rules = check_aggregate(step.aggregate, list(right.frame.columns))
+    before = len(state.frame)
+    result = join_step(
+        state.frame,
+        labels or step.on,
+        left,
+        right,
+        how=state.how,
+        aggregate=rules,
+        max_expansion=state.max_expansion,
+        indicator=state.indicator,
+        names=step.names,
+    )
+    state.frame = result.frame
+    state.steps.append(replace(step, names=result.names))
+    state.joined.append(_step_report(step, left, result, before))
+
+
+def _step_report(step: JoinStep, left: LeftKey, result: StepResult, rows_before: int) -> dict[str, Any]:
+    columns = [
+        {"name": name, "column": column, "rule": result.rules.get(column, "")}
+        for column, name in result.names.items()
+    ]
+    return {
+        "table": step.table,
+        "on": step.on,
+        "right_on": step.right_on,
+        "relationship": result.relationship,
+        "matched": result.values_matched,
+        "containment": result.values_matched / max(1, left.n_keys),
+        "rows_matched": result.rows_matched,
+        "coverage": result.rows_matched / max(1, rows_before),
+        "rows_out": len(result.frame),
+        "n_columns": len(columns),
+        "columns": columns,
+    }
+
+
+def _finish(df: pd.DataFrame, state: _Join, index: str, on_no_match: str) -> pd.DataFrame:
+    """Attach the report; say so when nothing was joined."""
+    plan = JoinPlan(tuple(state.steps), state.how, index, state.max_expansion, state.indicator)
+    result = state.frame.copy() if state.frame is df else state.frame
+    report = {
+        "rows_in": state.rows_in,
+        "rows_out": len(result),
+        "how": state.how,
+        "joined": state.joined,
+        "n_passed_over": len(state.passed_over),
+        "passed_over": state.passed_over[:50],
+        "plan": plan.to_dict(),
+    }
+    result.attrs = {**df.attrs, "dfjoin": fit(report)}
+    if not state.joined:
+        text = _no_match_text(state)
+        if on_no_match == "raise":
+            raise NoMatchError(text + '; pass on_no_match="ignore" to get the frame unchanged')
+        if on_no_match == "warn":
+            warn(text + "; the frame is unchanged, dfjoin.report(result) lists what was passed over")
+    return result
+
+
+def _no_match_text(state: _Join) -> str:
+    if not state.passed_over:
+        return "no candidate shares a value with the frame"
+    first = state.passed_over[0]
+    return (
+        f"no acceptable candidate among {len(state.passed_over)}; the first, {first['table'] or 'the other frame'} "
+        f"column {first['column']!r}: {first['reason']}"
+    )

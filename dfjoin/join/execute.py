@@ -1,0 +1,260 @@
+"""Carrying out one step of a join: measure, guard, pair the rows, build the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dfjoin.errors import JoinExpansionError
+from dfjoin.join.aggregate import aggregate_column, choose_rule, take_rows
+from dfjoin.join.keys import LeftKey, expand_pairs
+from dfjoin.join.names import free_name, output_names
+
+__all__ = ["RightSide", "StepResult", "join_step", "relationship_of"]
+
+
+@dataclass(frozen=True)
+class RightSide:
+    """The rows of a right table that take part.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The columns to bring.
+    keys : DataFrame
+        The key columns in the right table's spelling, same rows.
+    codes : ndarray of int64, shape (n_rows,)
+        Left key of each row; n_left_keys and above for keys that the left side lacks, -1 for nulls.
+    n_keys : int
+        Codes are below it.
+    stem : str
+        Short name of the table.
+    """
+
+    frame: pd.DataFrame
+    keys: pd.DataFrame
+    codes: NDArray[np.int64]
+    n_keys: int
+    stem: str
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """The joined frame of one step, and what the report says of it."""
+
+    frame: pd.DataFrame
+    names: dict[str, str]
+    rules: dict[str, str]
+    relationship: str
+    rows_matched: int
+    values_matched: int
+
+
+def relationship_of(left: NDArray[np.int64], right: NDArray[np.int64], n_keys: int) -> str:
+    """Measure the relationship of the rows that pair: ``1:1``, ``1:m``, ``m:1`` or ``m:m``."""
+    both = np.bincount(left[left >= 0], minlength=n_keys), np.bincount(right[right >= 0], minlength=n_keys)
+    shared = (both[0] > 0) & (both[1] > 0)
+    sides = ["m" if (side[shared] > 1).any() else "1" for side in both]
+    return ":".join(sides)
+
+
+def join_step(
+    df: pd.DataFrame,
+    on: Sequence[Any],
+    left: LeftKey,
+    right: RightSide,
+    *,
+    how: str,
+    aggregate: Any,
+    max_expansion: float,
+    indicator: bool,
+    names: dict[str, str] | None = None,
+) -> StepResult:
+    """Join one right side to a frame.
+
+    Parameters
+    ----------
+    df : DataFrame
+        The left frame.
+    on : sequence
+        Its key columns, for the key of rows that only the right side has.
+    left : LeftKey
+    right : RightSide
+    how : {"left", "inner", "right", "outer"}
+    aggregate : str, dict or None
+        None keeps every pair of rows, else there is one row per left row.
+    max_expansion : float
+        Most rows out per row in.
+    indicator : bool
+        Add a column ``_merge``.
+    names : dict, optional
+        Names that an earlier join gave; by default free ones are found.
+
+    Returns
+    -------
+    StepResult
+        Left rows in order, with their index for ``left`` and ``inner``; rows that only the right side
+        has come last, under a new RangeIndex.
+
+    Raises
+    ------
+    JoinExpansionError
+        Before anything is built, naming the key that multiplies most.
+    """
+    relationship = relationship_of(left.codes, right.codes, right.n_keys)
+    _guard(df, on, left.codes, right, how, aggregate, max_expansion)
+    rules: dict[str, str] = {}
+    frame, keys, codes = right.frame, right.keys, right.codes
+    count: pd.Series | None = None
+    if aggregate is not None:
+        frame, keys, codes, rules, count = _one_row_per_key(right, aggregate)
+    n_right_rows = np.bincount(codes[codes >= 0], minlength=right.n_keys)
+    has_partner = (left.codes >= 0) & (n_right_rows[np.maximum(left.codes, 0)] > 0 if right.n_keys else False)
+    left_rows, right_rows = _positions(left.codes, codes, right.n_keys, has_partner, how)
+    result = _take_left(df, left_rows, how)
+    if how in ("right", "outer"):
+        result = _fill_keys(result, df, on, keys, left_rows, right_rows)
+    # Names are looked up before anything is added, so that they do not depend on the order of columns.
+    taken = {_flat(label) for label in df.columns}
+    given = _names(frame, names, right.stem, taken)
+    added = {given[c]: take_rows(frame[c], right_rows) for c in frame.columns}
+    if count is not None:
+        counted = take_rows(count, right_rows).fillna(0).astype(np.int64)
+        added[free_name(f"{right.stem}_rows", right.stem, taken)] = counted
+    if indicator:
+        sides = np.where(left_rows < 0, "right_only", np.where(right_rows < 0, "left_only", "both"))
+        added[free_name("_merge", right.stem, taken)] = pd.Series(
+            pd.Categorical(sides, ["left_only", "right_only", "both"])
+        )
+    n_values = int(np.unique(left.codes[has_partner]).size)
+    wide = _attach(result, added)
+    return StepResult(wide, given, rules, relationship, int(has_partner.sum()), n_values)
+
+
+def _guard(df, on, left_codes, right: RightSide, how, aggregate, max_expansion) -> None:
+    """Stop a join that would multiply rows beyond what the caller allows."""
+    if aggregate is not None or len(df) == 0:
+        return
+    counts = np.bincount(right.codes[right.codes >= 0], minlength=right.n_keys)
+    own = np.bincount(left_codes[left_codes >= 0], minlength=right.n_keys)
+    pairs = counts * own
+    n_out = int(pairs.sum())
+    if how in ("left", "outer"):
+        n_out += len(df) - int(own[counts > 0].sum())
+    if n_out <= max_expansion * len(df):
+        return
+    worst = int(np.argmax(pairs))
+    row = int(np.flatnonzero(left_codes == worst)[0])
+    key = " + ".join(repr(df[label].iloc[row]) for label in on)
+    raise JoinExpansionError(
+        f"the join with {right.stem!r} would make {n_out:,} rows of {len(df):,}, {n_out / len(df):.1f} times as "
+        f"many, above `max_expansion` {max_expansion:g}; the worst key, {key}, stands in {int(own[worst]):,} rows "
+        f"of yours and {int(counts[worst]):,} of the table: pass aggregate=\"auto\" for one row per key, or a "
+        "higher `max_expansion`"
+    )
+
+
+def _one_row_per_key(right: RightSide, aggregate: Any):
+    """Aggregate the right side; codes then number the keys that it has."""
+    present = right.codes >= 0
+    codes = right.codes[present]
+    rows = np.flatnonzero(present)
+    counts = np.bincount(codes, minlength=right.n_keys)
+    is_unique = bool((counts <= 1).all())
+    rules, columns = {}, {}
+    for position, name in enumerate(right.frame.columns):
+        column = right.frame.iloc[:, position]
+        rules[name] = choose_rule(aggregate, name, column)
+        values = aggregate_column(column.iloc[rows], codes, right.n_keys, rules[name], is_unique)
+        columns[name] = values
+    held = np.flatnonzero(counts > 0)
+    frame = pd.DataFrame({name: values.take(held).reset_index(drop=True) for name, values in columns.items()})
+    frame = frame.reindex(columns=list(right.frame.columns)) if len(columns) else pd.DataFrame(index=range(held.size))
+    first = np.full(right.n_keys, -1, np.int64)
+    first[codes[::-1]] = rows[::-1]
+    keys = right.keys.iloc[first[held]].reset_index(drop=True)
+    return frame, keys, held, rules, pd.Series(counts[held])
+
+
+def _positions(left, right, n_keys, has_partner, how) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row of either side for each row of the result; -1 where a side has none."""
+    left_rows, right_rows = expand_pairs(left, right, n_keys)
+    if how in ("left", "outer"):
+        alone = np.flatnonzero(~has_partner)
+        left_rows = np.concatenate([left_rows, alone])
+        right_rows = np.concatenate([right_rows, np.full(alone.size, -1)])
+        order = np.argsort(left_rows, kind="stable")
+        left_rows, right_rows = left_rows[order], right_rows[order]
+    if how in ("right", "outer"):
+        used = np.zeros(right.size, bool)
+        used[right_rows[right_rows >= 0]] = True
+        rest = np.flatnonzero(~used)
+        left_rows = np.concatenate([left_rows, np.full(rest.size, -1)])
+        right_rows = np.concatenate([right_rows, rest])
+    return left_rows.astype(np.int64), right_rows.astype(np.int64)
+
+
+def _take_left(df: pd.DataFrame, rows: NDArray[np.int64], how: str) -> pd.DataFrame:
+    """Take the rows of the left frame; the index stays for left and inner joins."""
+    if how in ("left", "inner"):
+        return df if rows.size == len(df) and bool((rows == np.arange(len(df))).all()) else df.take(rows)
+    columns = [take_rows(df.iloc[:, i].reset_index(drop=True), rows) for i in range(df.shape[1])]
+    taken = pd.concat(columns, axis=1) if columns else pd.DataFrame(index=range(rows.size))
+    taken.columns = df.columns
+    return taken
+
+
+def _fill_keys(result, df, on, keys, left_rows, right_rows) -> pd.DataFrame:
+    """Give rows that only the right side has the key in the right table's spelling."""
+    alone = np.flatnonzero(left_rows < 0)
+    if alone.size == 0:
+        return result
+    for label, name in zip(on, keys.columns, strict=True):
+        position = result.columns.get_loc(label)
+        theirs = keys[name].iloc[right_rows[alone]]
+        column = result.iloc[:, position]
+        try:
+            filled = column.copy()
+            filled.iloc[alone] = theirs.astype(column.dtype).to_numpy()
+        except (ValueError, TypeError, pd.errors.IntCastingNaNError):
+            filled = column.astype(object)
+            filled.iloc[alone] = theirs.astype(object).to_numpy()
+        result.isetitem(position, filled)
+    return result
+
+
+def _names(
+    frame: pd.DataFrame, known: dict[str, str] | None, stem: str, taken: set[Any]
+) -> dict[str, str]:
+    """Name the new columns; names of an earlier join are used again where they are free."""
+    names: dict[str, str] = {}
+    for column in frame.columns:
+        wanted = (known or {}).get(column)
+        if wanted is not None and wanted not in taken:
+            names[column] = wanted
+            taken.add(wanted)
+    rest = [c for c in frame.columns if c not in names]
+    return names | output_names(rest, stem, taken)
+
+
+def _flat(label: Any) -> Any:
+    """Return the first level of a label of several levels."""
+    return label[0] if isinstance(label, tuple) and label else label
+
+
+def _attach(result: pd.DataFrame, added: dict[str, pd.Series]) -> pd.DataFrame:
+    """Put the new columns behind the frame's own."""
+    if not added:
+        return result.copy()
+    block = pd.DataFrame({name: column.array for name, column in added.items()}, index=result.index)
+    if result.columns.nlevels > 1:
+        empty = [""] * (result.columns.nlevels - 1)
+        block.columns = pd.MultiIndex.from_tuples([(name, *empty) for name in added])
+    elif isinstance(result.columns, pd.CategoricalIndex):
+        result = result.set_axis(result.columns.astype(object), axis=1)
+    return pd.concat([result, block], axis=1)

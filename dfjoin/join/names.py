@@ -1,0 +1,53 @@
+"""Names of joined columns: the plain name if it is free, else one that says where it comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable
+from pathlib import PurePosixPath
+
+__all__ = ["free_name", "output_names", "stem_of"]
+
+_ENDINGS = (".gz", ".zst")
+
+
+def stem_of(table: str) -> str:
+    """Return the short name of a table: its file name without extensions, or a Spark table's last part.
+
+    Examples
+    --------
+    >>> stem_of("geo/countries.csv.gz"), stem_of("db.sales.orders"), stem_of("")
+    ('countries', 'orders', 'right')
+    """
+    name = PurePosixPath(table).name
+    for ending in _ENDINGS:
+        name = name.removesuffix(ending)
+    if "/" in table or re.search(r"\.(csv|tsv|tab|psv|txt|parquet|pq|jsonl|ndjson)$", name):
+        name = name.rpartition(".")[0] or name
+    else:
+        name = name.rpartition(".")[2]
+    return name or "right"
+
+
+def free_name(name: str, stem: str, taken: set[Hashable]) -> str:
+    """Return `name` if it is free, else ``name__stem``, else that with a number; and take it."""
+    candidates = [name, f"{name}__{stem}"]
+    number = 2
+    while candidates[0] in taken:
+        candidates.pop(0)
+        if not candidates:
+            candidates.append(f"{name}__{stem}_{number}")
+            number += 1
+    taken.add(candidates[0])
+    return candidates[0]
+
+
+def output_names(columns: Iterable[str], stem: str, taken: set[Hashable]) -> dict[str, str]:
+    """Find a name for each column, none of them in `taken` or used twice; `taken` grows.
+
+    Examples
+    --------
+    >>> output_names(["area", "name"], "countries", {"name"})
+    {'area': 'area', 'name': 'name__countries'}
+    """
+    return {column: free_name(column, stem, taken) for column in columns}

@@ -1,0 +1,103 @@
+"""A join as data: what to join, on what, how; serialisable, and repeatable on another frame."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+
+__all__ = ["HOWS", "JoinPlan", "JoinStep"]
+
+HOWS = ("left", "inner", "right", "outer")
+_PLAN_VERSION = 1
+
+
+@dataclass(frozen=True)
+class JoinStep:
+    """One table to join.
+
+    Parameters
+    ----------
+    on : list
+        Key columns of the user's frame.
+    table : str
+        Table of the lake, empty for a frame in memory.
+    right_on : list of str
+        Its key columns.
+    columns : list of str or None
+        Its columns to bring; None: all but the key.
+    names : dict of str
+        Column → name in the result, as given when the join was first made.
+    aggregate : str, dict or None
+        Rule or rules; None keeps the rows.
+    pad, dayfirst : optional
+        How the key of the user's frame is read.
+    """
+
+    on: list[Any]
+    table: str
+    right_on: list[str]
+    columns: list[str] | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    aggregate: Any = "auto"
+    pad: int | None = None
+    dayfirst: bool | None = None
+
+
+@dataclass(frozen=True)
+class JoinPlan:
+    """A plan that `auto_join` carries out on any frame that has the key columns.
+
+    Parameters
+    ----------
+    steps : tuple of JoinStep
+        One per table, in order.
+    how : {"left", "inner", "right", "outer"}
+        Which rows stay.
+    index : str
+        Path of the lake index; empty when the right side was a frame.
+    max_expansion : float
+        Most rows out per row in.
+    indicator : bool
+        Add a column that says which rows found a partner.
+
+    Examples
+    --------
+    >>> plan = JoinPlan((JoinStep(["country"], "capitals.csv", ["name"]),), index="lake.dfjoin")
+    >>> JoinPlan.from_dict(plan.to_dict()) == plan
+    True
+    """
+
+    steps: tuple[JoinStep, ...]
+    how: str = "left"
+    index: str = ""
+    max_expansion: float = 10.0
+    indicator: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain JSON values."""
+        return {
+            "plan_version": _PLAN_VERSION,
+            "how": self.how,
+            "index": self.index,
+            "max_expansion": self.max_expansion,
+            "indicator": self.indicator,
+            "steps": [asdict(step) for step in self.steps],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Any) -> JoinPlan:
+        """Make a plan from `to_dict`'s values; raises `InvalidParameterError` when they are none."""
+        if not isinstance(values, dict):
+            raise InvalidTypeError(f"`plan` must be a JoinPlan or its dict, got {type(values).__name__}")
+        if values.get("plan_version") != _PLAN_VERSION or not isinstance(values.get("steps"), list):
+            raise InvalidParameterError(
+                f"`plan` must be what auto_join wrote into attrs['dfjoin']['plan'] (plan_version "
+                f"{_PLAN_VERSION}), got keys {sorted(map(str, values))[:6]}"
+            )
+        known = JoinStep.__dataclass_fields__
+        steps = tuple(JoinStep(**{k: v for k, v in step.items() if k in known}) for step in values["steps"])
+        return cls(
+            steps, values["how"], values["index"], float(values["max_expansion"]), bool(values["indicator"])
+        )

@@ -1,0 +1,202 @@
+"""Reading a table of the lake as it was indexed: same dialect, same names, checked to be the same file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dfjoin import _validation as check
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, TableReadError, shortlist
+from dfjoin.index.catalog import KINDS
+from dfjoin.join.keys import settings_for
+from dfjoin.lake import Lake
+from dfjoin.sources.readers import current_fingerprint, open_table
+from dfjoin.types import Dialect, IndexSettings, Root, TableSource
+from dfjoin.values.normalize import ValueSet, normalize_column
+from dfjoin.warn import warn
+
+__all__ = ["ON_STALE", "LakeTable", "read_frame"]
+
+ON_STALE = ("error", "warn", "ignore")
+
+
+@dataclass(frozen=True)
+class _Column:
+    """What the catalogue says of a column that is to be read."""
+
+    name: str
+    kind: str
+    type: str
+    date_order: str
+
+
+class LakeTable:
+    """A table of the lake, opened for reading and known to be the indexed one.
+
+    Parameters
+    ----------
+    lake : Lake
+    name : str
+        Name of the table.
+    on_stale : {"error", "warn", "ignore"}
+        What to do when its file has changed since it was indexed.
+
+    Raises
+    ------
+    TableNotFoundError, TableChangedError
+        As the names say.
+    """
+
+    def __init__(self, lake: Lake, name: str, on_stale: str = "error") -> None:
+        check.check_choice(on_stale, "on_stale", ON_STALE)
+        segment, number = lake.find_table(name)
+        record = segment.catalog.table_record(number)
+        first = record["first_column"]
+        columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
+        columns.sort(key=lambda c: c["position"])
+        self.name = name
+        self.settings = lake.settings
+        self.n_rows: int = record["n_rows"]
+        self._columns = {
+            c["name"]: _Column(c["name"], KINDS[c["kind"]], c["type"], c["date_order"]) for c in columns
+        }
+        self._dialect = Dialect(**json.loads(record["dialect"])) if record["dialect"] else None
+        self._source = _source_of(lake, record)
+        self._check_unchanged(record, on_stale)
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns, in the order of the file."""
+        return list(self._columns)
+
+    def _check_unchanged(self, record: dict[str, Any], on_stale: str) -> None:
+        problem = ""
+        is_readable = True
+        try:
+            if current_fingerprint(self._source) != record["fingerprint"]:
+                problem = "its content is another"
+        except (TableReadError, InvalidParameterError) as error:
+            problem, is_readable = str(error), False
+        if problem and (on_stale == "error" or not is_readable):
+            remedy = ' or pass on_stale="warn" to go on' if is_readable else ""
+            raise TableChangedError(
+                f"the table `{self.name}` is not the one that was indexed: {problem}; "
+                f"build the index again{remedy}"
+            )
+        if problem and on_stale == "warn":
+            warn(f"the table `{self.name}` is not the one that was indexed: {problem}")
+
+    def key_settings(self, column: str) -> IndexSettings:
+        """Return the settings that normalise a column as the build did."""
+        self.check_columns([column])
+        return settings_for(self.settings, self._columns[column].date_order)
+
+    def check_columns(self, columns: Sequence[str]) -> None:
+        """Raise `ColumnNotFoundError` unless the table has these columns."""
+        missing = [c for c in columns if c not in self._columns]
+        if missing:
+            raise ColumnNotFoundError(
+                f"`columns` must name columns of `{self.name}` ({shortlist(self._columns)}), got "
+                f"{missing[0]!r}"
+            )
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Read some columns, batch by batch, as the file has them."""
+        reader = open_table(self._source, dialect=self._dialect, columns=list(columns))
+        yield from reader.batches()
+
+    def to_frame(self, batches: list[pa.RecordBatch], columns: Sequence[str]) -> pd.DataFrame:
+        """Make a frame of what `batches` read, with the dtypes that the catalogue's kinds say."""
+        data = {}
+        for position, name in enumerate(columns):
+            chunks = [batch.column(position) for batch in batches]
+            type_ = chunks[0].type if chunks else pa.string()
+            data[name] = self._typed(pa.chunked_array(chunks, type_), self._columns[name])
+        frame = pd.DataFrame(data, columns=list(columns))
+        return frame
+
+    def _typed(self, column: pa.ChunkedArray, known: _Column) -> pd.Series:
+        """Convert a column: text of a file by its kind, anything else as it is."""
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            series = column.to_pandas()
+            return _nullable(series, column) if column.null_count else series
+        settings = settings_for(self.settings, known.date_order)
+        if known.kind in ("integer", "decimal", "float", "date", "boolean"):
+            values = normalize_column(column, settings)
+            converted = _convert(values, known.kind)
+            if converted is not None:
+                return converted
+        nulls = normalize_column(column, settings).codes < 0
+        combined = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        return pc.if_else(pa.array(nulls), pa.scalar(None, combined.type), combined).to_pandas()
+
+
+def _nullable(series: pd.Series, column: pa.ChunkedArray) -> pd.Series:
+    """Keep integers and booleans with nulls what they are."""
+    if pa.types.is_integer(column.type):
+        return column.to_pandas(types_mapper=_nullable_type)
+    return series.astype("boolean") if pa.types.is_boolean(column.type) else series
+
+
+def _nullable_type(type_: pa.DataType) -> Any:
+    name = str(type_)
+    return pd.api.types.pandas_dtype(name.replace("i", "I").replace("u", "U"))
+
+
+def _convert(values: ValueSet, kind: str) -> pd.Series | None:
+    """Convert canonical values to numbers, dates or booleans; None when one of them is none."""
+    texts = pa.array(values.values(), pa.string())
+    codes = values.codes
+    is_null = codes < 0
+    try:
+        if kind == "integer":
+            distinct = pc.cast(texts, pa.int64()).to_numpy(zero_copy_only=False)
+        elif kind in ("float", "decimal"):
+            distinct = pc.cast(pc.replace_substring(texts, ",", ""), pa.float64()).to_numpy(zero_copy_only=False)
+        elif kind == "date":
+            iso = pc.replace_substring(pc.utf8_upper(texts), "T", " ")
+            distinct = pc.cast(iso, pa.timestamp("us")).to_numpy(zero_copy_only=False)
+        else:
+            distinct = np.isin(values.values(), ["true", "yes", "t", "y", "1"])
+    except pa.ArrowInvalid:
+        return None
+    if not is_null.any():
+        return pd.Series(distinct[codes])
+    if kind == "date":
+        return pd.Series(np.append(distinct, np.datetime64("NaT"))[codes])
+    if kind in ("float", "decimal"):
+        return pd.Series(np.append(distinct, np.nan)[codes])
+    filled = np.append(distinct, distinct.dtype.type(0))[codes]
+    dtype = pd.arrays.IntegerArray if kind == "integer" else pd.arrays.BooleanArray
+    return pd.Series(dtype(filled, is_null))
+
+
+def _source_of(lake: Lake, record: dict[str, Any]) -> TableSource:
+    """Return where a catalogued table is to be read from."""
+    root = lake.root_of(record["root"])
+    if root.kind == "spark":
+        raise InvalidParameterError(
+            f"`name` {record['name']!r} is a Spark table, which is read through a Spark session; read it with "
+            f"spark.table({record['name']!r}) and join the two frames"
+        )
+    if root.kind == "memory":
+        root = Root(root.id, root.name, str(lake.path / root.uri), "files")
+    return TableSource(
+        record["name"], root, record["path"], record["format"], record["size"], record["mtime_ns"],
+        tuple(record["parts"]),
+    )  # fmt: skip
+
+
+def read_frame(lake: Lake, name: str, columns: list[str] | None, *, on_stale: str) -> pd.DataFrame:
+    """Read a table of the lake, see `Lake.table`."""
+    table = LakeTable(lake, name, on_stale)
+    wanted = table.column_names if columns is None else list(columns)
+    table.check_columns(wanted)
+    return table.to_frame(list(table.batches(wanted)), wanted)
