@@ -176,13 +176,15 @@ class ColumnReader:
         buffer.add(column, values)
         self._parts, self.held = [], 0
 
-    def finish(self, buffer: EntryBuffer, column: int, is_wanted: bool) -> dict[str, Any]:
-        """Hand the column's values to the buffer, if it is to be indexed; return its record."""
+    def finish(
+        self, buffer: EntryBuffer, column: int, is_wanted: bool, is_part: bool = False
+    ) -> dict[str, Any]:
+        """Hand the column's values to the buffer, if it is (or may be) indexed; return its record."""
         values = unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY
-        if not self._spilled or self._settings.dayfirst is not None:
+        if not (self._spilled or is_part) or self._settings.dayfirst is not None:
             values = read_dates(values, self._settings)
         profile = merge_profiles([profile_values(values, self.type), *self._spilled])
-        is_indexed = is_wanted and profile.is_indexable
+        is_indexed = is_wanted and (self._is_searchable if is_part else profile.is_indexable)
         if is_indexed:
             buffer.add(column, values)
         else:

@@ -33,8 +33,8 @@ class Engine(Protocol):
     n_slots: int
     """Tasks that run at the same time."""
 
-    def run(self, requests: list[str], on_table: Callable[[int, int], None]) -> list[str]:
-        """Carry out requests, return their results in any order."""
+    def run(self, requests: list[str], work: Path, on_table: Callable[[int, int], None]) -> list[str]:
+        """Carry out requests, return their results in any order; `work` is a scratch directory."""
         ...  # pragma: no cover
 
 
@@ -43,7 +43,7 @@ class InlineEngine:
 
     n_slots = 1
 
-    def run(self, requests: list[str], on_table: Callable[[int, int], None]) -> list[str]:
+    def run(self, requests: list[str], work: Path, on_table: Callable[[int, int], None]) -> list[str]:
         """Carry out requests in order."""
         return [execute(request, on_table) for request in requests]
 
@@ -131,19 +131,20 @@ def build_version(
     runs: list[RunMeta] = []
     try:
         total = sum(table.size for table in given.tables)
-        with Progress(progress, len(given.tables), total, work) as shown:
+        is_inline = isinstance(engine, InlineEngine)
+        with Progress(progress, len(given.tables), total, None if is_inline else work) as shown:
             tasks = split_tables(given.tables, _n_tasks(given.tables, engine.n_slots))
             requests = [
-                run_request(index, settings, task, on_error, work / f"progress-{number}.json")
+                run_request(index, settings, task, on_error, None if is_inline else work / f"progress-{number}.json")
                 for number, task in enumerate(tasks)
             ]
-            runs += [read_meta(result) for result in engine.run(requests, shown.add)]
+            runs += [read_meta(result) for result in engine.run(requests, work, shown.add)]
             for read in given.extra:
                 runs += read()
             shown.stage("merging")
             merges = _merge_requests(index, settings, runs, given.skipped)
             segments += [
-                SegmentMeta.from_dict(json.loads(result)) for result in engine.run(merges, lambda *_: None)
+                SegmentMeta.from_dict(json.loads(result)) for result in engine.run(merges, work, _ignore)
             ]
             segments.sort(key=lambda segment: first_table(index, segment))
         manifest = _next(base, settings, given.roots, [*keep, *segments])
@@ -154,6 +155,10 @@ def build_version(
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return manifest
+
+
+def _ignore(n_rows: int, n_bytes: int) -> None:
+    """Count nothing: merging reads no table."""
 
 
 def _n_tasks(tables: Sequence[TableSource], n_slots: int) -> int:

@@ -105,7 +105,8 @@ def merge_catalogs(
     source = np.repeat(firsts - (ends - widths), widths) + np.arange(int(widths.sum()))
     columns = columns.take(pa.array(source))
     new_ids = np.arange(source.size)
-    if len(names) and group[-1] + 1 < len(names):
+    in_parts = tables.field("format").to_numpy(zero_copy_only=False) == "spark"
+    if in_parts.any():
         tables, columns, widths, new_ids = _unite_parts(tables, columns, group, widths, n_samples)
     tables = replace_field(tables, "first_column", np.cumsum(widths) - widths)
     columns = replace_field(columns, "table", np.repeat(np.arange(widths.size), widths))
@@ -137,7 +138,8 @@ def _unite_parts(tables, columns, group, widths, n_samples):
             parts = [records[starts[m] + position] for m in members]
             for m in members:
                 new_ids[starts[m] + position] = len(new_columns)
-            new_columns.append(parts[0] if len(parts) == 1 else _unite_column(parts, n_samples))
+            is_part = lead["format"] == "spark"
+            new_columns.append(_unite_column(parts, n_samples) if is_part else parts[0])
     fields = pa.array(new_columns, COLUMN_FIELDS)
     return pa.array(new_tables, tables.type), fields, np.array(new_widths, np.int64), new_ids
 

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from dfjoin.ingest.columns import ColumnReader, EntryBuffer
 from dfjoin.sources.readers import open_table
 from dfjoin.types import IndexSettings, TableSource
 
-__all__ = ["RunMeta", "TableFeed", "build_run", "feed_of_file"]
+__all__ = ["RunMeta", "TableFeed", "build_part", "build_run", "feed_of_file"]
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,41 @@ class _Collected:
     skipped: list[dict[str, Any]]
 
 
-def _read_table(feed: TableFeed, settings: IndexSettings, buffer: EntryBuffer, collected: _Collected) -> int:
+def build_part(feed: TableFeed, index: Path, settings: IndexSettings) -> RunMeta:
+    """Write a run of one part of a table that several tasks read, as the partitions of a Spark table.
+
+    Every column that may turn out to be indexed brings its values; merging decides, from the profiles of
+    all parts. All-digit dates keep their text, as no part sees the whole column.
+
+    Parameters
+    ----------
+    feed : TableFeed
+        The table, with the batches of this part.
+    index, settings
+        As in `build_run`.
+
+    Returns
+    -------
+    RunMeta
+        With `is_part` set.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="dfjoin-task-"))
+    try:
+        buffer = EntryBuffer(settings.task_bytes, scratch)
+        collected = _Collected([], [], [])
+        _read_table(feed, settings, buffer, collected, is_part=True)
+        return replace(_write(buffer, collected, index, feed.n_bytes), is_part=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _read_table(
+    feed: TableFeed,
+    settings: IndexSettings,
+    buffer: EntryBuffer,
+    collected: _Collected,
+    is_part: bool = False,
+) -> int:
     """Read one table to its end; nothing of it is kept when that fails."""
     first = len(collected.columns)
     readers: list[ColumnReader] = []
@@ -172,7 +206,7 @@ def _read_table(feed: TableFeed, settings: IndexSettings, buffer: EntryBuffer, c
     table = len(collected.tables)
     name = feed.record["name"]
     for position, (column_name, reader) in enumerate(zip(feed.names, readers, strict=True)):
-        record = reader.finish(buffer, first + position, _is_wanted(name, column_name, settings))
+        record = reader.finish(buffer, first + position, _is_wanted(name, column_name, settings), is_part)
         collected.columns.append({"table": table, "name": column_name, "position": position, **record})
     collected.tables.append({**feed.record, "n_rows": n_rows, "n_columns": len(feed.names)})
     return n_rows

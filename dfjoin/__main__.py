@@ -1,0 +1,8 @@
+"""``python -m dfjoin``."""
+
+import sys
+
+from dfjoin.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
