@@ -1,0 +1,57 @@
+"""Shared fixtures: hypothesis profiles, the example lake, one Spark session for all that need it."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+import dfjoin
+
+settings.register_profile(
+    "short", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.register_profile("long", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("DFJOIN_HYPOTHESIS", "short"))
+
+PROJECT = Path(__file__).parent.parent
+EXAMPLE_LAKE = PROJECT / "examples" / "lake"
+
+
+@pytest.fixture
+def rng():
+    """A seeded generator."""
+    return np.random.default_rng(20240609)
+
+
+@pytest.fixture(scope="session")
+def example_lake(tmp_path_factory):
+    """The bundled lake, built once in this process; tests must not change it."""
+    index = tmp_path_factory.mktemp("example") / "lake.dfjoin"
+    return dfjoin.build_lake(EXAMPLE_LAKE, index, engine="inline", progress=False)
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Build a lake of frames in this process: ``build({"name": frame}, **options)``."""
+    count = 0
+
+    def make(frames, **options):
+        nonlocal count
+        count += 1
+        index = tmp_path / f"lake-{count}.dfjoin"
+        return dfjoin.build_lake(frames, index, engine="inline", progress=False, **options)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """One local Spark session for the whole run; skipped where Spark cannot start."""
+    pytest.importorskip("pyspark")
+    from spark_ext.session import start_session
+
+    session = start_session(**{"spark.master": "local[2]"})
+    yield session
+    session.stop()
