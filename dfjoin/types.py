@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 __all__ = ["ColumnRef", "Dialect", "IndexSettings", "Root", "SearchParams", "SearchStats", "SkippedFile", "TableSource"]
@@ -78,7 +78,7 @@ class Dialect:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        return asdict(self)
+        return dict(self.__dict__)
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class IndexSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in self.__dict__.items()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> IndexSettings:
@@ -236,4 +236,4 @@ class SearchStats:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        return asdict(self)
+        return dict(self.__dict__)

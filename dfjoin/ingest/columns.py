@@ -25,6 +25,8 @@ from dfjoin.values.profile import Profile, merge_profiles, profile_values
 
 __all__ = ["ColumnReader", "EntryBuffer"]
 
+_SAMPLE_ROWS = 64
+_SAMPLE_LENGTH = 100
 _BYTES_PER_ENTRY = 60  # arrays that sorting and merging hold per entry, beside the value's own bytes
 
 
@@ -149,13 +151,15 @@ class ColumnReader:
 
     def _sample(self, array: pa.Array, codes: NDArray[np.int32]) -> None:
         """Keep the first distinct values in the file's own spelling."""
-        seen: set[int] = set()
-        for row, code in enumerate(codes[:64].tolist()):
-            if code >= 0 and code not in seen and len(self._samples) < self._settings.samples:
-                seen.add(code)
-                text = str(array[row].as_py())[:100]
-                if text not in self._samples:
-                    self._samples.append(text)
+        rows: dict[int, int] = {}
+        for row, code in enumerate(codes[:_SAMPLE_ROWS].tolist()):
+            if code >= 0 and code not in rows:
+                rows[code] = row
+                if len(rows) == self._settings.samples:
+                    break
+        texts = [str(array[row].as_py())[:_SAMPLE_LENGTH] for row in rows.values()]
+        known = dict.fromkeys([*self._samples, *texts])
+        self._samples = list(known)[: self._settings.samples]
 
     def _compact(self) -> None:
         """Unite the batches so far, so that a value repeated in each is held once."""

@@ -54,7 +54,8 @@ def merge_into_segment(
     # The merged run is held once in any case, as a segment is written from it; the chunks bound what
     # merging needs on top of that.
     chunk = max(1 << 20, settings.segment_bytes // 256)
-    if len(runs) == 1 and bool(np.all(maps[0] == np.arange(maps[0].size))):
+    # The parts of one run are consecutive stretches already, with the column ids that they keep.
+    if len(catalogs) == 1 and bool(np.all((maps[0] == np.arange(maps[0].size)) | (maps[0] < 0))):
         merged: Iterable[Run] = runs
     else:
         merged = merge_runs(runs, [maps[owner] for owner in owners], chunk)

@@ -25,7 +25,7 @@ def run_request(
             "task": "run",
             "index": str(index),
             "settings": settings.to_dict(),
-            "tables": [asdict(table) for table in tables],
+            "tables": [table_to_dict(table) for table in tables],
             "on_error": on_error,
             "progress": str(progress) if progress else None,
         }
@@ -39,6 +39,11 @@ def merge_request(
     return json.dumps(
         {"task": "merge", "index": str(index), "settings": settings.to_dict(), "runs": runs, "skipped": skipped}
     )
+
+
+def table_to_dict(table: TableSource) -> dict[str, Any]:
+    """Return a table source as plain JSON values."""
+    return {**table.__dict__, "root": table.root.__dict__}
 
 
 def source_from_dict(values: dict[str, Any]) -> TableSource:

@@ -10,6 +10,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dfjoin.errors import TableReadError
 from dfjoin.types import Dialect
@@ -213,7 +214,7 @@ def _quoting(text: str, dialect: Dialect) -> Dialect:
 
 
 def _with(dialect: Dialect, **changes: object) -> Dialect:
-    return Dialect(**{**dialect.to_dict(), **changes})  # type: ignore[arg-type]
+    return replace(dialect, **changes)  # type: ignore[arg-type]
 
 
 def _layout(text: str, dialect: Dialect, rows: list[list[str]]) -> Dialect:

@@ -1,0 +1,73 @@
+"""Plans as data."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.join.plan import HOWS, JoinPlan, JoinStep
+
+TEXT = st.text(max_size=5)
+STEPS = st.builds(
+    JoinStep,
+    on=st.lists(TEXT, min_size=1, max_size=2),
+    table=TEXT,
+    right_on=st.lists(TEXT, min_size=1, max_size=2),
+    columns=st.none() | st.lists(TEXT, max_size=2),
+    names=st.dictionaries(TEXT, TEXT, max_size=2),
+    aggregate=st.sampled_from(["auto", None, "mean"]) | st.dictionaries(TEXT, st.just("sum"), max_size=2),
+    pad=st.none() | st.integers(1, 9),
+    dayfirst=st.none() | st.booleans(),
+)
+PLANS = st.builds(
+    JoinPlan,
+    steps=st.lists(STEPS, max_size=3).map(tuple),
+    how=st.sampled_from(HOWS),
+    index=TEXT,
+    max_expansion=st.floats(1, 1e6),
+    indicator=st.booleans(),
+)
+
+
+@given(PLANS)
+def test_round_trip_through_json_text(plan):
+    assert JoinPlan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+
+
+def test_dict_is_a_copy():
+    step = JoinStep(["a"], "t", ["b"], None, {"x": "y"})
+    values = JoinPlan((step,)).to_dict()
+    values["steps"][0]["names"]["x"] = "z"
+    values["steps"][0]["on"].append("more")
+    assert step.names == {"x": "y"}
+    assert step.on == ["a"]
+
+
+def test_fields_of_a_later_version_are_passed_over():
+    values = JoinPlan((JoinStep(["a"], "t", ["b"]),)).to_dict()
+    values["steps"][0]["future"] = 1
+    assert JoinPlan.from_dict(values).steps == (JoinStep(["a"], "t", ["b"]),)
+
+
+@pytest.mark.parametrize("value", [None, 3, "plan", ["a"]])
+def test_other_types_are_refused(value):
+    with pytest.raises(InvalidTypeError, match="must be a JoinPlan or its dict, got"):
+        JoinPlan.from_dict(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"plan_version": 1},
+        {"plan_version": 2, "steps": []},
+        {"steps": []},
+        {"plan_version": 1, "steps": "no"},
+        {"rows_in": 3, "plan": {}},
+    ],
+)
+def test_other_dicts_are_refused_and_the_text_says_where_plans_come_from(value):
+    with pytest.raises(InvalidParameterError, match=r"attrs\['dfjoin'\]\['plan'\]"):
+        JoinPlan.from_dict(value)

@@ -1,0 +1,157 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfjoin.kernels.counting import clear_counts, collect_lists, count_lists, gather_groups, select_top
+from tests.kernels.packing import csr
+
+N_COLUMNS = 6
+LISTS = [[0, 1], [1, 2, 5], [0, 1, 2, 3, 4, 5], [3, 4]]
+ANY = np.empty(0, np.uint8)
+GROUPS = st.lists(st.integers(-1, N_COLUMNS + len(LISTS) - 1), max_size=30)
+NO_WEIGHTS = np.empty(0, np.int32)
+
+
+class Counting:
+    """The scratch arrays of one search, and the two kernels run on them."""
+
+    def __init__(self, groups, weights, is_dense=False, lists=LISTS):
+        self.indptr, self.list_columns = csr(lists)
+        self.hits = np.zeros(len(lists), np.int32)
+        self.counts = np.zeros(N_COLUMNS, np.int32)
+        self.columns = np.zeros(N_COLUMNS, np.int32)
+        self.lists = np.zeros(len(groups), np.uint32)
+        self.state = np.zeros(3, np.int64)
+        self.is_dense = is_dense
+        collect_lists(
+            np.array(groups, np.int64), weights, N_COLUMNS, self.indptr, self.hits, self.counts, self.lists,
+            self.columns, self.state,
+        )  # fmt: skip
+        self.n_lists, self.n_touched, self.n_postings = self.state.tolist()
+
+    def count(self):
+        self.n_touched = count_lists(
+            self.lists, self.n_lists, self.hits, self.indptr, self.list_columns, self.counts, self.columns,
+            self.n_touched, self.is_dense,
+        )  # fmt: skip
+        return self.n_touched
+
+
+def naive_counts(groups, weights=None):
+    counts = Counter()
+    for i, group in enumerate(groups):
+        if group >= 0:
+            for column in [group] if group < N_COLUMNS else LISTS[group - N_COLUMNS]:
+                counts[column] += 1 if weights is None else weights[i]
+    return counts
+
+
+@given(st.lists(st.integers(-1, 4), max_size=40))
+def test_tokens_are_replaced_by_their_groups_and_absent_ones_stay(tokens):
+    group = [4, 0, 8, 1, 0]
+    found = gather_groups(np.array(tokens, np.int64), np.array(group, np.uint32), 9)
+    assert found.tolist() == [-1 if t < 0 else group[t] for t in tokens]
+
+
+@pytest.mark.parametrize("tokens", [[2], [0, -1, 2, 1], [-1] * 20 + [2]])
+def test_a_group_outside_the_segment_is_reported(tokens):
+    assert gather_groups(np.array(tokens, np.int64), np.array([1, 3, 4], np.uint32), 4)[0] == -2
+
+
+@given(GROUPS, st.booleans())
+def test_lists_and_private_columns_are_gathered_once_with_their_weight(groups, has_weights):
+    weights = [i % 3 + 1 for i in range(len(groups))]
+    run = Counting(groups, np.array(weights, np.int32) if has_weights else NO_WEIGHTS)
+    expected = Counter()
+    for group, weight in zip(groups, weights, strict=True):
+        expected[group] += weight if has_weights else 1
+    numbers = list(dict.fromkeys(g - N_COLUMNS for g in groups if g >= N_COLUMNS))
+    assert run.lists[: run.n_lists].tolist() == numbers
+    assert run.columns[: run.n_touched].tolist() == list(dict.fromkeys(g for g in groups if 0 <= g < N_COLUMNS))
+    assert run.n_postings == sum(len(LISTS[number]) for number in numbers)
+    assert run.hits.tolist() == [expected[N_COLUMNS + number] for number in range(len(LISTS))]
+    assert run.counts.tolist() == [expected[column] for column in range(N_COLUMNS)]
+
+
+@pytest.mark.parametrize("is_dense", [False, True])
+@given(groups=GROUPS, has_weights=st.booleans())
+def test_counts_are_those_of_a_counter_and_scratch_is_clean_afterwards(is_dense, groups, has_weights):
+    weights = [i % 4 + 1 for i in range(len(groups))] if has_weights else None
+    run = Counting(groups, np.array(weights, np.int32) if has_weights else NO_WEIGHTS, is_dense)
+    before = run.n_touched
+    run.count()
+    expected = naive_counts(groups, weights)
+    assert run.counts.tolist() == [expected[column] for column in range(N_COLUMNS)]
+    assert not run.hits.any()
+    if is_dense:
+        assert run.n_touched == before
+    else:
+        touched = run.columns[: run.n_touched].tolist()
+        assert len(touched) == len(set(touched))
+        assert set(touched) == set(expected)
+    clear_counts(run.counts, run.columns, run.n_touched, is_dense)
+    assert not run.counts.any()
+
+
+@pytest.mark.parametrize("is_dense", [False, True])
+@pytest.mark.parametrize("column", [-1, N_COLUMNS, 2**30])
+def test_a_posting_outside_the_segment_is_reported(is_dense, column):
+    run = Counting([N_COLUMNS], NO_WEIGHTS, is_dense, lists=[[0, column]])
+    assert run.count() == -1
+
+
+@pytest.mark.parametrize("indptr", [[0, 99], [-1, 2]])
+def test_a_list_outside_the_postings_is_reported(indptr):
+    run = Counting([N_COLUMNS], NO_WEIGHTS, lists=[[0, 1]])
+    run.indptr[:] = indptr
+    assert run.count() == -1
+
+
+def naive_top(counts, touched, allowed, cardinality, minimum, k):
+    good = [c for c in touched if counts[c] >= minimum and (not allowed or allowed[c])]
+    return sorted(good, key=lambda c: (-counts[c], cardinality[c], c))[:k]
+
+
+@pytest.mark.parametrize("is_dense", [False, True])
+@given(
+    counts=st.lists(st.integers(0, 4), min_size=1, max_size=25),
+    minimum=st.integers(1, 3),
+    k=st.integers(1, 30),
+    has_mask=st.booleans(),
+    data=st.data(),
+)
+def test_the_best_columns_come_first_with_ties_by_cardinality_and_then_id(
+    is_dense, counts, minimum, k, has_mask, data
+):
+    n = len(counts)
+    cardinality = data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))
+    allowed = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)) if has_mask else []
+    touched = data.draw(st.permutations([c for c in range(n) if counts[c]]))
+    columns = np.zeros(n, np.int32)
+    columns[: len(touched)] = touched
+    best = select_top(
+        np.array(counts, np.int32), columns, 0 if is_dense else len(touched), is_dense, np.array(allowed, np.uint8),
+        np.array(cardinality, np.int64), minimum, k,
+    )  # fmt: skip
+    assert best.tolist() == naive_top(counts, touched, allowed, cardinality, minimum, k)
+
+
+def test_equal_columns_are_selected_by_id_and_the_mask_and_the_minimum_hold():
+    counts = np.array([2, 3, 3, 1, 3, 2], np.int32)
+    columns = np.array([5, 4, 3, 2, 1, 0], np.int32)
+    cardinality = np.array([9, 9, 9, 1, 8, 9], np.int64)
+    assert select_top(counts, columns, 6, False, ANY, cardinality, 1, 4).tolist() == [4, 1, 2, 0]
+    assert select_top(counts, columns, 6, False, ANY, cardinality, 3, 9).tolist() == [4, 1, 2]
+    mask = np.array([1, 0, 1, 1, 0, 1], np.uint8)
+    assert select_top(counts, columns, 6, False, mask, cardinality, 2, 9).tolist() == [2, 0, 5]
+    assert select_top(counts, columns, 0, False, ANY, cardinality, 1, 3).tolist() == []
+
+
+@pytest.mark.parametrize("is_dense", [False, True])
+def test_clearing_leaves_counts_that_were_not_touched(is_dense):
+    counts = np.array([4, 5, 6], np.int32)
+    clear_counts(counts, np.array([2, 0, 1], np.int32), 2, is_dense)
+    assert counts.tolist() == ([0, 0, 0] if is_dense else [0, 5, 0])

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfjoin.kernels.lookup import NOT_FOUND, find_tokens
+from dfjoin.kernels.postings import build_directory
+from tests.kernels.packing import pack
+
+WORDS = st.text("abcxyz", max_size=10).map(str.encode)
+
+
+def look_up(query, vocabulary, hash_of, bits=3):
+    """Run the kernel; return the values of the tokens found, None for none."""
+    ranked = sorted(vocabulary, key=hash_of)
+    token_hash = np.array([hash_of(v) for v in ranked], np.uint64)
+    value_bytes, value_offsets = pack(ranked)
+    data, offsets = pack(query)
+    hashes = np.array([hash_of(v) for v in query], np.uint64)
+    directory = build_directory(token_hash, bits)
+    tokens = find_tokens(hashes, offsets, data, directory, token_hash, value_offsets, value_bytes)
+    return [None if t == NOT_FOUND else ranked[t] for t in tokens]
+
+
+@pytest.mark.parametrize(
+    "hash_of",
+    [lambda v: 1 << 63, lambda v: len(v) << 60, lambda v: hash(v) & (2**64 - 1)],
+    ids=["all collide", "some collide", "none collides"],
+)
+@given(query=st.lists(WORDS, max_size=20), vocabulary=st.sets(WORDS, max_size=20))
+def test_values_of_the_vocabulary_are_found_and_others_are_not(hash_of, query, vocabulary):
+    query = [*query, *sorted(vocabulary)[:5]]
+    assert look_up(query, vocabulary, hash_of) == [v if v in vocabulary else None for v in query]
+
+
+def test_nothing_is_found_in_an_empty_vocabulary():
+    assert look_up([b"a", b""], [], len) == [None, None]
+
+
+def test_no_query_values_give_no_tokens():
+    assert look_up([], [b"a"], len) == []
+
+
+@pytest.mark.parametrize("bits", [1, 5, 9])
+def test_more_values_than_one_block_are_found(bits):
+    vocabulary = [f"value {i}".encode() for i in range(0, 300, 2)]
+    query = [f"value {i}".encode() for i in range(300)]
+    found = look_up(query, vocabulary, lambda v: (int(v[6:]) * 0x9E3779B97F4A7C15) % 2**64, bits)
+    assert found == [v if i % 2 == 0 else None for i, v in enumerate(query)]
+
+
+def test_a_value_differs_from_its_prefix_of_the_same_hash():
+    assert look_up([b"abcdefgh", b"abcdefghi", b"abcdefg"], [b"abcdefgh"], lambda v: 3) == [b"abcdefgh", None, None]
+
+
+@pytest.mark.parametrize("bad", [[0, 500], [-4, 1], [5, 2]])
+def test_bounds_outside_the_vocabulary_are_reported(bad):
+    data, offsets = pack([b"a"])
+    token_hash = np.array([7], np.uint64)
+    value_offsets = np.array(bad, np.int64)
+    value_offsets.flags.writeable = False
+    tokens = find_tokens(token_hash, offsets, data, build_directory(token_hash, 3), token_hash, value_offsets, data)
+    assert tokens[0] == -2
