@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,9 @@ from dfjoin.index.segment import Segment
 from dfjoin.kernels.counting import clear_counts, collect_lists, count_lists, select_top
 from dfjoin.types import SearchStats
 
-__all__ = ["Query", "Scratch", "TopColumns", "damaged_postings", "merge_list"]
+__all__ = ["Gathered", "Query", "Scratch", "TopColumns", "WorkArrays", "damaged_postings", "gather", "merge_list"]
 
 _POSTING_BYTES = 4
-_NO_WEIGHTS = np.empty(0, np.int32)
-_NO_MASK = np.empty(0, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -56,40 +55,92 @@ class TopColumns:
 
 
 class Scratch:
-    """Zeroed count arrays of a segment, lent to one search at a time.
+    """Zeroed work arrays of a segment, lent to one search at a time.
 
-    A search that is interrupted does not give its arrays back, so a lent array is always clean.
+    A search that is interrupted does not give its arrays back, so lent arrays are always clean.
     """
 
     def __init__(self, segment: Segment) -> None:
         self._n_columns = segment.n_columns
         self._n_lists = segment.tokens.list_indptr.size - 1
-        self._free: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]] = []
+        self._free: list[WorkArrays] = []
 
     @contextmanager
-    def lend(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]:
-        """Lend (counts, hits, columns): zeros per column, zeros per list, room for column ids."""
+    def lend(self) -> Iterator[WorkArrays]:
+        """Lend a set of arrays."""
         try:
             arrays = self._free.pop()
         except IndexError:
-            arrays = (
-                np.zeros(self._n_columns, np.int32),
-                np.zeros(self._n_lists, np.int32),
-                np.empty(self._n_columns, np.int32),
-            )
+            arrays = WorkArrays(self._n_columns, self._n_lists)
         yield arrays
         self._free.append(arrays)
 
 
-def merge_list(segment: Segment, scratch: Scratch, query: Query) -> TopColumns:
-    """Return the best columns by reading the posting list of every group that the query holds.
+class WorkArrays:
+    """The arrays that one search works in.
+
+    Parameters
+    ----------
+    n_columns, n_lists : int
+        Of the segment.
+
+    Attributes
+    ----------
+    counts : ndarray of int32, shape (n_columns,)
+        Zeros between searches.
+    hits : ndarray of int32, shape (n_lists,)
+        Zeros between searches.
+    columns : ndarray of int32, shape (n_columns,)
+    """
+
+    def __init__(self, n_columns: int, n_lists: int) -> None:
+        self.counts = np.zeros(n_columns, np.int32)
+        self.hits = np.zeros(n_lists, np.int32)
+        self.columns = np.empty(n_columns, np.int32)
+
+    @cached_property
+    def marks(self) -> NDArray[np.uint8]:
+        """What became of each candidate; zeros between searches."""
+        return np.zeros(self.counts.size, np.uint8)
+
+    @cached_property
+    def places(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """First list, last position, candidates and estimates of JOSIE; may hold anything."""
+        n = self.counts.size
+        return np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.float64)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The distinct posting lists of a query, and how much they hold."""
+
+    lists: NDArray[np.uint32]
+    n_lists: int
+    n_private: int
+    n_postings: int
+
+
+def gather(segment: Segment, arrays: WorkArrays, query: Query) -> Gathered:
+    """Count private values and collect the distinct posting lists of a query. O(n_values)."""
+    lists = np.empty(query.groups.size, np.uint32)
+    state = np.zeros(3, np.int64)
+    collect_lists(
+        query.groups, query.weights, segment.n_columns, segment.tokens.list_indptr, arrays.hits, arrays.counts,
+        lists, arrays.columns, state,
+    )  # fmt: skip
+    return Gathered(lists, *state.tolist())
+
+
+def merge_list(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered) -> TopColumns:
+    """Return the best columns by reading every posting list that the query holds.
 
     Parameters
     ----------
     segment : Segment
-    scratch : Scratch
-        Of that segment.
+    arrays : WorkArrays
+        As `gather` left them; clean again afterwards.
     query : Query
+    found : Gathered
 
     Returns
     -------
@@ -103,39 +154,30 @@ def merge_list(segment: Segment, scratch: Scratch, query: Query) -> TopColumns:
     are kept for all columns and scanned; else the columns met are recorded.
     """
     tokens = segment.tokens
+    counts, columns = arrays.counts, arrays.columns
+    is_dense = found.n_postings > segment.n_columns // 4
+    n_met = count_lists(
+        found.lists, found.n_lists, arrays.hits, tokens.list_indptr, tokens.list_columns, counts, columns,
+        found.n_private, is_dense,
+    )  # fmt: skip
+    if n_met < 0:
+        raise damaged_postings(segment)
     cardinality = segment.catalog.numbers["cardinality"]
-    with scratch.lend() as (counts, hits, columns):
-        lists = np.empty(query.groups.size, np.uint32)
-        state = np.zeros(3, np.int64)
-        collect_lists(
-            query.groups, query.weights, segment.n_columns, tokens.list_indptr, hits, counts, lists,
-            columns, state,
-        )  # fmt: skip
-        n_lists, n_touched, n_postings = state.tolist()
-        is_dense = n_postings > segment.n_columns // 4
-        n_touched = count_lists(
-            lists, n_lists, hits, tokens.list_indptr, tokens.list_columns, counts, columns, n_touched,
-            is_dense,
-        )  # fmt: skip
-        if n_touched < 0:
-            raise damaged_postings(segment)
-        best = select_top(
-            counts, columns, n_touched, is_dense, query.is_allowed, cardinality, query.minimum, query.k
-        )
-        found = counts[best]
-        clear_counts(counts, columns, n_touched, is_dense)
+    best = select_top(counts, columns, n_met, is_dense, query.is_allowed, cardinality, query.minimum, query.k)
+    result = counts[best]
+    clear_counts(counts, columns, n_met, is_dense)
     stats = SearchStats(
         plan="mergelist",
-        lists_read=n_lists,
-        postings_read=n_postings,
-        bytes_read=n_postings * _POSTING_BYTES,
+        lists_read=found.n_lists,
+        postings_read=found.n_postings,
+        bytes_read=found.n_postings * _POSTING_BYTES,
     )
-    return TopColumns(best, found, stats)
+    return TopColumns(best, result, stats)
 
 
 def damaged_postings(segment: Segment) -> IndexCorruptedError:
-    """Return the error for postings that lie outside their segment."""
+    """Return the error for postings or sets that lie outside their segment."""
     return IndexCorruptedError(
-        f"component `list_columns` of segment {segment.meta.id} names columns or lists that the segment "
-        "does not have; run `verify()` on the lake, then build the index again"
+        f"component `list_columns` or `set_lists` of segment {segment.meta.id} names columns or lists that the "
+        "segment does not have; run `verify()` on the lake, then build the index again"
     )

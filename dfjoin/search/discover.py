@@ -23,7 +23,8 @@ from dfjoin.index.catalog import KINDS
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.query import QueryColumn, better_width, make_query
 from dfjoin.search.rank import JoinCandidates, SearchContext, rank_hits
-from dfjoin.search.searcher import PLANS, Hit
+from dfjoin.search.planner import PLANS
+from dfjoin.search.searcher import Hit
 from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.profile import INDEXED_KINDS
 from dfjoin.warn import warn

@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.counting import gather_groups
-from dfjoin.search.count import Query, Scratch, TopColumns, merge_list
+from dfjoin.search.count import Query, Scratch, TopColumns, gather, merge_list
 from dfjoin.search.filters import allowed_columns
 from dfjoin.search.match_equal import match_tokens
+from dfjoin.search.planner import PLANS, run_plan
 from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.normalize import ValueSet
 
 __all__ = ["Hit", "PLANS", "Searcher", "smallest_count"]
-
-PLANS = ("mergelist",)
-"""Names of the plans of exact search."""
 
 _NO_WEIGHTS = np.empty(0, np.int32)
 
@@ -119,7 +117,7 @@ class Searcher:
         groups = self.groups_of(number, values)
         k = segment.n_columns if params.k is None else params.k
         query = Query(groups, weights, allowed_columns(segment, params), minimum, max(1, k))
-        top = self._run_plan(number, query, params.plan)
+        top = run_plan(segment, self._scratch_of(number), query, params.plan)
         matched = top.counts
         if weights.size:  # ranked by rows; the distinct values of the winners are counted apart
             matched = self._count_values(number, query, top)
@@ -150,9 +148,6 @@ class Searcher:
             )
         return groups
 
-    def _run_plan(self, number: int, query: Query, plan: str | None) -> TopColumns:
-        return merge_list(self.segments[number], self._scratch_of(number), query)
-
     def _scratch_of(self, number: int) -> Scratch:
         scratch = self._scratch.get(number)
         if scratch is None:
@@ -165,7 +160,8 @@ class Searcher:
         chosen = np.zeros(segment.n_columns, np.uint8)
         chosen[top.columns] = 1
         unweighted = Query(query.groups, _NO_WEIGHTS, chosen, 1, max(1, top.columns.size))
-        counted = merge_list(segment, self._scratch_of(number), unweighted)
+        with self._scratch_of(number).lend() as arrays:
+            counted = merge_list(segment, arrays, unweighted, gather(segment, arrays, unweighted))
         by_column = dict(zip(counted.columns.tolist(), counted.counts.tolist(), strict=True))
         return np.array([by_column[c] for c in top.columns.tolist()], np.int32)
 

@@ -1,0 +1,130 @@
+"""The catalogue file: records in, records out, names found by binary search."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.catalog import COLUMN_FIELDS, Catalog, replace_field, write_catalog
+
+NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6), unique=True, max_size=12)
+
+
+def table_record(name, first, width):
+    return {
+        "name": name, "root": 0, "path": name, "format": "delimited", "size": 10, "mtime_ns": 5,
+        "fingerprint": 2**64 - 1, "dialect": "", "parts": [name], "version": "", "n_rows": 3,
+        "first_column": first, "n_columns": width,
+    }  # fmt: skip
+
+
+def column_record(table, name, **changes):
+    return {
+        "table": table, "name": name, "position": 0, "type": "string", "kind": 0, "is_indexed": 1, "n_rows": 3,
+        "n_null": 1, "cardinality": 2, "has_range": 0, "min_integer": -5, "max_integer": 7, "min": "a",
+        "max": "b", "date_order": "", "samples": ["a", "B"], **changes,
+    }  # fmt: skip
+
+
+def write(path, tables):
+    """Write the catalogue of {table: [column names]}, both in the order given."""
+    records, columns = [], []
+    for number, (name, names) in enumerate(tables.items()):
+        records.append(table_record(name, len(columns), len(names)))
+        columns += [column_record(number, column) for column in names]
+    skipped = [{"name": "bad.csv", "reason": "no text"}]
+    (path / "catalog.arrow").write_bytes(write_catalog(records, columns, skipped))
+    return Catalog(path / "catalog.arrow"), records, columns
+
+
+def test_round_trip(tmp_path):
+    catalog, tables, columns = write(tmp_path, {"a": ["x", "y"], "b": [], "c": ["z"]})
+    assert (catalog.n_tables, catalog.n_columns) == (3, 3)
+    assert catalog.tables().to_pylist() == tables and catalog.columns().to_pylist() == columns
+    assert catalog.skipped().to_pylist() == [{"name": "bad.csv", "reason": "no text"}]
+    assert catalog.table_record(1) == tables[1] and catalog.column_records([2, 0]) == [columns[2], columns[0]]
+    assert catalog.table_names() == ["a", "b", "c"]
+    assert [catalog.column_name(i) for i in range(3)] == ["x", "y", "z"]
+    assert [catalog.table_name(i) for i in range(3)] == ["a", "a", "c"]
+
+
+def test_numbers_are_views(tmp_path):
+    catalog, _, _ = write(tmp_path, {"a": ["x", "y"]})
+    numbers = catalog.numbers
+    assert numbers["min_integer"].tolist() == [-5, -5] and numbers["kind"].dtype == np.int8
+    assert not numbers["cardinality"].flags.writeable
+    assert set(numbers) == {f.name for f in COLUMN_FIELDS if pa.types.is_integer(f.type)}
+
+
+def test_an_empty_catalogue(tmp_path):
+    (tmp_path / "c").write_bytes(write_catalog([], [], []))
+    catalog = Catalog(tmp_path / "c")
+    assert catalog.n_tables == catalog.n_columns == 0 and catalog.find_table("a") == -1
+    assert catalog.table_names() == [] and catalog.numbers["kind"].size == 0
+
+
+@given(NAMES, st.text(max_size=3), st.data())
+def test_every_name_is_found_and_no_other(names, other, data):
+    import tempfile
+    from pathlib import Path
+
+    names = sorted(names)  # by code point
+    wanted = {name: sorted(data.draw(NAMES)) for name in names}
+    with tempfile.TemporaryDirectory() as place:
+        catalog, _, columns = write(Path(place), wanted)
+        for number, name in enumerate(names):
+            assert catalog.find_table(name) == number
+            for column in wanted[name]:
+                found = catalog.find_column(number, column)
+                assert columns[found]["name"] == column and columns[found]["table"] == number
+            if other not in wanted[name]:
+                assert catalog.find_column(number, other) == -1
+        if other not in wanted:
+            assert catalog.find_table(other) == -1
+
+
+def test_replace_field():
+    records = pa.array([{"a": 1, "b": "x"}, {"a": 2, "b": "y"}], pa.struct([("a", pa.int8()), ("b", pa.string())]))
+    replaced = replace_field(records, "a", np.array([5, 6]))
+    assert replaced.to_pylist() == [{"a": 5, "b": "x"}, {"a": 6, "b": "y"}] and replaced.type == records.type
+    assert replace_field(records[1:], "a", np.array([9])).to_pylist() == [{"a": 9, "b": "y"}]
+
+
+class TestDamage:
+    match = r"component `catalog` of the index \(catalog.arrow\) is damaged: .*; build the index again"
+
+    @pytest.mark.parametrize("data", [b"", b"ARROW1", b"x" * 1000, b"ARROW1\0\0" + bytes(500) + b"ARROW1"])
+    def test_no_arrow_file(self, tmp_path, data):
+        (tmp_path / "catalog.arrow").write_bytes(data)
+        with pytest.raises(IndexCorruptedError, match=self.match):
+            Catalog(tmp_path / "catalog.arrow")
+
+    def test_missing(self, tmp_path):
+        with pytest.raises(IndexCorruptedError, match=self.match):
+            Catalog(tmp_path / "catalog.arrow")
+
+    def test_another_schema(self, tmp_path):
+        with pa.ipc.new_file(str(tmp_path / "catalog.arrow"), pa.schema([("a", pa.int64())])) as writer:
+            writer.write_batch(pa.record_batch({"a": [1]}))
+        with pytest.raises(IndexCorruptedError, match="its schema is not that of a catalogue"):
+            Catalog(tmp_path / "catalog.arrow")
+
+    def test_two_batches(self, tmp_path):
+        path = tmp_path / "catalog.arrow"
+        batch = pa.ipc.open_file(write_catalog([], [], [])).get_batch(0)
+        with pa.ipc.new_file(str(path), batch.schema) as writer:
+            writer.write_batch(batch)
+            writer.write_batch(batch)
+        with pytest.raises(IndexCorruptedError, match=self.match):
+            Catalog(path)
+
+    @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
+    def test_truncated(self, tmp_path, share):
+        path = tmp_path / "catalog.arrow"
+        write(tmp_path, {"a": ["x", "y"]})
+        data = path.read_bytes()
+        path.write_bytes(data[: int(len(data) * share)])
+        with pytest.raises(IndexCorruptedError, match=self.match):
+            Catalog(path)

@@ -1,0 +1,290 @@
+"""Manifests: round trips, refusals, and commits that happen once or not at all."""
+
+import json
+import os
+import shutil
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.errors import (
+    ConcurrentCommitError,
+    IndexCorruptedError,
+    IndexNotFoundError,
+    IndexVersionError,
+    InvalidParameterError,
+)
+from dfjoin.index import manifest as module
+from dfjoin.index.components import ComponentMeta
+from dfjoin.index.manifest import (
+    GroupMeta,
+    Manifest,
+    SegmentMeta,
+    commit,
+    latest_version,
+    list_versions,
+    read_manifest,
+)
+from dfjoin.types import IndexSettings, Root
+
+
+def make_manifest(version=1, **changes):
+    component = ComponentMeta("hash", "tokens-1/hash.npy", "<u8", (3,), 152, 7)
+    catalog = ComponentMeta("catalog", "catalog-1/catalog.arrow", "arrow-ipc", (900,), 900, 8)
+    groups = (GroupMeta("tokens", "tokens-1", (component,)), GroupMeta("catalog", "catalog-1", (catalog,)))
+    tombstones = {"file": "tombstones/s1.npy", "n_deleted": 1, "crc32": 9}
+    segments = (SegmentMeta("s1", {"tables": 1, "columns": 2}, groups), SegmentMeta("s2", {"tables": 3}, groups, tombstones))
+    settings = IndexSettings(null_spellings=("", "na"), dayfirst=True, columns=("a/*",), samples=0)
+    return Manifest("u1", version, settings, (Root(0, "", "data"), Root(1, "r", "x", "spark")), segments, **changes)
+
+
+def edited(change, **options):
+    values = json.loads(make_manifest(**options).to_json())
+    change(values)
+    return json.dumps(values)
+
+
+class TestRoundTrip:
+    def test_json(self):
+        manifest = make_manifest()
+        assert Manifest.from_json(manifest.to_json(), "here") == manifest
+
+    def test_counts_add_up(self):
+        assert make_manifest().counts == {"tables": 4, "columns": 2}
+
+    def test_segment(self):
+        segment = make_manifest().segments[1]
+        assert SegmentMeta.from_dict(json.loads(json.dumps(segment.to_dict()))) == segment
+        assert segment.size == 1052
+        assert segment.group("tokens").id == "tokens-1" and segment.group("vectors") is None
+
+    def test_commit_and_read(self, tmp_path):
+        manifest = make_manifest()
+        commit(tmp_path, manifest)
+        assert read_manifest(tmp_path) == manifest
+        assert read_manifest(tmp_path, 1) == manifest
+        assert os.listdir(tmp_path / "manifests") == [f"{1:020d}.json"]
+
+    def test_next_keeps_all_but_the_changes(self):
+        following = make_manifest(created_by="dfjoin 0").next(segments=())
+        assert following.version == 2 and following.segments == () and following.roots == make_manifest().roots
+        assert following.created_by == f"dfjoin {dfjoin.__version__}"
+
+    def test_unknown_fields_are_ignored(self):
+        def change(values):
+            values["later"] = 1
+            values["settings"]["later"] = 2
+            values["segments"][0]["later"] = 3
+            values["segments"][0]["groups"][0]["components"][0]["later"] = 4
+
+        assert Manifest.from_json(edited(change), "here") == make_manifest()
+
+    def test_features_are_the_groups_present(self):
+        values = json.loads(make_manifest().to_json())
+        assert values["reader_features"] == values["writer_features"] == ["catalog", "tokens"]
+        assert json.loads(replace(make_manifest(), segments=()).to_json())["reader_features"] == []
+
+
+class TestRefusals:
+    def test_newer_format_version(self):
+        text = edited(lambda v: v.update(format_version=2))
+        with pytest.raises(IndexVersionError, match=r"format version 2, this dfjoin .* reads up to 1; upgrade dfjoin"):
+            Manifest.from_json(text, "here")
+
+    def test_unknown_feature(self):
+        text = edited(lambda v: v["reader_features"].append("vectors"))
+        with pytest.raises(IndexVersionError, match=r"index here needs the features 'vectors', this dfjoin .* knows 't"):
+            Manifest.from_json(text, "here")
+
+    def test_unknown_writer_feature_is_readable(self):
+        text = edited(lambda v: v["writer_features"].append("vectors"))
+        assert Manifest.from_json(text, "here") == make_manifest()
+
+    @pytest.mark.parametrize(
+        "text", ["", "{", "[]", "null", "1", '"text"', "{}", '{"format": "other"}', '{"format": "dfjoin-index"}']
+    )
+    def test_no_manifest(self, text):
+        with pytest.raises(IndexCorruptedError, match=r"the manifest here cannot be read .*open an older version"):
+            Manifest.from_json(text, "here")
+
+    @pytest.mark.parametrize(
+        "key", ["index_uuid", "version", "settings", "roots", "segments", "created_by", "reader_features"]
+    )
+    def test_missing_field(self, key):
+        with pytest.raises(IndexCorruptedError, match=f"KeyError: '{key}'"):
+            Manifest.from_json(edited(lambda v: v.pop(key)), "here")
+
+    @pytest.mark.parametrize("key", ["settings", "roots", "segments", "version", "reader_features", "format_version"])
+    @pytest.mark.parametrize("value", [None, 5.5, "text", [1], {"a": 1}, [None]])
+    def test_field_of_another_type_never_crashes(self, key, value):
+        """Either refused as damaged, or read as something harmless."""
+        try:
+            manifest = Manifest.from_json(edited(lambda v: v.update({key: value})), "here")
+        except (IndexCorruptedError, IndexVersionError):
+            return
+        assert isinstance(manifest, Manifest)
+
+    @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "..", "", ".", "a\\b"])
+    def test_component_path_that_escapes(self, path):
+        def change(values):
+            values["segments"][0]["groups"][0]["components"][0]["file"] = path
+
+        with pytest.raises(IndexCorruptedError, match="leads outside the index"):
+            Manifest.from_json(edited(change), "here")
+
+    @pytest.mark.parametrize("path", ["../x", "/etc/x", "..", "", "\\\\host\\x"])
+    def test_segment_id_that_escapes(self, path):
+        with pytest.raises(IndexCorruptedError, match="leads outside the index"):
+            Manifest.from_json(edited(lambda v: v["segments"][0].update(id=path)), "here")
+
+    def test_segment_id_with_a_slash(self):
+        with pytest.raises(IndexCorruptedError, match=r"the segment id 'a/b' is not a plain name"):
+            Manifest.from_json(edited(lambda v: v["segments"][0].update(id="a/b")), "here")
+
+    @pytest.mark.parametrize("path", ["../x", "/etc/x"])
+    def test_tombstone_path_that_escapes(self, path):
+        with pytest.raises(IndexCorruptedError, match="leads outside the index"):
+            Manifest.from_json(edited(lambda v: v["segments"][1]["tombstones"].update(file=path)), "here")
+
+    @pytest.mark.parametrize("shape", [[-1], [2**62], [2**70], [3, 3], [], [4]])
+    def test_another_shape_is_damage_when_it_is_used(self, build, shape):
+        """A negative or huge shape in a manifest leads to an error, not to an allocation."""
+        lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
+        path = next((lake.path / "manifests").glob("*.json"))
+        values = json.loads(path.read_text())
+        component = values["segments"][0]["groups"][0]["components"][0]
+        component["shape"] = shape
+        path.write_text(json.dumps(values))
+        opened = dfjoin.open_lake(lake.path)
+        with pytest.raises(IndexCorruptedError, match=f"component `{component['name']}`"):
+            dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened)
+
+    @pytest.mark.parametrize("shape", [5, None, ["x"], "(3,)", {"a": 1}])
+    def test_a_shape_that_is_none(self, shape):
+        def change(values):
+            values["segments"][0]["groups"][0]["components"][0]["shape"] = shape
+
+        with pytest.raises(IndexCorruptedError, match="the manifest here cannot be read"):
+            Manifest.from_json(edited(change), "here")
+
+    @pytest.mark.parametrize("n_columns", [-1, 0, 1, 3, 2**40])
+    def test_another_number_of_columns_is_damage(self, build, n_columns):
+        lake = build({"t": pd.DataFrame({"c": ["a", "b"], "d": ["a", "b"]})})
+        path = next((lake.path / "manifests").glob("*.json"))
+        values = json.loads(path.read_text())
+        values["segments"][0]["counts"]["columns"] = n_columns
+        path.write_text(json.dumps(values))
+        opened = dfjoin.open_lake(lake.path)
+        with pytest.raises(IndexCorruptedError):
+            dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened)
+        with pytest.raises(IndexCorruptedError, match=r"component `catalog` of segment .* lists 2 columns"):
+            opened.columns  # noqa: B018
+
+
+class TestVersions:
+    def test_no_index(self, tmp_path):
+        assert list_versions(tmp_path / "none") == [] and latest_version(tmp_path / "none") == 0
+        with pytest.raises(IndexNotFoundError, match=r"there is no dfjoin index at `.*none`: .*build one with"):
+            read_manifest(tmp_path / "none")
+
+    def test_a_file_is_no_index(self, tmp_path):
+        (tmp_path / "file").write_text("x")
+        with pytest.raises(IndexNotFoundError, match="there is no dfjoin index"):
+            dfjoin.open_lake(tmp_path / "file")
+
+    def test_a_version_that_is_not_there(self, tmp_path):
+        commit(tmp_path, make_manifest(1))
+        commit(tmp_path, make_manifest(2))
+        with pytest.raises(InvalidParameterError, match=r"`version` must be a version .*\(2, 1\), got 3"):
+            read_manifest(tmp_path, 3)
+
+    def test_other_files_beside_manifests_are_ignored(self, tmp_path):
+        for version in (2, 10, 1):
+            commit(tmp_path, make_manifest(version))
+        for name in (".draft-1", "1.json", f"{11:020d}.json.bak", f"{12:020d}.claim", "notes.txt"):
+            (tmp_path / "manifests" / name).write_text("x")
+        assert list_versions(tmp_path) == [1, 2, 10] and latest_version(tmp_path) == 10
+        assert read_manifest(tmp_path).version == 10
+
+    def test_a_damaged_latest_version_leaves_the_older_one(self, tmp_path):
+        commit(tmp_path, make_manifest(1))
+        (tmp_path / "manifests" / f"{2:020d}.json").write_text("{")
+        with pytest.raises(IndexCorruptedError, match=f"{2:020d}.json cannot be read"):
+            read_manifest(tmp_path)
+        assert read_manifest(tmp_path, 1).version == 1
+
+
+class TestCommit:
+    def test_an_existing_version_is_refused(self, tmp_path):
+        commit(tmp_path, make_manifest(1))
+        with pytest.raises(ConcurrentCommitError, match=r"version 1 of the index .* was committed by another writer"):
+            commit(tmp_path, make_manifest(1, created_by="someone else"))
+        assert read_manifest(tmp_path) == make_manifest(1)
+        assert len(os.listdir(tmp_path / "manifests")) == 1
+
+    @pytest.fixture
+    def no_links(self, monkeypatch):
+        def refuse(*_args, **_options):
+            raise PermissionError("no hard links here")
+
+        monkeypatch.setattr(os, "link", refuse)
+
+    def test_without_hard_links(self, tmp_path, no_links):
+        commit(tmp_path, make_manifest(1))
+        commit(tmp_path, make_manifest(2))
+        assert list_versions(tmp_path) == [1, 2] and read_manifest(tmp_path) == make_manifest(2)
+
+    def test_without_hard_links_an_existing_version_is_refused(self, tmp_path, no_links):
+        commit(tmp_path, make_manifest(1))
+        with pytest.raises(ConcurrentCommitError, match="committed by another writer"):
+            commit(tmp_path, make_manifest(1, created_by="someone else"))
+        assert read_manifest(tmp_path) == make_manifest(1)
+
+    def test_without_hard_links_a_version_that_was_linked_is_refused(self, tmp_path, monkeypatch):
+        commit(tmp_path, make_manifest(1))
+
+        def refuse(*_):
+            raise OSError("no hard links here")
+
+        monkeypatch.setattr(os, "link", refuse)
+        with pytest.raises(ConcurrentCommitError):
+            commit(tmp_path, make_manifest(1, created_by="someone else"))
+        assert read_manifest(tmp_path) == make_manifest(1)
+
+    def test_a_failed_commit_leaves_no_draft(self, tmp_path, monkeypatch):
+        commit(tmp_path, make_manifest(1))
+        monkeypatch.setattr(module, "_link", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            commit(tmp_path, make_manifest(2))
+        assert os.listdir(tmp_path / "manifests") == [f"{1:020d}.json"]
+
+
+class TestOpening:
+    def test_opening_touches_the_manifest_only(self, build):
+        lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
+        shutil.rmtree(lake.path / "segments")
+        opened = dfjoin.open_lake(lake.path)
+        assert opened.version == 1 and "1 tables, 1 columns" in repr(opened)
+        assert opened.manifest.counts["tokens"] == 2
+        with pytest.raises(IndexCorruptedError, match="the file is missing"):
+            dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened)
+        with pytest.raises(IndexCorruptedError, match="the file is missing"):
+            opened.tables  # noqa: B018
+
+    def test_an_unknown_feature_is_refused_at_open(self, build):
+        lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
+        path = next((lake.path / "manifests").glob("*.json"))
+        values = json.loads(path.read_text())
+        values["reader_features"].append("signatures")
+        path.write_text(json.dumps(values))
+        with pytest.raises(IndexVersionError, match="signatures"):
+            dfjoin.open_lake(lake.path)
+
+    def test_the_manifest_does_not_grow_with_the_lake(self, build):
+        sizes = []
+        for n in (1, 40):
+            lake = build({f"t{i}": pd.DataFrame({"c": ["a", f"b{i}"]}) for i in range(n)})
+            sizes.append(next((lake.path / "manifests").glob("*.json")).stat().st_size)
+        assert sizes[1] < sizes[0] + 100

@@ -1,0 +1,86 @@
+"""Alive masks: what is deleted from an immutable segment."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.errors import IndexCorruptedError, TableNotFoundError
+from dfjoin.index.manifest import SegmentMeta, commit
+from dfjoin.index.tombstones import read_alive, write_alive
+
+
+def meta_of(entry, n_columns=4):
+    return SegmentMeta("s1", {"columns": n_columns}, (), entry)
+
+
+def test_none_without_deletions(tmp_path):
+    assert read_alive(tmp_path, meta_of(None)) is None
+
+
+def test_round_trip(tmp_path):
+    alive = np.array([1, 0, 0, 1], np.uint8)
+    entry = write_alive(tmp_path, "s1", 3, alive)
+    assert entry["n_deleted"] == 2 and entry["file"] == f"tombstones/s1.{3:020d}.npy"
+    read = read_alive(tmp_path, meta_of(entry))
+    assert np.array_equal(read, alive) and not read.flags.writeable
+
+
+def test_each_version_has_a_file_of_its_own(tmp_path):
+    first = write_alive(tmp_path, "s1", 2, np.array([1, 1, 1, 0], np.uint8))
+    second = write_alive(tmp_path, "s1", 3, np.array([0, 1, 1, 0], np.uint8))
+    assert read_alive(tmp_path, meta_of(first)).tolist() == [1, 1, 1, 0]
+    assert read_alive(tmp_path, meta_of(second)).tolist() == [0, 1, 1, 0]
+
+
+class TestDamage:
+    @pytest.fixture
+    def entry(self, tmp_path):
+        return write_alive(tmp_path, "s1", 2, np.array([1, 0, 0, 1], np.uint8))
+
+    def test_missing(self, tmp_path, entry):
+        (tmp_path / entry["file"]).unlink()
+        with pytest.raises(IndexCorruptedError, match=r"the tombstones of segment s1 .* are damaged: .*build the index"):
+            read_alive(tmp_path, meta_of(entry))
+
+    def test_flipped(self, tmp_path, entry):
+        path = tmp_path / entry["file"]
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+        with pytest.raises(IndexCorruptedError, match="its CRC-32 is not the recorded one"):
+            read_alive(tmp_path, meta_of(entry))
+
+    @pytest.mark.parametrize("n_columns", [0, 3, 5])
+    def test_another_length(self, tmp_path, entry, n_columns):
+        with pytest.raises(IndexCorruptedError, match=r"it holds uint8 of shape \(4,\)"):
+            read_alive(tmp_path, meta_of(entry, n_columns))
+
+    def test_another_dtype(self, tmp_path):
+        entry = write_alive(tmp_path, "s1", 2, np.ones(4, np.int64))
+        with pytest.raises(IndexCorruptedError, match="it holds int64"):
+            read_alive(tmp_path, meta_of(entry))
+
+
+def test_deleted_tables_are_neither_found_nor_listed(build):
+    """A later version with tombstones hides a table; the version before still has it."""
+    names = ["a", "b", "c", "empty"]
+    frames = {name: pd.DataFrame({"x": ["p", "q"], "y": ["p", "z"]}) for name in names[:3]}
+    lake = build({**frames, "empty": pd.DataFrame(index=[0, 1])})
+    (segment,) = lake.segments
+    alive = np.array([1, 1, 0, 0, 1, 1], np.uint8)
+    entry = write_alive(lake.path, segment.meta.id, 2, alive)
+    commit(lake.path, lake.manifest.next(segments=(replace(segment.meta, tombstones=entry),)))
+    later = dfjoin.open_lake(lake.path)
+    assert later.tables["table"].tolist() == ["a", "c", "empty"]
+    assert later.columns["table"].tolist() == ["a", "a", "c", "c"]
+    assert later.has_table("a") and not later.has_table("b") and later.has_table("empty")
+    with pytest.raises(TableNotFoundError, match="got 'b'"):
+        later.find_table("b")
+    query = pd.DataFrame({"q": ["p", "q"]})
+    assert set(dfjoin.discover_joinable(query, "q", later)["table"]) == {"a", "c"}
+    assert dfjoin.discover_joinable(query, "q", later, tables="b").empty
+    assert set(dfjoin.discover_joinable(query, "q", lake)["table"]) == {"a", "b", "c"}
+    assert set(dfjoin.discover_joinable(query, "q", lake.refresh())["table"]) == {"a", "c"}

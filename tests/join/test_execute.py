@@ -1,0 +1,287 @@
+"""Joins of two frames against a nested loop: rows, order, index, dtypes, names."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dfjoin
+from dfjoin.errors import JoinExpansionError
+from dfjoin.join.execute import relationship_of
+from tests.oracles import canonical
+
+HOWS = ["left", "inner", "right", "outer"]
+KEYS = st.sampled_from([None, "a", "A", " a", "b", "c", "1", "1.0", "01"])
+LEFT = st.lists(KEYS, min_size=1, max_size=9)
+RIGHT = st.lists(st.tuples(KEYS, st.sampled_from([None, 1, 2, 3])), max_size=9)
+
+
+def _left(keys):
+    return pd.DataFrame({"key": pd.Series(keys, dtype=object), "row": range(len(keys))})
+
+
+def _right(rows):
+    return pd.DataFrame(
+        {
+            "key": pd.Series([k for k, _ in rows], dtype=object),
+            "value": pd.Series([v for _, v in rows], dtype="Int64"),
+            "line": pd.Series(range(len(rows)), dtype="int64"),
+        }
+    )
+
+
+def _nested_loop(left, right, how):
+    """Pairs of rows in the documented order, None for a side without a row."""
+    left, right = [canonical(k) for k in left], [canonical(k) for k in right]
+    pairs = []
+    for i, a in enumerate(left):
+        partners = [j for j, b in enumerate(right) if a is not None and a == b]
+        pairs += [(i, j) for j in partners]
+        if not partners and how in ("left", "outer"):
+            pairs.append((i, None))
+    if how in ("right", "outer"):
+        used = {j for _, j in pairs}
+        pairs += [(None, j) for j in range(len(right)) if j not in used]
+    return pairs
+
+
+def _plain(value):
+    return None if pd.isna(value) else value
+
+
+@pytest.mark.parametrize("how", HOWS)
+@given(left=LEFT, right=RIGHT)
+def test_every_pair_of_rows(how, left, right):
+    df = _left(left)
+    wide = dfjoin.auto_join(
+        df, _right(right), on="key", how=how, aggregate=None, max_expansion=100, on_no_match="ignore"
+    )
+    expected = _nested_loop(left, [k for k, _ in right], how)
+    got = [(_plain(r), _plain(j)) for r, j in zip(wide["row"], wide["line"], strict=True)]
+    assert got == expected
+    assert [_plain(v) for v in wide["value"]] == [None if j is None else right[j][1] for _, j in expected]
+    for (i, j), key in zip(expected, wide["key"], strict=True):
+        assert _plain(key) == (left[i] if i is not None else right[j][0])
+
+
+@pytest.mark.parametrize("how", HOWS)
+@given(left=LEFT, right=RIGHT)
+def test_one_row_per_key(how, left, right):
+    wide = dfjoin.auto_join(
+        _left(left),
+        _right(right),
+        on="key",
+        how=how,
+        aggregate={"value": "sum", "line": "min"},
+        indicator=True,
+        on_no_match="ignore",
+    )
+    groups = {}
+    for j, (key, value) in enumerate(right):
+        if canonical(key) is not None:
+            groups.setdefault(canonical(key), []).append((j, value))
+    own = [canonical(k) for k in left]
+    expected = []
+    for i, key in enumerate(own):
+        if key in groups or how in ("left", "outer"):
+            expected.append((i, groups.get(key, []), "both" if key in groups else "left_only"))
+    if how in ("right", "outer"):
+        expected += [(None, rows, "right_only") for key, rows in groups.items() if key not in own]
+    got = list(zip(wide["row"], wide["line"], wide["right_rows"], wide["value"], wide["_merge"], strict=True))
+    assert len(got) == len(expected)
+    with_partner = [e for e in expected if e[0] is not None]
+    for (row, line, count, value, side), (i, rows, wanted_side) in zip(got, with_partner, strict=False):
+        assert (_plain(row), side, count) == (i, wanted_side, len(rows))
+        assert _plain(line) == (min(j for j, _ in rows) if rows else None)
+        values = [v for _, v in rows if v is not None]
+        if values:
+            assert value == sum(values)
+    alone = {(_plain(g[1]), int(g[2]), g[4]) for g in got[len(with_partner) :]}
+    assert alone == {(min(j for j, _ in e[1]), len(e[1]), e[2]) for e in expected[len(with_partner) :]}
+
+
+@given(left=LEFT, right=RIGHT)
+def test_pairs_are_those_of_pandas_on_normalised_keys(left, right):
+    df, other = _left(left), _right(right)
+    wide = dfjoin.auto_join(df, other, on="key", how="inner", aggregate=None, max_expansion=100, on_no_match="ignore")
+    a = df.assign(k=[canonical(k) for k in left]).dropna(subset="k")
+    b = other.assign(k=[canonical(k) for k, _ in right]).dropna(subset="k")
+    merged = a.astype({"k": object}).merge(b.astype({"k": object}), on="k")
+    assert sorted(zip(wide["row"], wide["line"], strict=True)) == sorted(
+        zip(merged["row"], merged["line"], strict=True)
+    )
+
+
+INDEXES = {
+    "default": pd.RangeIndex(5),
+    "sliced": pd.RangeIndex(10, 0, -2),
+    "string": pd.Index(list("vwxyz"), name="who"),
+    "datetime": pd.date_range("2020-01-01", periods=5),
+    "duplicated": pd.Index([1, 1, 0, 0, 0]),
+    "with null": pd.Index(["a", None, "a", "b", None]),
+    "multi": pd.MultiIndex.from_tuples([("a", 1), ("a", 1), ("b", 2), ("b", 1), ("c", 0)], names=["p", "q"]),
+    "categorical": pd.CategoricalIndex(list("abaab")),
+}
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+@pytest.mark.parametrize("aggregate", ["auto", None])
+def test_left_keeps_rows_order_and_index(index, aggregate):
+    df = pd.DataFrame({"key": ["b", None, "a", "zz", "b"], "n": [5, 4, 3, 2, 1]}, index=index)
+    other = pd.DataFrame({"key": ["a", "b"], "v": [1.5, 2.5]})
+    wide = dfjoin.auto_join(df, other, on="key", aggregate=aggregate)
+    pd.testing.assert_index_equal(wide.index, df.index, exact=True)
+    pd.testing.assert_frame_equal(wide[["key", "n"]], df)
+    np.testing.assert_array_equal(wide["v"].to_numpy(), [2.5, np.nan, 1.5, np.nan, 2.5])
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+def test_inner_keeps_the_index_of_the_rows_that_stay(index):
+    df = pd.DataFrame({"key": ["b", None, "a", "zz", "b"]}, index=index)
+    other = pd.DataFrame({"key": ["a", "b", "b"], "v": [1, 2, 3]})
+    wide = dfjoin.auto_join(df, other, on="key", how="inner", aggregate=None)
+    pd.testing.assert_index_equal(wide.index, df.index[[0, 0, 2, 4, 4]], exact=False)
+    assert wide["v"].tolist() == [2, 3, 1, 2, 3]
+
+
+def test_repeated_left_rows_keep_their_index_label_for_each_partner():
+    df = pd.DataFrame({"key": ["x", "y"]}, index=["first", "second"])
+    other = pd.DataFrame({"key": ["x", "x"], "v": [1, 2]})
+    wide = dfjoin.auto_join(df, other, on="key", aggregate=None)
+    assert wide.index.tolist() == ["first", "first", "second"]
+
+
+@pytest.mark.parametrize("how", ["right", "outer"])
+def test_right_and_outer_get_a_new_range_index_and_put_lone_right_rows_last(how):
+    df = pd.DataFrame({"key": ["a", "zz"], "n": [1, 2]}, index=["p", "q"])
+    other = pd.DataFrame({"key": ["new", "A"], "v": [True, False]})
+    wide = dfjoin.auto_join(df, other, on="key", how=how, aggregate=None)
+    assert isinstance(wide.index, pd.RangeIndex)
+    assert wide["key"].tolist() == (["a", "new"] if how == "right" else ["a", "zz", "new"])
+    assert str(wide["n"].dtype) == "Int64"
+
+
+def test_integers_and_booleans_that_gain_nulls_are_nullable_and_others_are_left():
+    df = pd.DataFrame({"key": ["a", "zz"]})
+    other = pd.DataFrame(
+        {
+            "key": ["a"], "i": [2**53 + 1], "u": np.array([7], "uint8"), "b": [True], "f": [0.5],
+            "s": ["x"], "t": [pd.Timestamp("2020-01-01")], "c": pd.Categorical(["k"]),
+        }
+    )  # fmt: skip
+    wide = dfjoin.auto_join(df, other, on="key", aggregate=None)
+    assert {name: str(wide[name].dtype) for name in "iubfc"} == {
+        "i": "Int64", "u": "UInt8", "b": "boolean", "f": "float64", "c": "category"
+    }  # fmt: skip
+    assert wide["i"][0] == 2**53 + 1
+    assert wide["t"].dtype == other["t"].dtype
+    assert wide.iloc[1, 1:].isna().all()
+    whole = dfjoin.auto_join(df.iloc[:1], other, on="key", aggregate=None)
+    assert [str(d) for d in whole.dtypes[1:]] == [str(d) for d in other.dtypes[1:]]
+
+
+def test_the_count_column_is_an_integer_and_zero_without_partners():
+    df = pd.DataFrame({"key": ["a", "zz", None]})
+    other = pd.DataFrame({"key": ["a", "A", None], "v": [1, 3, 5]})
+    wide = dfjoin.auto_join(df, other, on="key")
+    assert wide["right_rows"].dtype == np.int64
+    assert wide["right_rows"].tolist() == [2, 0, 0]
+    assert wide["v"].tolist()[0] == 2.0
+
+
+def test_max_expansion_stops_before_and_names_the_worst_key_and_the_factor():
+    df = pd.DataFrame({"key": ["mild", "Worst", "worst", "none"]})
+    other = pd.DataFrame({"key": ["mild"] * 3 + ["WORST"] * 40, "v": range(43)})
+    with pytest.raises(JoinExpansionError) as caught:
+        dfjoin.auto_join(df, other, on="key", aggregate=None)
+    text = str(caught.value)
+    assert "84 rows of 4, 21.0 times" in text
+    assert "above `max_expansion` 10" in text
+    assert "the worst key, 'Worst', stands in 2 rows of yours and 40 of the table" in text
+    assert 'aggregate="auto"' in text
+    assert len(dfjoin.auto_join(df, other, on="key", aggregate=None, max_expansion=21)) == 84
+    assert len(dfjoin.auto_join(df, other, on="key")) == 4, "one row per key needs no guard"
+
+
+def test_max_expansion_counts_the_rows_of_each_kind_of_join():
+    df = pd.DataFrame({"key": ["a", "zz", "zz"]})
+    other = pd.DataFrame({"key": ["a"] * 5, "v": range(5)})
+    wishes = {"on": "key", "aggregate": None}
+    assert len(dfjoin.auto_join(df, other, how="inner", max_expansion=5 / 3, **wishes)) == 5
+    with pytest.raises(JoinExpansionError, match="would make 7 rows of 3"):
+        dfjoin.auto_join(df, other, how="left", max_expansion=5 / 3, **wishes)
+
+
+def test_the_worst_composite_key_is_named_whole():
+    df = pd.DataFrame({"a": ["x", "x"], "b": [1, 2]})
+    other = pd.DataFrame({"a": ["x"] * 30, "b": [2] * 30, "v": range(30)})
+    with pytest.raises(JoinExpansionError, match=r"'x' \+ (np\.int64\()?2"):
+        dfjoin.auto_join(df, other, on=["a", "b"], aggregate=None, max_expansion=2)
+
+
+def test_nulls_on_both_sides_neither_match_nor_multiply():
+    df = pd.DataFrame({"key": [None] * 50 + ["a"]})
+    other = pd.DataFrame({"key": [None] * 50 + ["a"], "v": range(51)})
+    wide = dfjoin.auto_join(df, other, on="key", aggregate=None, max_expansion=1)
+    assert len(wide) == 51
+    assert wide["v"].notna().sum() == 1
+
+
+def test_new_columns_never_take_a_name_of_the_frame():
+    df = pd.DataFrame({"key": ["a"], "v": [0], "v__right": [0], "right_rows": [0], "_merge": [0]})
+    other = pd.DataFrame({"key": ["A"], "v": [1], "right_rows": [2], "_merge": [3], "w": [4]})
+    wide = dfjoin.auto_join(df, other, on="key", indicator=True)
+    assert wide.columns.is_unique
+    assert list(wide)[:5] == list(df)
+    assert list(wide)[5:] == [
+        "v__right_2", "right_rows__right", "_merge__right", "w", "right_rows__right_2", "_merge__right_2"
+    ]  # fmt: skip
+    assert wide.iloc[0, 5:].tolist() == [1, 2, 3, 4, 1, "both"]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_indicator_tells_the_sides(how):
+    df = pd.DataFrame({"key": ["a", "b", None]})
+    other = pd.DataFrame({"key": ["b", "c"], "v": [1, 2]})
+    wide = dfjoin.auto_join(df, other, on="key", how=how, aggregate=None, indicator=True)
+    expected = {
+        "left": ["left_only", "both", "left_only"],
+        "inner": ["both"],
+        "right": ["both", "right_only"],
+        "outer": ["left_only", "both", "left_only", "right_only"],
+    }
+    assert wide["_merge"].tolist() == expected[how]
+    assert wide["_merge"].dtype == "category"
+
+
+@given(left=LEFT, right=RIGHT)
+def test_the_report_says_what_a_naive_count_says(left, right):
+    theirs = [canonical(k) for k, _ in right]
+    own = [canonical(k) for k in left]
+    shared = {k for k in own if k is not None and k in theirs}
+    wide = dfjoin.auto_join(_left(left), _right(right), on="key", on_no_match="ignore")
+    (step,) = wide.attrs["dfjoin"]["joined"]
+    assert step["matched"] == len(shared)
+    assert step["containment"] == len(shared) / max(1, len({k for k in own if k is not None}))
+    assert step["rows_matched"] == sum(k in shared for k in own)
+    assert step["coverage"] == step["rows_matched"] / len(left)
+    sides = ["m" if any(side.count(k) > 1 for k in shared) else "1" for side in (own, theirs)]
+    assert step["relationship"] == ":".join(sides)
+    assert (wide.attrs["dfjoin"]["rows_in"], wide.attrs["dfjoin"]["rows_out"]) == (len(left), len(left))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ([0, 1], [0, 1], "1:1"),
+        ([0, 0], [0, 1], "m:1"),
+        ([0, 1], [1, 1], "1:m"),
+        ([0, 0], [0, 0], "m:m"),
+        ([-1, -1, 0], [0], "1:1"),
+        ([0, 0, 1], [1], "1:1"),
+        ([], [], "1:1"),
+    ],
+)
+def test_relationship_is_of_the_rows_that_pair(left, right, expected):
+    assert relationship_of(np.array(left, np.int64), np.array(right, np.int64), 2) == expected

@@ -1,0 +1,114 @@
+"""The frame's own table, and copies of it, are not joined to it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.errors import DfjoinWarning
+from dfjoin.join.novelty import brings_new
+from dfjoin.types import IndexSettings
+
+SETTINGS = IndexSettings()
+
+
+def _asks(df, right, left_codes=None, right_codes=None):
+    left_codes = np.arange(len(df)) if left_codes is None else np.array(left_codes, np.int64)
+    right_codes = np.arange(len(right)) if right_codes is None else np.array(right_codes, np.int64)
+    return brings_new(df, left_codes, right, right_codes, SETTINGS)
+
+
+def test_the_same_column_is_not_new_whatever_its_name_case_and_type():
+    df = pd.DataFrame({"a": ["x", "Y", "z"], "n": [1, 2, 3]})
+    assert not _asks(df, pd.DataFrame({"other": ["X", "y ", "Z"]}))
+    assert not _asks(df, pd.DataFrame({"other": ["1", "2.0", "3"]}))
+
+
+def test_one_other_column_is_enough():
+    df = pd.DataFrame({"a": ["x", "y", "z"]})
+    assert _asks(df, pd.DataFrame({"copy": ["x", "y", "z"], "new": [7, 8, 9]}))
+
+
+def test_a_permuted_copy_has_the_same_values():
+    df = pd.DataFrame({"a": ["x", "y", "z"]})
+    assert not _asks(df, pd.DataFrame({"b": ["z", "x", "y"]}))
+
+
+def test_flags_are_compared_row_by_row():
+    df = pd.DataFrame({"a": ["yes", "no", "no"]})
+    assert _asks(df, pd.DataFrame({"b": ["no", "yes", "no"]}))
+    assert not _asks(df, pd.DataFrame({"b": ["Yes", "No", "No"]}))
+
+
+def test_nothing_to_bring_is_nothing_new():
+    df = pd.DataFrame({"a": ["x", "y"]})
+    assert not _asks(df, pd.DataFrame({"b": [None, None]}))
+    assert not _asks(df, pd.DataFrame(index=range(2)))
+
+
+def test_only_rows_with_a_partner_are_compared():
+    df = pd.DataFrame({"a": ["x", "y", "alone"]})
+    assert not _asks(df, pd.DataFrame({"b": ["x", "y"]}), [0, 1, 2], [0, 1])
+    assert not _asks(df, pd.DataFrame({"b": ["x", "y"]}), [0, 1, -1], [0, 1])
+
+
+def test_several_rows_of_a_key_hold_the_frames_value():
+    df = pd.DataFrame({"a": ["x", "y"]})
+    right = pd.DataFrame({"b": ["x", "q", "y", "r"]})
+    assert not _asks(df, right, [0, 1], [0, 0, 1, 1])
+    assert _asks(pd.DataFrame({"a": ["q", "r"]}), right, [1, 0], [0, 0, 1, 1])
+
+
+def test_lists_have_no_text_and_are_passed_over():
+    df = pd.DataFrame({"a": ["x", "y"]})
+    assert not _asks(df, pd.DataFrame({"b": [[1], [2]]}))
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame({"city": ["Rome", "Oslo", "Lima", "Bonn"], "people": [10, 20, 30, 40], "zone": list("abcd")})
+
+
+def test_own_table_and_copies_drop_out_of_a_lake_join(build, frame):
+    shuffled = frame.sample(frac=1, random_state=1)
+    lake = build(
+        {
+            "own": frame,
+            "copy": frame.rename(columns=str.upper),
+            "shouted": frame.assign(city=frame["city"].str.upper()),
+            "shuffled": shuffled,
+            "part": frame[["city", "zone"]],
+            "river": pd.DataFrame({"city": frame["city"], "river": ["Tiber", "Alna", "Rimac", "Rhine"]}),
+        }
+    )
+    wide = dfjoin.auto_join(frame, lake, on="city", k=6)
+    report = wide.attrs["dfjoin"]
+    assert [step["table"] for step in report["joined"]] == ["river"]
+    assert list(wide) == [*frame, "river", "river_rows"]
+    reasons = {p["table"]: p["reason"] for p in report["passed_over"] if p["column"].casefold() == "city"}
+    assert set(reasons) == {"own", "copy", "shouted", "shuffled", "part"}
+    assert all("nothing new" in reason for reason in reasons.values())
+
+
+def test_a_lake_of_copies_leaves_the_frame_unchanged(build, frame):
+    lake = build({"own": frame, "again": frame})
+    with pytest.warns(DfjoinWarning, match="brings nothing new"):
+        wide = dfjoin.auto_join(frame, lake, on="city", k=3)
+    pd.testing.assert_frame_equal(wide, frame)
+
+
+def test_a_copy_of_a_table_that_was_just_joined_drops_out(build, frame):
+    rivers = pd.DataFrame({"city": frame["city"], "river": ["Tiber", "Alna", "Rimac", "Rhine"]})
+    lake = build({"one": rivers, "two": rivers, "three": rivers.assign(depth=[5.5, 6.5, 7.5, 8.5])})
+    wide = dfjoin.auto_join(frame, lake, on="city", k=3, aggregate=None)
+    assert len([c for c in wide if c.startswith("river")]) <= 2
+    tables = [step["table"] for step in wide.attrs["dfjoin"]["joined"]]
+    assert "three" in tables
+    assert not {"one", "two"} <= set(tables)
+
+
+def test_picked_candidates_are_joined_even_if_they_bring_nothing(build, frame):
+    lake = build({"own": frame})
+    hits = dfjoin.discover_joinable(frame, "city", lake)
+    wide = dfjoin.auto_join(frame, hits.iloc[[0]], aggregate=None)
+    assert list(wide) == [*frame, "people__own", "zone__own"]

@@ -1,0 +1,118 @@
+"""The report of a join: plain JSON, small, and a text that says what was done."""
+
+import json
+
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.join.report import MAX_BYTES, JoinReport, fit
+
+LIMIT = 64 * 1024
+
+
+@pytest.fixture
+def pair():
+    df = pd.DataFrame({"land": ["peru", "CHAD", "Narnia", None]})
+    lands = pd.DataFrame({"country": ["Peru", "Chad", "Chad"], "area": [1.5, 2.0, 4.0], "flag": [True, True, False]})
+    return df, lands
+
+
+def _size(report):
+    return len(json.dumps(report, ensure_ascii=False).encode())
+
+
+def test_values_and_text_of_a_small_join(pair):
+    df, lands = pair
+    wide = dfjoin.auto_join(df, lands, on="land", right_on="country")
+    report = wide.attrs["dfjoin"]
+    assert json.loads(json.dumps(report)) == report
+    assert (report["rows_in"], report["rows_out"], report["how"]) == (4, 4, "left")
+    (step,) = report["joined"]
+    assert step["on"] == ["land"]
+    assert step["right_on"] == ["country"]
+    assert (step["matched"], step["rows_matched"], step["coverage"]) == (2, 2, 0.5)
+    assert step["columns"] == [
+        {"name": "area", "column": "area", "rule": "mean"},
+        {"name": "flag", "column": "flag", "rule": "share"},
+    ]
+    assert report["plan"]["steps"][0]["names"] == {"area": "area", "flag": "flag"}
+    text = str(dfjoin.report(wide))
+    assert text.splitlines() == [
+        "4 rows in, 4 rows out, how='left'",
+        "joined the other frame on land = country, 1:m: 2 of 4 rows found a partner (50.0%)",
+        "  columns: area (mean), flag (share)",
+    ]
+    assert repr(dfjoin.report(wide)) == text
+    assert dfjoin.report(wide).to_dict() == report
+
+
+def test_text_tells_what_was_passed_over(example_lake):
+    df = pd.DataFrame({"n": [1, 2, 3, 4]})
+    wide = dfjoin.auto_join(df, example_lake, on="n", on_no_match="ignore")
+    text = str(dfjoin.report(wide))
+    assert "nothing was joined" in text
+    passed = wide.attrs["dfjoin"]["passed_over"]
+    assert text.count("passed over ") == min(5, len(passed)) + (len(passed) > 5)
+    assert "accidental: integers whose ranges explain the overlap" in text
+
+
+@pytest.mark.parametrize("width", [10, 60])
+@pytest.mark.parametrize("of_lake", [True, False])
+def test_3000_columns_of_long_names_stay_below_64_kib(build, width, of_lake):
+    columns = {f"{'ü' * width}_{i:04}": [i * 1.5, i + 0.25] for i in range(3000)}
+    other = pd.DataFrame({"key": ["a", "b"], **columns})
+    df = pd.DataFrame({"key": ["A", "b", "x"]})
+    wide = dfjoin.auto_join(df, build({"wide": other}) if of_lake else other, on="key")
+    assert wide.shape == (3, 3002)
+    report = wide.attrs["dfjoin"]
+    assert _size(report) < LIMIT
+    assert json.loads(json.dumps(report)) == report
+    assert report["joined"][0]["n_columns"] == 3000
+    assert report["plan"]["steps"][0]["table"] == ("wide" if of_lake else "")
+    assert "more" in str(dfjoin.report(wide))
+    if of_lake:
+        again = dfjoin.auto_join(df, report["plan"])
+        assert list(again) == list(wide)
+
+
+def test_fit_leaves_a_small_report_alone(pair):
+    wide = dfjoin.auto_join(pair[0], pair[1], on="land", right_on="country")
+    before = json.dumps(wide.attrs["dfjoin"])
+    assert json.dumps(fit(json.loads(before))) == before
+    assert MAX_BYTES == LIMIT
+
+
+def test_fit_shortens_what_was_passed_over_before_the_plan():
+    report = {
+        "rows_in": 1,
+        "rows_out": 1,
+        "how": "left",
+        "joined": [],
+        "n_passed_over": 50,
+        "passed_over": [{"table": "t" * 3000, "column": "c", "reason": "r"} for _ in range(50)],
+        "plan": {"steps": [{"names": {"a": "a__b"}}]},
+    }
+    short = fit(report)
+    assert _size(short) < LIMIT
+    assert short["plan"]["steps"][0]["names"] == {"a": "a__b"}
+    assert 0 < len(short["passed_over"]) < 50
+    assert short["n_passed_over"] == 50
+    assert "passed over 45 more" in str(JoinReport(short))
+
+
+def test_a_report_survives_copies_but_not_being_absent(pair):
+    df, lands = pair
+    wide = dfjoin.auto_join(df, lands, on="land", right_on="country")
+    assert str(dfjoin.report(wide.copy())) == str(dfjoin.report(wide))
+    with pytest.raises(InvalidParameterError, match="`df` carries no join report"):
+        dfjoin.report(df)
+    with pytest.raises(InvalidTypeError, match="`df` must be a DataFrame that auto_join made, got dict"):
+        dfjoin.report({})
+
+
+def test_attrs_of_a_search_are_no_join_report(example_lake):
+    hits = dfjoin.discover_joinable(pd.DataFrame({"c": ["Peru", "Chad"]}), "c", example_lake)
+    with pytest.raises(InvalidParameterError, match="no join report"):
+        dfjoin.report(hits)

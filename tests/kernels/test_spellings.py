@@ -1,0 +1,225 @@
+import datetime
+import re
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfjoin.kernels import spellings
+from dfjoin.kernels.spellings import (
+    canonical_number,
+    canonical_time,
+    day_month_year,
+    day_month_year_votes,
+    integer_range,
+    rewrite_day_month_year,
+    text_range,
+)
+from tests.kernels.packing import pack
+
+INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.0+)?")
+NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:e[-+]?[0-9]+)?")
+UTC = datetime.timezone.utc
+
+
+def run(kernel, text):
+    """Run a kernel that writes in place, behind two other bytes; return the text and its class."""
+    raw = text.encode()
+    out = np.frombuffer(b"9-" + raw + b"7" * 48, np.uint8).copy()
+    end, kind = kernel(out, 2, 2 + len(raw))
+    assert out[:2].tobytes() == b"9-"
+    return out[2:end].tobytes().decode(), int(kind)
+
+
+def naive_number(text):
+    if INTEGER.fullmatch(text):
+        digits = text.partition(".")[0]
+        return ("0" if digits == "-0" else digits), spellings.INTEGER
+    return text, spellings.NUMBER if NUMBER.fullmatch(text) else spellings.TEXT
+
+
+@given(st.from_regex(r"[-+]?[0-9]{0,4}(\.[0-9]{0,3})?(e[-+]?[0-9]{0,2})?x?", fullmatch=True).filter(len))
+def test_numbers_are_told_and_integers_written_without_their_zeros(text):
+    assert run(canonical_number, text) == naive_number(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "kind"),
+    [
+        ("1", "1", 1), ("1.0", "1", 1), ("-12.000", "-12", 1), ("-0", "0", 1), ("-0.0", "0", 1), ("0", "0", 1),
+        ("9" * 40, "9" * 40, 1), ("007", "007", 0), ("+49", "+49", 0), ("1.10", "1.10", 2), ("1e3", "1e3", 2),
+        ("01.5", "01.5", 0), ("+1.5", "+1.5", 0), (".5", ".5", 2), ("-.5", "-.5", 2), ("5.", "5.", 2), ("-", "-", 0),
+        (".", ".", 0), ("e5", "e5", 0), ("1e", "1e", 0), ("1e+", "1e+", 0), ("1.5e-7", "1.5e-7", 2),
+        ("--1", "--1", 0), ("1-2", "1-2", 0), ("1,5", "1,5", 0), ("1.0.0", "1.0.0", 0), ("1.0e0", "1.0e0", 2),
+    ],
+)  # fmt: skip
+def test_these_numbers_are_read_so(text, written, kind):
+    assert run(canonical_number, text) == (written, kind)
+
+
+MONTHS = "january february march april may june july august september october november december".split()
+
+
+@given(st.dates(), st.data())
+def test_every_spelling_of_a_date_becomes_the_iso_date(day, data):
+    month = MONTHS[day.month - 1]
+    if data.draw(st.booleans()):
+        month = month[:3] + data.draw(st.sampled_from(["", "."]))
+    number = data.draw(st.sampled_from([str(day.day), f"{day.day:02}"]))
+    year = f"{day.year:04}"
+    spelled = data.draw(
+        st.sampled_from(
+            [
+                day.isoformat(),
+                day.isoformat().replace("-", "/"),
+                f"{number} {month} {year}",
+                f"{number}-{month}-{year}",
+                f"{number}/{month}/{year}",
+                f"{month} {number}, {year}",
+                f"{month} {number} {year}",
+                f"{number} {month}, {year}",
+                f"{day.isoformat()}t00:00",
+                f"{day.isoformat()} 00:00:00",
+                f"{day.isoformat()}t00:00:00.000z",
+            ]
+        )
+    )
+    assert run(canonical_time, spelled) == (day.isoformat(), spellings.DATE)
+
+
+@given(st.datetimes(), st.sampled_from(["t", " "]))
+def test_naive_timestamps_are_written_to_the_microsecond(moment, mark):
+    expected = moment.isoformat().lower() if moment.time() != datetime.time() else moment.date().isoformat()
+    written, kind = run(canonical_time, moment.isoformat(mark))
+    assert written == expected
+    assert kind == (spellings.TIMESTAMP if "t" in expected else spellings.DATE)
+
+
+@given(
+    st.datetimes(datetime.datetime(1, 1, 3), datetime.datetime(9999, 12, 29)),
+    st.integers(-14 * 60, 14 * 60),
+    st.sampled_from([":", ""]),
+)
+def test_zoned_timestamps_become_utc(moment, minutes, colon):
+    zone = datetime.timezone(datetime.timedelta(minutes=minutes))
+    sign, size = "-" if minutes < 0 else "+", abs(minutes)
+    spelled = f"{moment.isoformat()}{sign}{size // 60:02}{colon}{size % 60:02}".lower()
+    utc = moment.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
+    expected = utc.isoformat().lower() if utc.time() != datetime.time() else utc.date().isoformat()
+    assert run(canonical_time, spelled)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "kind"),
+    [
+        ("2020-02-29", "2020-02-29", 3), ("2021-02-29", "2021-02-29", 0), ("1900-02-29", "1900-02-29", 0),
+        ("2000/02/29", "2000-02-29", 3), ("2020-13-01", "2020-13-01", 0), ("0000-01-01", "0000-01-01", 0),
+        ("2020-01-01t10:30", "2020-01-01t10:30:00", 4), ("2020-01-01 24:00", "2020-01-01 24:00", 0),
+        ("2020-01-01 10:60", "2020-01-01 10:60", 0), ("2020-01-01 10:00:60", "2020-01-01 10:00:60", 0),
+        ("2020-01-01t10:00:00.5", "2020-01-01t10:00:00.500000", 4),
+        ("2020-01-01t10:00:00,25z", "2020-01-01t10:00:00.250000", 4),
+        ("2020-01-01t10:00:00.123456789", "2020-01-01t10:00:00.123456", 4),
+        ("2020-01-01t10:00:00.1234567890", "2020-01-01t10:00:00.1234567890", 0),
+        ("2020-01-01t10:00:00.", "2020-01-01t10:00:00.", 0),
+        ("2020-01-01 23:30:00 utc", "2020-01-01t23:30:00", 4), ("2020-01-01 23:30-01", "2020-01-02t00:30:00", 4),
+        ("2020-01-01t01:00+01:00", "2020-01-01", 3), ("2020-01-01t01:00+15", "2020-01-01t01:00+15", 0),
+        ("2020-01-01t01:00+01:75", "2020-01-01t01:00+01:75", 0), ("2020-01-01t01:00 gmt", "2020-01-01t01:00 gmt", 0),
+        ("0001-01-01t01:00+02:00", "0001-01-01t01:00+02:00", 0),
+        ("9999-12-31t23:00-02:00", "9999-12-31t23:00-02:00", 0),
+        ("2020/01/01 10:00", "2020/01/01 10:00", 0), ("2020-01/01", "2020-01/01", 0), ("2020.01.01", "2020.01.01", 0),
+        ("sept 5, 2020", "2020-09-05", 3), ("sept. 5 2020", "2020-09-05", 3), ("5 sep 2020", "2020-09-05", 3),
+        ("may 32, 2020", "may 32, 2020", 0), ("feb 30 2020", "feb 30 2020", 0), ("mayor 5 2020", "mayor 5 2020", 0),
+        ("may 5 20", "may 5 20", 0), ("may 0, 2020", "may 0, 2020", 0), ("5may2020", "5may2020", 0),
+        ("1/2/2020", "1/2/2020", 6), ("31.12.2020", "31.12.2020", 6), ("12-31-2020", "12-31-2020", 6),
+        ("13/13/2020", "13/13/2020", 0), ("1/2.2020", "1/2.2020", 0), ("1/2/20", "1/2/20", 0), ("30/2/2020", "30/2/2020", 0),
+        ("2020-01-01t10", "2020-01-01t10", 0), ("2020-01-01x10:00", "2020-01-01x10:00", 0),
+        ("2020-01-01" + " " * 31, "2020-01-01" + " " * 31, 0),
+    ],
+)  # fmt: skip
+def test_these_times_are_read_so(text, written, kind):
+    assert run(canonical_time, text) == (written, kind)
+
+
+def as_date(day, month, year):
+    try:
+        return datetime.date(year, month, day)
+    except ValueError:
+        return None
+
+
+def naive_day_month_year(text):
+    match = re.fullmatch(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})", text)
+    if match is None:
+        return None
+    first, _, second, year = match.groups()
+    first, second, year = int(first), int(second), int(year)
+    return (first, second, year) if as_date(first, second, year) or as_date(second, first, year) else None
+
+
+SLASHED = st.from_regex(r"[0-3]?[0-9][-/.][0-3]?[0-9][-/.][0-2][0-9]{3}", fullmatch=True)
+DMY = st.tuples(SLASHED, st.sampled_from("-/.")).map(lambda p: re.sub(r"[-/.]", p[1], p[0]))
+
+
+@given(st.one_of(SLASHED, DMY, st.sampled_from(["", "1", "1/", "1/2", "1/2/", "1/2/3", "a/2/2020", "1/2/2020x"])))
+def test_day_month_year_is_read_as_its_three_numbers(text):
+    data, offsets = pack([text.encode()])
+    expected = naive_day_month_year(text)
+    assert tuple(map(int, day_month_year(data, 0, offsets[1]))) == (expected or (0, 0, 0))
+
+
+@given(st.lists(st.one_of(DMY, st.just("paris")), max_size=12))
+def test_votes_count_the_values_that_exclude_a_reading(texts):
+    data, offsets = pack([t.encode() for t in texts])
+    read = [r for r in map(naive_day_month_year, texts) if r]
+    only_day = sum(as_date(second, first, year) is None for first, second, year in read)
+    only_month = sum(as_date(first, second, year) is None for first, second, year in read)
+    assert tuple(map(int, day_month_year_votes(data, offsets))) == (only_day, only_month)
+
+
+@given(st.lists(st.one_of(DMY, st.just("paris"), st.just("2020-05-01")), max_size=12), st.booleans())
+def test_rewritten_dates_follow_the_given_reading_and_other_values_stay(texts, is_day_first):
+    data, offsets = pack([t.encode() for t in texts])
+    out = np.empty(int(offsets[-1]) + 10 * len(texts), np.uint8)
+    ends = rewrite_day_month_year(data, offsets, is_day_first, out)
+    expected = []
+    for text in texts:
+        first, second, year = naive_day_month_year(text) or (0, 0, 0)
+        date = as_date(first, second, year) if is_day_first else as_date(second, first, year)
+        expected.append(date.isoformat() if date else text)
+    assert [out[a:b].tobytes().decode() for a, b in zip(ends[:-1], ends[1:], strict=True)] == expected
+
+
+INTEGERS = st.lists(st.integers(-(10**18) + 1, 10**18 - 1), min_size=1, max_size=12)
+
+
+@given(INTEGERS)
+def test_range_of_integers_is_from_the_smallest_to_the_largest(numbers):
+    data, offsets = pack([str(n).encode() for n in numbers])
+    assert tuple(integer_range(data, offsets)) == (min(numbers), max(numbers), True)
+
+
+@pytest.mark.parametrize("bad", ["", "-", "a", "1.5", "1" * 19, "-" + "1" * 19, "1-"])
+def test_there_is_no_range_with_a_value_that_is_no_short_integer(bad):
+    data, offsets = pack([b"5", bad.encode(), b"7"])
+    assert tuple(integer_range(data, offsets)) == (0, 0, False)
+
+
+def test_there_is_no_range_of_nothing():
+    data, offsets = pack([])
+    assert not integer_range(data, offsets)[2]
+    assert text_range(data, offsets) == (-1, -1)
+
+
+@given(st.lists(st.text(max_size=4), min_size=1, max_size=12, unique=True))
+def test_first_and_last_text_are_those_by_code_point(texts):
+    data, offsets = pack([t.encode() for t in texts])
+    first, last = text_range(data, offsets)
+    assert (texts[first], texts[last]) == (min(texts), max(texts))
+
+
+def test_decimal_numbers_keep_the_value_that_was_written():
+    for text in ("-0.50", "12.340", ".25", "7.", "1.5e10", "0.000"):
+        written, _ = run(canonical_number, text)
+        assert Decimal(written) == Decimal(text)

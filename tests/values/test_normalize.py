@@ -1,0 +1,371 @@
+import datetime
+import unicodedata
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfjoin.types import IndexSettings
+from dfjoin.values.normalize import (
+    is_searchable_type,
+    normalize_batch,
+    normalize_column,
+    pack_strings,
+    pad_integers,
+    read_dates,
+    unite_value_sets,
+)
+from dfjoin.values.unicode import UNICODE_VERSION, ascii_table, fold_table, normalize_text
+from tests.oracles import canonical
+
+SETTINGS = IndexSettings()
+UTC = datetime.timezone.utc
+
+# Letters that no date and no number in another spelling than the oracle's can be made of.
+WORDS = st.text(
+    st.one_of(
+        st.characters(categories=["Lu", "Ll", "Lt", "Lo", "Lm", "Mn", "Mc", "Zs", "So", "Sm", "Po", "Cf"]),
+        st.sampled_from(" \t\n\u00a0\u3000\u1e9eßİıΣςſﬁÅÅe\u0301\u0308가각ㄱ\uff21Ⅳ²½…－１"),
+    ),
+    max_size=12,
+)
+
+
+def rows_of(found):
+    """The canonical value of each row, None for a null."""
+    return [None if code < 0 else found.value(code) for code in found.codes]
+
+
+def normalized(cells, type_=None, **settings):
+    return rows_of(normalize_column(pa.array(cells, type_), IndexSettings(**settings)))
+
+
+def holds_no_date(texts):
+    return not any(unicodedata.normalize("NFKC", t or "").strip()[:1].isdigit() for t in texts)
+
+
+@given(st.lists(st.one_of(st.none(), WORDS), max_size=20).filter(holds_no_date))
+def test_text_becomes_what_python_makes_of_it(cells):
+    assert normalized(cells, pa.string()) == [canonical(cell) for cell in cells]
+
+
+@given(st.lists(st.one_of(st.none(), WORDS, st.sampled_from(["A", "a ", "ß", "SS"])), max_size=40))
+def test_distinct_values_are_numbered_by_their_first_row(cells):
+    found = normalize_column(pa.array(cells, pa.string()), SETTINGS)
+    rows = rows_of(found)
+    present = [row for row in rows if row is not None]
+    assert found.values() == list(dict.fromkeys(found.values()))
+    assert set(found.values()) == set(present)
+    assert found.row_counts().tolist() == [present.count(v) for v in found.values()]
+    assert found.first_rows().tolist() == [rows.index(v) for v in found.values()]
+    assert (len(found), found.n_rows) == (len(set(present)), len(cells))
+
+
+def test_values_are_numbered_by_their_first_row_when_none_needs_python():
+    assert normalize_column(pa.array(["b", "a", None, "B", "c"]), SETTINGS).values() == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize("type_", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_the_arrow_type_of_text_does_not_matter(type_):
+    cells = ["Straße", None, "STRASSE ", "", " ", "x" * 40, "e\u0301"]
+    assert normalized(cells, type_) == ["strasse", None, "strasse", None, None, "x" * 40, "é"]
+
+
+def test_every_code_point_alone_normalises_as_python_does():
+    points = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    expected = [canonical(point) for point in points]
+    assert normalized(points, pa.string()) == expected
+
+
+@pytest.mark.parametrize("frame", ["a{}", "{}a", "e{}", "\u1100{}", "{}\u0301", "a{}b", "\u0915{}"])
+def test_every_code_point_beside_another_normalises_as_python_does(frame):
+    step = 7  # of a prime step: each block of the tables is met
+    points = [chr(c) for c in range(0x21, 0x32000, step) if not 0xD800 <= c < 0xE000]
+    points += [chr(c) for c in range(0x80, 0x2000)] + [chr(c) for c in range(0x1100, 0x1200)]
+    cells = [frame.format(point) for point in points]
+    assert normalized(cells, pa.string()) == [canonical(cell) for cell in cells]
+
+
+def test_the_code_point_table_says_only_what_python_says():
+    table = fold_table()
+    assert not table.flags.writeable
+    assert ascii_table().size == 0
+    assert UNICODE_VERSION == unicodedata.unidata_version
+    quick = np.flatnonzero(table != 0xFFFFFFFF)
+    assert quick.size > 100_000
+    wrong = [c for c in quick.tolist() if (normalize_text(f"x{chr(c)}x")[1:-1]) != chr(int(table[c]))]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "type_", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()], ids=str
+)
+def test_integers_become_their_digits_up_to_the_ends_of_their_type(type_):
+    bits = type_.bit_width
+    signed = pa.types.is_signed_integer(type_)
+    ends = [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] if signed else [0, 2**bits - 1]
+    assert normalized([*ends, 1, None, 0], type_) == [*map(str, ends), "1", None, "0"]
+
+
+def test_integers_beyond_the_precision_of_floats_stay_apart():
+    numbers = [2**53, 2**53 + 1, 2**63 - 1, 2**63 - 2]
+    assert normalized(numbers) == [str(n) for n in numbers]
+    assert normalized([str(n) for n in numbers]) == [str(n) for n in numbers]
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), max_size=20))
+def test_an_integer_and_its_text_are_one_value(numbers):
+    expected = [canonical(number) for number in numbers]
+    assert normalized(numbers, pa.int64()) == expected
+    assert normalized([None if n is None else f" {n}.00" for n in numbers], pa.string()) == expected
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(2**53), 2**53).map(float)), max_size=20))
+def test_floats_with_integral_values_become_their_digits(numbers):
+    assert normalized(numbers, pa.float64()) == [canonical(number) for number in numbers]
+
+
+@given(st.lists(st.floats(-1e15, 1e15).filter(lambda x: x == 0 or abs(x) > 1e-3), max_size=20))
+def test_a_float_is_written_so_that_it_reads_back_as_itself(numbers):
+    texts = normalized(numbers, pa.float64())
+    assert [float(text) for text in texts] == [x + 0.0 for x in numbers]
+    assert all("." not in text for text, x in zip(texts, numbers, strict=True) if x.is_integer())
+
+
+def test_fractions_nulls_and_large_floats_keep_their_value():
+    cells = [0.1, 2.5, -0.0, 1e18, 1e19, -1e22, 2.0**80, None, float("nan"), 3.0]
+    expected = ["0.1", "2.5", "0", str(10**18), str(10**19), str(-(10**22)), str(2**80), None, None, "3"]
+    assert normalized(cells, pa.float64()) == expected
+
+
+def test_infinite_floats_are_values_and_nan_is_null():
+    assert normalized([float("inf"), float("-inf"), float("nan"), 1.5]) == ["inf", "-inf", None, "1.5"]
+    assert normalized([float("nan"), 1.0]) == [None, "1"]
+
+
+def test_single_precision_floats_are_written_in_their_shortest_spelling():
+    assert normalized([0.1, 2.0, None, 16777216.0], pa.float32()) == ["0.1", "2", None, "16777216"]
+
+
+def test_decimals_with_an_integral_value_become_their_digits():
+    cells = [Decimal("1.00"), Decimal("-3.50"), Decimal("12345678901234567890.00"), None, Decimal("0.00")]
+    assert normalized(cells, pa.decimal128(38, 2)) == ["1", "-3.50", "12345678901234567890", None, "0"]
+
+
+def test_booleans_become_words():
+    assert normalized([True, None, False]) == ["true", None, "false"]
+
+
+def test_dates_become_iso_dates_of_every_type():
+    day = datetime.date(2020, 2, 29)
+    assert normalized([day, None], pa.date32()) == ["2020-02-29", None]
+    assert normalized([day, None], pa.date64()) == ["2020-02-29", None]
+
+
+def test_timestamps_are_written_to_the_microsecond_and_midnight_is_a_date():
+    cells = [
+        datetime.datetime(2020, 1, 1),
+        datetime.datetime(2020, 1, 1, 10, 30),
+        datetime.datetime(2020, 1, 1, 0, 0, 0, 7),
+        datetime.datetime(1960, 5, 6, 7, 8, 9, 123000),
+        None,
+    ]
+    for unit in ("ns", "us"):
+        assert normalized(cells, pa.timestamp(unit)) == [canonical(cell) for cell in cells]
+    whole = [cell and cell.replace(microsecond=0) for cell in cells]
+    assert normalized(whole, pa.timestamp("s")) == [canonical(cell) for cell in whole]
+    assert normalized([str(cell) if cell else None for cell in cells]) == [canonical(cell) for cell in cells]
+
+
+@given(st.lists(st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2200, 1, 1)), max_size=10))
+def test_a_timestamp_and_its_iso_text_are_one_value(moments):
+    expected = [canonical(moment) for moment in moments]
+    assert normalized(moments, pa.timestamp("us")) == expected
+    assert normalized([m.isoformat(" ") for m in moments], pa.string()) == expected
+
+
+def test_zoned_timestamps_are_utc():
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    cells = [datetime.datetime(2020, 1, 1, 2, tzinfo=zone), datetime.datetime(2020, 1, 1, 1, 30, tzinfo=zone)]
+    expected = ["2020-01-01", "2019-12-31t23:30:00"]
+    assert normalized(cells, pa.timestamp("us", "+02:00")) == expected
+    assert normalized(cells, pa.timestamp("ns", "Europe/Berlin")) == expected
+    assert normalized([c.isoformat() for c in cells]) == expected
+
+
+def test_names_of_months_are_read():
+    cells = ["5 May 2020", "May 5, 2020", "5-MAY-2020", "05\u00a0mai 2020", "2020/05/05", "Sept. 5, 2020"]
+    assert normalized(cells) == ["2020-05-05"] * 3 + ["05 mai 2020", "2020-05-05", "2020-09-05"]
+
+
+def test_full_width_digits_are_the_number_they_show():
+    assert normalized(["１２", "－３.0", "２０２０-05-01", "Ⅻ"]) == ["12", "-3", "2020-05-01", "xii"]
+
+
+@pytest.mark.parametrize("text", ["007", "+49", "1.10", "1e3", "1,000", "1_000", "0x1f", "1 000", "£5"])
+def test_other_spellings_of_numbers_stay_text(text):
+    assert normalized([text, "1000", "49"]) == [text, "1000", "49"]
+
+
+def test_dictionary_arrays_are_their_values():
+    array = pa.array(["b", "A", None, "a ", "b"]).dictionary_encode()
+    assert rows_of(normalize_column(array, SETTINGS)) == ["b", "a", None, "a", "b"]
+    numbers = pa.array([1.0, 2.0, None, 1.0]).dictionary_encode()
+    assert rows_of(normalize_column(numbers, SETTINGS)) == ["1", "2", None, "1"]
+
+
+def test_chunks_are_one_column_even_when_their_dictionaries_differ():
+    chunked = pa.chunked_array([["a", "b"], [], ["B", None, "é"]], pa.string())
+    assert rows_of(normalize_column(chunked, SETTINGS)) == ["a", "b", "b", None, "é"]
+    parts = [pa.array(["x", "y"]).dictionary_encode(), pa.array(["y", "z"]).dictionary_encode()]
+    assert rows_of(normalize_column(pa.chunked_array(parts), SETTINGS)) == ["x", "y", "y", "z"]
+
+
+def test_a_slice_is_only_its_rows():
+    array = pa.array(["no", None, "Ä", "b", None, "ä", "no"])
+    assert rows_of(normalize_column(array.slice(1, 5), SETTINGS)) == [None, "ä", "b", None, "ä"]
+
+
+@pytest.mark.parametrize("array", [pa.nulls(3), pa.array([None] * 3, pa.string()), pa.array([""] * 3)], ids=str)
+def test_a_column_of_nulls_has_no_values(array):
+    found = normalize_column(array, SETTINGS)
+    assert (len(found), found.values(), rows_of(found)) == (0, [], [None] * 3)
+
+
+def test_an_empty_column_has_no_rows():
+    found = normalize_column(pa.array([], pa.string()), SETTINGS)
+    assert (len(found), found.n_rows, found.first_rows().tolist()) == (0, 0, [])
+
+
+def test_na_is_text_until_the_settings_say_that_it_is_null():
+    cells = ["NA", "na ", "n/a", "", "-", "NaN", "null"]
+    assert normalized(cells) == ["na", "na", "n/a", None, "-", "nan", "null"]
+    spellings = ("", "N/A", " na", "-")
+    assert normalized(cells, null_spellings=spellings) == [None, None, None, None, None, "nan", "null"]
+    assert normalized(["", "a"], null_spellings=()) == ["", "a"]
+    assert normalized(["-1", "1"], null_spellings=("-1",)) == [None, "1"]
+
+
+def test_the_column_decides_how_all_digit_dates_are_read():
+    found = normalize_column(pa.array(["1/2/2020", "25/12/2020", None]), SETTINGS)
+    assert rows_of(found) == ["2020-02-01", "2020-12-25", None]
+    assert found.date_order == "dmy"
+    found = normalize_column(pa.array(["1/2/2020", "12/25/2020"]), SETTINGS)
+    assert (rows_of(found), found.date_order) == (["2020-01-02", "2020-12-25"], "mdy")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1/2/2020", "3/4/2020"],
+        ["1/2/2020", "25/12/2020", "12/25/2020"],
+        ["1/2/2020", "25/12/2020", "unknown"],
+        ["1/2/2020", "25/12/2020", "2020-05-01"],
+    ],
+    ids=["both readings", "contradiction", "a word", "an ISO date"],
+)
+def test_all_digit_dates_stay_text_when_the_column_does_not_decide(cells):
+    found = normalize_column(pa.array(cells), SETTINGS)
+    assert (rows_of(found), found.date_order) == (cells, "")
+
+
+def test_the_settings_say_how_all_digit_dates_are_read():
+    cells = ["1/2/2020", "25/12/2020", "word", "3.4.2021"]
+    found = normalize_column(pa.array(cells), IndexSettings(dayfirst=True))
+    assert (rows_of(found), found.date_order) == (["2020-02-01", "2020-12-25", "word", "2021-04-03"], "dmy")
+    found = normalize_column(pa.array(cells), IndexSettings(dayfirst=False))
+    assert (rows_of(found), found.date_order) == (["2020-01-02", "25/12/2020", "word", "2021-03-04"], "mdy")
+
+
+def test_two_spellings_of_an_all_digit_date_become_one_value():
+    found = normalize_column(pa.array(["1/2/2020", "01.02.2020", "31/1/2020"]), SETTINGS)
+    assert found.values() == ["2020-02-01", "2020-01-31"]
+    assert found.codes.tolist() == [0, 0, 1]
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-12000, 12000)), max_size=20), st.integers(1, 6))
+def test_padded_integers_have_zeros_in_front_up_to_the_width(numbers, width):
+    found = pad_integers(normalize_column(pa.array(numbers, pa.int64()), SETTINGS), width, SETTINGS)
+    expected = [None if n is None else str(n).zfill(width) if n >= 0 else str(n) for n in numbers]
+    assert rows_of(found) == expected
+    assert found.values() == list(dict.fromkeys(e for e in expected if e is not None))
+
+
+def test_a_padded_integer_meets_the_text_that_was_padded_already():
+    found = pad_integers(normalize_column(pa.array(["7", "07", "ab", "7.0", "é"]), SETTINGS), 2, SETTINGS)
+    assert rows_of(found) == ["07", "07", "ab", "07", "é"]
+    assert found.hashes.tolist() == normalize_column(pa.array(["07", "ab", "é"]), SETTINGS).hashes.tolist()
+
+
+def test_padding_leaves_a_column_without_short_integers_as_it_is():
+    found = normalize_column(pa.array(["ab", "-5", "12345"]), SETTINGS)
+    assert pad_integers(found, 3, SETTINGS) is found
+
+
+CELLS = st.one_of(
+    st.none(),
+    WORDS,
+    st.integers(-9, 9).map(str),
+    st.sampled_from(["1/2/2020", "25/12/2020", "2020-05-01", "5 May 2020", "1.0", "NA", "", "true", "1.50"]),
+)
+
+
+@given(st.lists(st.lists(CELLS, max_size=8), min_size=1, max_size=4), st.sampled_from([None, True, False]))
+def test_united_batches_are_the_values_of_the_whole_column(batches, dayfirst):
+    settings = IndexSettings(null_spellings=("", "na"), dayfirst=dayfirst)
+    arrays = [pa.array(batch, pa.string()) for batch in batches]
+    parts = [normalize_batch(array, settings) for array in arrays]
+    united = read_dates(unite_value_sets(parts, settings), settings)
+    whole = normalize_column(pa.chunked_array(arrays, pa.string()), settings)
+    assert dict(zip(united.values(), united.classes.tolist(), strict=True)) == dict(
+        zip(whole.values(), whole.classes.tolist(), strict=True)
+    )
+    assert set(united.hashes.tolist()) == set(whole.hashes.tolist())
+    assert united.date_order == whole.date_order
+
+
+def test_a_batch_leaves_all_digit_dates_to_the_column():
+    assert normalize_batch(pa.array(["25/12/2020"]), SETTINGS).values() == ["25/12/2020"]
+
+
+@pytest.mark.parametrize(
+    ("type_", "expected"),
+    [
+        (pa.string(), True), (pa.int64(), True), (pa.float32(), True), (pa.decimal128(5, 2), True),
+        (pa.date32(), True), (pa.timestamp("ns", "UTC"), True), (pa.dictionary(pa.int8(), pa.string()), True),
+        (pa.null(), True), (pa.binary(), False), (pa.large_binary(), False), (pa.binary(4), False),
+        (pa.binary_view(), False), (pa.list_(pa.int8()), False), (pa.struct([("a", pa.int8())]), False),
+        (pa.map_(pa.string(), pa.int8()), False), (pa.bool_(), False),
+        (pa.dictionary(pa.int8(), pa.binary()), False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_binary_nested_and_boolean_columns_are_not_searched(type_, expected):
+    assert is_searchable_type(type_) is expected
+
+
+def test_packed_strings_can_be_unpacked_and_are_read_only():
+    texts = ["", "é", "abc", "\U0001f600"]
+    data, offsets = pack_strings(texts)
+    assert [data[a:b].tobytes().decode() for a, b in zip(offsets[:-1], offsets[1:], strict=True)] == texts
+    assert data.shape[0] == offsets[-1] + 8
+    assert not data.flags.writeable
+    assert not offsets.flags.writeable
+
+
+def test_pandas_columns_normalise_like_their_cells():
+    frame = pd.DataFrame({"n": [1.0, None, 3.0], "t": ["Ä", None, " x "], "c": pd.Categorical(["a", "B", "a"])})
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    rows = [rows_of(normalize_column(table[name], SETTINGS)) for name in frame]
+    assert rows == [["1", None, "3"], ["ä", None, "x"], ["a", "b", "a"]]
+
+
+def test_the_seed_changes_the_hashes_and_not_the_values():
+    one = normalize_column(pa.array(["a", "", "b"]), IndexSettings(hash_seed=1))
+    two = normalize_column(pa.array(["a", "", "b"]), IndexSettings(hash_seed=2))
+    assert one.values() == two.values() == ["a", "b"]
+    assert not set(one.hashes.tolist()) & set(two.hashes.tolist())
