@@ -232,7 +232,7 @@ class SearchStats:
         for name in self.__dataclass_fields__:
             if name not in ("plan", "n_values"):
                 setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.n_values = other.n_values
+        self.n_values = max(self.n_values, other.n_values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

@@ -164,7 +164,7 @@ def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
     check_size(path, meta)
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
+    except (ValueError, EOFError) as error:
         raise IndexCorruptedError(_corrupted(meta, f"its header cannot be read ({error})")) from error
     expected = TOKENS.get(meta.name)
     if mapped.dtype != expected or mapped.dtype.str != meta.dtype or mapped.shape != meta.shape:

@@ -14,7 +14,7 @@ from typing import Protocol
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.index.catalog import Catalog
 from dfjoin.index.components import CATALOG_FILE
-from dfjoin.index.manifest import Manifest, SegmentMeta, commit
+from dfjoin.index.manifest import Manifest, SegmentMeta, commit, latest_version, read_manifest
 from dfjoin.ingest.plan import estimated_bytes, pack_runs, split_tables
 from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.requests import execute, merge_request, read_meta, run_request
@@ -150,7 +150,8 @@ def build_version(
         manifest = _next(base, settings, given.roots, [*keep, *segments])
         commit(index, manifest)
     except BaseException:
-        _discard(index, runs, segments, is_new)
+        if not _is_committed(index, segments):
+            _discard(index, runs, segments, is_new)
         raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -201,6 +202,14 @@ def _next(
     if base is None:
         return Manifest(uuid.uuid4().hex, 1, settings, tuple(roots), tuple(segments))
     return base.next(settings=settings, roots=tuple(roots), segments=tuple(segments))
+
+
+def _is_committed(index: Path, segments: list[SegmentMeta]) -> bool:
+    """Tell whether the latest version names the segments: an interruption may come just after the commit."""
+    if not segments or latest_version(index) == 0:
+        return False
+    named = {segment.id for segment in read_manifest(index).segments}
+    return any(segment.id in named for segment in segments)
 
 
 def _discard(index: Path, runs: list[RunMeta], segments: list[SegmentMeta], is_new: bool) -> None:

@@ -63,13 +63,13 @@ def pack_runs(sizes: Sequence[int], target: int) -> list[list[int]]:
         Numbers of the runs of each segment.
     """
     groups: list[list[int]] = []
-    used = target
+    used: int | None = None  # bytes of the last group; None: nothing may join it
     for number, size in enumerate(sizes):
         if size > target // 2:
             groups.append([number])
-            used = target
+            used = None
             continue
-        if used + size > target:
+        if used is None or used + size > target:
             groups.append([])
             used = 0
         groups[-1].append(number)

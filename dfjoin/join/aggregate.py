@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
 
-__all__ = ["RULES", "aggregate_column", "check_aggregate", "choose_rule"]
+__all__ = ["RULES", "aggregate_column", "check_aggregate", "choose_rule", "plain_column", "take_rows"]
 
 RULES = (
     "mean",
@@ -115,10 +116,12 @@ def aggregate_column(
         If the rule needs numbers and the column has none.
     """
     column = column.reset_index(drop=True)
+    is_flag = pd.api.types.is_bool_dtype(column.dtype)
     is_number = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
-    if rule in _NUMERIC and not (is_number or pd.api.types.is_bool_dtype(column.dtype)):
+    if (rule in _NUMERIC and not (is_number or is_flag)) or (rule == "share" and not is_flag):
+        needed = "booleans" if rule == "share" else "numbers"
         raise InvalidParameterError(
-            f"`aggregate` rule {rule!r} needs numbers, but column {column.name!r} holds {column.dtype}; use "
+            f"`aggregate` rule {rule!r} needs {needed}, but column {column.name!r} holds {column.dtype}; use "
             '"most_frequent", "first", "count" or "nunique"'
         )
     if is_unique and rule not in ("std", "count", "nunique", "share"):
@@ -128,9 +131,12 @@ def aggregate_column(
     if rule == "share" or (rule in _NUMERIC and not is_number):
         column = column.astype("boolean").astype("Float64")
     function = {"share": "mean", "latest": "max"}.get(rule, rule)
-    if function in ("min", "max") and not (is_number or _is_orderable(column)):
+    if function in ("min", "max") and not (is_number or is_flag or _is_orderable(column)):
         column = column.astype(str).where(column.notna())
-    result = getattr(column.groupby(codes, sort=True), function)()
+    if function == "nunique" and not _is_hashable(column):
+        column = column.map(repr, na_action="ignore")
+    groups = column.groupby(codes, sort=True)
+    result = groups.sum(min_count=1) if function == "sum" else getattr(groups, function)()
     result = result.reindex(np.arange(n_keys))
     if function in ("count", "nunique"):
         return result.fillna(0).astype(np.int64)
@@ -162,7 +168,11 @@ def take_rows(column: pd.Series, rows: NDArray[np.int64]) -> pd.Series:
 
 def _most_frequent(column: pd.Series, codes: NDArray[np.int64], n_keys: int) -> pd.Series:
     """Return the most frequent value of each key, the smallest of equally frequent ones."""
-    numbers, uniques = pd.factorize(column, sort=_can_sort(column))
+    if not _is_hashable(column):  # lists and the like are told apart by how they print
+        numbers, _ = pd.factorize(column.map(repr, na_action="ignore"), sort=True)
+        uniques = column.iloc[[int(np.argmax(numbers == n)) for n in range(int(numbers.max()) + 1)]]
+    else:
+        numbers, uniques = pd.factorize(column, sort=_can_sort(column))
     present = numbers >= 0
     if not present.any():
         return take_rows(column, np.full(n_keys, -1, np.int64))
@@ -177,10 +187,37 @@ def _most_frequent(column: pd.Series, codes: NDArray[np.int64], n_keys: int) -> 
     leads = best[np.r_[True, keys[best][1:] != keys[best][:-1]]]
     chosen = np.full(n_keys, -1, np.int64)
     chosen[keys[leads]] = pairs[leads] % len(uniques)
-    values = pd.Series(uniques, name=column.name)
+    values = pd.Series(uniques, name=column.name).reset_index(drop=True)
     if values.dtype != column.dtype:
         values = values.astype(column.dtype)
     return take_rows(values, chosen)
+
+
+def _is_hashable(column: pd.Series) -> bool:
+    """Tell whether the values can be told apart by their hashes."""
+    if column.dtype != object:
+        return not (isinstance(column.dtype, pd.ArrowDtype) and pa.types.is_nested(column.dtype.pyarrow_dtype))
+    return not any(isinstance(v, (list, dict, set, np.ndarray)) for v in column)
+
+
+def plain_column(column: pd.Series) -> pd.Series:
+    """Give dates, decimals and booleans held as objects or Arrow types the dtype that statistics need."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        if pa.types.is_decimal(dtype.pyarrow_dtype):
+            return column.astype("float64")
+        return column.astype("datetime64[us]") if pa.types.is_date(dtype.pyarrow_dtype) else column
+    if dtype != object:
+        return column
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind == "decimal":
+        return column.astype("float64")
+    if kind in ("date", "datetime"):
+        try:
+            return pd.to_datetime(column)
+        except (ValueError, TypeError):  # beyond the range of timestamps, or of mixed zones
+            return column
+    return column.astype("boolean") if kind == "boolean" else column
 
 
 def _can_sort(column: pd.Series) -> bool:

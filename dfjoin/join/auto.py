@@ -27,13 +27,14 @@ from dfjoin.join.keys import LeftKey
 from dfjoin.join.names import stem_of
 from dfjoin.join.novelty import brings_new
 from dfjoin.join.pick import pick_key_pair
-from dfjoin.join.plan import HOWS, JoinPlan, JoinStep
+from dfjoin.join.plan import HOWS, JoinPlan, JoinStep, json_label
 from dfjoin.join.report import fit
 from dfjoin.join.tables import ON_STALE, LakeTable
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.discover import MODES, check_frame, discover
 from dfjoin.search.query import normalize_key
 from dfjoin.search.rank import JoinCandidates
+from dfjoin.sources.sniff import clean_names
 from dfjoin.types import IndexSettings
 from dfjoin.warn import warn
 
@@ -230,8 +231,11 @@ def _try_table(state: _Join, hits: JoinCandidates, row: Any, wishes: dict[str, A
         columns = [c for c in columns if c in table.column_names and c != row.column]
         if not columns:
             return f"it has none of the columns {shortlist(wishes['columns'])}"
+    aggregate = wishes["aggregate"]
+    if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
+        aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
     step = JoinStep(
-        [query.label], row.table, [row.column], columns, {}, wishes["aggregate"], query.pad, query.dayfirst
+        [query.label], row.table, [row.column], columns, {}, aggregate, query.pad, query.dayfirst
     )
     try:
         left, right = _read_side(state, table, step)
@@ -311,9 +315,13 @@ def _join_frame(state: _Join, other: pd.DataFrame, wishes: dict[str, Any]) -> No
         raise InvalidParameterError(
             f"`right_on` must name as many columns as `on` ({len(left_labels)}), got {len(right_labels)}"
         )
-    names = [_text(label) for label in right_labels]
+    texts = [_text(label) for label in other.columns]
+    if len(set(texts)) < len(texts):
+        texts = clean_names(texts)
+    text_of = dict(zip(other.columns, texts, strict=True))
+    names = [text_of[label] for label in right_labels]
     step = JoinStep(
-        [_text(label) for label in left_labels], "", names, wishes["columns"], {}, wishes["aggregate"]
+        left_labels, "", names, wishes["columns"], {}, wishes["aggregate"]
     )
     parts = [
         normalize_key(select_column(state.frame, label, "on"), settings, None, None)[0] for label in left_labels
@@ -335,7 +343,7 @@ def _join_frame(state: _Join, other: pd.DataFrame, wishes: dict[str, Any]) -> No
             f"`other` has columns of the same name ({shortlist(other.columns[other.columns.duplicated()])}); "
             "rename them"
         )
-    frame = other[brought].set_axis([_text(label) for label in brought], axis=1)
+    frame = other[brought].set_axis([text_of[label] for label in brought], axis=1)
     keys = other[right_labels].set_axis(names, axis=1).reset_index(drop=True)
     _apply(state, step, left, RightSide(frame.reset_index(drop=True), keys, codes, n_keys, "right"), left_labels)
 
@@ -350,6 +358,11 @@ def _text(label: Any) -> Any:
 # A plan, once more --------------------------------------------------------------------------------------
 
 
+def _known_label(df: pd.DataFrame, label: Any) -> Any:
+    """Return the column label that JSON has turned into `label`."""
+    return next((own for own in df.columns if json_label(own) == label), label)
+
+
 def _join_plan(state: _Join, plan: JoinPlan) -> None:
     """Carry out a plan on a frame that has its key columns."""
     if not plan.index and plan.steps:
@@ -360,6 +373,7 @@ def _join_plan(state: _Join, plan: JoinPlan) -> None:
     lake = resolve_lake(plan.index, "other") if plan.steps else None
     for step in plan.steps:
         table = LakeTable(lake, step.table, state.on_stale)  # type: ignore[arg-type]
+        step = replace(step, on=[_known_label(state.frame, label) for label in step.on])
         left, right = _read_side(state, table, step)
         state.aggregate = step.aggregate
         _apply(state, step, left, right)
@@ -397,7 +411,7 @@ def _step_report(step: JoinStep, left: LeftKey, result: StepResult, rows_before:
     ]
     return {
         "table": step.table,
-        "on": step.on,
+        "on": [json_label(label) for label in step.on],
         "right_on": step.right_on,
         "relationship": result.relationship,
         "matched": result.values_matched,

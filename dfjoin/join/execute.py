@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import JoinExpansionError
-from dfjoin.join.aggregate import aggregate_column, choose_rule, take_rows
+from dfjoin.join.aggregate import aggregate_column, choose_rule, plain_column, take_rows
 from dfjoin.join.keys import LeftKey, expand_pairs
 from dfjoin.join.names import free_name, output_names
 
@@ -168,7 +168,7 @@ def _one_row_per_key(right: RightSide, aggregate: Any):
     is_unique = bool((counts <= 1).all())
     rules, columns = {}, {}
     for position, name in enumerate(right.frame.columns):
-        column = right.frame.iloc[:, position]
+        column = plain_column(right.frame.iloc[:, position])
         rules[name] = choose_rule(aggregate, name, column)
         values = aggregate_column(column.iloc[rows], codes, right.n_keys, rules[name], is_unique)
         columns[name] = values
@@ -218,14 +218,27 @@ def _fill_keys(result, df, on, keys, left_rows, right_rows) -> pd.DataFrame:
         position = result.columns.get_loc(label)
         theirs = keys[name].iloc[right_rows[alone]]
         column = result.iloc[:, position]
-        try:
-            filled = column.copy()
-            filled.iloc[alone] = theirs.astype(column.dtype).to_numpy()
-        except (ValueError, TypeError, pd.errors.IntCastingNaNError):
-            filled = column.astype(object)
-            filled.iloc[alone] = theirs.astype(object).to_numpy()
+        filled = column.astype(object)
+        filled.iloc[alone] = theirs.astype(object).to_numpy()
+        if _keeps_spelling(theirs, column.dtype):
+            filled = filled.astype(column.dtype)
         result.isetitem(position, filled)
     return result
+
+
+def _keeps_spelling(values: pd.Series, dtype: Any) -> bool:
+    """Tell whether values can become the dtype and still print the same; ``007`` would become 7."""
+    if values.dtype == dtype:
+        return True
+    if isinstance(dtype, pd.CategoricalDtype):
+        return bool(values.isin(dtype.categories).all())
+    try:
+        converted = values.astype(dtype)
+    except (ValueError, TypeError, ArithmeticError):
+        return False
+    if (converted.isna() & values.notna()).any():
+        return False
+    return bool((converted.astype(str) == values.astype(str)).all())
 
 
 def _names(

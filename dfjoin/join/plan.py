@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from dfjoin.errors import InvalidParameterError, InvalidTypeError
+import numpy as np
 
-__all__ = ["HOWS", "JoinPlan", "JoinStep"]
+from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
+
+__all__ = ["HOWS", "JoinPlan", "JoinStep", "json_label"]
 
 HOWS = ("left", "inner", "right", "outer")
 _PLAN_VERSION = 1
@@ -83,7 +85,7 @@ class JoinPlan:
             "index": self.index,
             "max_expansion": self.max_expansion,
             "indicator": self.indicator,
-            "steps": [asdict(step) for step in self.steps],
+            "steps": [{**asdict(step), "on": [json_label(label) for label in step.on]} for step in self.steps],
         }
 
     @classmethod
@@ -96,8 +98,41 @@ class JoinPlan:
                 f"`plan` must be what auto_join wrote into attrs['dfjoin']['plan'] (plan_version "
                 f"{_PLAN_VERSION}), got keys {sorted(map(str, values))[:6]}"
             )
-        known = JoinStep.__dataclass_fields__
-        steps = tuple(JoinStep(**{k: v for k, v in step.items() if k in known}) for step in values["steps"])
-        return cls(
-            steps, values["how"], values["index"], float(values["max_expansion"]), bool(values["indicator"])
-        )
+        if values.get("is_cut"):
+            raise InvalidParameterError(
+                "`plan` was cut, as it names too many columns for a report; join again with the same arguments"
+            )
+        try:
+            steps = tuple(_step(step) for step in values["steps"])
+            plan = cls(
+                steps, values["how"], values["index"], float(values["max_expansion"]), bool(values["indicator"])
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InvalidParameterError(
+                f"`plan` must be what auto_join wrote into attrs['dfjoin']['plan'], but a field is missing or of "
+                f"another kind ({type(error).__name__}: {error})"
+            ) from error
+        if plan.how not in HOWS or not isinstance(plan.index, str):
+            raise InvalidParameterError(
+                f"`plan` must have a `how` of {shortlist(HOWS)} and the path of an index, got {plan.how!r} and "
+                f"{plan.index!r}"
+            )
+        return plan
+
+
+def json_label(label: Any) -> Any:
+    """Return a column label as JSON can hold it: tuples as lists, numpy's numbers as Python's, else text."""
+    if isinstance(label, tuple):
+        return [json_label(part) for part in label]
+    if isinstance(label, np.generic):
+        label = label.item()
+    return label if label is None or isinstance(label, (str, int, float, bool)) else str(label)
+
+
+def _step(values: dict[str, Any]) -> JoinStep:
+    """Make a step of its JSON values; unknown fields are ignored."""
+    known = {k: v for k, v in values.items() if k in JoinStep.__dataclass_fields__}
+    step = JoinStep(**known)
+    if not (isinstance(step.on, list) and isinstance(step.right_on, list) and isinstance(step.names, dict)):
+        raise TypeError("a step needs lists of columns and a mapping of names")
+    return step

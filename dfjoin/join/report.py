@@ -46,7 +46,8 @@ class JoinReport:
                 f"{c['name']} ({c['rule']})" if c["rule"] else c["name"] for c in step["columns"][:12]
             ]
             rest = step["n_columns"] - len(added)
-            lines.append("  columns: " + ", ".join(added) + (f" and {rest} more" if rest > 0 else ""))
+            more = [f"{rest:,} more" if added else f"{rest:,}"] if rest > 0 else []
+            lines.append("  columns: " + " and ".join(filter(None, [", ".join(added), *more])))
         if not values["joined"]:
             lines.append("nothing was joined")
         for passed in values["passed_over"][:5]:
@@ -84,6 +85,8 @@ def fit(values: dict[str, Any]) -> dict[str, Any]:
     if _size(values) >= MAX_BYTES:
         for step in values["plan"]["steps"]:
             step["names"] = {}
+    if _size(values) >= MAX_BYTES:  # the columns that the caller asked for are too many to be listed
+        values["plan"] = {**values["plan"], "is_cut": True, "steps": []}
     return values
 
 

@@ -528,7 +528,7 @@ def integer_range(data, offsets):
     return smallest, largest, offsets.shape[0] > 1
 
 
-@njit_lean
+@njit
 def parse_integers(data, offsets):
     """Return canonical integers of at most 18 digits as numbers.
 

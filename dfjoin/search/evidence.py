@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.segment import Segment
 
 __all__ = ["shared_mask", "tokens_of_column", "value_of_token"]
@@ -39,9 +40,21 @@ def tokens_of_column(segment: Segment, column: int) -> NDArray[np.int64]:
     """List the tokens of a column's set; its private ones first, then list by list."""
     tokens = segment.tokens
     start, end = tokens.set_indptr[column : column + 2].tolist()
+    _check(segment, "set_lists", tokens.set_lists[start:end], tokens.list_indptr.size - 1)
     groups = np.concatenate([[column], tokens.set_lists[start:end].astype(np.int64) + segment.n_columns])
     bounds = [(int(tokens.group_indptr[g]), int(tokens.group_indptr[g + 1])) for g in groups]
-    return np.concatenate([tokens.group_tokens[low:high].astype(np.int64) for low, high in bounds])
+    found = np.concatenate([tokens.group_tokens[low:high].astype(np.int64) for low, high in bounds])
+    _check(segment, "group_tokens", found, tokens.hash.size)
+    return found
+
+
+def _check(segment: Segment, component: str, numbers: NDArray, limit: int) -> None:
+    """Raise when numbers of a damaged component point outside the segment."""
+    if numbers.size and int(numbers.max()) >= limit:
+        raise IndexCorruptedError(
+            f"component `{component}` of segment {segment.meta.id} names entries that the segment does not have; "
+            "run `verify()` on the lake, then build the index again"
+        )
 
 
 def value_of_token(segment: Segment, token: int) -> str:

@@ -379,7 +379,7 @@ class JoinCandidates(pd.DataFrame):
             return super().__repr__()
         shown = pd.DataFrame({name: self[name].to_numpy() for name in _SHOWN}, index=self.index)
         for name in ("query_column", "table", "column"):
-            shown[name] = [_cut(str(value), 30) for value in shown[name]]
+            shown[name] = [_cut(str(value), 28 if name == "table" else 18) for value in shown[name]]
         shown["containment"] = shown["containment"].map("{:.3f}".format)
         if self["query_column"].nunique() == 1:
             shown = shown.drop(columns="query_column")

@@ -95,7 +95,10 @@ def is_searchable_type(type_: pa.DataType) -> bool:
         return is_searchable_type(type_.value_type)
     is_binary = pa.types.is_binary(type_) or pa.types.is_large_binary(type_)
     is_binary = is_binary or pa.types.is_fixed_size_binary(type_) or str(type_) == "binary_view"
-    return not (is_binary or pa.types.is_nested(type_) or pa.types.is_boolean(type_))
+    if isinstance(type_, pa.RunEndEncodedType):
+        return is_searchable_type(type_.value_type)
+    is_odd = pa.types.is_boolean(type_) or pa.types.is_interval(type_)
+    return not (is_binary or is_odd or pa.types.is_nested(type_))
 
 
 def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) -> ValueSet:
@@ -147,12 +150,30 @@ def _as_text(array: pa.Array | pa.ChunkedArray) -> pa.Array:
         return _as_text(array.cast(type_.value_type))
     if pa.types.is_floating(type_):
         return _float_text(array)
+    if pa.types.is_decimal(type_):
+        return _decimal_text(array)
+    if isinstance(type_, pa.RunEndEncodedType):
+        return _as_text(pc.run_end_decode(array))
     if pa.types.is_timestamp(type_):
+        if type_.unit == "ns":  # casting alone would round times before 1970 up
+            array = pc.floor_temporal(array, unit="microsecond")
         micro = pc.cast(array, pa.timestamp("us", type_.tz), safe=False)
         return pc.cast(pc.cast(micro, pa.timestamp("us"), safe=False), pa.string())
     if pa.types.is_null(type_):
         return pa.nulls(len(array), pa.string())
     return pc.cast(array, pa.string())
+
+
+def _decimal_text(array: pa.Array) -> pa.Array:
+    """Write decimals in plain digits, without the zeros that their scale puts at the end."""
+    texts = pc.cast(array, pa.string())
+    if pc.any(pc.match_substring(texts, "E")).as_py():
+        texts = pa.array([None if v is None else format(v, "f") for v in array.to_pylist()], pa.string())
+    if array.type.scale > 0:
+        has_point = pc.match_substring(texts, ".")
+        cut = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
+        texts = pc.if_else(has_point, cut, texts)
+    return texts
 
 
 def _float_text(array: pa.Array) -> pa.Array:

@@ -56,12 +56,14 @@ def kind_of(values: ValueSet, type_: pa.DataType) -> str:
     A text column whose values are all integers is an integer column, one whose values are all numbers
     a float column, and so for dates and boolean words; one other value makes it text.
     """
+    if pa.types.is_dictionary(type_):
+        return kind_of(values, type_.value_type)
     if pa.types.is_boolean(type_):
         return "boolean"
     if pa.types.is_nested(type_):
         return "nested"
     is_binary = pa.types.is_binary(type_) or pa.types.is_large_binary(type_)
-    if is_binary or pa.types.is_fixed_size_binary(type_):
+    if is_binary or pa.types.is_fixed_size_binary(type_) or str(type_) == "binary_view":
         return "binary"
     if len(values) == 0:
         return "empty"

@@ -1,5 +1,8 @@
 """Tests that failed when they were written: each names a bug and passes once it is mended."""
 
+import os
+import stat
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -87,3 +90,39 @@ def test_what_was_committed_is_not_discarded(build, monkeypatch, tmp_path, error
         lake = dfjoin.open_lake(index)
         assert lake.verify() == []
         assert dfjoin.discover_joinable(pd.DataFrame({"q": ["b"]}), "q", lake)["matched"].tolist() == [1]
+
+
+PERIODS = {
+    "period": (pd.Series(pd.period_range("2020-01", periods=2, freq="M")), "2020-01"),
+    "interval": (pd.Series(pd.interval_range(0, 2)), "(0, 1]"),
+    "complex": (pd.Series([1 + 2j, 3 + 4j]), "(1+2j)"),
+}
+
+
+@pytest.mark.parametrize("kind", PERIODS)
+def test_columns_without_an_arrow_type_are_text(build, kind):
+    """Strings of pandas convert themselves to Arrow, which takes no mask besides."""
+    column, text = PERIODS[kind]
+    query = pd.DataFrame({"q": pd.Series([column[0], None], dtype=column.dtype)})
+    lake = build({"t": pd.DataFrame({"c": [text, "other"], "n": ["a", "b"]})})
+    assert dfjoin.discover_joinable(query, "q", lake)["matched"].tolist() == [1]
+    lake = build({"t": pd.DataFrame({"c": column})})
+    assert dfjoin.discover_joinable(pd.DataFrame({"q": [text]}), "q", lake)["matched"].tolist() == [1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+def test_an_index_of_frames_is_for_its_owner_only(build):
+    """The directory of the frames is made first, and its parents with the default mode."""
+    lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
+    assert stat.S_IMODE(lake.path.stat().st_mode) == 0o700
+
+
+def test_frames_added_twice_are_two_roots(tmp_path):
+    """Every later root of frames is called "memory", so `roots` holds one of them and `tables` knows none."""
+    frame = pd.DataFrame({"c": ["a", "b"]})
+    for name in ("a", "b", "c"):
+        lake = dfjoin.build_lake(
+            {name: frame}, tmp_path / "lake", if_exists="add", engine="inline", progress=False
+        )
+    assert len(lake.roots) == 3
+    assert (lake.tables["root"] != "").all()

@@ -1,0 +1,402 @@
+"""The shell, in process: what it prints, writes and returns."""
+
+import io
+import json
+
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.cli import main
+
+COMMANDS = ["build", "discover", "join", "info"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    lands = {"country": ["Peru", "Chad", "Mali", "Oman"], "area": [1.5, 2.5, 3.5, 4.5], "code": ["01", "02", "03", "04"]}
+    pd.DataFrame(lands).to_csv(data / "lands.csv", index=False)
+    pd.DataFrame({"from": ["Peru", "Peru", "Chad"], "goods": ["tin", "fish", "oil"]}).to_csv(
+        data / "trade.tsv", index=False, sep="\t"
+    )
+    (data / "broken.parquet").write_bytes(b"this is no parquet file")
+    return data
+
+
+@pytest.fixture
+def index(folder, tmp_path):
+    path = tmp_path / "lake.dfjoin"
+    dfjoin.build_lake(folder, path, engine="inline", progress=False)
+    return str(path)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("who,land,zip\nAnn,peru,007\nBo,CHAD,010\nCy,Narnia,011\n")
+    return str(path)
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*argv):
+        status = main([str(a) for a in argv])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+# build ----------------------------------------------------------------------------------------------
+
+
+def test_build_makes_an_index_and_says_what_is_in_it(run, folder, tmp_path):
+    path = tmp_path / "new.dfjoin"
+    status, out, err = run("build", folder, path, "--engine", "inline", "--quiet")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"{path}, version 1: 2 tables, 5 columns")
+    assert "skipped 1 files:" in out
+    assert sorted(dfjoin.open_lake(path).tables["table"]) == ["lands.csv", "trade.tsv"]
+
+
+def test_build_as_json(run, folder, tmp_path):
+    status, out, _ = run("build", folder, tmp_path / "new", "--engine", "inline", "--quiet", "--json")
+    values = json.loads(out)
+    assert status == 0
+    assert set(values) == {"index", "version", "counts", "bytes", "skipped_reasons"}
+    assert values["counts"]["tables"] == 2
+    assert sum(values["skipped_reasons"].values()) == 1
+
+
+def test_build_options_reach_the_index(run, folder, tmp_path):
+    path = tmp_path / "new"
+    status, _, _ = run(
+        "build", folder, path, "--engine", "inline", "--quiet", "--exclude", "*/code", "--null", "NA", "--samples", 0
+    )
+    lake = dfjoin.open_lake(path)
+    columns = lake.columns.set_index("column")
+    assert status == 0
+    assert not columns.loc["code", "is_indexed"]
+    assert columns.loc["country", "is_indexed"]
+    assert lake.settings.null_spellings == ("", "NA")
+    assert lake.settings.samples == 0
+
+
+def test_build_over_an_index_is_an_error_that_names_the_choices(run, folder, index):
+    status, out, err = run("build", folder, index, "--engine", "inline", "--quiet")
+    assert (status, out) == (2, "")
+    assert err.startswith("dfjoin: ")
+    assert err.count("\n") == 1
+    assert "replace" in err
+    assert "add" in err
+    assert run("build", folder, index, "--engine", "inline", "--quiet", "--if-exists", "replace")[0] == 0
+    assert dfjoin.open_lake(index).version == 2
+
+
+def test_build_raises_on_unreadable_tables_when_told(run, folder, tmp_path):
+    path = tmp_path / "new"
+    status, _, err = run("build", folder, path, "--engine", "inline", "--quiet", "--on-error", "raise")
+    assert status == 2
+    assert "broken.parquet" in err
+    assert not (path / "manifests").exists() or not list((path / "manifests").iterdir())
+
+
+# discover ---------------------------------------------------------------------------------------------
+
+
+def test_discover_lists_the_candidates(run, index, table):
+    status, out, err = run("discover", index, table, "--on", "land")
+    assert (status, err) == (0, "")
+    assert "lands.csv" in out
+    assert "trade.tsv" in out
+    assert out.index("trade.tsv") < out.index("lands.csv"), "equal overlap: the smaller column first"
+
+
+def test_discover_as_json(run, index, table):
+    status, out, _ = run("discover", index, table, "--on", "land", "--json", "-k", 1)
+    values = json.loads(out)
+    assert status == 0
+    (hit,) = values["hits"]
+    assert (hit["table"], hit["column"], hit["matched"], hit["query_cardinality"]) == ("trade.tsv", "from", 2, 3)
+    assert values["mode"] == "exact"
+
+
+def test_discover_keeps_the_zeros_of_codes(run, index, tmp_path):
+    path = tmp_path / "codes.csv"
+    path.write_text("c\n01\n02\n3\n")
+    _, out, _ = run("discover", index, path, "--on", "c", "--json")
+    (hit,) = json.loads(out)["hits"]
+    assert (hit["column"], hit["matched"]) == ("code", 2)
+
+
+def test_discover_filters(run, index, table):
+    for options, tables in (
+        (["--tables", "lands*"], ["lands.csv"]),
+        (["--exclude", "lands*"], ["trade.tsv"]),
+        (["--threshold", 0.9], []),
+        (["--kinds", "date"], []),
+        (["--weighted"], ["trade.tsv", "lands.csv"]),
+    ):
+        status, out, _ = run("discover", index, table, "--on", "land", "--json", *options)
+        assert status == 0
+        assert [hit["table"] for hit in json.loads(out)["hits"]] == tables
+
+
+def test_discover_says_when_there_is_nothing(run, index, table):
+    assert run("discover", index, table, "--on", "who") == (0, "no column of the lake shares a value\n", "")
+
+
+def test_discover_explains(run, index, table):
+    status, out, _ = run("discover", index, table, "--on", "land", "--explain", 0)
+    assert status == 0
+    assert "trade.tsv" in out
+    status, out, _ = run("discover", index, table, "--on", "land", "--explain", 0, "--json")
+    assert status == 0
+    assert isinstance(json.loads(out), dict)
+
+
+# join -------------------------------------------------------------------------------------------------
+
+READERS = {
+    "csv": pd.read_csv,
+    "tsv": lambda path: pd.read_csv(path, sep="\t"),
+    "parquet": pd.read_parquet,
+    "jsonl": lambda path: pd.read_json(path, lines=True),
+}
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_join_writes_every_format(run, index, table, tmp_path, ending):
+    path = tmp_path / f"wide.{ending}"
+    status, out, err = run("join", table, index, "--on", "land", "--columns", "area", "-o", path)
+    assert (status, err) == (0, "")
+    assert out.startswith("3 rows in, 3 rows out, how='left'\njoined lands.csv on land = country, 1:1: 2 of 3 rows")
+    wide = READERS[ending](path)
+    assert list(wide) == ["who", "land", "zip", "area", "lands_rows"]
+    assert wide["area"].tolist()[:2] == [1.5, 2.5]
+    assert wide["who"].tolist() == ["Ann", "Bo", "Cy"]
+    if ending == "parquet":
+        assert wide["zip"].tolist() == ["007", "010", "011"]
+
+
+def test_join_to_standard_output_reports_on_standard_error(run, index, table):
+    status, out, err = run("join", table, index, "--on", "land", "--columns", "area")
+    assert status == 0
+    assert pd.read_csv(io.StringIO(out))["area"].tolist()[:2] == [1.5, 2.5]
+    assert "joined lands.csv on land = country" in err
+
+
+def _standard_input(monkeypatch, text):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def test_join_reads_standard_input(run, index, monkeypatch):
+    _standard_input(monkeypatch, "land\nMali\nZZ\n")
+    status, out, _ = run("join", "-", index, "--on", "land", "--columns", "area", "--threshold", 0.1)
+    assert status == 0
+    assert out.splitlines()[1] == "Mali,3.5,1"
+
+
+def test_discover_reads_standard_input(run, index, monkeypatch):
+    _standard_input(monkeypatch, "land\nMali\nZZ\n")
+    status, out, _ = run("discover", index, "-", "--on", "land", "--json")
+    assert (status, json.loads(out)["hits"][0]["table"]) == (0, "lands.csv")
+
+
+def test_join_json_is_the_report_and_its_plan_joins_again(run, index, table, tmp_path):
+    wide, plan, again = tmp_path / "wide.csv", tmp_path / "plan.json", tmp_path / "again.csv"
+    status, out, _ = run("join", table, index, "--on", "land", "-k", 2, "-o", wide, "--json")
+    report = json.loads(out)
+    assert status == 0
+    assert [step["table"] for step in report["joined"]] == ["trade.tsv", "lands.csv"]
+    for text in (out, json.dumps(report["plan"])):
+        plan.write_text(text)
+        status, _, _ = run("join", table, index, "--plan", plan, "-o", again)
+        assert status == 0
+        assert again.read_text() == wide.read_text()
+
+
+def test_join_with_another_table(run, table, folder, tmp_path):
+    path = tmp_path / "wide.csv"
+    status, out, _ = run(
+        "join", table, folder / "trade.tsv", "--on", "land", "--right-on", "from", "--keep-rows", "--how", "outer", "-o", path
+    )
+    assert status == 0
+    assert "joined the other frame on land = from, 1:m" in out
+    wide = pd.read_csv(path)
+    assert wide["goods"].tolist()[:3] == ["tin", "fish", "oil"]
+    assert wide["who"].tolist() == ["Ann", "Ann", "Bo", "Cy"]
+
+
+def test_join_with_composite_keys(run, tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n1,b\n")
+    (tmp_path / "b.csv").write_text("p,q,v\n1,A,10\n2,b,20\n")
+    status, out, _ = run(
+        "join", tmp_path / "a.csv", tmp_path / "b.csv",
+        "--on", "x", "--on", "y", "--right-on", "p", "--right-on", "q", "--keep-rows",
+    )  # fmt: skip
+    assert status == 0
+    assert out.splitlines() == ["x,y,v", "1,a,10", "1,b,"]
+
+
+def test_join_stops_at_the_expansion(run, tmp_path):
+    (tmp_path / "a.csv").write_text("k\na\nb\n")
+    (tmp_path / "b.csv").write_text("k,v\n" + "a,1\n" * 30)
+    status, out, err = run("join", tmp_path / "a.csv", tmp_path / "b.csv", "--on", "k", "--keep-rows", "--max-expansion", 3)
+    assert (status, out) == (2, "")
+    assert "the worst key, 'a'" in err
+
+
+def test_join_without_a_match_notes_it_and_writes_the_table(run, index, table, tmp_path):
+    path = tmp_path / "wide.csv"
+    status, out, err = run("join", table, index, "--on", "who", "-o", path)
+    assert status == 0
+    assert "nothing was joined" in out
+    assert err.startswith("dfjoin: note: no candidate shares a value")
+    assert path.read_text().splitlines()[0] == "who,land,zip"
+
+
+# info -------------------------------------------------------------------------------------------------
+
+
+def test_info_summarises_and_lists(run, index):
+    status, out, _ = run("info", index)
+    assert status == 0
+    assert "version 1: 2 tables, 5 columns" in out
+    _, out, _ = run("info", index, "--tables")
+    assert "lands.csv" in out
+    _, out, _ = run("info", index, "--columns")
+    assert all(name in out for name in ("country", "goods", "cardinality"))
+    _, out, _ = run("info", index, "--skipped")
+    assert [line for line in out.splitlines() if line.startswith("broken.parquet: ")]
+
+
+def test_info_as_json(run, index):
+    _, out, _ = run("info", index, "--json", "--tables", "--columns", "--verify")
+    values = json.loads(out)
+    assert [t["table"] for t in values["tables"]] == ["lands.csv", "trade.tsv"]
+    assert len(values["columns"]) == 5
+    assert values["problems"] == []
+    assert values["skipped"][0]["name"] == "broken.parquet"
+    _, out, _ = run("info", index, "--json")
+    assert not {"tables", "columns", "problems"} & set(json.loads(out))
+
+
+def test_info_verify_finds_damage_with_status_1(run, index):
+    assert run("info", index, "--verify")[:2][0] == 0
+    lake = dfjoin.open_lake(index)
+    parts = [p for p in lake.path.rglob("*") if p.is_file() and "segments" in p.parts]
+    largest = max(parts, key=lambda p: p.stat().st_size)
+    data = bytearray(largest.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    largest.chmod(0o644)
+    largest.write_bytes(bytes(data))
+    status, out, _ = run("info", index, "--verify")
+    assert status == 1
+    assert largest.name in out
+    status, out, _ = run("info", index, "--verify", "--json")
+    assert status == 1
+    assert json.loads(out)["problems"]
+
+
+# help and errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_teaches_with_an_example(command, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main([command, "--help"])
+    out = capsys.readouterr().out
+    assert exit_.value.code == 0
+    assert f"  dfjoin {command} " in out
+    assert "lake.dfjoin" in out
+    assert "--json" in out
+
+
+def test_help_lists_the_commands(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    out = capsys.readouterr().out
+    assert all(command in out for command in COMMANDS)
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["--version"])
+    assert exit_.value.code == 0
+    assert capsys.readouterr().out.strip() == f"dfjoin {dfjoin.__version__}"
+
+
+@pytest.mark.parametrize("argv", [[], ["fly"], ["join", "a.csv"], ["join", "a", "b", "--how", "cross"]])
+def test_wrong_usage_is_status_2(argv, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(argv)
+    assert exit_.value.code == 2
+    assert "usage: dfjoin" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (["discover", "{index}", "{table}", "--on", "nope"], "`on` must name a column of the frame ('who', "),
+        (["discover", "{index}", "{table}", "--on", "land", "-k", "0"], "`k` must be at least 1, got 0"),
+        (["discover", "{index}", "{table}", "--on", "land", "--threshold", "2"], "`threshold` must be between 0 and 1"),
+        (["discover", "{index}", "{table}", "--on", "land", "--plan", "magic"], "`plan` must be one of"),
+        (["discover", "{index}", "{table}", "--on", "land", "--explain", "99"], "99"),
+        (["discover", "{index}", "{missing}", "--on", "land"], "missing"),
+        (["discover", "{missing}", "{table}", "--on", "land"], "build_lake"),
+        (["join", "{table}", "{missing}", "--on", "land"], "missing"),
+        (["join", "{table}", "{index}", "--on", "land", "--right-on", "country"], "`right_on` does not apply"),
+        (["join", "{table}", "{index}", "--on", "land", "-k", "2", "--how", "outer"], '`how` must be "left" or "inner"'),
+        (["join", "{table}", "{index}", "--on", "land", "-o", "{tmp}/wide.xlsx"], "must end in .csv, .tsv, .parquet"),
+        (["join", "{table}", "{index}", "--plan", "{missing}"], "missing"),
+        (["info", "{missing}"], "missing"),
+        (["build", "{missing}", "{tmp}/new", "--engine", "inline", "--quiet"], "missing"),
+    ],
+)
+def test_errors_are_one_line_with_the_remedy_and_status_2(run, index, table, tmp_path, argv, text):
+    places = {"index": index, "table": table, "missing": tmp_path / "missing", "tmp": tmp_path}
+    status, out, err = run(*(a.format(**places) for a in argv))
+    assert (status, out) == (2, "")
+    assert err.startswith("dfjoin: ")
+    assert err.count("\n") == 1
+    assert text in err
+
+
+@pytest.mark.parametrize("plan", ["no json", "[1, 2]", "{}", '{"plan_version": 1, "steps": [3]}'])
+def test_a_file_that_holds_no_plan_is_one_line(run, index, table, tmp_path, plan):
+    path = tmp_path / "plan.json"
+    path.write_text(plan)
+    status, _, err = run("join", table, index, "--plan", path)
+    assert status == 2
+    assert err.count("\n") == 1
+    assert "plan" in err
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_an_output_place_that_is_missing_is_one_line(run, index, table, tmp_path, ending):
+    status, _, err = run("join", table, index, "--on", "land", "-o", tmp_path / "nowhere" / f"wide.{ending}")
+    assert status == 2
+    assert err.count("\n") == 1
+
+
+def test_options_that_a_plan_replaces_are_refused(run, index, table, tmp_path):
+    plan = tmp_path / "plan.json"
+    _, out, _ = run("join", table, index, "--on", "land", "-o", tmp_path / "wide.csv", "--json")
+    plan.write_text(out)
+    status, _, err = run("join", table, index, "--plan", plan, "--how", "inner", "-o", tmp_path / "again.csv")
+    assert status == 2
+    assert "how" in err
+
+
+def test_module_runs_as_a_program(index):
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-m", "dfjoin", "info", index], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 tables" in done.stdout

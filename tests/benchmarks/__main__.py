@@ -1,0 +1,133 @@
+"""The runner: ``python -m tests.benchmarks exact | generated | build | open | costs``."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import pandas as pd
+
+import dfjoin
+from tests.benchmarks import exact
+from tests.benchmarks.build import measure_build
+from tests.benchmarks.generate import generate
+
+OURS = ["dfjoin", "dfjoin mergelist", "dfjoin probeset", "dfjoin josie"]
+
+
+def _print(frame: pd.DataFrame) -> None:
+    print(frame.to_string(float_format="{:.3f}".format), flush=True)
+    if "numpy" in frame.index:
+        print("\nrelative to numpy:")
+        print((frame / frame.loc["numpy"]).to_string(float_format="{:.3f}".format), flush=True)
+
+
+def run_exact(options: argparse.Namespace) -> None:
+    """Exact search on a lake of files."""
+    index = options.index or Path(tempfile.mkdtemp()) / "lake.dfjoin"
+    if not (index / "manifests").exists():
+        dfjoin.build_lake(options.lake, index, engine="inline")
+    lake = dfjoin.open_lake(index)
+    queries = exact.real_queries(options.lake, options.queries)[:: options.every]
+    limits = {"duckdb strings": 4, "duckdb integer keys": 4, "polars": 8, "SetSimilaritySearch": 8}
+    names = [*OURS, "numpy", *options.rivals]
+    _print(exact.measure(lake, queries, names, options.rounds, limits))
+
+
+def run_generated(options: argparse.Namespace) -> None:
+    """Exact search on a generated lake."""
+    index = options.index or Path(tempfile.mkdtemp()) / "generated.dfjoin"
+    if not (index / "manifests").exists():
+        start = time.perf_counter()
+        generate(index, options.columns, options.pairs)
+        print(f"generated in {time.perf_counter() - start:.0f} s", flush=True)
+    lake = dfjoin.open_lake(index)
+    print(lake.info()["counts"], flush=True)
+    queries = exact.generated_queries(lake, options.per_stratum)
+    limits = {"duckdb strings": 8, "duckdb integer keys": 8, "polars": 8, "SetSimilaritySearch": 8}
+    _print(exact.measure(lake, queries, [*OURS, "numpy", *options.rivals], options.rounds, limits))
+
+
+def run_open(options: argparse.Namespace) -> None:
+    """Opening an index, and memory after the first query."""
+    spent = []
+    for _ in range(20):
+        start = time.perf_counter()
+        dfjoin.open_lake(options.index)
+        spent.append(time.perf_counter() - start)
+    print(f"open: p50 {sorted(spent)[10] * 1e3:.2f} ms, first {spent[0] * 1e3:.2f} ms")
+    lake = dfjoin.open_lake(options.index)
+    frame = pd.DataFrame({"q": ["france", "germany", "peru"]})
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    dfjoin.discover_joinable(frame, "q", lake)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(f"resident before the first query {before / 1024:.0f} MB, after {after / 1024:.0f} MB (kernels included)")
+
+
+def run_costs(options: argparse.Namespace) -> None:
+    """Fit the read costs on an index and keep them for this user."""
+    from dfjoin.search.costs import fit_costs, save_costs
+
+    costs = fit_costs(dfjoin.open_lake(options.index))
+    print(costs, "->", save_costs(costs))
+
+
+def run_readme(options: argparse.Namespace) -> None:
+    """Time the two README commands in a fresh copy."""
+    project = Path(__file__).parents[2]
+    text = (project / "README.md").read_text()
+    with tempfile.TemporaryDirectory() as place:
+        for name in ("main", "tests"):
+            copy = Path(place) / name
+            shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".venv", ".git", "__pycache__"))
+            command = text.split(f"<!-- command: {name} -->")[1].split("```sh\n")[1].split("```")[0]
+            start = time.perf_counter()
+            subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=copy, check=True)
+            print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    shared = Path(__file__).parents[3] / "shared" / "lake"
+    real = commands.add_parser("exact", help=run_exact.__doc__)
+    real.add_argument("lake", type=Path, help="directory of tables")
+    real.add_argument("--queries", type=Path, default=shared / "queries.csv")
+    real.add_argument("--every", type=int, default=1, help="take every n-th query")
+    real.set_defaults(run=run_exact)
+    made = commands.add_parser("generated", help=run_generated.__doc__)
+    made.add_argument("--columns", type=int, default=1_000_000)
+    made.add_argument("--pairs", type=int, default=105_000_000)
+    made.add_argument("--per-stratum", type=int, default=40)
+    made.set_defaults(run=run_generated)
+    for parser_ in (real, made):
+        parser_.add_argument("--index", type=Path, help="index to use, or to make and keep")
+        parser_.add_argument("--rounds", type=int, default=5)
+        parser_.add_argument("--rivals", nargs="*", default=["duckdb strings", "duckdb integer keys", "polars"])
+    build = commands.add_parser("build", help="build time against the bare cost of parsing and distinct")
+    build.add_argument("lake", type=Path)
+    build.add_argument("--engine", choices=("inline", "spark"), default="inline")
+    build.add_argument("--shares", type=float, nargs="*", default=[0.01, 0.1, 1.0])
+    build.set_defaults(run=lambda o: _print(measure_build(o.lake, o.engine, o.shares)))
+    opening = commands.add_parser("open", help=run_open.__doc__)
+    opening.add_argument("index", type=Path)
+    opening.set_defaults(run=run_open)
+    costs = commands.add_parser("costs", help=run_costs.__doc__)
+    costs.add_argument("index", type=Path)
+    costs.set_defaults(run=run_costs)
+    readme = commands.add_parser("readme", help=run_readme.__doc__)
+    readme.set_defaults(run=run_readme)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    options.run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

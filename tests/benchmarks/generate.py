@@ -1,0 +1,129 @@
+"""A generated lake: Zipf value frequencies and set sizes, a quarter of the columns near copies of others.
+
+The segment is written by the same writer that builds use, from a run that is made here instead of read
+from files: a hundred million postings in minutes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, TABLE_FIELDS
+from dfjoin.index.manifest import Manifest, commit
+from dfjoin.index.runs import PADDING, Run
+from dfjoin.index.segment_writer import write_segment
+from dfjoin.kernels.sorting import argsort_u64
+from dfjoin.kernels.strings import hash_values
+from dfjoin.types import IndexSettings, Root
+from dfjoin.values.unicode import UNICODE_VERSION
+
+COLUMNS_PER_TABLE = 10
+WIDTH = 12  # bytes of each value: "v" and eleven digits
+
+
+def spell(tokens):
+    """The value of each token, as an array of bytes of shape (n, WIDTH)."""
+    out = np.empty((tokens.size, WIDTH), np.uint8)
+    out[:, 0] = ord("v")
+    rest = tokens.astype(np.int64)
+    for place in range(WIDTH - 1, 0, -1):
+        out[:, place] = 48 + rest % 10
+        rest //= 10
+    return out
+
+
+def draw_pairs(n_columns: int, n_pairs: int, n_tokens: int, seed: int):
+    """Distinct (column, token) pairs as int64 arrays sorted by column, then token."""
+    rng = np.random.default_rng(seed)
+    sizes = 10 * (rng.pareto(0.9, n_columns) + 1)
+    sizes = np.minimum(sizes, 200_000)
+    sizes = np.maximum(2, sizes * (1.18 * n_pairs / sizes.sum())).astype(np.int64)
+    column = np.repeat(np.arange(n_columns), sizes)
+    # Inverse-transform sampling of a Zipf law with exponent just above 1 over a finite vocabulary.
+    uniform = rng.random(column.size)
+    token = (n_tokens ** uniform).astype(np.int64) - 1
+    flat = rng.random(column.size) < 0.55  # values that occur in few columns
+    token[flat] = rng.integers(0, n_tokens, int(flat.sum()))
+    starts = np.cumsum(sizes) - sizes
+    for copy in rng.choice(n_columns, n_columns // 4, replace=False).tolist():
+        other = int(rng.integers(n_columns))
+        n = min(int(sizes[copy]), int(sizes[other]) * 9 // 10)
+        if n:
+            token[starts[copy] : starts[copy] + n] = token[starts[other] : starts[other] + n]
+    pair = column * np.int64(n_tokens) + token
+    pair.sort()
+    pair = pair[np.append(True, pair[1:] != pair[:-1])]
+    return pair // n_tokens, pair % n_tokens
+
+
+def generate(index: Path, n_columns: int, n_pairs: int, seed: int = 1) -> None:
+    """Write a lake of `n_columns` columns and about `n_pairs` distinct values in all, as version 1."""
+    n_tokens = max(1000, n_pairs // 6)
+    column, token = draw_pairs(n_columns, n_pairs, n_tokens, seed)
+    order = np.argsort(token, kind="stable")
+    token, column = token[order], column[order].astype(np.int32)
+    first = np.flatnonzero(np.append(True, token[1:] != token[:-1]))
+    values = spell(token[first])
+    counts = np.diff(np.append(first, token.size))
+    settings = IndexSettings(unicode_version=UNICODE_VERSION, samples=0)
+    data = np.concatenate([values.reshape(-1), np.zeros(PADDING, np.uint8)])
+    offsets = np.arange(first.size + 1, dtype=np.int64) * WIDTH
+    data.flags.writeable = offsets.flags.writeable = False
+    hashes = hash_values(data, offsets, np.uint64(settings.hash_seed))
+    by_hash = argsort_u64(hashes).astype(np.int64)
+    counts = counts[by_hash]
+    indptr = np.append(0, np.cumsum(counts))
+    source = np.repeat(first[by_hash] - indptr[:-1], counts) + np.arange(token.size)
+    run = Run(
+        hashes[by_hash],
+        offsets,
+        np.concatenate([values[by_hash].reshape(-1), np.zeros(PADDING, np.uint8)]),
+        indptr,
+        column[source],
+    )
+    cardinality = np.bincount(column, minlength=n_columns)
+    del column, token, order, source, values, hashes
+    index.mkdir(parents=True)
+    meta = write_segment(index, [run], *_catalog(n_columns, cardinality))
+    root = Root(0, "generated", "generated:", "spark")
+    commit(index, Manifest(uuid.uuid4().hex, 1, settings, (root,), (meta,)))
+
+
+def _catalog(n_columns: int, cardinality):
+    n_tables = -(-n_columns // COLUMNS_PER_TABLE)
+    widths = np.full(n_tables, COLUMNS_PER_TABLE)
+    widths[-1] = n_columns - COLUMNS_PER_TABLE * (n_tables - 1)
+    tables = {
+        "name": [f"t{i:08d}" for i in range(n_tables)],
+        "format": pa.array(["spark"] * n_tables),
+        "first_column": np.cumsum(widths) - widths,
+        "n_columns": widths,
+        "n_rows": np.full(n_tables, 1000),
+    }
+    columns = {
+        "table": np.repeat(np.arange(n_tables), widths),
+        "name": [f"c{i % COLUMNS_PER_TABLE}" for i in range(n_columns)],
+        "kind": np.full(n_columns, KINDS.index("text")),
+        "is_indexed": np.ones(n_columns, np.int8),
+        "n_rows": cardinality,
+        "cardinality": cardinality,
+    }
+    return _records(tables, TABLE_FIELDS), _records(columns, COLUMN_FIELDS), pa.array([], SKIPPED_FIELDS)
+
+
+def _records(values, fields):
+    n = len(next(iter(values.values())))
+    arrays = [
+        pa.array(values[f.name], f.type) if f.name in values else _default(f.type, n) for f in list(fields)
+    ]
+    return pa.StructArray.from_arrays(arrays, fields=list(fields))
+
+
+def _default(type_, n):
+    if pa.types.is_list(type_):
+        return pa.array([[]] * n, type_)
+    return pa.array(["" if pa.types.is_string(type_) else 0] * n, type_)

@@ -1,0 +1,409 @@
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import fs, parquet
+
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.sources import roots
+from dfjoin.sources.listing import LINK_LEADS_OUT, LINKED_DIRECTORY, list_tables
+from dfjoin.sources.readers import open_table
+from dfjoin.sources.roots import absolute_uri, is_below, is_uri, local_path, open_root, resolve, strip_credentials
+from dfjoin.types import Root
+
+
+@pytest.fixture
+def lake(tmp_path):
+    """Make a directory of files: ``lake("a.csv", "b/c.parquet")`` returns its path."""
+
+    def make(*names):
+        base = tmp_path / "lake"
+        base.mkdir(exist_ok=True)
+        for name in names:
+            path = base / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(name.encode())
+        return base
+
+    return make
+
+
+def names_of(source, **options):
+    _, tables, skipped = list_tables(source, **options)
+    return [t.name for t in tables], {s.name: s.reason for s in skipped}
+
+
+def test_files_of_every_format_are_listed_with_their_format(lake):
+    base = lake("a.csv", "b.TSV", "c.tab", "d.psv", "e.parquet", "f.PQ", "g.jsonl", "h.ndjson", "i.csv.gz", "j.jsonl.zst")
+    _, tables, skipped = list_tables(base)
+    formats = {t.name: t.format for t in tables}
+    assert formats == {
+        **dict.fromkeys(["a.csv", "b.TSV", "c.tab", "d.psv", "i.csv.gz"], "delimited"),
+        **dict.fromkeys(["e.parquet", "f.PQ"], "parquet"),
+        **dict.fromkeys(["g.jsonl", "h.ndjson", "j.jsonl.zst"], "jsonl"),
+    }
+    assert skipped == []
+
+
+def test_what_a_listing_says_of_a_file_is_true(lake):
+    base = lake("sub/a.csv")
+    stat = (base / "sub" / "a.csv").stat()
+    root, (table,), _ = list_tables(base, root_id=3)
+    assert root == Root(3, "lake", str(base))
+    assert (table.name, table.path, table.parts, table.root) == ("sub/a.csv", "sub/a.csv", ("sub/a.csv",), root)
+    assert (table.size, table.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+
+
+def test_other_files_hidden_ones_and_indexes_are_passed_over_in_silence(lake):
+    base = lake(
+        "a.csv", "readme.txt", "x.xlsx", "data.json", "noext", "e.parquet.gz", ".b.csv", "_c.csv", ".git/d.csv",
+        "_tmp/e.csv", "lake.dfjoin/manifests/1.json", "lake.dfjoin/segments/s/f.parquet", "lake.dfjoin/g.csv",
+    )  # fmt: skip
+    assert names_of(base) == (["a.csv"], {})
+
+
+def test_tables_are_sorted_by_name_by_code_point(lake):
+    names = ["Z.csv", "a.csv", "a/b.csv", "a-b.csv", "é.csv", "\U0001f600.csv", "\ufb01.csv", "a b.csv"]
+    assert names_of(lake(*names))[0] == sorted(names)
+
+
+def test_names_of_later_roots_carry_the_name_of_the_root(lake):
+    base = lake("a.csv", "b/c.csv")
+    assert names_of(base, prefix=True)[0] == ["lake/a.csv", "lake/b/c.csv"]
+    root, tables, _ = list_tables(base, root_name="other", prefix=True)
+    assert (root.name, [t.name for t in tables], tables[0].path) == ("other", ["other/a.csv", "other/b/c.csv"], "a.csv")
+
+
+def test_an_empty_directory_has_no_tables(lake):
+    assert names_of(lake()) == ([], {})
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ["sales/part-0.parquet", "sales/part-1.parquet"],
+        ["sales/part-0.parquet", "sales/_SUCCESS"],
+        ["sales/part-0.parquet"],
+        ["sales/year=2020/x.parquet", "sales/year=2021/y.parquet", "sales/_metadata"],
+        ["sales/y=1/m=2/x.parquet"],
+        ["sales/PART_1.pq", "sales/part.2.parquet", "sales/.crc"],
+    ],
+)
+def test_a_directory_of_parquet_parts_is_one_table(lake, files):
+    base = lake(*files, "other.csv")
+    for source in (base, str(base / "*")):
+        _, tables, skipped = list_tables(source)
+        assert [(t.name, t.format) for t in tables] == [("other.csv", "delimited"), ("sales", "parquet")]
+        parts = [f for f in sorted(files) if f.endswith((".parquet", ".pq"))]
+        assert tables[1].parts == tuple(parts)
+        assert tables[1].size == sum(map(len, parts))
+        assert skipped == []
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ["d/a.parquet", "d/b.parquet"],
+        ["d/part-0.parquet", "d/other.parquet"],
+        ["d/part-0.parquet", "d/a.csv"],
+        ["d/y=1/a.csv", "d/y=2/b.csv"],
+        ["d/y=1/a.parquet", "d/plain/b.parquet"],
+    ],
+)
+def test_any_other_directory_is_tables_of_their_own(lake, files):
+    assert names_of(lake(*files)) == (sorted(files), {})
+
+
+def test_a_directory_that_is_one_table_itself_is_named_after_itself(lake):
+    base = lake("y=1/a.parquet", "y=2/b.parquet")
+    root, (table,), _ = list_tables(base)
+    assert (root.uri, table.name, table.parts) == (str(base.parent), "lake", ("lake/y=1/a.parquet", "lake/y=2/b.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("mark", "kind"), [("_delta_log/0.json", "Delta"), ("metadata/v1.metadata.json", "Iceberg")], ids=["delta", "iceberg"]
+)
+def test_delta_and_iceberg_directories_are_skipped_with_the_reason(lake, mark, kind):
+    base = lake("a.csv", f"t/{mark}", "t/part-0.parquet", "t/data/x.parquet")
+    expected = {"t": f"a {kind} table; give it as a Spark table"}
+    assert names_of(base) == (["a.csv"], expected)
+    assert names_of(base / "t") == ([], {"t": expected["t"]})
+
+
+def test_a_list_of_files_starts_at_their_common_directory(lake):
+    base = lake("x/a.csv", "x/y/b.csv", "z.csv", "x/notes.txt")
+    root, tables, skipped = list_tables([base / "x" / "y" / "b.csv", str(base / "x" / "a.csv"), base / "x" / "notes.txt"])
+    assert (root.uri, [t.name for t in tables]) == (str(base / "x"), ["a.csv", "notes.txt", "y/b.csv"])
+    assert skipped == []
+
+
+def test_a_file_is_a_list_of_one(lake):
+    base = lake("x/a.csv")
+    root, (table,), _ = list_tables(base / "x" / "a.csv")
+    assert (root.uri, table.name) == (str(base / "x"), "a.csv")
+    assert names_of([base / "x" / "a.csv"]) == (["a.csv"], {})
+
+
+def test_a_named_file_of_another_kind_is_skipped_with_the_reason(lake):
+    base = lake("a.csv", "b.xlsx")
+    names, skipped = names_of([base / "a.csv", base / "b.xlsx"])
+    assert names == ["a.csv"]
+    assert list(skipped) == ["b.xlsx"]
+    assert skipped["b.xlsx"].startswith("its extension is none that dfjoin reads (CSV")
+
+
+def test_a_glob_names_files_across_directories(lake):
+    base = lake("x/a.csv", "x/y/b.csv", "z.tsv", "x/c.parquet")
+    assert names_of(f"{base}/**/*.csv") == (["a.csv", "y/b.csv"], {})
+    root, tables, _ = list_tables(f"{base}/*/none*.csv")
+    assert (root.uri, tables) == (str(base), [])
+
+
+def test_nothing_in_a_list_is_no_tables():
+    assert names_of([]) == ([], {})
+
+
+def test_a_file_uri_is_its_path(lake):
+    base = lake("a b.csv")
+    assert names_of(base.as_uri()) == (["a b.csv"], {})
+
+
+def test_a_relative_path_and_one_of_the_home_are_made_absolute(lake, monkeypatch):
+    base = lake("a.csv")
+    monkeypatch.chdir(base.parent)
+    assert list_tables("lake")[0].uri == str(base)
+    monkeypatch.setenv("HOME", str(base.parent))
+    assert list_tables("~/lake")[0].uri == str(base)
+
+
+def test_links_that_lead_out_of_the_root_are_skipped_with_the_reason(lake, tmp_path):
+    base = lake("a.csv", "sub/b.csv")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.csv").write_text("a,b\n")
+    (outside / "secret.xlsx").write_text("x")
+    (base / "out.csv").symlink_to(outside / "secret.csv")
+    (base / "out.xlsx").symlink_to(outside / "secret.xlsx")
+    (base / "outdir").symlink_to(outside)
+    (base / "sub" / "up").symlink_to(base)
+    (base / "in.csv").symlink_to(base / "a.csv")
+    (base / "gone.csv").symlink_to(base / "nothing.csv")
+    names, skipped = names_of(base)
+    assert names == ["a.csv", "in.csv", "sub/b.csv"]
+    reason = skipped.pop("gone.csv")
+    assert reason.startswith("it cannot be read (")
+    assert skipped == {"out.csv": LINK_LEADS_OUT, "outdir": LINK_LEADS_OUT, "sub/up": LINKED_DIRECTORY}
+    assert names_of([base / "a.csv", base / "out.csv"]) == (["a.csv"], {"out.csv": LINK_LEADS_OUT})
+
+
+def test_a_directory_that_cannot_be_read_is_skipped_with_the_reason(lake, monkeypatch):
+    base = lake("a.csv", "sub/b.csv")
+    scan = os.scandir
+
+    def refuse(path):
+        if str(path).endswith("sub"):
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert names_of(base) == (["a.csv"], {"sub": "the directory cannot be read (Permission denied)"})
+
+
+def test_a_place_that_does_not_exist_is_an_error(lake):
+    base = lake("a.csv")
+    with pytest.raises(InvalidParameterError, match="must be an existing directory, file, glob .* got '.*/no'"):
+        list_tables(base / "no")
+    with pytest.raises(InvalidParameterError, match="`source` lists '.*/no.csv', which does not exist"):
+        list_tables([base / "a.csv", base / "no.csv"])
+
+
+@pytest.mark.parametrize("source", [7, None, b"a.csv", {"a": 1}, ["a.csv", 7]], ids=str)
+def test_a_source_of_another_type_is_an_error(source):
+    with pytest.raises(InvalidTypeError, match="`source` must be a path, a glob pattern, a URI or a list of paths"):
+        list_tables(source)
+
+
+def test_an_index_is_no_lake(lake):
+    base = lake("i/manifests/1.json", "i/segments/s/x.parquet")
+    with pytest.raises(InvalidParameterError, match="is a dfjoin index, not a lake"):
+        list_tables(base / "i")
+
+
+def test_a_list_may_name_directories_that_are_one_table_only(lake):
+    base = lake("sales/part-0.parquet", "sales/part-1.parquet", "b/a.csv", "c.csv")
+    assert names_of([base / "sales", base / "c.csv"]) == (["c.csv", "sales"], {})
+    with pytest.raises(InvalidParameterError, match="lists the directory '.*/b', which is not one table"):
+        list_tables([base / "b", base / "c.csv"])
+    assert names_of(f"{base}/*") == (["c.csv", "sales"], {})
+
+
+def test_local_files_and_uris_do_not_mix(lake):
+    base = lake("a.csv")
+    with pytest.raises(InvalidParameterError, match="files of one file system; got local paths and URIs together"):
+        list_tables([base / "a.csv", "s3://bucket/b.csv"])
+
+
+@pytest.fixture
+def remote(lake, monkeypatch):
+    """A lake at ``s3://bucket/…`` that is in truth a local directory."""
+
+    def make(*names):
+        base = lake(*names)
+        filesystem = fs.SubTreeFileSystem(str(base), fs.LocalFileSystem())
+        opened = {"s3://bucket": (filesystem, "")}
+        for path in ["", *base.rglob("*"), base / "none", base / "x*"]:
+            below = path and path.relative_to(base).as_posix()
+            opened[f"s3://bucket/{below}".rstrip("/")] = (filesystem, below)
+        monkeypatch.setattr(roots, "_opened", opened)
+        return base
+
+    return make
+
+
+def test_a_remote_directory_is_listed_like_a_local_one(remote):
+    remote("d/a.csv", "d/sales/y=1/x.parquet", "d/.hidden/b.csv", "d/t/_delta_log/0.json", "d/i/manifests/m",
+           "d/i/segments/s.csv", "d/sub/é.csv")  # fmt: skip
+    root, tables, skipped = list_tables("s3://bucket/d/")
+    assert (root.uri, root.name) == ("s3://bucket/d", "d")
+    assert [t.name for t in tables] == ["a.csv", "sales", "sub/é.csv"]
+    assert [(s.name, s.reason) for s in skipped] == [("t", "a Delta table; give it as a Spark table")]
+    assert resolve(root, "sub/é.csv") == "d/sub/é.csv"
+
+
+def test_a_remote_file_is_read_like_a_local_one(remote):
+    base = remote("d/a.csv", "d/b.csv")
+    (base / "d" / "a.csv").write_text("n,m\nx,1\ny,2\n")
+    root, (table,), _ = list_tables("s3://bucket/d/a.csv")
+    assert (root.uri, table.name, table.size) == ("s3://bucket/d", "a.csv", 12)
+    assert [batch.num_rows for batch in open_table(table).batches()] == [2]
+    assert names_of(["s3://bucket/d/b.csv", "s3://bucket/d/a.csv"]) == (["a.csv", "b.csv"], {})
+
+
+def test_remote_places_that_cannot_be_listed_are_errors(remote):
+    remote("d/a.csv")
+    with pytest.raises(InvalidParameterError, match="a glob pattern for local files only; got 's3://bucket/x\\*'"):
+        list_tables("s3://bucket/x*")
+    with pytest.raises(InvalidParameterError, match="there is nothing at 's3://bucket/none'"):
+        list_tables("s3://bucket/none")
+    with pytest.raises(InvalidParameterError, match="`source` lists 's3://bucket/d', which is not a file"):
+        list_tables(["s3://bucket/d"])
+    with pytest.raises(InvalidParameterError, match="URIs that have no directory in common"):
+        list_tables(["s3://bucket/d/a.csv", "gs://other/b.csv"])
+
+
+def test_a_scheme_that_nothing_opens_is_an_error():
+    with pytest.raises(InvalidParameterError, match="a URI that pyarrow.fs opens .* scheme 'nosuch'"):
+        list_tables("nosuch://place/lake")
+
+
+def test_an_opened_place_is_remembered_without_its_credentials(monkeypatch):
+    calls = []
+
+    def from_uri(uri):
+        calls.append(uri)
+        return fs.LocalFileSystem(), "bucket/lake/"
+
+    class Fake:
+        pass
+
+    Fake.from_uri = staticmethod(from_uri)
+    monkeypatch.setattr(roots, "_opened", {})
+    monkeypatch.setattr(roots.fs, "FileSystem", Fake)
+    assert open_root("s3://key:secret@bucket/lake")[1] == "bucket/lake"
+    assert open_root("s3://bucket/lake")[1] == "bucket/lake"
+    assert calls == ["s3://key:secret@bucket/lake"]
+    assert list(roots._opened) == ["s3://bucket/lake"]
+
+
+@pytest.mark.parametrize(
+    ("uri", "stripped"),
+    [
+        ("s3://key:secret@bucket/lake?region=eu&secret_key=x&Session_Token=y", "s3://bucket/lake?region=eu"),
+        ("s3://bucket/lake", "s3://bucket/lake"),
+        ("s3://a@b@bucket/lake#frag", "s3://bucket/lake"),
+        ("/a/b?password=x", "/a/b?password=x"),
+        ("gs://bucket/x?sig=1&empty=", "gs://bucket/x?empty="),
+    ],
+)
+def test_credentials_are_removed_from_uris(uri, stripped):
+    assert strip_credentials(uri) == stripped
+    assert strip_credentials(stripped) == stripped
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"), [("s3://b/x", True), ("a+b://x", True), ("C://x", False), ("/a/b", False), ("a:b", False)]
+)
+def test_uris_are_told_from_paths(place, expected):
+    assert is_uri(place) is expected
+    assert (local_path(place) is None) is expected
+
+
+def test_places_are_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert absolute_uri("x/../y") == str(tmp_path / "y")
+    assert absolute_uri(b"y") == str(tmp_path / "y")
+    assert absolute_uri(Path("y")) == str(tmp_path / "y")
+    assert absolute_uri("s3://b/x/") == "s3://b/x"
+    assert open_root(str(tmp_path)) == (fs.LocalFileSystem(), str(tmp_path))
+
+
+def test_paths_below_a_root_are_found(lake):
+    base = lake("a b/c.csv")
+    assert resolve(Root(0, "r", str(base)), "a b/c.csv") == str(base / "a b" / "c.csv")
+    assert resolve(Root(0, "r", base.as_uri()), "not/there.csv") == str(base / "not" / "there.csv")
+
+
+@pytest.mark.parametrize("path", ["", "/etc/passwd", "../x", "a/../../x", "a\0b", ".."])
+def test_paths_that_lead_out_of_a_root_are_refused(lake, path):
+    root = Root(0, "r", str(lake()))
+    with pytest.raises(InvalidParameterError, match="`relative_path` must be a POSIX path below the root"):
+        resolve(root, path)
+
+
+@given(st.lists(st.sampled_from(["..", ".", "a", "b", "/"]), max_size=6).map("/".join))
+def test_no_path_resolves_to_a_place_outside_the_root(path):
+    base = os.path.join(os.sep, "somewhere", "lake")
+    try:
+        found = resolve(Root(0, "r", base), path)
+    except InvalidParameterError:
+        assert path == "" or ".." in path.split("/") or path.startswith("/")
+    else:
+        assert os.path.normpath(found).startswith(base)
+
+
+def test_links_that_lead_out_are_not_resolved(lake, tmp_path):
+    base = lake("a.csv")
+    (tmp_path / "secret.csv").write_text("x")
+    (base / "out.csv").symlink_to(tmp_path / "secret.csv")
+    (base / "in.csv").symlink_to(base / "a.csv")
+    root = Root(0, "r", str(base))
+    assert resolve(root, "in.csv") == str(base / "in.csv")
+    with pytest.raises(InvalidParameterError, match="'out.csv' is a link that leads out of its root"):
+        resolve(root, "out.csv")
+
+
+@pytest.mark.parametrize("kind", ["spark", "memory"])
+def test_only_roots_of_files_have_files(kind):
+    with pytest.raises(InvalidParameterError, match=rf"`root` 2 \({kind}\) has no files below it"):
+        resolve(Root(2, "r", "x", kind), "a.csv")
+
+
+def test_a_sibling_with_the_same_beginning_is_not_below(tmp_path):
+    base = os.path.realpath(tmp_path)
+    assert is_below(f"{base}/lake/a", f"{base}/lake")
+    assert is_below(f"{base}/lake", f"{base}/lake")
+    assert is_below(f"{base}/lake", os.sep)
+    assert not is_below(f"{base}/lake2/a", f"{base}/lake")
+    assert not is_below(f"{base}/lake/../x", f"{base}/lake")
+
+
+def test_a_link_to_the_lake_itself_is_followed(lake, tmp_path):
+    base = lake("sub/t.parquet")
+    parquet.write_table(pa.table({"a": [1]}), base / "sub" / "t.parquet")
+    (tmp_path / "link").symlink_to(base)
+    root, (table,), skipped = list_tables(tmp_path / "link")
+    assert (root.uri, table.name, skipped) == (str(tmp_path / "link"), "sub/t.parquet", [])
+    assert [batch.num_rows for batch in open_table(table).batches()] == [1]

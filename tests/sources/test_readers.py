@@ -1,0 +1,414 @@
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableReadError
+from dfjoin.sources import readers
+from dfjoin.sources.fingerprint import fingerprint_bytes
+from dfjoin.sources.listing import list_tables
+from dfjoin.sources.readers import TableReader, current_fingerprint, open_table
+from dfjoin.sources.sniff import SAMPLE_BYTES
+from dfjoin.sources.tables import read_table
+from dfjoin.types import Dialect
+
+NASTY = Path(__file__).parents[2].parent / "shared" / "lake" / "nasty"
+
+
+def rows_of(batches):
+    return [row for batch in batches for row in zip(*(c.to_pylist() for c in batch.columns), strict=True)]
+
+
+@pytest.fixture
+def source(tmp_path):
+    """Write files and list the one table they are: ``source({"a.csv": b"..."})``."""
+
+    def make(files):
+        for name, data in files.items():
+            path = tmp_path / "lake" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        _, (table,), _ = list_tables(tmp_path / "lake")
+        return table
+
+    return make
+
+
+@pytest.fixture
+def read(source):
+    """Write one file and read it: ``read(data, name)`` → (names, rows, dialect)."""
+
+    def make(data, name="t.csv", **options):
+        reader = open_table(source({name: data}), **options)
+        return reader.names, rows_of(reader.batches()), reader.dialect
+
+    return make
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize("limit", [1 << 20, 20], ids=["whole", "streamed"])
+def test_every_encoding_is_read(read, monkeypatch, encoding, limit):
+    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", limit)
+    names, rows, dialect = read("Ä,name\né,1\n“ü”,2\nz,3\n".encode(encoding))
+    assert names == ["Ä", "name"]
+    assert rows == [("é", "1"), ("“ü”", "2"), ("z", "3")]
+    assert dialect.encoding == encoding.replace("utf-16-sig", "utf-16")
+
+
+def test_latin_1_is_read_where_cp1252_has_no_letter(read):
+    assert read("a,b\né\x81,1\nx,2\n".encode("latin-1"))[1] == [("é\x81", "1"), ("x", "2")]
+
+
+def test_letters_of_another_encoding_behind_the_sample_are_found(read):
+    body = b"x,1\n" * (SAMPLE_BYTES // 4 + 10)
+    _, rows, dialect = read(b"a,b\n" + body + b"caf\xe9,2\n")
+    assert (rows[-1], dialect.encoding) == (("café", "2"), "cp1252")
+
+
+def test_a_few_damaged_bytes_leave_utf8_as_it_is(read):
+    text = "a,b\n" + "é,1\n" * 20
+    _, rows, dialect = read(text.encode() + b"x\xffy,2\n")
+    assert rows == [("é", "1")] * 20 + [("x\ufffdy", "2")]
+    assert dialect.encoding == "utf-8"
+
+
+@pytest.mark.parametrize(
+    ("data", "names", "rows"),
+    [
+        ("a,b\r1,x\r2,y\r", ["a", "b"], [("1", "x"), ("2", "y")]),
+        ("a;b\n1,5;x\n2,5;y\n", ["a", "b"], [("1,5", "x"), ("2,5", "y")]),
+        ('a,b\n"x ""q"", y",2\n"z",4\n', ["a", "b"], [('x "q", y', "2"), ("z", "4")]),
+        ('a,b\n"x \\"q\\", y",2\n"z",4\n', ["a", "b"], [('x "q", y', "2"), ("z", "4")]),
+        ('"first\nname",c\n"x\r\ny",2\nz,4\n', ["first name", "c"], [("x\r\ny", "2"), ("z", "4")]),
+        ("a,a,,b, a \n1,2,3,4,5\n", ["a", "a.1", "Unnamed: 2", "b", "a.2"], [("1", "2", "3", "4", "5")]),
+        ("a,b\nr,1,2\ns,3,4\n", ["Unnamed: 0", "a", "b"], [("r", "1", "2"), ("s", "3", "4")]),
+        ("a,b\n1,2,\n3,4,\n", ["a", "b", "Unnamed: 2"], [("1", "2", ""), ("3", "4", "")]),
+        ("My report\n\nn,k,l\na,1,2\nb,3,4\n", ["n", "k", "l"], [("a", "1", "2"), ("b", "3", "4")]),
+        ("x,1\ny,2\nz,3\n", ["column_0", "column_1"], [("x", "1"), ("y", "2"), ("z", "3")]),
+        ("a,b\n1,2\n3\n\n4,5,6\n", ["a", "b", "Unnamed: 2"], [("1", "2", None), ("3", None, None), ("4", "5", "6")]),
+        ("name\nx\n\ny\n", ["name"], [("x",), ("y",)]),
+        ('a,b\n5" pipe,1\n6" pipe,2\n', ["a", "b"], [('5" pipe', "1"), ('6" pipe', "2")]),
+        ("a,b", ["a", "b"], []),
+        ("a,b\nNA,\n", ["a", "b"], [("NA", "")]),
+    ],
+    ids=[
+        "CR only", "semicolons", "doubled quotes", "escaped quotes", "newlines in cells", "names", "row names",
+        "trailing delimiter", "title", "no header", "ragged", "one column", "quote in a cell", "no rows", "na",
+    ],
+)  # fmt: skip
+def test_odd_files_are_read_as_they_are_meant(read, data, names, rows):
+    assert read(data)[:2] == (names, rows)
+
+
+def zstd(data):
+    return pa.Codec("zstd").compress(data, asbytes=True)
+
+
+@pytest.mark.parametrize(("ending", "pack"), [("gz", gzip.compress), ("zst", zstd)])
+def test_compressed_files_are_read_whole_and_streamed(read, tmp_path, monkeypatch, ending, pack):
+    data = "a,b\n" + "".join(f"{i},é\n" for i in range(100))
+    expected = ["a", "b"], [(str(i), "é") for i in range(100)]
+    names, rows, dialect = read(pack(data.encode()), f"t.csv.{ending}")
+    assert ((names, rows), dialect.compression) == (expected, ending)
+    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", 100)
+    assert read(pack(data.encode()), f"t.csv.{ending}")[:2] == expected
+    lines = "".join(json.dumps({"a": i}) + "\n" for i in range(5))
+    path = tmp_path / f"u.jsonl.{ending}"
+    path.write_bytes(pack(lines.encode()))
+    _, (table,), _ = list_tables(path)
+    assert rows_of(open_table(table).batches()) == [(str(i),) for i in range(5)]
+
+
+def test_damaged_compression_is_a_table_error(source):
+    table = source({"t.csv.gz": b"no gzip at all"})
+    with pytest.raises(TableReadError, match="OSError: .*zlib"):
+        open_table(table)
+
+
+TEXTS = st.text('ab,"\n é;', max_size=4)
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS, st.integers(0, 99).map(str)), min_size=2, max_size=10))
+def test_a_streamed_file_is_the_one_read_whole(tmp_path_factory, rows):
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows([("x", "y", "n"), *rows])
+    lake = tmp_path_factory.mktemp("lake")
+    (lake / "t.csv").write_bytes(buffer.getvalue().encode())
+    _, (table,), _ = list_tables(lake)
+    dialect = Dialect()
+    whole = open_table(table, dialect=dialect)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readers, "WHOLE_FILE_LIMIT", 12)
+        streamed = open_table(table, dialect=dialect)
+        assert rows_of(streamed.batches()) == rows_of(whole.batches()) == rows
+        assert streamed.names == whole.names == ["x", "y", "n"]
+        assert streamed.fingerprint() == whole.fingerprint()
+
+
+def test_a_streamed_file_larger_than_the_sample_is_the_one_read_whole(read, monkeypatch):
+    data = "id,näme\n" + "".join(f'{i},"ü {i % 97}, x"\n' for i in range(15_000))
+    assert len(data) > SAMPLE_BYTES
+    whole = read(data)
+    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", SAMPLE_BYTES)
+    assert read(data) == whole
+    assert read(data, columns=["näme"])[1] == [(row[1],) for row in whole[1]]
+
+
+def test_a_recorded_dialect_is_used_again(read):
+    dialect = Dialect(delimiter=";", has_header=False)
+    names, rows, used = read("a,1;b\nc,2;d\n", dialect=dialect)
+    assert (names, rows, used) == (["column_0", "column_1"], [("a,1", "b"), ("c,2", "d")], dialect)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "the file is empty"),
+        (b"\n\n", "the file is empty"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "a Git LFS pointer, not the data"),
+        (b"<!doctype html>\n<p>a,b\n", "HTML or XML, not a table"),
+        (bytes(range(256)), "binary content, not text"),
+        (b"PK\x03\x04" + bytes(50), "a ZIP archive or an Excel workbook"),
+        (b"\xff\xfe\n\0", "the file holds no columns"),
+    ],
+    ids=["empty", "blank", "lfs", "html", "binary", "excel", "blank utf-16"],
+)
+def test_what_is_no_table_is_refused_with_the_reason(source, tmp_path, data, reason):
+    table = source({"t.csv": data})
+    with pytest.raises(TableReadError, match=reason):
+        open_table(table)
+    with pytest.raises(TableReadError, match=f"cannot be read: .*{reason}"):
+        read_table(str(tmp_path / "lake" / "t.csv"))
+
+
+COLUMNS_MATCH = r"`columns` must name columns of the table \('a', 'b'\), got 'c'"
+
+
+@pytest.mark.parametrize("limit", [1 << 20, 3], ids=["whole", "streamed"])
+def test_a_wanted_column_that_is_not_there_is_an_error(source, monkeypatch, limit):
+    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", limit)
+    table = source({"t.csv": "a,b\n1,2\n3,4\n"})
+    with pytest.raises(ColumnNotFoundError, match=COLUMNS_MATCH):
+        open_table(table, columns=["b", "c"])
+
+
+def test_wanted_columns_come_in_their_order_from_every_format(tmp_path):
+    frame = pa.table({"a": ["1", "2"], "b": ["x", "y"], "d": ["p", "q"]})
+    parquet.write_table(frame, tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_text("a,b,d\n1,x,p\n2,y,q\n")
+    (tmp_path / "t.jsonl").write_text('{"a":1,"b":"x","d":"p"}\n{"a":2,"b":"y","d":"q"}\n')
+    for part in ("d=p/part-0.parquet", "d=q/part-0.parquet"):
+        (tmp_path / "h" / part).parent.mkdir(parents=True)
+        parquet.write_table(frame.select(["a", "b"]).slice("d=q" in part, 1), tmp_path / "h" / part)
+    _, tables, skipped = list_tables(tmp_path)
+    assert [t.name for t in tables] == ["h", "t.csv", "t.jsonl", "t.parquet"]
+    assert skipped == []
+    for table in tables:
+        reader = open_table(table, columns=["d", "a"])
+        batches = list(reader.batches())
+        assert batches[0].schema.names == ["d", "a"]
+        assert sorted(rows_of(batches)) == [("p", "1"), ("q", "2")]
+        assert reader.names == ["a", "b", "d"]
+        with pytest.raises(ColumnNotFoundError, match="`columns` must name columns of the table .* got 'c'"):
+            open_table(table, columns=["c"])
+
+
+def test_parquet_keeps_its_types_and_names_become_unique(source, tmp_path):
+    (tmp_path / "lake").mkdir()
+    frame = pa.Table.from_arrays(
+        [pa.array([1, None]), pa.array(["é", ""]), pa.array([1.5, 2.0])], names=["a", "a", " b\nc "]
+    )
+    parquet.write_table(frame, tmp_path / "lake" / "t.parquet")
+    _, (table,), _ = list_tables(tmp_path / "lake")
+    reader = open_table(table)
+    assert reader.names == ["a", "a.1", "b c"]
+    assert reader.dialect is None
+    assert rows_of(reader.batches()) == [(1, "é", 1.5), (None, "", 2.0)]
+    assert [f.type for f in next(reader.batches()).schema] == [pa.int64(), pa.string(), pa.float64()]
+    assert rows_of(open_table(table, columns=["b c", "a.1"]).batches()) == [(1.5, "é"), (2.0, "")]
+
+
+def test_a_directory_of_parts_is_one_table_in_the_order_of_their_names(tmp_path):
+    lake = tmp_path / "sales"
+    lake.mkdir()
+    for number in (2, 0, 1):
+        parquet.write_table(pa.table({"n": [number, number + 10]}), lake / f"part-0000{number}.parquet")
+    (lake / "_SUCCESS").touch()
+    _, (table,), _ = list_tables(tmp_path)
+    assert (table.name, table.format, len(table.parts)) == ("sales", "parquet", 3)
+    assert rows_of(open_table(table).batches()) == [(0,), (10,), (1,), (11,), (2,), (12,)]
+    assert open_table(table).fingerprint() == current_fingerprint(table)
+
+
+def test_hive_partitions_become_columns(tmp_path):
+    for year, months in {2020: (1, 2), 2021: (3,)}.items():
+        for month in months:
+            place = tmp_path / "lake" / "sales" / f"year={year}" / f"m={month}"
+            place.mkdir(parents=True)
+            parquet.write_table(pa.table({"n": [year * 100 + month]}), place / "x.parquet")
+    _, (table,), _ = list_tables(tmp_path / "lake")
+    reader = open_table(table)
+    assert (table.name, reader.names) == ("sales", ["n", "year", "m"])
+    assert rows_of(reader.batches()) == [(202001, 2020, 1), (202002, 2020, 2), (202103, 2021, 3)]
+    assert rows_of(open_table(table, columns=["m", "n"]).batches())[2] == (3, 202103)
+
+
+def test_one_hive_partition_is_a_column_too(tmp_path):
+    place = tmp_path / "lake" / "sales" / "year=2020"
+    place.mkdir(parents=True)
+    parquet.write_table(pa.table({"n": [7]}), place / "x.parquet")
+    _, (table,), _ = list_tables(tmp_path / "lake")
+    assert rows_of(open_table(table).batches()) == [(7, 2020)]
+
+
+def test_broken_parquet_is_a_table_error(source):
+    with pytest.raises(TableReadError, match="ArrowInvalid: .*Parquet"):
+        open_table(source({"t.parquet": b"no parquet at all"}))
+
+
+def test_json_lines_become_columns_of_text(read):
+    data = '{"a": 1, "b": "x"}\n\n{"b": null, "c": true, "a": 1.50}\n{"d": [1, "é"], "a": {"k": 2}, "c": false}'
+    names, rows, dialect = read(data, "t.jsonl")
+    assert (names, dialect) == (["a", "b", "c", "d"], None)
+    assert rows == [
+        ("1", "x", None, None), ("1.5", None, "true", None), ('{"k": 2}', None, "false", '[1, "é"]')
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252"])
+def test_json_lines_are_read_in_their_encoding(read, encoding):
+    assert read('{"a": "é “x”"}\r\n{"a": "ü"}\r\n'.encode(encoding), "t.ndjson")[1] == [("é “x”",), ("ü",)]
+
+
+def test_json_lines_are_handed_out_in_batches(read, source, monkeypatch):
+    monkeypatch.setattr(readers, "_ROWS_PER_BATCH", 4)
+    table = source({"t.jsonl": "".join(json.dumps({"a": i}) + "\n" for i in range(10))})
+    assert [batch.num_rows for batch in open_table(table).batches()] == [4, 4, 2]
+
+
+def test_json_lines_larger_than_the_limit_are_read_to_their_end(read, monkeypatch):
+    data = "".join(json.dumps({"a": i, "b": "é" * (i % 5)}) + "\n" for i in range(60))
+    whole = read(data, "t.jsonl")
+    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", 200)
+    assert read(data, "t.jsonl") == whole
+    assert len(whole[1]) == 60
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ('{"a": 1}\n\n{"a": 2\n{"a": 3}\n', r"line 3 is not JSON \(.*delimiter"),
+        ('{"a": 1}\n[1, 2]\n', "line 2 holds list, not an object with named fields"),
+        ('{"a": 1}\n7', "line 2 holds int, not an object with named fields"),
+        ('{"a": ' + "[" * 100_000 + "\n", r"line 1 is not JSON \("),
+        (" \n\n", "the file is empty"),
+    ],
+    ids=["broken", "list", "number", "deep", "empty"],
+)
+def test_a_broken_line_of_json_is_named(source, data, reason):
+    with pytest.raises(TableReadError, match=reason):
+        open_table(source({"t.jsonl": data}))
+
+
+def test_failures_while_reading_are_table_errors():
+    def fail():
+        yield pa.record_batch({"a": [1]})
+        raise OSError("the disk is gone")
+
+    reader = TableReader(["a"], None, fail, lambda: 7)
+    batches = reader.batches()
+    assert next(batches).num_rows == 1
+    with pytest.raises(TableReadError, match="OSError: the disk is gone"):
+        next(batches)
+    assert reader.fingerprint() == 7
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
+def test_a_file_that_is_gone_is_a_table_error(source, tmp_path, name):
+    table = source({name: b"a,b\n1,2\n"})
+    (tmp_path / "lake" / name).unlink()
+    with pytest.raises(TableReadError, match="the file is not there any more"):
+        open_table(table)
+    with pytest.raises(TableReadError, match="the file is not there any more"):
+        current_fingerprint(table)
+
+
+def test_a_file_that_may_not_be_read_is_a_table_error(source, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    table = source({"t.csv": b"a,b\n1,2\n"})
+    monkeypatch.setattr(readers, "_open_stream", refuse)
+    with pytest.raises(TableReadError, match="no permission to read the file"):
+        open_table(table)
+
+
+def test_the_fingerprint_of_a_reader_is_that_of_the_file(source, tmp_path):
+    data = "a,b\nx,1\ny,é\n".encode()
+    table = source({"t.csv": data})
+    reader = open_table(table)
+    assert reader.fingerprint() == current_fingerprint(table) == fingerprint_bytes(data)
+    (tmp_path / "lake" / "t.csv").write_bytes(data + b"z,2\n")
+    assert current_fingerprint(table) != reader.fingerprint()
+
+
+def test_one_table_is_read_as_a_frame(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,x\n2,\n")
+    frame = read_table(str(path))
+    assert frame.to_dict("list") == {"a": ["1", "2"], "b": ["x", ""]}
+    assert read_table(io.BytesIO(b"n;m\n1;2\n3;4\n")).to_dict("list") == {"n": ["1", "3"], "m": ["2", "4"]}
+    path.write_text("a,b\n")
+    assert (list(read_table(str(path)).columns), len(read_table(str(path)))) == (["a", "b"], 0)
+
+
+def test_one_table_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(InvalidParameterError, match="`table` must be an existing file"):
+        read_table(str(tmp_path / "no.csv"))
+
+
+def test_one_table_of_another_kind_is_an_error(tmp_path):
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(b"PK")
+    with pytest.raises(TableReadError, match="cannot be read: its extension is none that dfjoin reads"):
+        read_table(str(path))
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(InvalidParameterError, match="is not one table"):
+        read_table(str(tmp_path / "nothing"))
+
+
+def test_the_nasty_files_are_all_read_or_skipped_with_the_true_reason():
+    if not NASTY.is_dir():
+        pytest.skip("the directory of nasty files is not here")
+    with (NASTY / "manifest.csv").open(newline="", encoding="utf-8") as file:
+        manifest = {row["file"]: row["why"] for row in csv.DictReader(file)}
+    assert len(manifest) == 44
+    _, tables, skipped = list_tables(NASTY)
+    assert skipped == []
+    assert {table.name for table in tables} == {*manifest, "manifest.csv"}
+    refused = {}
+    for table in tables:
+        try:
+            reader = open_table(table)
+            batches = list(reader.batches())
+        except TableReadError as error:
+            refused[table.name] = str(error)
+            continue
+        n_rows = sum(batch.num_rows for batch in batches)
+        assert n_rows > 0 or (NASTY / table.name).read_bytes().count(b"\n") == 1, table.name
+        assert len(set(reader.names)) == len(reader.names), table.name
+        assert all(batch.schema.names == reader.names for batch in batches), table.name
+        if "one column: ';'" in manifest.get(table.name, ""):
+            assert (reader.dialect.delimiter, len(reader.names) > 1) == (";", True)
+    lfs = "a Git LFS pointer, not the data; fetch the file with `git lfs pull`"
+    reasons = {"git-lfs pointer": lfs, "html/xml, not csv": "HTML or XML, not a table"}
+    expected = {n: text for n, why in manifest.items() for part, text in reasons.items() if part in why}
+    assert refused == expected
+    assert len(expected) == 3

@@ -1,0 +1,120 @@
+"""The examples run, and the example lake is what its README says."""
+
+import csv
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from tests.conftest import EXAMPLE_LAKE, PROJECT
+
+EXAMPLES = PROJECT / "examples"
+
+
+def _run(name, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), "--inline"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PROJECT), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_quickstart(tmp_path):
+    out, err = _run("quickstart.py", tmp_path)
+    assert "26 tables" in out
+    blocks = re.split(r"\n(?=What joins|Why the|Joined:|The same join)", out)
+    titles = [block.splitlines()[0] for block in blocks[1:]]
+    assert titles == [
+        "What joins with `Country`:",
+        "Why the first one:",
+        "Joined:",
+        "The same join for new rows:",
+        "What joins with `Postal`:",
+    ]
+    n_facilities = len(pd.read_csv(EXAMPLES / "facilities.csv"))
+    assert f"{n_facilities} rows in, {n_facilities} rows out, how='left'" in out
+    assert "found a partner" in out
+    assert "usa/zip_codes.csv" in blocks[-1]
+    assert "Traceback" not in err
+
+
+def test_feature_augmentation_improves_the_score(tmp_path):
+    pytest.importorskip("sklearn")
+    out, _ = _run("feature_augmentation.py", tmp_path)
+    before, after = map(float, re.search(r"R² before: (-?[\d.]+), after: (-?[\d.]+)", out).groups())
+    assert after > before + 0.05
+    assert "1,500 rows in, 1,500 rows out, how='left'" in out
+    assert out.count("joined ") == 2
+
+
+# The example lake -------------------------------------------------------------------------------------
+
+TABLES = sorted(
+    p.relative_to(EXAMPLE_LAKE).as_posix()
+    for p in EXAMPLE_LAKE.rglob("*")
+    if p.is_file() and p.suffix in (".csv", ".tsv", ".jsonl", ".parquet", ".gz")
+)
+
+
+def test_the_readme_counts_its_tables(example_lake):
+    stated = int(re.search(r"^(\d+) small tables", (EXAMPLE_LAKE / "README.md").read_text("utf-8"), re.M).group(1))
+    assert stated == len(TABLES) == len(example_lake.tables) == 26
+    assert sorted(example_lake.tables["table"]) == TABLES
+    assert example_lake.info()["skipped"] == []
+
+
+def _records(name):
+    """Rows of a table as the standard library reads them."""
+    path = EXAMPLE_LAKE / name
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    delimiter = {"geo/mountains.csv": ";", "geo/lakes.tsv": "\t"}.get(name, ",")
+    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8", newline="")
+    with opened as file:
+        return list(csv.DictReader(file, delimiter=delimiter))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_can_be_read(example_lake, name):
+    frame = example_lake.table(name)
+    records = _records(name)
+    assert len(frame) == len(records) > 0
+    assert list(frame) == list(records[0])
+    text = frame.select_dtypes(["object", "string"])
+    for column in text:
+        assert [None if pd.isna(v) else v for v in text[column]] == [r[column] or None for r in records]
+
+
+def test_the_untidy_parts_are_as_the_readme_says(example_lake):
+    assert ";" in (EXAMPLE_LAKE / "geo/mountains.csv").read_text("utf-8").splitlines()[0]
+    assert "\t" in (EXAMPLE_LAKE / "geo/lakes.tsv").read_text("utf-8").splitlines()[0]
+    for name in ("geo/countries.csv", "codes/domains.csv"):
+        frame = example_lake.table(name)
+        assert any((frame[column] == "NA").any() for column in frame), "Namibia's code is a text"
+    states, zips = example_lake.table("usa/states.csv"), example_lake.table("usa/zip_codes.csv")
+    assert any((states[c].astype(str) == "01").any() for c in states)
+    assert any((zips[c].astype(str) == "02108").any() for c in zips)
+    for name in ("economy/currencies.csv", "codes/official_languages.csv"):
+        frame = example_lake.table(name)
+        assert any(frame[c].duplicated().any() for c in frame)
+
+
+def test_small_running_numbers_join_nothing_by_themselves(example_lake):
+    for name in ("science/elements.csv", "usa/presidents.csv"):
+        frame = example_lake.table(name)
+        numbers = [c for c in frame if pd.api.types.is_integer_dtype(frame[c]) and frame[c].min() == 1]
+        assert numbers, name
+        df = pd.DataFrame({"staff": frame[numbers[0]].iloc[:12].to_numpy()})
+        wide = df.auto_join(example_lake, on="staff", on_no_match="ignore")
+        assert wide.attrs["dfjoin"]["joined"] == []
