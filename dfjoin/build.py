@@ -133,18 +133,14 @@ def build_lake(
                   keep_data, on_error, progress)  # fmt: skip
 
 
-def _build(
-    source, path, base, settings, if_exists, engine, spark, keep_data, on_error, progress
-) -> Lake:
+def _build(source, path, base, settings, if_exists, engine, spark, keep_data, on_error, progress) -> Lake:
     """Gather the input, run the engine, commit."""
     is_new = base is None and not path.exists()
     adds = if_exists == "add" and base is not None
     scratch = None if keep_data else Path(tempfile.mkdtemp(prefix="dfjoin-frames-"))
     try:
         runner, spark_tables = _engine(engine, spark, source, path, settings, on_error)
-        given = gather(
-            source, path, list(base.roots) if adds else [], spark_tables=spark_tables, scratch=scratch
-        )
+        given = gather(source, path, list(base.roots) if adds else [], spark_tables=spark_tables, scratch=scratch)
         if adds:
             present = Lake(path, version=base.version)
             refuse_taken_names(input_names(given), present.has_table)
@@ -205,15 +201,11 @@ def _settings(settings: Any, columns: Any, exclude: Any) -> IndexSettings:
                 raise InvalidParameterError(f"`settings` may hold {shortlist(legal, 10)}, got {name!r}")
         chosen = IndexSettings.from_dict(settings)
     else:
-        raise InvalidTypeError(
-            f"`settings` must be a dict or IndexSettings, got {type(settings).__name__}"
-        )
+        raise InvalidTypeError(f"`settings` must be a dict or IndexSettings, got {type(settings).__name__}")
     spellings = check.check_patterns(chosen.null_spellings, "settings['null_spellings']")
     check.check_choice(chosen.dayfirst, "settings['dayfirst']", (None, True, False))
     if isinstance(chosen.samples, bool) or not isinstance(chosen.samples, int) or chosen.samples < 0:
-        raise InvalidParameterError(
-            f"`settings['samples']` must be an integer of at least 0, got {chosen.samples!r}"
-        )
+        raise InvalidParameterError(f"`settings['samples']` must be an integer of at least 0, got {chosen.samples!r}")
     for name in ("segment_bytes", "task_bytes", "hash_seed"):
         check.check_positive_int(getattr(chosen, name), f"settings['{name}']")
     return replace(

@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            warnings.showwarning = _show_warning
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
             return options.run(options)
     except (DfjoinError, FileNotFoundError, PermissionError) as error:
         print("dfjoin: " + " ".join(str(error).split()), file=sys.stderr)

@@ -51,10 +51,9 @@ def select_column(df: pd.DataFrame, name: Any, argument: str) -> pd.Series:
     if not isinstance(position, int):
         count = int(np.count_nonzero(position)) if not isinstance(position, slice) else 2
         raise InvalidParameterError(
-            f"`{argument}` must name one column, but {count} columns of the frame are called {name!r}; "
-            "rename them"
+            f"`{argument}` must name one column, but {count} columns of the frame are called {name!r}; rename them"
         )
-    return df.iloc[:, position]
+    return df[name] if df.columns.nlevels == 1 else df.iloc[:, position]
 
 
 def column_to_arrow(column: pd.Series, argument: str = "on") -> pa.Array | pa.ChunkedArray:

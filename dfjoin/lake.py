@@ -282,9 +282,7 @@ class Lake:
             "created_by": manifest.created_by,
             "counts": manifest.counts,
             "bytes": sum(segment.meta.size for segment in self.segments),
-            "segments": [
-                {"id": s.meta.id, "bytes": s.meta.size, **s.meta.counts} for s in self.segments
-            ],
+            "segments": [{"id": s.meta.id, "bytes": s.meta.size, **s.meta.counts} for s in self.segments],
             "settings": manifest.settings.to_dict(),
             "roots": self.roots,
             "skipped": skipped,
@@ -308,4 +306,3 @@ def _is_alive(segment: Segment, table: int) -> bool:
     record = segment.catalog.table_record(table)
     first, n = record["first_column"], record["n_columns"]
     return n == 0 or bool(segment.alive[first : first + n].any())
-

@@ -163,7 +163,8 @@ class IndexSettings:
     def from_dict(cls, values: dict[str, Any]) -> IndexSettings:
         """Make settings from JSON values; unknown fields are ignored."""
         known = {f for f in cls.__dataclass_fields__ if f in values}
-        return cls(**{f: tuple(v) if isinstance(v := values[f], list) else v for f in known})
+        read: dict[str, Any] = {f: tuple(v) if isinstance(v := values[f], list) else v for f in known}
+        return cls(**read)
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ def score(features: pd.DataFrame, target: pd.Series, groups: pd.Series) -> float
 
 
 def main() -> None:
+    """Build, join, and score before and after."""
     engine = "inline" if "--inline" in sys.argv else "spark"
     lake = dfjoin.build_lake(HERE / "lake", Path(tempfile.mkdtemp()) / "lake", engine=engine, progress=False)
     df = shipments(1500, seed=7)

@@ -15,6 +15,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
+    """Take the tour."""
     engine = "inline" if "--inline" in sys.argv else "spark"
     index = Path(tempfile.mkdtemp()) / "example.dfjoin"
     lake = dfjoin.build_lake(HERE / "lake", index, engine=engine)

@@ -111,10 +111,10 @@ def test_the_untidy_parts_are_as_the_readme_says(example_lake):
 
 
 def test_small_running_numbers_join_nothing_by_themselves(example_lake):
-    for name in ("science/elements.csv", "usa/presidents.csv"):
-        frame = example_lake.table(name)
-        numbers = [c for c in frame if pd.api.types.is_integer_dtype(frame[c]) and frame[c].min() == 1]
-        assert numbers, name
-        df = pd.DataFrame({"staff": frame[numbers[0]].iloc[:12].to_numpy()})
-        wide = df.auto_join(example_lake, on="staff", on_no_match="ignore")
-        assert wide.attrs["dfjoin"]["joined"] == []
+    df = pd.DataFrame({"staff": range(1, 100)})
+    hits = df.discover_joinable("staff", example_lake, tables=["science/elements.csv", "usa/presidents.csv"])
+    assert sorted(hits["table"]) == ["science/elements.csv", "usa/presidents.csv"]
+    assert hits["accidental"].all()
+    wide = df.auto_join(example_lake, on="staff", threshold=0.2, on_no_match="ignore")
+    joined = {step["table"] for step in wide.attrs["dfjoin"]["joined"]}
+    assert not joined & {"science/elements.csv", "usa/presidents.csv"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IndexCorruptedError
 
-__all__ = ["COLUMN_FIELDS", "KINDS", "SKIPPED_FIELDS", "TABLE_FIELDS", "Catalog", "Records", "replace_field", "write_catalog"]
+__all__ = [
+    "COLUMN_FIELDS",
+    "KINDS",
+    "SKIPPED_FIELDS",
+    "TABLE_FIELDS",
+    "Catalog",
+    "Records",
+    "replace_field",
+    "write_catalog",
+]
 
 KINDS = ("text", "integer", "decimal", "date", "float", "boolean", "binary", "nested", "empty")
 """Kinds of a column; the catalogue stores their number."""
@@ -75,7 +84,7 @@ _SCHEMA = pa.schema(
 )
 
 
-Records = list[dict[str, Any]] | pa.StructArray
+Records: TypeAlias = "list[dict[str, Any]] | pa.StructArray"
 
 
 def write_catalog(tables: Records, columns: Records, skipped: Records) -> pa.Buffer:
@@ -92,9 +101,7 @@ def write_catalog(tables: Records, columns: Records, skipped: Records) -> pa.Buf
     pyarrow.Buffer
     """
     lists = []
-    for records, fields in zip(
-        (tables, columns, skipped), (TABLE_FIELDS, COLUMN_FIELDS, SKIPPED_FIELDS), strict=True
-    ):
+    for records, fields in zip((tables, columns, skipped), (TABLE_FIELDS, COLUMN_FIELDS, SKIPPED_FIELDS), strict=True):
         values = pa.array(records, fields) if isinstance(records, list) else records
         lists.append(pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values))
     sink = pa.BufferOutputStream()

@@ -113,7 +113,7 @@ def write_component(directory: Path, group: str, name: str, array: NDArray) -> C
     array = np.ascontiguousarray(array, TOKENS[name])
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
-    parts = [header.getvalue()]
+    parts: list[Any] = [header.getvalue()]
     view = array.view(np.uint8).reshape(-1)
     parts += [view[i : i + _CHUNK].data for i in range(0, view.size, _CHUNK)]
     file = f"{group}/{name}.npy"

@@ -79,10 +79,7 @@ class SegmentMeta:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        groups = [
-            {"name": g.name, "id": g.id, "components": [c.to_dict() for c in g.components]}
-            for g in self.groups
-        ]
+        groups = [{"name": g.name, "id": g.id, "components": [c.to_dict() for c in g.components]} for g in self.groups]
         return {"id": self.id, "counts": self.counts, "groups": groups, "tombstones": self.tombstones}
 
     @classmethod
@@ -206,7 +203,7 @@ def _check_paths(manifest: Manifest) -> None:
 def list_versions(index: Path) -> list[int]:
     """List the versions that have a manifest, ascending; empty when there is no index."""
     try:
-        names = os.listdir(index / "manifests")
+        names = [path.name for path in (index / "manifests").iterdir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
     return sorted(int(match[1]) for name in names if (match := _NAME.fullmatch(name)))
@@ -304,7 +301,7 @@ def _link(draft: Path, target: Path) -> None:
         os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         if target.exists():
             raise FileExistsError(target) from None
-        os.rename(draft, target)
+        draft.rename(target)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -74,9 +74,7 @@ def write_run(directory: Path, run: Run) -> None:
 
 def read_run(directory: Path) -> Run:
     """Map a run that `write_run` wrote."""
-    arrays = (
-        np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False)) for name in _FIELDS
-    )
+    arrays = (np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False)) for name in _FIELDS)
     return Run(*arrays)
 
 
@@ -130,9 +128,9 @@ def _merge(parts: list[Run], bases: NDArray[np.int64], column_map: NDArray[np.in
     value_starts = np.concatenate(
         [part.value_offsets[:-1] + base for part, base in zip(parts, byte_bases, strict=False)]
     )
-    columns = np.concatenate(
-        [part.columns + np.int32(base) for part, base in zip(parts, bases, strict=False)]
-    ).astype(np.int32)
+    columns = np.concatenate([part.columns + np.int32(base) for part, base in zip(parts, bases, strict=False)]).astype(
+        np.int32
+    )
     indptr = np.zeros(hashes.size + 1, np.int64)
     np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]), out=indptr[1:])
     return make_run(hashes, indptr, columns, value_starts, lengths, data, column_map)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mmap
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +69,7 @@ class Segment:
         missing = [name for name in Tokens._fields if name not in by_name]
         if missing:
             raise IndexCorruptedError(
-                f"component `{missing[0]}` of segment {self.meta.id} is not in the manifest; "
-                "build the index again"
+                f"component `{missing[0]}` of segment {self.meta.id} is not in the manifest; build the index again"
             )
         tokens = Tokens(*(map_component(self.directory, by_name[name]) for name in Tokens._fields))
         self._check_shapes(tokens)
@@ -168,7 +167,7 @@ class Segment:
 
     def advise(self, array: NDArray, is_random: bool) -> None:
         """Tell the operating system how a mapped array will be read; a hint, never an error."""
-        base = array
+        base: Any = array
         while base is not None and not isinstance(base, mmap.mmap):
             base = getattr(base, "base", None)
         if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):

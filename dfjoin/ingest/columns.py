@@ -90,9 +90,7 @@ class EntryBuffer:
         del parts
         n_columns = int(columns.max()) + 1 if n else 0
         column_map = np.arange(n_columns, dtype=np.int32)
-        return make_run(
-            hashes, np.arange(n + 1), columns, starts + bases, lengths, data, column_map
-        )
+        return make_run(hashes, np.arange(n + 1), columns, starts + bases, lengths, data, column_map)
 
     def finish(self, column_map: NDArray[np.int32]) -> list[Run]:
         """Return everything as consecutive stretches of one run, with mapped column ids.
@@ -180,9 +178,7 @@ class ColumnReader:
         buffer.add(column, values)
         self._parts, self.held = [], 0
 
-    def finish(
-        self, buffer: EntryBuffer, column: int, is_wanted: bool, is_part: bool = False
-    ) -> dict[str, Any]:
+    def finish(self, buffer: EntryBuffer, column: int, is_wanted: bool, is_part: bool = False) -> dict[str, Any]:
         """Hand the column's values to the buffer, if it is (or may be) indexed; return its record."""
         values = unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY
         if not (self._spilled or is_part) or self._settings.dayfirst is not None:
@@ -210,6 +206,4 @@ class ColumnReader:
         }
 
 
-_EMPTY = ValueSet(
-    np.empty(0, np.uint64), np.zeros(PADDING, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int8)
-)
+_EMPTY = ValueSet(np.empty(0, np.uint64), np.zeros(PADDING, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int8))

@@ -143,9 +143,7 @@ def build_version(
                 runs += read()
             shown.stage("merging")
             merges = _merge_requests(index, settings, runs, given.skipped)
-            segments += [
-                SegmentMeta.from_dict(json.loads(result)) for result in engine.run(merges, work, _ignore)
-            ]
+            segments += [SegmentMeta.from_dict(json.loads(result)) for result in engine.run(merges, work, _ignore)]
             segments.sort(key=lambda segment: first_table(index, segment))
         manifest = _next(base, settings, given.roots, [*keep, *segments])
         commit(index, manifest)
@@ -168,9 +166,7 @@ def _n_tasks(tables: Sequence[TableSource], n_slots: int) -> int:
     return max(by_size, n_slots * _TASKS_PER_SLOT if n_slots > 1 else 1)
 
 
-def _merge_requests(
-    index: Path, settings: IndexSettings, runs: list[RunMeta], skipped: list[SkippedFile]
-) -> list[str]:
+def _merge_requests(index: Path, settings: IndexSettings, runs: list[RunMeta], skipped: list[SkippedFile]) -> list[str]:
     """Decide which runs become which segment; runs of one table stay together."""
     runs.sort(key=lambda run: (run.first_table.encode("utf-8", "surrogatepass"), run.id))
     groups: list[list[RunMeta]] = []
@@ -196,9 +192,7 @@ def first_table(index: Path, segment: SegmentMeta) -> bytes:
     return names[0].encode("utf-8", "surrogatepass") if names else b""
 
 
-def _next(
-    base: Manifest | None, settings: IndexSettings, roots: list[Root], segments: list[SegmentMeta]
-) -> Manifest:
+def _next(base: Manifest | None, settings: IndexSettings, roots: list[Root], segments: list[SegmentMeta]) -> Manifest:
     if base is None:
         return Manifest(uuid.uuid4().hex, 1, settings, tuple(roots), tuple(segments))
     return base.next(settings=settings, roots=tuple(roots), segments=tuple(segments))
@@ -228,11 +222,10 @@ def refuse_taken_names(names: Sequence[str], taken: Callable[[str], bool]) -> No
     if clash:
         raise InvalidParameterError(
             f"`source` brings tables whose names the index has already: {shortlist(clash)}; use "
-            "`if_exists=\"replace\"` to build all of it anew, or give the new tables other names"
+            '`if_exists="replace"` to build all of it anew, or give the new tables other names'
         )
 
 
 def input_names(given: Input) -> list[str]:
     """Names of all tables that a build brings."""
     return [table.name for table in given.tables] + given.names
-

@@ -80,15 +80,12 @@ def gather(
     if not given.tables and not given.extra:
         reasons = f"; {len(given.skipped)} files were skipped, the first: {given.skipped[0]}" if given.skipped else ""
         raise InvalidParameterError(
-            f"`source` holds no table that dfjoin reads (CSV, TSV, Parquet, JSON lines){reasons}; "
-            "check the path"
+            f"`source` holds no table that dfjoin reads (CSV, TSV, Parquet, JSON lines){reasons}; check the path"
         )
     return given
 
 
-def _renamed(
-    source: Any, number: int, name: str, taken: set[str]
-) -> tuple[Root, list[TableSource], list[SkippedFile]]:
+def _renamed(source: Any, number: int, name: str, taken: set[str]) -> tuple[Root, list[TableSource], list[SkippedFile]]:
     """List again under a root name that is free."""
     suffix = 2
     while f"{name}-{suffix}" in taken:
@@ -128,8 +125,7 @@ def _gather_frames(
             in_memory[name] = frame_to_table(frame)
         else:
             raise InvalidTypeError(
-                f"`source` must map names to pandas or Spark DataFrames, got {type(frame).__name__} "
-                f"for {name!r}"
+                f"`source` must map names to pandas or Spark DataFrames, got {type(frame).__name__} for {name!r}"
             )
     given = Input([], [])
     if in_memory:
@@ -149,9 +145,7 @@ def _gather_frames(
     return given
 
 
-def _write_frames(
-    frames: dict[str, pa.Table], root: Root, index: Path, scratch: Path | None
-) -> list[TableSource]:
+def _write_frames(frames: dict[str, pa.Table], root: Root, index: Path, scratch: Path | None) -> list[TableSource]:
     base = scratch or index / FRAMES
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
     here = Root(root.id, root.name, str(base), "files")

@@ -32,9 +32,7 @@ def run_request(
     )
 
 
-def merge_request(
-    index: Path, settings: IndexSettings, runs: list[str], skipped: list[dict[str, str]]
-) -> str:
+def merge_request(index: Path, settings: IndexSettings, runs: list[str], skipped: list[dict[str, str]]) -> str:
     """Write the request to merge some runs into a segment."""
     return json.dumps(
         {"task": "merge", "index": str(index), "settings": settings.to_dict(), "runs": runs, "skipped": skipped}
@@ -109,4 +107,3 @@ def _reporter(path: str | None) -> Callable[[int, int], None] | None:
             draft.replace(target)
 
     return report
-

@@ -127,8 +127,7 @@ def build_run(
             except TableReadError as error:
                 if on_error == "raise":
                     raise TableReadError(
-                        f"the table `{source.name}` cannot be read: {error}; "
-                        'skip such tables with on_error="skip"'
+                        f'the table `{source.name}` cannot be read: {error}; skip such tables with on_error="skip"'
                     ) from error
                 collected.skipped.append({"name": source.name, "reason": str(error)})
             n_bytes += source.size
@@ -242,9 +241,7 @@ def _write(buffer: EntryBuffer, collected: _Collected, index: Path, n_bytes: int
     for number, run in enumerate(runs):
         write_run(directory / f"{number:04d}", run)
         size += run.hash.nbytes * 3 + run.value_bytes.nbytes + run.columns.nbytes * 3
-    (directory / "catalog.arrow").write_bytes(
-        write_catalog(_with_first_columns(tables), columns, collected.skipped)
-    )
+    (directory / "catalog.arrow").write_bytes(write_catalog(_with_first_columns(tables), columns, collected.skipped))
     n_rows = sum(table["n_rows"] for table in tables)
     first_table = tables[0]["name"] if tables else ""
     return RunMeta(run_id, first_table, len(tables), len(collected.skipped), n_rows, n_bytes, size)

@@ -88,9 +88,7 @@ def choose_rule(aggregate: Any, name: str, column: pd.Series) -> str:
     return "most_frequent"
 
 
-def aggregate_column(
-    column: pd.Series, codes: NDArray[np.int64], n_keys: int, rule: str, is_unique: bool
-) -> pd.Series:
+def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, rule: str, is_unique: bool) -> pd.Series:
     """Compute one value per key.
 
     Parameters
@@ -207,7 +205,7 @@ def plain_column(column: pd.Series) -> pd.Series:
         if pa.types.is_decimal(dtype.pyarrow_dtype):
             return column.astype("float64")
         return column.astype("datetime64[us]") if pa.types.is_date(dtype.pyarrow_dtype) else column
-    if dtype != object:
+    if not pd.api.types.is_object_dtype(dtype):
         return column
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind == "decimal":

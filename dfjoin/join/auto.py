@@ -119,8 +119,7 @@ def _checked(wishes: dict[str, Any]) -> dict[str, Any]:
         wishes["columns"] = list(check.check_patterns(wishes["columns"], "columns"))
     if wishes["k"] > 1 and wishes["how"] not in _MANY_HOWS:
         raise InvalidParameterError(
-            f'`how` must be "left" or "inner" when several tables are joined (k={wishes["k"]}), got '
-            f"{wishes['how']!r}"
+            f'`how` must be "left" or "inner" when several tables are joined (k={wishes["k"]}), got {wishes["how"]!r}'
         )
     return wishes
 
@@ -234,9 +233,7 @@ def _try_table(state: _Join, hits: JoinCandidates, row: Any, wishes: dict[str, A
     aggregate = wishes["aggregate"]
     if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
         aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
-    step = JoinStep(
-        [query.label], row.table, [row.column], columns, {}, aggregate, query.pad, query.dayfirst
-    )
+    step = JoinStep([query.label], row.table, [row.column], columns, {}, aggregate, query.pad, query.dayfirst)
     try:
         left, right = _read_side(state, table, step)
     except TableReadError as error:
@@ -320,12 +317,8 @@ def _join_frame(state: _Join, other: pd.DataFrame, wishes: dict[str, Any]) -> No
         texts = clean_names(texts)
     text_of = dict(zip(other.columns, texts, strict=True))
     names = [text_of[label] for label in right_labels]
-    step = JoinStep(
-        left_labels, "", names, wishes["columns"], {}, wishes["aggregate"]
-    )
-    parts = [
-        normalize_key(select_column(state.frame, label, "on"), settings, None, None)[0] for label in left_labels
-    ]
+    step = JoinStep(left_labels, "", names, wishes["columns"], {}, wishes["aggregate"])
+    parts = [normalize_key(select_column(state.frame, label, "on"), settings, None, None)[0] for label in left_labels]
     left = LeftKey(parts)
     arrays = [column_to_arrow(select_column(other, label, "right_on"), "right_on") for label in right_labels]
     right_settings = [settings] * len(arrays)
@@ -382,9 +375,7 @@ def _join_plan(state: _Join, plan: JoinPlan) -> None:
 # What all have in common ---------------------------------------------------------------------------------
 
 
-def _apply(
-    state: _Join, step: JoinStep, left: LeftKey, right: RightSide, labels: list[Any] | None = None
-) -> None:
+def _apply(state: _Join, step: JoinStep, left: LeftKey, right: RightSide, labels: list[Any] | None = None) -> None:
     """Join one right side and note what was done."""
     rules = check_aggregate(step.aggregate, list(right.frame.columns))
     before = len(state.frame)
@@ -406,8 +397,7 @@ def _apply(
 
 def _step_report(step: JoinStep, left: LeftKey, result: StepResult, rows_before: int) -> dict[str, Any]:
     columns = [
-        {"name": name, "column": column, "rule": result.rules.get(column, "")}
-        for column, name in result.names.items()
+        {"name": name, "column": column, "rule": result.rules.get(column, "")} for column, name in result.names.items()
     ]
     return {
         "table": step.table,

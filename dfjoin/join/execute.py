@@ -154,7 +154,7 @@ def _guard(df, on, left_codes, right: RightSide, how, aggregate, max_expansion) 
     raise JoinExpansionError(
         f"the join with {right.stem!r} would make {n_out:,} rows of {len(df):,}, {n_out / len(df):.1f} times as "
         f"many, above `max_expansion` {max_expansion:g}; the worst key, {key}, stands in {int(own[worst]):,} rows "
-        f"of yours and {int(counts[worst]):,} of the table: pass aggregate=\"auto\" for one row per key, or a "
+        f'of yours and {int(counts[worst]):,} of the table: pass aggregate="auto" for one row per key, or a '
         "higher `max_expansion`"
     )
 
@@ -241,9 +241,7 @@ def _keeps_spelling(values: pd.Series, dtype: Any) -> bool:
     return bool((converted.astype(str) == values.astype(str)).all())
 
 
-def _names(
-    frame: pd.DataFrame, known: dict[str, str] | None, stem: str, taken: set[Any]
-) -> dict[str, str]:
+def _names(frame: pd.DataFrame, known: dict[str, str] | None, stem: str, taken: set[Any]) -> dict[str, str]:
     """Name the new columns; names of an earlier join are used again where they are free."""
     names: dict[str, str] = {}
     for column in frame.columns:

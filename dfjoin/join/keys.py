@@ -94,7 +94,6 @@ class LeftKey:
         places = np.minimum(np.searchsorted(self._combinations, combined), self._combinations.size - 1)
         return np.where((combined >= 0) & (self._combinations[places] == combined), places, -1)
 
-
     def match_all(
         self, columns: Sequence[pa.Array], settings: Sequence[IndexSettings]
     ) -> tuple[NDArray[np.int64], int]:

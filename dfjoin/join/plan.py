@@ -104,9 +104,7 @@ class JoinPlan:
             )
         try:
             steps = tuple(_step(step) for step in values["steps"])
-            plan = cls(
-                steps, values["how"], values["index"], float(values["max_expansion"]), bool(values["indicator"])
-            )
+            plan = cls(steps, values["how"], values["index"], float(values["max_expansion"]), bool(values["indicator"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InvalidParameterError(
                 f"`plan` must be what auto_join wrote into attrs['dfjoin']['plan'], but a field is missing or of "

@@ -42,9 +42,7 @@ class JoinReport:
                 f"{step['rows_matched']:,} of {values['rows_in']:,} rows found a partner "
                 f"({step['coverage']:.1%})"
             )
-            added = [
-                f"{c['name']} ({c['rule']})" if c["rule"] else c["name"] for c in step["columns"][:12]
-            ]
+            added = [f"{c['name']} ({c['rule']})" if c["rule"] else c["name"] for c in step["columns"][:12]]
             rest = step["n_columns"] - len(added)
             more = [f"{rest:,} more" if added else f"{rest:,}"] if rest > 0 else []
             lines.append("  columns: " + " and ".join(filter(None, [", ".join(added), *more])))

@@ -64,9 +64,7 @@ class LakeTable:
         self.name = name
         self.settings = lake.settings
         self.n_rows: int = record["n_rows"]
-        self._columns = {
-            c["name"]: _Column(c["name"], KINDS[c["kind"]], c["type"], c["date_order"]) for c in columns
-        }
+        self._columns = {c["name"]: _Column(c["name"], KINDS[c["kind"]], c["type"], c["date_order"]) for c in columns}
         self._dialect = Dialect(**json.loads(record["dialect"])) if record["dialect"] else None
         self._source = _source_of(lake, record)
         self._check_unchanged(record, on_stale)
@@ -87,8 +85,7 @@ class LakeTable:
         if problem and (on_stale == "error" or not is_readable):
             remedy = ' or pass on_stale="warn" to go on' if is_readable else ""
             raise TableChangedError(
-                f"the table `{self.name}` is not the one that was indexed: {problem}; "
-                f"build the index again{remedy}"
+                f"the table `{self.name}` is not the one that was indexed: {problem}; build the index again{remedy}"
             )
         if problem and on_stale == "warn":
             warn(f"the table `{self.name}` is not the one that was indexed: {problem}")
@@ -103,8 +100,7 @@ class LakeTable:
         missing = [c for c in columns if c not in self._columns]
         if missing:
             raise ColumnNotFoundError(
-                f"`columns` must name columns of `{self.name}` ({shortlist(self._columns)}), got "
-                f"{missing[0]!r}"
+                f"`columns` must name columns of `{self.name}` ({shortlist(self._columns)}), got {missing[0]!r}"
             )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -119,8 +115,7 @@ class LakeTable:
             chunks = [batch.column(position) for batch in batches]
             type_ = chunks[0].type if chunks else pa.string()
             data[name] = self._typed(pa.chunked_array(chunks, type_), self._columns[name])
-        frame = pd.DataFrame(data, columns=list(columns))
-        return frame
+        return pd.DataFrame(data, columns=list(columns))
 
     def _typed(self, column: pa.ChunkedArray, known: _Column) -> pd.Series:
         """Convert a column: text of a file by its kind, anything else as it is."""

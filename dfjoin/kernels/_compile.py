@@ -127,13 +127,9 @@ else:
             pointer = _element_pointer(context, builder, signature.args[0], args[0], args[1])
             byte_pointer = cgutils.ir.IntType(8).as_pointer()
             integer = cgutils.ir.IntType(32)
-            function_type = cgutils.ir.FunctionType(
-                cgutils.ir.VoidType(), [byte_pointer, integer, integer, integer]
-            )
+            function_type = cgutils.ir.FunctionType(cgutils.ir.VoidType(), [byte_pointer, integer, integer, integer])
             function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0i8")
-            builder.call(
-                function, [builder.bitcast(pointer, byte_pointer), integer(0), integer(3), integer(1)]
-            )
+            builder.call(function, [builder.bitcast(pointer, byte_pointer), integer(0), integer(3), integer(1)])
             return context.get_dummy_value()
 
         return types.void(array, types.intp), codegen

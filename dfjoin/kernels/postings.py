@@ -75,9 +75,7 @@ def merge_entries(order, hashes, indptr, columns, starts, lengths, data, column_
         while head >= 0:  # one turn per distinct value of this hash: one, but for collisions
             lead = order[head]
             begin = n_ids
-            n_ids, head = _take_equal(
-                order, head, j, indptr, columns, starts, lengths, data, column_map, ids, n_ids
-            )
+            n_ids, head = _take_equal(order, head, j, indptr, columns, starts, lengths, data, column_map, ids, n_ids)
             if not _is_sorted(ids, begin, n_ids):
                 ids[begin:n_ids].sort()
             n_ids = _drop_repeats(ids, begin, n_ids)
@@ -102,9 +100,7 @@ def _take_equal(order, head, end, indptr, columns, starts, lengths, data, column
         entry = order[k]
         if lengths[entry] < 0:
             continue
-        if k > head and not (
-            lengths[entry] == length and equal_bytes(data, starts[entry], data, starts[lead], length)
-        ):
+        if k > head and not (lengths[entry] == length and equal_bytes(data, starts[entry], data, starts[lead], length)):
             if next_head < 0:
                 next_head = k
             continue
@@ -120,7 +116,7 @@ def _take_equal(order, head, end, indptr, columns, starts, lengths, data, column
 @njit_lean
 def _is_sorted(ids, begin, end):
     """Tell whether ``ids[begin:end]`` ascends."""
-    for i in range(begin + 1, end):  # noqa: SIM110 - compiled
+    for i in range(begin + 1, end):
         if ids[i] < ids[i - 1]:
             return False
     return True
@@ -479,7 +475,5 @@ def expand_groups(groups, list_indptr, list_columns, n_columns):
         if number < 0:
             columns[indptr[token]] = np.int32(groups[token])
         else:
-            columns[indptr[token] : indptr[token + 1]] = list_columns[
-                list_indptr[number] : list_indptr[number + 1]
-            ]
+            columns[indptr[token] : indptr[token + 1]] = list_columns[list_indptr[number] : list_indptr[number + 1]]
     return indptr, columns

@@ -206,9 +206,7 @@ def probe_set(
             if _bound(seen, suffix[at + 1], remaining, uses_positions) < _threshold(heap, size, minimum):
                 state[PRUNED] += 1
                 continue
-            seen += _weight_after(
-                column, number + 1, lists, at + 1, n_lists, hits, set_indptr, set_lists, state
-            )
+            seen += _weight_after(column, number + 1, lists, at + 1, n_lists, hits, set_indptr, set_lists, state)
             counts[column] = seen
             marks[column] = 2
             size = _push(heap, size, seen)
@@ -222,9 +220,7 @@ def probe_set(
             continue
         if suffix[at] > 0:
             first = np.int64(lists[at])
-            counts[column] += _weight_after(
-                column, first, lists, at, n_lists, hits, set_indptr, set_lists, state
-            )
+            counts[column] += _weight_after(column, first, lists, at, n_lists, hits, set_indptr, set_lists, state)
         marks[column] = 2
         size = _push(heap, size, counts[column])
     return n_met

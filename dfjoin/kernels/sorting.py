@@ -100,9 +100,7 @@ def sort_lists_lexicographic(lists, start, end, leaders, indptr, columns, scratc
             i = low
             j = middle
             for k in range(low, high):
-                if i < middle and (j >= high or not _is_before(
-                    leaders[lists[j]], leaders[lists[i]], indptr, columns
-                )):
+                if i < middle and (j >= high or not _is_before(leaders[lists[j]], leaders[lists[i]], indptr, columns)):
                     scratch[k] = lists[i]
                     i += 1
                 else:

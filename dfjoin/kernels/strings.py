@@ -340,9 +340,7 @@ def add_text(data, starts, validity, first, fold_table, seed, null_hashes,
             if codes[row] == 0:
                 i = row - first_row
                 before = state[0]
-                code = _insert(
-                    out, ends[i], ends[i + 1], found[i], null_hashes, slots, hashes, offsets, state
-                )
+                code = _insert(out, ends[i], ends[i + 1], found[i], null_hashes, slots, hashes, offsets, state)
                 if state[0] > before:
                     classes[code] = kinds[i]
                 codes[row] = code

@@ -91,13 +91,14 @@ def fit_costs(lake: Lake, n_samples: int = 400, seed: int = 0) -> ReadCosts:
 
     segment = max(lake.segments, key=lambda s: s.n_tokens, default=None)
     if segment is None or segment.tokens.list_indptr.size < 100:
-        raise InvalidParameterError(
-            "`lake` has too few posting lists to fit read costs; fit them on a larger index"
-        )
+        raise InvalidParameterError("`lake` has too few posting lists to fit read costs; fit them on a larger index")
     tokens = segment.tokens
     rng = np.random.default_rng(seed)
     list_line = _fit(
-        tokens.list_indptr, n_samples, rng, lambda ids: read_lists(ids, tokens.list_indptr, tokens.list_columns, _zeros(segment.n_columns))
+        tokens.list_indptr,
+        n_samples,
+        rng,
+        lambda ids: read_lists(ids, tokens.list_indptr, tokens.list_columns, _zeros(segment.n_columns)),
     )
     hits = _zeros(tokens.list_indptr.size - 1)
     set_line = _fit(

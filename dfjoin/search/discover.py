@@ -21,9 +21,9 @@ from dfjoin.errors import (
 from dfjoin.frames import is_pandas, is_spark, select_column
 from dfjoin.index.catalog import KINDS
 from dfjoin.lake import Lake, resolve_lake
-from dfjoin.search.query import QueryColumn, better_width, make_query
-from dfjoin.search.rank import JoinCandidates, SearchContext, rank_hits
 from dfjoin.search.planner import PLANS
+from dfjoin.search.query import QueryColumn, better_width, make_query
+from dfjoin.search.rank import JoinCandidates, SearchContext, make_frame, rank_hits
 from dfjoin.search.searcher import Hit
 from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.profile import INDEXED_KINDS
@@ -59,8 +59,7 @@ def discover_batch(
     params = search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, None, None)
     if not isinstance(columns, Mapping):
         raise InvalidTypeError(
-            f"`columns` must map names to columns, got {type(columns).__name__}; "
-            'give {"name": df["name"]}'
+            f'`columns` must map names to columns, got {type(columns).__name__}; give {{"name": df["name"]}}'
         )
     opened = resolve_lake(lake)
     threads = check.check_positive_int(n_threads, "n_threads") if n_threads is not None else os.cpu_count() or 1
@@ -76,21 +75,16 @@ def discover_batch(
     return _result(opened, results, params)
 
 
-def search_params(
-    mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit
-) -> SearchParams:
+def search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit) -> SearchParams:
     """Check the arguments of a search and turn them into its parameters."""
     if mode in _RESERVED_MODES:
         raise IncompatibleSettingsError(
-            f'`mode` "{mode}" is not in this version of dfjoin, which has {shortlist(MODES)}; '
-            'use mode="exact"'
+            f'`mode` "{mode}" is not in this version of dfjoin, which has {shortlist(MODES)}; use mode="exact"'
         )
     check.check_choice(mode, "mode", MODES)
     for name, value in (("radius", radius), ("radius_unit", radius_unit)):
         if value is not None:
-            raise InvalidParameterError(
-                f'`{name}` belongs to mode="embedding", but the mode is {mode!r}; leave it out'
-            )
+            raise InvalidParameterError(f'`{name}` belongs to mode="embedding", but the mode is {mode!r}; leave it out')
     if k is not None:
         k = check.check_positive_int(k, "k")
     if threshold is not None:
@@ -116,8 +110,7 @@ def check_frame(df: Any) -> None:
     """Raise unless `df` is a pandas DataFrame."""
     if is_spark(df):
         raise InvalidTypeError(
-            "`df` must be a pandas DataFrame in this version, got a Spark DataFrame; give "
-            "df.select(columns).toPandas()"
+            "`df` must be a pandas DataFrame in this version, got a Spark DataFrame; give df.select(columns).toPandas()"
         )
     if not is_pandas(df):
         raise InvalidTypeError(
@@ -184,10 +177,7 @@ def _result(
         empty = make_query(pd.Series([], dtype=object), lake.settings, name="")
         parts = [rank_hits(lake, empty, [], "exact", params.is_weighted)]
     merged = parts[0] if len(parts) == 1 else {name: _join([p[name] for p in parts]) for name in parts[0]}
-    frame = JoinCandidates(merged, copy=False)
-    if len(frame) == 0:
-        text = ("query_column", "table", "column", "kind", "relationship", "method")
-        frame = frame.astype(dict.fromkeys(text, pd.Series(["a"]).dtype))
+    frame = make_frame(merged)
     queries = {query.name: query for query, _, _ in results}
     frame._context = SearchContext(lake, queries, {query.name: stats for query, _, stats in results})
     frame.attrs["dfjoin"] = {

@@ -30,7 +30,7 @@ def catalog_tables(lake: Lake) -> pd.DataFrame:
             records = records.filter(pa.array(segment.alive_tables()))
         parts.append(records)
     records = pa.concat_arrays(parts) if parts else pa.array([], TABLE_FIELDS)
-    roots = {number: place for number, place in enumerate(lake.roots.values())}
+    roots = dict(enumerate(lake.roots.values()))
     frame = _frame(
         {
             "table": records.field("name"),

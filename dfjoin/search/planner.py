@@ -88,9 +88,7 @@ def _probe(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered) 
     return _finish(segment, arrays, query, lists, n_met, "probeset", state)
 
 
-def _josie(
-    segment: Segment, arrays: WorkArrays, query: Query, found: Gathered, budget: float
-) -> TopColumns | None:
+def _josie(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered, budget: float) -> TopColumns | None:
     """Run JOSIE; None when it gave up, with the arrays clean."""
     tokens = segment.tokens
     lists = np.sort(found.lists[: found.n_lists])
@@ -107,9 +105,7 @@ def _josie(
     return _finish(segment, arrays, query, lists, n_met, "josie", state)
 
 
-def _finish(
-    segment: Segment, arrays: WorkArrays, query: Query, lists, n_met: int, plan: str, state
-) -> TopColumns:
+def _finish(segment: Segment, arrays: WorkArrays, query: Query, lists, n_met: int, plan: str, state) -> TopColumns:
     """Rank the columns whose counts are whole, clean the arrays, note what was read."""
     n_read, n_postings, n_sets, n_entries, n_pruned, is_damaged = state.tolist()
     if is_damaged:
@@ -117,9 +113,7 @@ def _finish(
     met = arrays.columns[:n_met]
     whole = met[arrays.marks[met] == _WHOLE]
     cardinality = segment.catalog.numbers["cardinality"]
-    best = select_top(
-        arrays.counts, whole, whole.size, False, query.is_allowed, cardinality, query.minimum, query.k
-    )
+    best = select_top(arrays.counts, whole, whole.size, False, query.is_allowed, cardinality, query.minimum, query.k)
     result = arrays.counts[best]
     _clean(arrays, lists, n_met)
     stats = SearchStats(

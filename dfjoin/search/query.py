@@ -151,4 +151,3 @@ def better_width(
         if hits and hits[0].matched > best:
             best, found = hits[0].matched, width
     return found, best
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,15 @@ from dfjoin.types import SearchStats
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
 
-__all__ = ["RESULT_COLUMNS", "Explanation", "JoinCandidates", "SearchContext", "is_accidental", "rank_hits"]
+__all__ = [
+    "RESULT_COLUMNS",
+    "Explanation",
+    "JoinCandidates",
+    "SearchContext",
+    "is_accidental",
+    "make_frame",
+    "rank_hits",
+]
 
 RESULT_COLUMNS = (
     "query_column",
@@ -97,6 +106,39 @@ def rank_hits(lake: Lake, query: QueryColumn, hits: list[Hit], method: str, weig
         rows = np.fromiter((h.matched_rows for h in hits), np.int64, n)
         columns |= {"matched_rows": rows, "row_containment": rows / max(1, query.n_non_null)}
     return columns
+
+
+@lru_cache(maxsize=4)
+def _labels(names: tuple[str, ...]) -> pd.Index:
+    return pd.Index(names)
+
+
+@lru_cache(maxsize=1)
+def _text_dtype() -> Any:
+    """The dtype that this pandas gives to text."""
+    return pd.Series(["a"]).dtype
+
+
+def make_frame(columns: dict[str, Any]) -> JoinCandidates:
+    """Make the result frame of `rank_hits`'s columns.
+
+    All texts are converted at once and cut into columns: a conversion for each would take as long as
+    the search of a small column.
+    """
+    n = len(columns["table"])
+    texts = pd.array([text for values in columns.values() if isinstance(values, list) for text in values],
+                     dtype=_text_dtype())  # fmt: skip
+    data: dict[int, Any] = {}
+    begin = 0
+    for position, values in enumerate(columns.values()):
+        if isinstance(values, list):
+            data[position] = texts[begin : begin + n]
+            begin += n
+        else:
+            data[position] = values
+    frame = JoinCandidates(data, index=pd.RangeIndex(n), copy=False)
+    frame.columns = _labels(tuple(columns))
+    return frame
 
 
 def _catalog_numbers(lake: Lake, hits: list[Hit]) -> dict[str, NDArray[Any]]:
@@ -200,8 +242,7 @@ class Explanation:
         share = self.matched / max(1, self.query_cardinality)
         lines = [
             f"{self.query_column!r} joins {self.table} column {self.column!r}, {self.relationship}",
-            f"  shared: {self.matched:,} of {self.query_cardinality:,} values ({share:.1%})"
-            + _examples(self.shared),
+            f"  shared: {self.matched:,} of {self.query_cardinality:,} values ({share:.1%})" + _examples(self.shared),
             f"  only in your column: {missing:,}" + _examples(self.only_query),
             f"  only in the table: {extra:,}" + _examples(self.only_candidate),
         ]
@@ -261,9 +302,7 @@ class JoinCandidates(pd.DataFrame):
 
     def _candidate(self, i: int) -> tuple[pd.Series, QueryColumn, Any, int]:
         if not isinstance(i, (int, np.integer)) or not -len(self) <= i < len(self):
-            raise InvalidParameterError(
-                f"`i` must be a position in this frame of {len(self)} rows, got {i!r}"
-            )
+            raise InvalidParameterError(f"`i` must be a position in this frame of {len(self)} rows, got {i!r}")
         row = self.iloc[int(i)]
         context = self.context
         segment, table = context.lake.find_table(row["table"])

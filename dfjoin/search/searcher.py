@@ -18,7 +18,7 @@ from dfjoin.search.planner import PLANS, run_plan
 from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.normalize import ValueSet
 
-__all__ = ["Hit", "PLANS", "Searcher", "smallest_count"]
+__all__ = ["PLANS", "Hit", "Searcher", "smallest_count"]
 
 _NO_WEIGHTS = np.empty(0, np.int32)
 
@@ -175,5 +175,12 @@ def _merge(hits: list[Hit], found: list[Hit], k: int | None) -> list[Hit]:
     if not hits:
         return found
     merged = hits + found
-    merged.sort(key=lambda h: (-h.matched_rows, h.cardinality, h.table.encode("utf-8", "surrogatepass"), h.name.encode("utf-8", "surrogatepass")))
+    merged.sort(
+        key=lambda h: (
+            -h.matched_rows,
+            h.cardinality,
+            h.table.encode("utf-8", "surrogatepass"),
+            h.name.encode("utf-8", "surrogatepass"),
+        )
+    )
     return merged if k is None else merged[:k]

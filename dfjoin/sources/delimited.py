@@ -82,9 +82,7 @@ def _options(
     )
 
 
-def read_text(
-    data: bytes, layout: Layout, columns: Sequence[str] | None = None
-) -> Iterator[pa.RecordBatch]:
+def read_text(data: bytes, layout: Layout, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
     """Read delimited UTF-8 text that is held in memory.
 
     Parameters

@@ -237,9 +237,7 @@ def _scan(path: str, below: str, real_root: str, skipped: list[tuple[str, str]])
     return node
 
 
-def _scan_child(
-    entry: os.DirEntry[str], name: str, real_root: str, skipped: list[tuple[str, str]]
-) -> _Directory:
+def _scan_child(entry: os.DirEntry[str], name: str, real_root: str, skipped: list[tuple[str, str]]) -> _Directory:
     if entry.name.startswith((".", "_")):
         return _Directory(name)  # its name may matter (`_delta_log`), its content never does
     return _scan(entry.path, name, real_root, skipped)
@@ -309,9 +307,17 @@ def _collect_remote(uri: str) -> _Collected:
     return uri, top, []
 
 
+def _common_directory(directories: list[str]) -> str:
+    """Longest path that all of some URIs of directories begin with."""
+    parts = [directory.split("/") for directory in directories]
+    shared = [group[0] for group in zip(*parts, strict=False) if len(set(group)) == 1]
+    n = next((i for i, group in enumerate(zip(*parts, strict=False)) if len(set(group)) > 1), len(shared))
+    return "/".join(shared[:n])
+
+
 def _collect_remote_files(uris: list[str]) -> _Collected:
     stripped = [strip_credentials(uri) for uri in uris]
-    base = os.path.commonprefix([uri.rpartition("/")[0] + "/" for uri in stripped]).rpartition("/")[0]
+    base = _common_directory([uri.rpartition("/")[0] for uri in stripped])
     if "://" not in base or base.endswith(":/"):
         raise InvalidParameterError(
             "`source` must list files of one file system; got URIs that have no directory in common. "

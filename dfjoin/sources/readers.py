@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -158,9 +159,7 @@ def _read_head(stream: pa.NativeFile, limit: int) -> bytes:
 def _check_columns(columns: Sequence[str] | None, names: list[str]) -> None:
     missing = [c for c in columns or () if c not in names]
     if missing:
-        raise ColumnNotFoundError(
-            f"`columns` must name columns of the table ({shortlist(names)}), got {missing[0]!r}"
-        )
+        raise ColumnNotFoundError(f"`columns` must name columns of the table ({shortlist(names)}), got {missing[0]!r}")
 
 
 def _open_delimited(
@@ -186,11 +185,11 @@ def _open_delimited(
         )
 
     def mark() -> int:
-        if is_whole and not dialect.compression and len(data) == source.size:
-            return fingerprint_bytes(data)
         return fingerprint(filesystem, [path], source.size)
 
     if is_whole:
+        if not dialect.compression and len(data) == source.size:
+            mark = partial(fingerprint_bytes, data)
         layout, batches = _read_whole(data, dialect, columns)
         return TableReader(layout.names, layout.dialect, lambda: iter(batches), mark)
     layout = delimited.layout_of(_decode_sample(data, encoding), dialect)
@@ -209,9 +208,7 @@ def _decode_sample(data: bytes, encoding: str) -> str:
     return data[:SAMPLE_BYTES].decode(name, "ignore" if len(data) > SAMPLE_BYTES else "replace")
 
 
-def _read_whole(
-    data: bytes, dialect: Dialect, columns: Sequence[str] | None
-) -> tuple[Layout, list[pa.RecordBatch]]:
+def _read_whole(data: bytes, dialect: Dialect, columns: Sequence[str] | None) -> tuple[Layout, list[pa.RecordBatch]]:
     """Parse a text held in memory; find out on the way if it is ragged or in another encoding."""
     utf8 = _to_utf8(data, dialect.encoding)
     while True:
@@ -281,18 +278,14 @@ def _open_parquet(
     wanted_ = raw if columns is None else [raw[names.index(c)] for c in columns]
 
     def dataset_batches() -> Iterator[pa.RecordBatch]:
-        scanner = found.scanner(
-            columns=wanted_, batch_size=_ROWS_PER_BATCH, use_threads=False, fragment_readahead=1
-        )
+        scanner = found.scanner(columns=wanted_, batch_size=_ROWS_PER_BATCH, use_threads=False, fragment_readahead=1)
         for batch in scanner.to_batches():
             yield batch.rename_columns(names if columns is None else list(columns))
 
     return TableReader(names, None, dataset_batches, mark)
 
 
-def _open_json(
-    filesystem: fs.FileSystem, path: str, source: TableSource, columns: Sequence[str] | None
-) -> TableReader:
+def _open_json(filesystem: fs.FileSystem, path: str, source: TableSource, columns: Sequence[str] | None) -> TableReader:
     with _open_stream(filesystem, path) as stream:
         data = _read_head(stream, WHOLE_FILE_LIMIT + 1)
     is_whole = len(data) <= WHOLE_FILE_LIMIT

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from dfjoin.errors import TableReadError
 from dfjoin.types import Dialect
@@ -119,7 +120,7 @@ def _records(text: str, dialect: Dialect, limit: int = _MAX_RECORDS) -> list[lis
     return rows
 
 
-def csv_options(dialect: Dialect) -> dict[str, object]:
+def csv_options(dialect: Dialect) -> dict[str, Any]:
     """Return the dialect as keyword arguments of Python's ``csv.reader``."""
     csv.field_size_limit(2**31 - 1)
     return {

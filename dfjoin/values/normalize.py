@@ -247,18 +247,14 @@ def _distinct(text: pa.Array, seed: int, null_hashes: NDArray[np.uint64]) -> Val
     seed_ = np.uint64(seed)
     block = (np.empty(strings.BLOCK + 1, np.int64), np.empty(strings.BLOCK, np.int8))
     scratch = (*block, np.empty(strings.BLOCK, np.uint64))
-    strings.add_text(
-        data, starts, validity, text.offset, table, seed_, null_hashes, *keep, codes, state, *scratch
-    )
+    strings.add_text(data, starts, validity, text.offset, table, seed_, null_hashes, *keep, codes, state, *scratch)
     if state[0] < n:  # else every row brought a value of its own: none can be deferred
         _add_deferred(text, codes, seed_, null_hashes, keep, state)
     size = int(state[0])
     end = int(offsets[size])
     if 4 * end + 1024 < out.shape[0]:  # do not hold on to much more than the values
         out = out[: end + _PADDING].copy()
-    return ValueSet(
-        _locked(hashes[:size]), _locked(out), _locked(offsets[: size + 1]), classes[:size], codes
-    )
+    return ValueSet(_locked(hashes[:size]), _locked(out), _locked(offsets[: size + 1]), classes[:size], codes)
 
 
 def _readable(buffer: pa.Buffer | None) -> NDArray[np.uint8]:
@@ -290,7 +286,7 @@ def _add_deferred(text, codes, seed, null_hashes, keep, state) -> None:
     encoded = pc.dictionary_encode(text.take(pa.array(rows)))
     raw = encoded.dictionary.to_pylist()
     data, starts = pack_strings([normalize_text(value) for value in raw])
-    out, slots, hashes, offsets, classes = keep
+    out, _, _, offsets, _ = keep
     needed = int(offsets[state[0]]) + int(starts[-1]) + 32 * len(raw) + 64
     if needed > out.shape[0]:
         out.resize(needed, refcheck=False)

@@ -107,9 +107,7 @@ def profile_values(values: ValueSet, type_: pa.DataType) -> Profile:
     if kind == "integer":
         smallest, largest, has_range = spellings.integer_range(values.data, values.offsets)
     if has_range:
-        return Profile(
-            kind, len(values), True, int(smallest), int(largest), str(int(smallest)), str(int(largest))
-        )
+        return Profile(kind, len(values), True, int(smallest), int(largest), str(int(smallest)), str(int(largest)))
     first, last = spellings.text_range(values.data, values.offsets)
     low, high = (values.value(int(i))[:_MAX_TEXT] if i >= 0 else "" for i in (first, last))
     return Profile(kind, len(values), False, 0, 0, low, high)

@@ -89,6 +89,22 @@ def test_a_filtered_result_still_joins(people, lake):
     assert wide["river"].tolist()[:3] == ["Ene", "Chari", "Ene"]
 
 
+def test_picks_of_several_query_columns_are_joined_each_on_its_own(build, people, frames):
+    lake = build({"areas": frames["areas"], "ages": pd.DataFrame({"who": ["ann", "bo"], "age": [30.5, 40.5]})})
+    hits = dfjoin.discover_joinable(people, None, lake)
+    wide = dfjoin.auto_join(people, hits[hits["column"].isin(["country", "who"])], aggregate=None)
+    on = {step["table"]: step["on"] for step in _report(wide)["joined"]}
+    assert on == {"areas": ["land"], "ages": ["name"]}
+    assert wide["area"].tolist()[:3] == [1.5, 2.5, 1.5]
+    assert wide["age"].tolist()[:2] == [30.5, 40.5]
+
+
+def test_inner_joins_of_several_tables_keep_rows_that_all_have(people, lake):
+    wide = dfjoin.auto_join(people, lake, on="land", k=3, how="inner")
+    assert wide.index.tolist() == [0, 1, 2]
+    assert len(_tables(wide)) == 3
+
+
 def test_no_picked_candidates_join_nothing(people, lake):
     hits = dfjoin.discover_joinable(people, "land", lake)
     with pytest.warns(DfjoinWarning):
@@ -303,13 +319,6 @@ def test_no_match_warns_raises_or_is_silent(people, lake, recwarn):
         dfjoin.auto_join(df, lake, on="land")
     with pytest.raises(NoMatchError, match='on_no_match="ignore"'):
         dfjoin.auto_join(df, lake, on="land", on_no_match="raise")
-
-
-def test_the_warning_points_at_the_line_of_the_user(people, build, frames):
-    lake = build({"far": frames["far"]})
-    with pytest.warns(DfjoinWarning) as caught:
-        people.auto_join(lake, on="land", threshold=0.9)
-    assert caught[0].filename == __file__
 
 
 def test_no_pair_of_two_frames_is_no_match_with_reasons(people):

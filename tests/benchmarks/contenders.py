@@ -65,7 +65,7 @@ class DuckDB:
         counts = np.diff(pairs.indptr)
         values = pa.array(pairs.values).take(pa.array(np.repeat(np.arange(counts.size), counts)))
         self.connection = duckdb.connect()
-        table = pa.table({"value": values.cast(pa.large_string()), "col": pairs.columns})
+        table = pa.table({"value": values.cast(pa.large_string()), "col": pairs.columns})  # noqa: F841
         self.connection.execute("create table pairs as select * from table")
 
     def query(self, column: pd.Series):

@@ -45,7 +45,7 @@ def draw_pairs(n_columns: int, n_pairs: int, n_tokens: int, seed: int):
     column = np.repeat(np.arange(n_columns), sizes)
     # Inverse-transform sampling of a Zipf law with exponent just above 1 over a finite vocabulary.
     uniform = rng.random(column.size)
-    token = (n_tokens ** uniform).astype(np.int64) - 1
+    token = (n_tokens**uniform).astype(np.int64) - 1
     flat = rng.random(column.size) < 0.55  # values that occur in few columns
     token[flat] = rng.integers(0, n_tokens, int(flat.sum()))
     starts = np.cumsum(sizes) - sizes
@@ -117,9 +117,7 @@ def _catalog(n_columns: int, cardinality):
 
 def _records(values, fields):
     n = len(next(iter(values.values())))
-    arrays = [
-        pa.array(values[f.name], f.type) if f.name in values else _default(f.type, n) for f in list(fields)
-    ]
+    arrays = [pa.array(values[f.name], f.type) if f.name in values else _default(f.type, n) for f in list(fields)]
     return pa.StructArray.from_arrays(arrays, fields=list(fields))
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
+from dfjoin.cli import main
 from dfjoin.errors import DfjoinError, InvalidParameterError
 from dfjoin.join.plan import JoinPlan
 
@@ -178,3 +179,142 @@ def test_the_column_line_of_a_shortened_report_is_readable():
         )
     )
     assert "columns:  and" not in text
+
+
+@pytest.mark.parametrize("n_parts", [7, 8, 9, 12])
+def test_composite_keys_of_many_parts_neither_vanish_nor_meet(n_parts):
+    names = [f"c{i}" for i in range(n_parts)]
+    df = pd.DataFrame({name: range(256) for name in names})
+    other = df.assign(v=range(256))
+    wide = dfjoin.auto_join(df, other, on=names, aggregate=None)
+    assert wide["v"].fillna(-1).tolist() == list(range(256))
+    shifted = other.assign(c0=(other["c0"] + 1) % 256)
+    assert dfjoin.auto_join(df, shifted, on=names, aggregate=None)["v"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs"), [([True, False], ["1", "true"]), ([1.5, None], ["1e3", "1.5"]), ([7, 8], ["+9", "7"])]
+)
+def test_a_text_that_is_another_key_is_not_read_as_a_number_or_a_flag(own, theirs):
+    other = pd.DataFrame({"k": theirs, "v": ["x", "y"]})
+    wide = dfjoin.auto_join(pd.DataFrame({"k": own}), other, on="k", how="outer", aggregate=None)
+    assert len(wide) == 3
+    assert wide["k"].iloc[2] == theirs[0]
+
+
+def test_every_column_means_the_same_with_a_star_and_without_on(build):
+    lake = build(
+        {
+            "lands": pd.DataFrame({"country": ["Peru", "Chad", "Mali"], "area": [1.5, 2.5, 3.5]}),
+            "misc": pd.DataFrame({"word": ["x", "y", "w"], "note": ["n1", "n2", "n3"]}),
+        }
+    )
+    df = pd.DataFrame({"first": ["x", "y", "z"], "land": LAND})
+    without = dfjoin.auto_join(df, lake)
+    star = dfjoin.auto_join(df, lake, on="*")
+    assert without.attrs["dfjoin"]["joined"][0]["on"] == ["land"]
+    assert star.attrs["dfjoin"]["joined"] == without.attrs["dfjoin"]["joined"]
+
+
+def test_the_text_counts_the_rows_that_each_step_had(build):
+    lake = build(
+        {
+            "t": pd.DataFrame({"country": ["Peru", "Chad"], "area": [1.5, 2.5]}),
+            "u": pd.DataFrame({"country": ["Peru", "Chad", "Togo"], "pop": [11, 12, 17]}),
+        }
+    )
+    df = pd.DataFrame({"c": ["Peru", "Chad", "Mali", None]})
+    wide = dfjoin.auto_join(df, lake, on="c", k=2, how="inner")
+    lines = str(dfjoin.report(wide)).splitlines()
+    assert "2 of 4 rows found a partner (50.0%)" in lines[1]
+    assert "2 of 2 rows found a partner (100.0%)" in lines[3]
+
+
+def test_the_warning_points_at_the_line_of_the_user(build):
+    lake = build({"far": pd.DataFrame({"place": ["Peru", "Bonn"], "note": ["x", "y"]})})
+    with pytest.warns(dfjoin.errors.DfjoinWarning) as caught:
+        pd.DataFrame({"land": LAND}).auto_join(lake, on="land", threshold=0.9)
+    assert caught[0].filename == __file__
+
+
+# The shell --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def index(build):
+    lands = pd.DataFrame({"country": ["Peru", "Chad", "Mali", "Oman"], "area": [1.5, 2.5, 3.5, 4.5]})
+    return str(build({"lands": lands}).path)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("who,land\nAnn,peru\nBo,CHAD\nCy,Narnia\n")
+    return str(path)
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*argv):
+        status = main([str(a) for a in argv])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def flip_a_byte(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.chmod(0o644)
+    path.write_bytes(bytes(data))
+
+
+def test_info_verify_lists_a_damaged_catalogue_too(run, index):
+    (catalog,) = dfjoin.open_lake(index).path.rglob("catalog.arrow")
+    catalog.chmod(0o644)
+    catalog.write_bytes(b"\0" * 64 + catalog.read_bytes()[64:])
+    status, out, err = run("info", index, "--verify")
+    assert (status, err) == (1, "")
+    assert "component `catalog`" in out
+
+
+@pytest.mark.parametrize("content", ["half", "bytes", "empty"])
+def test_a_damaged_manifest_is_one_line(run, index, table, content):
+    (manifest,) = dfjoin.open_lake(index).path.joinpath("manifests").glob("*.json")
+    if content == "bytes":
+        flip_a_byte(manifest)
+    else:
+        data = manifest.read_bytes()
+        manifest.chmod(0o644)
+        manifest.write_bytes(data[: len(data) // 2] if content == "half" else b"")
+    status, _, err = run("discover", index, table, "--on", "land")
+    assert status == 2
+    assert err.count("\n") == 1
+    assert manifest.name in err
+
+
+@pytest.mark.parametrize("plan", ["no json", "[1, 2]", "{}", '{"plan_version": 1, "steps": [3]}'])
+def test_a_file_that_holds_no_plan_is_one_line(run, index, table, tmp_path, plan):
+    path = tmp_path / "plan.json"
+    path.write_text(plan)
+    status, _, err = run("join", table, index, "--plan", path)
+    assert status == 2
+    assert err.count("\n") == 1
+    assert "plan" in err
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_an_output_place_that_is_missing_is_one_line(run, index, table, tmp_path, ending):
+    status, _, err = run("join", table, index, "--on", "land", "-o", tmp_path / "nowhere" / f"wide.{ending}")
+    assert status == 2
+    assert err.count("\n") == 1
+
+
+def test_options_that_a_plan_replaces_are_refused(run, index, table, tmp_path):
+    plan = tmp_path / "plan.json"
+    _, out, _ = run("join", table, index, "--on", "land", "-o", tmp_path / "wide.csv", "--json")
+    plan.write_text(out)
+    status, _, err = run("join", table, index, "--plan", plan, "--how", "inner", "-o", tmp_path / "again.csv")
+    assert status == 2
+    assert "how" in err

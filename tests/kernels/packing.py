@@ -1,5 +1,7 @@
 """Python values → the packed arrays that kernels take."""
 
+import itertools
+
 import numpy as np
 
 SEED = np.uint64(0x5DF0A1B2C3D4E5F6)
@@ -23,4 +25,4 @@ def csr(lists, dtype=np.int32):
 
 def uncsr(indptr, numbers):
     """Unpack what `csr` packed."""
-    return [numbers[a:b].tolist() for a, b in zip(indptr[:-1], indptr[1:], strict=True)]
+    return [numbers[a:b].tolist() for a, b in itertools.pairwise(indptr)]

@@ -27,16 +27,30 @@ class Counting:
         self.state = np.zeros(3, np.int64)
         self.is_dense = is_dense
         collect_lists(
-            np.array(groups, np.int64), weights, N_COLUMNS, self.indptr, self.hits, self.counts, self.lists,
-            self.columns, self.state,
-        )  # fmt: skip
+            np.array(groups, np.int64),
+            weights,
+            N_COLUMNS,
+            self.indptr,
+            self.hits,
+            self.counts,
+            self.lists,
+            self.columns,
+            self.state,
+        )
         self.n_lists, self.n_touched, self.n_postings = self.state.tolist()
 
     def count(self):
         self.n_touched = count_lists(
-            self.lists, self.n_lists, self.hits, self.indptr, self.list_columns, self.counts, self.columns,
-            self.n_touched, self.is_dense,
-        )  # fmt: skip
+            self.lists,
+            self.n_lists,
+            self.hits,
+            self.indptr,
+            self.list_columns,
+            self.counts,
+            self.columns,
+            self.n_touched,
+            self.is_dense,
+        )
         return self.n_touched
 
 
@@ -70,7 +84,9 @@ def test_lists_and_private_columns_are_gathered_once_with_their_weight(groups, h
         expected[group] += weight if has_weights else 1
     numbers = list(dict.fromkeys(g - N_COLUMNS for g in groups if g >= N_COLUMNS))
     assert run.lists[: run.n_lists].tolist() == numbers
-    assert run.columns[: run.n_touched].tolist() == list(dict.fromkeys(g for g in groups if 0 <= g < N_COLUMNS))
+    assert run.columns[: run.n_touched].tolist() == list(
+        dict.fromkeys(g for g in groups if 0 <= g < N_COLUMNS)
+    )
     assert run.n_postings == sum(len(LISTS[number]) for number in numbers)
     assert run.hits.tolist() == [expected[N_COLUMNS + number] for number in range(len(LISTS))]
     assert run.counts.tolist() == [expected[column] for column in range(N_COLUMNS)]
@@ -133,9 +149,15 @@ def test_the_best_columns_come_first_with_ties_by_cardinality_and_then_id(
     columns = np.zeros(n, np.int32)
     columns[: len(touched)] = touched
     best = select_top(
-        np.array(counts, np.int32), columns, 0 if is_dense else len(touched), is_dense, np.array(allowed, np.uint8),
-        np.array(cardinality, np.int64), minimum, k,
-    )  # fmt: skip
+        np.array(counts, np.int32),
+        columns,
+        0 if is_dense else len(touched),
+        is_dense,
+        np.array(allowed, np.uint8),
+        np.array(cardinality, np.int64),
+        minimum,
+        k,
+    )
     assert best.tolist() == naive_top(counts, touched, allowed, cardinality, minimum, k)
 
 

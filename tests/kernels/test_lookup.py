@@ -52,7 +52,11 @@ def test_more_values_than_one_block_are_found(bits):
 
 
 def test_a_value_differs_from_its_prefix_of_the_same_hash():
-    assert look_up([b"abcdefgh", b"abcdefghi", b"abcdefg"], [b"abcdefgh"], lambda v: 3) == [b"abcdefgh", None, None]
+    assert look_up([b"abcdefgh", b"abcdefghi", b"abcdefg"], [b"abcdefgh"], lambda v: 3) == [
+        b"abcdefgh",
+        None,
+        None,
+    ]
 
 
 @pytest.mark.parametrize("bad", [[0, 500], [-4, 1], [5, 2]])
@@ -61,5 +65,7 @@ def test_bounds_outside_the_vocabulary_are_reported(bad):
     token_hash = np.array([7], np.uint64)
     value_offsets = np.array(bad, np.int64)
     value_offsets.flags.writeable = False
-    tokens = find_tokens(token_hash, offsets, data, build_directory(token_hash, 3), token_hash, value_offsets, data)
+    tokens = find_tokens(
+        token_hash, offsets, data, build_directory(token_hash, 3), token_hash, value_offsets, data
+    )
     assert tokens[0] == -2

@@ -31,7 +31,14 @@ def merge(entries, hash_of, column_map):
     indptr, columns = csr([c for _, c in entries])
     lengths = np.diff(offsets).astype(np.int32)
     first, token_indptr, ids = merge_entries(
-        argsort_u64(hashes), hashes, indptr, columns, offsets[:-1], lengths, data, np.array(column_map, np.int32)
+        argsort_u64(hashes),
+        hashes,
+        indptr,
+        columns,
+        offsets[:-1],
+        lengths,
+        data,
+        np.array(column_map, np.int32),
     )
     lists = uncsr(token_indptr, ids)
     assert len(lists) == len(first)
@@ -112,9 +119,7 @@ def test_lists_that_share_their_first_columns_are_ranked_in_full():
     postings = [[1, 8, 20], [1, 9, 11], [1, 8, 19], [1, 15], [1, 8], [0, 900], [1, 8, 19], [2]]
     indptr, ids = csr(postings)
     groups, list_indptr, list_columns = group_lists(indptr, ids, 1000)
-    assert uncsr(list_indptr, list_columns) == [
-        [0, 900], [1, 8], [1, 8, 19], [1, 8, 20], [1, 9, 11], [1, 15]
-    ]  # fmt: skip
+    assert uncsr(list_indptr, list_columns) == [[0, 900], [1, 8], [1, 8, 19], [1, 8, 20], [1, 9, 11], [1, 15]]
     assert groups.tolist() == [1003, 1004, 1002, 1005, 1001, 1000, 1002, 2]
 
 

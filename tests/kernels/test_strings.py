@@ -33,7 +33,11 @@ def test_hashes_follow_their_definition(values, seed):
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(b"", 2465427018363808497), (b"paris", 5226931396726748774), (b"a value of more than eight bytes", 9110081110041021726)],
+    [
+        (b"", 2465427018363808497),
+        (b"paris", 5226931396726748774),
+        (b"a value of more than eight bytes", 9110081110041021726),
+    ],
 )
 def test_hashes_never_change_between_versions(value, expected):
     data, offsets = pack([value])
@@ -41,7 +45,15 @@ def test_hashes_never_change_between_versions(value, expected):
 
 
 def test_different_values_have_different_hashes():
-    values = [str(i).encode() for i in range(400)] + [b"", b"\0", b"\0\0", b"a\0", b"a", b"aaaaaaaa", b"aaaaaaaa\0"]
+    values = [str(i).encode() for i in range(400)] + [
+        b"",
+        b"\0",
+        b"\0\0",
+        b"a\0",
+        b"a",
+        b"aaaaaaaa",
+        b"aaaaaaaa\0",
+    ]
     data, offsets = pack(values)
     assert len(set(hash_values(data, offsets, SEED).tolist())) == len(values)
 
@@ -49,7 +61,8 @@ def test_different_values_have_different_hashes():
 def test_hash_depends_on_the_seed_and_not_on_the_place_or_what_follows():
     data, offsets = pack([b"xxparis", b"paris", b"parisyy"])
     hashes = {
-        int(hash_bytes(data, start, 5, SEED)) for start in (int(offsets[0]) + 2, int(offsets[1]), int(offsets[2]))
+        int(hash_bytes(data, start, 5, SEED))
+        for start in (int(offsets[0]) + 2, int(offsets[1]), int(offsets[2]))
     }
     assert hashes == {naive_hash(b"paris", int(SEED))}
     assert int(hash_bytes(data, int(offsets[1]), 5, np.uint64(1))) not in hashes
@@ -76,7 +89,19 @@ def test_equal_bytes_sees_one_different_byte_anywhere(place):
 
 def test_equal_texts_share_a_code_and_their_hash_is_that_of_their_canonical_bytes():
     settings = IndexSettings()
-    cells = ["Paris", " PARIS ", "paris\t", "Lyon", None, "\ufb01n", "FIN", "1.0", "1", "e\u0301t\u00e9", "\u00e9t\u00c9"]
+    cells = [
+        "Paris",
+        " PARIS ",
+        "paris\t",
+        "Lyon",
+        None,
+        "\ufb01n",
+        "FIN",
+        "1.0",
+        "1",
+        "e\u0301t\u00e9",
+        "\u00e9t\u00c9",
+    ]
     found = normalize_column(pa.array(cells), settings)
     assert found.values() == ["paris", "lyon", "fin", "1", "été"]
     assert found.codes.tolist() == [0, 0, 0, 1, -1, 2, 2, 3, 3, 4, 4]

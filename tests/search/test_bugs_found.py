@@ -103,7 +103,7 @@ PERIODS = {
 def test_columns_without_an_arrow_type_are_text(build, kind):
     """Strings of pandas convert themselves to Arrow, which takes no mask besides."""
     column, text = PERIODS[kind]
-    query = pd.DataFrame({"q": pd.Series([column[0], None], dtype=column.dtype)})
+    query = pd.DataFrame({"q": column[:1]})
     lake = build({"t": pd.DataFrame({"c": [text, "other"], "n": ["a", "b"]})})
     assert dfjoin.discover_joinable(query, "q", lake)["matched"].tolist() == [1]
     lake = build({"t": pd.DataFrame({"c": column})})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import dfjoin
@@ -187,7 +187,7 @@ def test_filters_restrict_the_columns_before_the_best_are_taken(tables, query, w
 
 
 @given(lakes(), queries(), st.floats(0, 1))
-@settings(max_examples=15)
+@settings(max_examples=6, phases=[Phase.generate])
 def test_rows_do_not_depend_on_the_number_of_segments(tables, query, threshold):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(driver, "_TASK_INPUT_BYTES", 1)

@@ -161,7 +161,7 @@ class TestAccidental:
         one, three = (find(list(range(1, 31)), lake) for lake in lakes)
         pd.testing.assert_frame_equal(pd.DataFrame(one), pd.DataFrame(three))
         assert one["accidental"].tolist() == [True, False, False]
-        assert one["kind"].tolist() == ["integer", "text", "integer"]
+        assert one["kind"].tolist() == ["integer", "integer", "text"]
 
 
 class TestEvidence:

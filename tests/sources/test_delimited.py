@@ -27,15 +27,25 @@ def written(rows, dialect):
     """Write rows as a file of this dialect would hold them."""
     buffer = io.StringIO()
     writer = csv.writer(
-        buffer, delimiter=dialect.delimiter, quotechar=dialect.quote_char, doublequote=dialect.double_quote,
-        escapechar=dialect.escape_char or None, quoting=csv.QUOTE_ALL, lineterminator="\n",
-    )  # fmt: skip
+        buffer,
+        delimiter=dialect.delimiter,
+        quotechar=dialect.quote_char,
+        doublequote=dialect.double_quote,
+        escapechar=dialect.escape_char or None,
+        quoting=csv.QUOTE_ALL,
+        lineterminator="\n",
+    )
     writer.writerows(rows)
     return buffer.getvalue()
 
 
 DIALECTS = st.sampled_from(
-    [Dialect(), Dialect(delimiter=";"), Dialect(delimiter="\t"), Dialect(double_quote=False, escape_char="\\")]
+    [
+        Dialect(),
+        Dialect(delimiter=";"),
+        Dialect(delimiter="\t"),
+        Dialect(double_quote=False, escape_char="\\"),
+    ]
 )
 CELLS = st.text('ab,;\t"\n é😀', max_size=5)
 TABLES = st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=6)
@@ -51,7 +61,11 @@ def test_cells_are_read_as_they_were_written_whole_and_streamed(rows, dialect):
         assert rows_of(stream_text(io.BytesIO(text.encode()), layout)) == rows
 
 
-@given(st.lists(st.lists(st.text("ab é", min_size=1, max_size=3), min_size=1, max_size=5), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.lists(st.text("ab é", min_size=1, max_size=3), min_size=1, max_size=5), min_size=1, max_size=6
+    )
+)
 def test_ragged_rows_are_padded_with_nulls_and_lose_nothing(rows):
     text = written([("x", "y"), *rows], Dialect())
     dialect = Dialect(ragged=True)
@@ -60,7 +74,9 @@ def test_ragged_rows_are_padded_with_nulls_and_lose_nothing(rows):
     layout = layout_of(text, dialect, max(0, width - 2))
     n = len(layout.names)
     assert n == max(2, width)
-    assert rows_of(read_text(text.encode(), layout)) == [tuple(row) + (None,) * (n - len(row)) for row in rows]
+    assert rows_of(read_text(text.encode(), layout)) == [
+        tuple(row) + (None,) * (n - len(row)) for row in rows
+    ]
 
 
 def test_rows_of_another_length_are_reported_unless_the_layout_says_so():
@@ -128,9 +144,9 @@ def strict(monkeypatch):
 def test_rows_that_the_parser_refuses_are_a_table_error(strict):
     text = 'a,b\n"x"y,1\n'
     layout = layout_of(text, Dialect(ragged=True))
-    with pytest.raises(TableReadError, match="its rows cannot be parsed: .* expected"):
+    with pytest.raises(TableReadError, match=r"its rows cannot be parsed: .* expected"):
         list(read_text(text.encode(), layout))
-    with pytest.raises(TableReadError, match="its rows cannot be parsed: .* expected"):
+    with pytest.raises(TableReadError, match=r"its rows cannot be parsed: .* expected"):
         max_width(text.encode(), layout)
 
 

@@ -92,17 +92,34 @@ def test_a_few_damaged_bytes_leave_utf8_as_it_is(read):
         ("a,b\n1,2,\n3,4,\n", ["a", "b", "Unnamed: 2"], [("1", "2", ""), ("3", "4", "")]),
         ("My report\n\nn,k,l\na,1,2\nb,3,4\n", ["n", "k", "l"], [("a", "1", "2"), ("b", "3", "4")]),
         ("x,1\ny,2\nz,3\n", ["column_0", "column_1"], [("x", "1"), ("y", "2"), ("z", "3")]),
-        ("a,b\n1,2\n3\n\n4,5,6\n", ["a", "b", "Unnamed: 2"], [("1", "2", None), ("3", None, None), ("4", "5", "6")]),
+        (
+            "a,b\n1,2\n3\n\n4,5,6\n",
+            ["a", "b", "Unnamed: 2"],
+            [("1", "2", None), ("3", None, None), ("4", "5", "6")],
+        ),
         ("name\nx\n\ny\n", ["name"], [("x",), ("y",)]),
         ('a,b\n5" pipe,1\n6" pipe,2\n', ["a", "b"], [('5" pipe', "1"), ('6" pipe', "2")]),
         ("a,b", ["a", "b"], []),
         ("a,b\nNA,\n", ["a", "b"], [("NA", "")]),
     ],
     ids=[
-        "CR only", "semicolons", "doubled quotes", "escaped quotes", "newlines in cells", "names", "row names",
-        "trailing delimiter", "title", "no header", "ragged", "one column", "quote in a cell", "no rows", "na",
+        "CR only",
+        "semicolons",
+        "doubled quotes",
+        "escaped quotes",
+        "newlines in cells",
+        "names",
+        "row names",
+        "trailing delimiter",
+        "title",
+        "no header",
+        "ragged",
+        "one column",
+        "quote in a cell",
+        "no rows",
+        "na",
     ],
-)  # fmt: skip
+)
 def test_odd_files_are_read_as_they_are_meant(read, data, names, rows):
     assert read(data)[:2] == (names, rows)
 
@@ -128,7 +145,7 @@ def test_compressed_files_are_read_whole_and_streamed(read, tmp_path, monkeypatc
 
 def test_damaged_compression_is_a_table_error(source):
     table = source({"t.csv.gz": b"no gzip at all"})
-    with pytest.raises(TableReadError, match="OSError: .*zlib"):
+    with pytest.raises(TableReadError, match=r"OSError: .*zlib"):
         open_table(table)
 
 
@@ -172,7 +189,10 @@ def test_a_recorded_dialect_is_used_again(read):
     [
         (b"", "the file is empty"),
         (b"\n\n", "the file is empty"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "a Git LFS pointer, not the data"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+            "a Git LFS pointer, not the data",
+        ),
         (b"<!doctype html>\n<p>a,b\n", "HTML or XML, not a table"),
         (bytes(range(256)), "binary content, not text"),
         (b"PK\x03\x04" + bytes(50), "a ZIP archive or an Excel workbook"),
@@ -216,7 +236,7 @@ def test_wanted_columns_come_in_their_order_from_every_format(tmp_path):
         assert batches[0].schema.names == ["d", "a"]
         assert sorted(rows_of(batches)) == [("p", "1"), ("q", "2")]
         assert reader.names == ["a", "b", "d"]
-        with pytest.raises(ColumnNotFoundError, match="`columns` must name columns of the table .* got 'c'"):
+        with pytest.raises(ColumnNotFoundError, match=r"`columns` must name columns of the table .* got 'c'"):
             open_table(table, columns=["c"])
 
 
@@ -269,17 +289,21 @@ def test_one_hive_partition_is_a_column_too(tmp_path):
 
 
 def test_broken_parquet_is_a_table_error(source):
-    with pytest.raises(TableReadError, match="ArrowInvalid: .*Parquet"):
+    with pytest.raises(TableReadError, match=r"ArrowInvalid: .*Parquet"):
         open_table(source({"t.parquet": b"no parquet at all"}))
 
 
 def test_json_lines_become_columns_of_text(read):
-    data = '{"a": 1, "b": "x"}\n\n{"b": null, "c": true, "a": 1.50}\n{"d": [1, "é"], "a": {"k": 2}, "c": false}'
+    data = (
+        '{"a": 1, "b": "x"}\n\n{"b": null, "c": true, "a": 1.50}\n{"d": [1, "é"], "a": {"k": 2}, "c": false}'
+    )
     names, rows, dialect = read(data, "t.jsonl")
     assert (names, dialect) == (["a", "b", "c", "d"], None)
     assert rows == [
-        ("1", "x", None, None), ("1.5", None, "true", None), ('{"k": 2}', None, "false", '[1, "é"]')
-    ]  # fmt: skip
+        ("1", "x", None, None),
+        ("1.5", None, "true", None),
+        ('{"k": 2}', None, "false", '[1, "é"]'),
+    ]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252"])

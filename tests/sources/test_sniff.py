@@ -71,11 +71,18 @@ def test_comments_and_wide_titles_above_the_header_are_skipped():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("1,2\n3,4\n5,6\n", False), ("x,1\ny,2\nz,3\n", False), ("a,b\n1,2\n3,4\n", True), ("a,b\nx,y\n", True),
-        ("c,2000,2001\nx,1,2\ny,3,4\n", True), ("c,0,1,2\nx,5,6,7\ny,8,9,10\n", True), ("a,b\n", True),
-        ("5,5\n1,2\n", False), ("-1.5e3,x\n2%,y\n", False), ("1,b\n,x\n", True),
+        ("1,2\n3,4\n5,6\n", False),
+        ("x,1\ny,2\nz,3\n", False),
+        ("a,b\n1,2\n3,4\n", True),
+        ("a,b\nx,y\n", True),
+        ("c,2000,2001\nx,1,2\ny,3,4\n", True),
+        ("c,0,1,2\nx,5,6,7\ny,8,9,10\n", True),
+        ("a,b\n", True),
+        ("5,5\n1,2\n", False),
+        ("-1.5e3,x\n2%,y\n", False),
+        ("1,b\n,x\n", True),
     ],
-)  # fmt: skip
+)
 def test_a_first_row_of_numbers_over_numbers_is_data_unless_they_are_labels(text, expected):
     assert tell(text).has_header is expected
 
@@ -94,7 +101,7 @@ def test_a_record_that_the_sample_cuts_off_does_not_count():
 def test_text_that_the_parser_refuses_is_no_table(monkeypatch):
     strict = module.csv_options
     monkeypatch.setattr(module, "csv_options", lambda dialect: {**strict(dialect), "strict": True})
-    with pytest.raises(TableReadError, match="it is no delimited text: .* expected"):
+    with pytest.raises(TableReadError, match=r"it is no delimited text: .* expected"):
         tell('a,b\n"x"y,1\n')
 
 
@@ -103,7 +110,10 @@ def test_text_that_the_parser_refuses_is_no_table(monkeypatch):
     [
         (b"", "the file is empty"),
         (b"\xef\xbb\xbf \t\r\n\n", "the file is empty"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n", "a Git LFS pointer, not the data"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n",
+            "a Git LFS pointer, not the data",
+        ),
         (b"<!DOCTYPE html><html>", "HTML or XML, not a table"),
         (b"\xef\xbb\xbf\n <?xml version='1.0'?>", "HTML or XML, not a table"),
         (b"<HTML>", "HTML or XML, not a table"),
@@ -124,7 +134,9 @@ def test_what_is_no_table_is_refused_with_the_true_reason(head, reason):
         reject_foreign(head)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"]
+)
 def test_text_in_every_encoding_is_not_refused_and_its_encoding_named(encoding):
     data = "naïve,b\nÄ,1\nb,2\n".encode(encoding)
     reject_foreign(data)
@@ -134,11 +146,17 @@ def test_text_in_every_encoding_is_not_refused_and_its_encoding_named(encoding):
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
-        (b"plain", "utf-8"), ("née".encode(), "utf-8"), (b"\x93quoted\x94", "cp1252"), (b"caf\xe9 au lait", "cp1252"),
-        (b"a\x81\xe9 bcd", "latin-1"), (b"\x81\x8d\x93 letters", "cp1252"), (b"\xfe\xff\0a", "utf-16"),
-        ("é".encode() * 9 + b"\xff" + b"abcd", "utf-8"), (b"\xff\xfe\x00\x00a\0\0\0", "utf-32"),
+        (b"plain", "utf-8"),
+        ("née".encode(), "utf-8"),
+        (b"\x93quoted\x94", "cp1252"),
+        (b"caf\xe9 au lait", "cp1252"),
+        (b"a\x81\xe9 bcd", "latin-1"),
+        (b"\x81\x8d\x93 letters", "cp1252"),
+        (b"\xfe\xff\0a", "utf-16"),
+        ("é".encode() * 9 + b"\xff" + b"abcd", "utf-8"),
+        (b"\xff\xfe\x00\x00a\0\0\0", "utf-32"),
     ],
-)  # fmt: skip
+)
 def test_encodings_are_named(data, expected):
     assert name_encoding(data) == expected
 
@@ -153,12 +171,16 @@ def test_a_sample_may_end_inside_a_character():
 def test_lines_end_at_lf_cr_and_crlf_only(text):
     lines = list(split_lines(text))
     assert "".join(lines) == text
-    assert [line.rstrip("\r\n") for line in lines if line] == [
-        line for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    ][: len(lines)]
+    assert [line.rstrip("\r\n") for line in lines if line] == list(
+        text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    )[: len(lines)]
 
 
-@given(st.lists(st.lists(st.text('ab",\n é', min_size=1, max_size=4), min_size=2, max_size=4), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.lists(st.text('ab",\n é', min_size=1, max_size=4), min_size=2, max_size=4), min_size=1, max_size=4
+    )
+)
 def test_the_header_is_the_first_record_and_the_offset_is_behind_it(rows):
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows(rows)

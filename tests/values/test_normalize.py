@@ -1,4 +1,5 @@
 import datetime
+import itertools
 import unicodedata
 from decimal import Decimal
 
@@ -23,7 +24,7 @@ from dfjoin.values.unicode import UNICODE_VERSION, ascii_table, fold_table, norm
 from tests.oracles import canonical
 
 SETTINGS = IndexSettings()
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 
 # Letters that no date and no number in another spelling than the oracle's can be made of.
 WORDS = st.text(
@@ -94,7 +95,7 @@ def test_the_code_point_table_says_only_what_python_says():
     table = fold_table()
     assert not table.flags.writeable
     assert ascii_table().size == 0
-    assert UNICODE_VERSION == unicodedata.unidata_version
+    assert unicodedata.unidata_version == UNICODE_VERSION
     quick = np.flatnonzero(table != 0xFFFFFFFF)
     assert quick.size > 100_000
     wrong = [c for c in quick.tolist() if (normalize_text(f"x{chr(c)}x")[1:-1]) != chr(int(table[c]))]
@@ -102,7 +103,9 @@ def test_the_code_point_table_says_only_what_python_says():
 
 
 @pytest.mark.parametrize(
-    "type_", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()], ids=str
+    "type_",
+    [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()],
+    ids=str,
 )
 def test_integers_become_their_digits_up_to_the_ends_of_their_type(type_):
     bits = type_.bit_width
@@ -151,9 +154,11 @@ def test_single_precision_floats_are_written_in_their_shortest_spelling():
     assert normalized([0.1, 2.0, None, 16777216.0], pa.float32()) == ["0.1", "2", None, "16777216"]
 
 
-def test_decimals_with_an_integral_value_become_their_digits():
+def test_decimals_with_an_integral_value_become_their_digits_and_others_lose_the_zeros_of_their_scale():
     cells = [Decimal("1.00"), Decimal("-3.50"), Decimal("12345678901234567890.00"), None, Decimal("0.00")]
-    assert normalized(cells, pa.decimal128(38, 2)) == ["1", "-3.50", "12345678901234567890", None, "0"]
+    assert normalized(cells, pa.decimal128(38, 2)) == ["1", "-3.5", "12345678901234567890", None, "0"]
+    assert normalized([Decimal("100"), Decimal("0")], pa.decimal128(5, 0)) == ["100", "0"]
+    assert normalized([Decimal("10.10")], pa.decimal256(60, 4)) == normalized([10.1]) == ["10.1"]
 
 
 def test_booleans_become_words():
@@ -230,7 +235,9 @@ def test_a_slice_is_only_its_rows():
     assert rows_of(normalize_column(array.slice(1, 5), SETTINGS)) == [None, "ä", "b", None, "ä"]
 
 
-@pytest.mark.parametrize("array", [pa.nulls(3), pa.array([None] * 3, pa.string()), pa.array([""] * 3)], ids=str)
+@pytest.mark.parametrize(
+    "array", [pa.nulls(3), pa.array([None] * 3, pa.string()), pa.array([""] * 3)], ids=str
+)
 def test_a_column_of_nulls_has_no_values(array):
     found = normalize_column(array, SETTINGS)
     assert (len(found), found.values(), rows_of(found)) == (0, [], [None] * 3)
@@ -335,15 +342,26 @@ def test_a_batch_leaves_all_digit_dates_to_the_column():
 @pytest.mark.parametrize(
     ("type_", "expected"),
     [
-        (pa.string(), True), (pa.int64(), True), (pa.float32(), True), (pa.decimal128(5, 2), True),
-        (pa.date32(), True), (pa.timestamp("ns", "UTC"), True), (pa.dictionary(pa.int8(), pa.string()), True),
-        (pa.null(), True), (pa.binary(), False), (pa.large_binary(), False), (pa.binary(4), False),
-        (pa.binary_view(), False), (pa.list_(pa.int8()), False), (pa.struct([("a", pa.int8())]), False),
-        (pa.map_(pa.string(), pa.int8()), False), (pa.bool_(), False),
+        (pa.string(), True),
+        (pa.int64(), True),
+        (pa.float32(), True),
+        (pa.decimal128(5, 2), True),
+        (pa.date32(), True),
+        (pa.timestamp("ns", "UTC"), True),
+        (pa.dictionary(pa.int8(), pa.string()), True),
+        (pa.null(), True),
+        (pa.binary(), False),
+        (pa.large_binary(), False),
+        (pa.binary(4), False),
+        (pa.binary_view(), False),
+        (pa.list_(pa.int8()), False),
+        (pa.struct([("a", pa.int8())]), False),
+        (pa.map_(pa.string(), pa.int8()), False),
+        (pa.bool_(), False),
         (pa.dictionary(pa.int8(), pa.binary()), False),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_binary_nested_and_boolean_columns_are_not_searched(type_, expected):
     assert is_searchable_type(type_) is expected
 
@@ -351,14 +369,16 @@ def test_binary_nested_and_boolean_columns_are_not_searched(type_, expected):
 def test_packed_strings_can_be_unpacked_and_are_read_only():
     texts = ["", "é", "abc", "\U0001f600"]
     data, offsets = pack_strings(texts)
-    assert [data[a:b].tobytes().decode() for a, b in zip(offsets[:-1], offsets[1:], strict=True)] == texts
+    assert [data[a:b].tobytes().decode() for a, b in itertools.pairwise(offsets)] == texts
     assert data.shape[0] == offsets[-1] + 8
     assert not data.flags.writeable
     assert not offsets.flags.writeable
 
 
 def test_pandas_columns_normalise_like_their_cells():
-    frame = pd.DataFrame({"n": [1.0, None, 3.0], "t": ["Ä", None, " x "], "c": pd.Categorical(["a", "B", "a"])})
+    frame = pd.DataFrame(
+        {"n": [1.0, None, 3.0], "t": ["Ä", None, " x "], "c": pd.Categorical(["a", "B", "a"])}
+    )
     table = pa.Table.from_pandas(frame, preserve_index=False)
     rows = [rows_of(normalize_column(table[name], SETTINGS)) for name in frame]
     assert rows == [["1", None, "3"], ["ä", None, "x"], ["a", "b", "a"]]

@@ -53,11 +53,16 @@ def test_the_kind_follows_from_the_type_and_the_values(cells, type_, kind):
 @pytest.mark.parametrize(
     ("type_", "kind"),
     [
-        (pa.bool_(), "boolean"), (pa.list_(pa.string()), "nested"), (pa.struct([("a", pa.int8())]), "nested"),
-        (pa.binary(), "binary"), (pa.large_binary(), "binary"), (pa.binary(4), "binary"), (pa.null(), "empty"),
+        (pa.bool_(), "boolean"),
+        (pa.list_(pa.string()), "nested"),
+        (pa.struct([("a", pa.int8())]), "nested"),
+        (pa.binary(), "binary"),
+        (pa.large_binary(), "binary"),
+        (pa.binary(4), "binary"),
+        (pa.null(), "empty"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_the_kind_of_columns_without_values_follows_from_the_type(type_, kind):
     nothing = normalize_column(pa.nulls(2), SETTINGS)
     assert kind_of(nothing, type_) == kind
@@ -102,10 +107,16 @@ def test_dates_have_a_range_in_iso_form():
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
-        (["a", "b"], True), ([1, 2], True), (["2020-01-01", "2020-01-02"], True), (["a", "A ", None], False),
-        ([1.5, 2.5], False), ([True, False], False), ([None], False), ([Decimal("1.5"), Decimal("2.5")], True),
+        (["a", "b"], True),
+        ([1, 2], True),
+        (["2020-01-01", "2020-01-02"], True),
+        (["a", "A ", None], False),
+        ([1.5, 2.5], False),
+        ([True, False], False),
+        ([None], False),
+        ([Decimal("1.5"), Decimal("2.5")], True),
     ],
-)  # fmt: skip
+)
 def test_columns_of_two_values_are_indexable_unless_they_are_floats_or_booleans(cells, expected):
     assert profile(cells).is_indexable is expected
 
@@ -133,11 +144,16 @@ def test_merging_empty_profiles_is_empty():
 @pytest.mark.parametrize(
     ("left", "right", "kind"),
     [
-        (["1"], ["a"], "text"), (["1"], ["2.5"], "float"), (["2.5"], ["1"], "float"), (["2020-01-01"], ["1"], "text"),
-        (["2020-01-01"], ["2021-01-01T10:00"], "date"), (["true"], ["false"], "boolean"), (["a"], ["b"], "text"),
+        (["1"], ["a"], "text"),
+        (["1"], ["2.5"], "float"),
+        (["2.5"], ["1"], "float"),
+        (["2020-01-01"], ["1"], "text"),
+        (["2020-01-01"], ["2021-01-01T10:00"], "date"),
+        (["true"], ["false"], "boolean"),
+        (["a"], ["b"], "text"),
         ([Decimal("1.00")], [Decimal("2.50")], "decimal"),
     ],
-)  # fmt: skip
+)
 def test_merged_kinds_are_those_of_the_whole_column(left, right, kind):
     assert merge_profiles([profile(left), profile(right)]).kind == kind
     assert profile(left + right).kind == kind

