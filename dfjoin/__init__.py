@@ -16,7 +16,7 @@ from dfjoin.api import auto_join, discover_joinable, discover_joinable_batch, re
 # Imported on first use: they bring numba and Arrow's readers with them.
 _LAZY = {
     "IndexSettings": "dfjoin.types",
-    "JoinCandidates": "dfjoin.search.rank",
+    "JoinCandidates": "dfjoin.search.candidates",
     "JoinPlan": "dfjoin.join.plan",
     "Lake": "dfjoin.lake",
     "build_lake": "dfjoin.build",

@@ -15,7 +15,7 @@ import pandas as pd
 if TYPE_CHECKING:
     from dfjoin.join.plan import JoinPlan
     from dfjoin.lake import Lake
-    from dfjoin.search.rank import JoinCandidates
+    from dfjoin.search.candidates import JoinCandidates
 
 __all__ = ["auto_join", "discover_joinable", "discover_joinable_batch", "report"]
 

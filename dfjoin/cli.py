@@ -72,15 +72,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always")
             warnings.showwarning = _show_warning  # type: ignore[assignment]
             return options.run(options)
-    except (DfjoinError, FileNotFoundError, PermissionError) as error:
-        print("dfjoin: " + " ".join(str(error).split()), file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("dfjoin: interrupted; nothing was changed", file=sys.stderr)
         return 130
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except (DfjoinError, OSError) as error:
+        print("dfjoin: " + " ".join(str(error).split()), file=sys.stderr)
+        return 2
 
 
 def _show_warning(message: Any, category: type[Warning], *_: Any) -> None:
@@ -252,29 +252,55 @@ def _join(options: argparse.Namespace) -> int:
     if options.keep_rows:
         wishes["aggregate"] = None
     if options.plan:
-        values = json.loads(Path(options.plan).read_text("utf-8"))
-        wide = auto_join(df, values.get("plan", values))
+        given = [f"--{name.replace('_', '-')}" for name, value in wishes.items() if value not in ("left", 10.0)]
+        if given:
+            raise InvalidParameterError(
+                f"`--plan` brings every choice with it, got {', '.join(given)} too; leave it out"
+            )
+        plan = _plan(options.plan)
+        if isinstance(plan, dict) and _is_index(options.other):
+            plan = {**plan, "index": options.other}
+        wide = auto_join(df, plan)
     else:
-        is_index = (Path(options.other) / "manifests").is_dir()
-        wide = auto_join(df, options.other if is_index else _read(options.other), **wishes)
+        wide = auto_join(df, options.other if _is_index(options.other) else _read(options.other), **wishes)
     _write(wide, options.output)
     text = json.dumps(wide.attrs["dfjoin"], ensure_ascii=False) if options.json else str(report(wide))
     print(text, file=sys.stdout if options.output else sys.stderr)
     return 0
 
 
+def _is_index(path: str) -> bool:
+    return (Path(path) / "manifests").is_dir()
+
+
+def _plan(path: str) -> dict[str, Any]:
+    """Read a plan, or the report that holds one."""
+    try:
+        values = json.loads(Path(path).read_text("utf-8"))
+    except ValueError as error:
+        raise InvalidParameterError(
+            f"`--plan` must be a JSON file that `join --json` wrote, but {path!r} is no JSON ({error})"
+        ) from error
+    return values.get("plan", values) if isinstance(values, dict) else values
+
+
 def _info(options: argparse.Namespace) -> int:
     from dfjoin.lake import open_lake
 
     lake = open_lake(options.index)
-    info = lake.info()
     problems = lake.verify() if options.verify else []
+    if problems and not options.json:
+        print("\n".join(problems))
+        return 1
+    if problems:
+        _print_json({"index": options.index, "version": lake.version, "problems": problems})
+        return 1
+    info = lake.info()
     if options.json:
         info["tables"] = lake.tables.to_dict(orient="records") if options.tables else None
         info["columns"] = lake.columns.to_dict(orient="records") if options.columns else None
         info["problems"] = problems if options.verify else None
-        _print_json({key: value for key, value in info.items() if value is not None})
-        return 1 if problems else 0
+        return _print_json({key: value for key, value in info.items() if value is not None})
     print(_summary(info))
     if options.tables:
         print(lake.tables.drop(columns="root").to_string(max_rows=1000, max_colwidth=60))
@@ -285,8 +311,8 @@ def _info(options: argparse.Namespace) -> int:
         for record in info["skipped"]:
             print(f"{record['name']}: {record['reason']}")
     if options.verify:
-        print("\n".join(problems) if problems else "every file is as it was written")
-    return 1 if problems else 0
+        print("every file is as it was written")
+    return 0
 
 
 def _one(values: list[str] | None) -> Any:

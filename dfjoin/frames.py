@@ -73,7 +73,7 @@ def column_to_arrow(column: pd.Series, argument: str = "on") -> pa.Array | pa.Ch
         categories = column_to_arrow(pd.Series(column.cat.categories), argument)
         return categories.take(codes.cast(pa.int64()))
     if isinstance(dtype, (pd.PeriodDtype, pd.IntervalDtype)) or dtype.kind == "c":
-        return pa.array(column.astype(str), mask=column.isna().to_numpy())
+        return pa.array(column.astype(str).to_numpy(dtype=object), pa.string(), mask=column.isna().to_numpy())
     try:
         converted = pa.array(column, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):

@@ -15,7 +15,7 @@ _OWN = (str(Path(__file__).parent), str(Path(__file__).parent.parent / "spark_ex
 
 def warn(message: str, category: type[Warning] = DfjoinWarning) -> None:
     """Warn as if from the first frame of the stack that is not dfjoin's own."""
-    level = 1
+    level = 2  # the caller of this function
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_OWN):
         level += 1

@@ -148,9 +148,7 @@ def test_spark_ext_imports_neither_the_shell_nor_the_accessors():
 
 def _users(*libraries):
     """Files that import one of the libraries, in whatever way."""
-    return {
-        name for name, edges in EDGES.items() for module, _ in edges if module.partition(".")[0] in libraries
-    }
+    return {name for name, edges in EDGES.items() for module, _ in edges if module.partition(".")[0] in libraries}
 
 
 def test_numba_is_imported_by_kernels_only():

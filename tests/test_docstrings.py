@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import dfjoin  # noqa: F401
+import dfjoin
 
 PROJECT = Path(__file__).parent.parent
 PACKAGE = PROJECT / "dfjoin"

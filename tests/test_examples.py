@@ -80,7 +80,9 @@ def _records(name):
     if path.suffix == ".jsonl":
         return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     delimiter = {"geo/mountains.csv": ";", "geo/lakes.tsv": "\t"}.get(name, ",")
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8", newline="")
+    opened = (
+        gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8", newline="")
+    )
     with opened as file:
         return list(csv.DictReader(file, delimiter=delimiter))
 

@@ -109,9 +109,7 @@ def test_the_namespace_is_of_frames_only():
         accessors.DfjoinAccessor(pd.Series([1]))
 
 
-CLASSES = [
-    value for name in errors.__all__ if isinstance(value := getattr(errors, name), type)
-]
+CLASSES = [value for name in errors.__all__ if isinstance(value := getattr(errors, name), type)]
 
 
 @pytest.mark.parametrize("error", CLASSES, ids=lambda e: e.__name__)

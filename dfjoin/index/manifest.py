@@ -248,7 +248,14 @@ def read_manifest(index: Path, version: int | None = None) -> Manifest:
             f"`version` must be a version that the index has ({shortlist(versions[::-1])}), got {version!r}"
         )
     path = _path(index, version)
-    return Manifest.from_json(path.read_text("utf-8"), str(path))
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise IndexCorruptedError(
+            f"the manifest {path} cannot be read ({error}); open an older version with `version=`, or build the "
+            "index again"
+        ) from error
+    return Manifest.from_json(text, str(path))
 
 
 def commit(index: Path, manifest: Manifest) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.postings import copy_values, expand_groups, merge_entries
+from dfjoin.kernels.grouping import expand_groups
+from dfjoin.kernels.postings import copy_values, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
 
 __all__ = ["PADDING", "Run", "merge_runs", "read_run", "run_of_segment", "write_run"]

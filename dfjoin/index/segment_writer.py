@@ -15,7 +15,8 @@ from dfjoin.index.catalog import Records, replace_field, write_catalog
 from dfjoin.index.components import CATALOG_FILE, write_bytes, write_component
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.runs import PADDING, Run
-from dfjoin.kernels.postings import build_directory, group_lists, group_tokens, transpose_lists
+from dfjoin.kernels.grouping import group_lists, group_tokens, transpose_lists
+from dfjoin.kernels.postings import build_directory
 
 __all__ = ["write_segment"]
 

@@ -129,7 +129,7 @@ def _gather_frames(
             )
     given = Input([], [])
     if in_memory:
-        name = "" if number == 0 else "memory"
+        name = "" if number == 0 else f"memory-{number}"
         root = Root(number, name, FRAMES, "memory")
         given.tables = _write_frames(in_memory, root, index, scratch)
         given.roots.append(root)
@@ -147,7 +147,8 @@ def _gather_frames(
 
 def _write_frames(frames: dict[str, pa.Table], root: Root, index: Path, scratch: Path | None) -> list[TableSource]:
     base = scratch or index / FRAMES
-    base.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for directory in (base.parent, base):  # a mode given with `parents` holds for the last one only
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     here = Root(root.id, root.name, str(base), "files")
     tables = []
     for name in sorted(frames):

@@ -31,9 +31,9 @@ from dfjoin.join.plan import HOWS, JoinPlan, JoinStep, json_label
 from dfjoin.join.report import fit
 from dfjoin.join.tables import ON_STALE, LakeTable
 from dfjoin.lake import Lake, resolve_lake
+from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import MODES, check_frame, discover
 from dfjoin.search.query import normalize_key
-from dfjoin.search.rank import JoinCandidates
 from dfjoin.sources.sniff import clean_names
 from dfjoin.types import IndexSettings
 from dfjoin.warn import warn
@@ -112,8 +112,8 @@ def _checked(wishes: dict[str, Any]) -> dict[str, Any]:
     wishes["threshold"] = check.check_fraction(wishes["threshold"], "threshold")
     check.check_choice(wishes["indicator"], "indicator", (True, False))
     expansion = wishes["max_expansion"]
-    if isinstance(expansion, bool) or not isinstance(expansion, (int, float)) or not expansion >= 1:
-        raise InvalidParameterError(f"`max_expansion` must be a number of at least 1, got {expansion!r}")
+    if isinstance(expansion, bool) or not isinstance(expansion, (int, float)) or not 1 <= expansion < np.inf:
+        raise InvalidParameterError(f"`max_expansion` must be a finite number of at least 1, got {expansion!r}")
     wishes["max_expansion"] = float(expansion)
     if wishes["columns"] is not None:
         wishes["columns"] = list(check.check_patterns(wishes["columns"], "columns"))
@@ -155,7 +155,7 @@ def _join_lake(state: _Join, lake: Lake, wishes: dict[str, Any]) -> None:
         exclude=None, kinds=None, plan=None, verify=True, radius=None, radius_unit=None, pad=None,
         dayfirst=None,
     )  # fmt: skip
-    if on is None:
+    if on is None or (isinstance(on, str) and on == "*" and "*" not in state.frame.columns):
         hits = _choose_key(state, hits, wishes)
     _join_best(state, hits, wishes, wishes["k"])
 
@@ -221,7 +221,7 @@ def _try_table(state: _Join, hits: JoinCandidates, row: Any, wishes: dict[str, A
     query = context.queries[row.query_column]
     try:
         table = LakeTable(context.lake, row.table, state.on_stale)
-    except TableChangedError as error:
+    except (TableChangedError, InvalidParameterError) as error:  # changed, or a table of Spark's
         if not must_be_new:
             raise
         return str(error)
@@ -406,6 +406,7 @@ def _step_report(step: JoinStep, left: LeftKey, result: StepResult, rows_before:
         "relationship": result.relationship,
         "matched": result.values_matched,
         "containment": result.values_matched / max(1, left.n_keys),
+        "rows_in": rows_before,
         "rows_matched": result.rows_matched,
         "coverage": result.rows_matched / max(1, rows_before),
         "rows_out": len(result.frame),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,25 +41,15 @@ class LeftKey:
     def __init__(self, parts: Sequence[ValueSet]) -> None:
         self._parts = list(parts)
         self._vocabularies = [vocabulary_of(part) for part in parts]
-        combined = self._combine([part.codes.astype(np.int64) for part in parts])
-        self._combinations: NDArray[np.int64] | None = None
-        if len(parts) == 1:
-            self.codes = combined
-            self.n_keys = len(parts[0])
-            return
-        known = np.unique(combined[combined >= 0])
-        self._combinations = known
-        self.codes = np.where(combined >= 0, np.searchsorted(known, combined), -1)
-        self.n_keys = known.size
-
-    def _combine(self, codes: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """Make one number of the codes of a row's parts, -1 when any is missing."""
-        combined, is_null = codes[0].copy(), codes[0] < 0
-        for part, more in zip(self._parts[1:], codes[1:], strict=True):
-            combined = combined * max(1, len(part)) + more
-            is_null |= more < 0
-        combined[is_null] = -1
-        return combined
+        self._combinations: list[NDArray[np.int64]] = []
+        codes = parts[0].codes.astype(np.int64)
+        for part in parts[1:]:
+            pairs = _pair(codes, part.codes, len(part))
+            known = np.unique(pairs[pairs >= 0])
+            self._combinations.append(known)
+            codes = _number(pairs, known)
+        self.codes = codes
+        self.n_keys = len(parts[0]) if len(parts) == 1 else int(self._combinations[-1].size)
 
     def match(self, columns: Sequence[pa.Array], settings: Sequence[IndexSettings]) -> NDArray[np.int64]:
         """Return the code of each row of a right side, -1 for a key that the left side lacks.
@@ -86,13 +77,10 @@ class LeftKey:
             is_found = tokens >= 0
             codes[:-1][is_found] = vocabulary.order[tokens[is_found]]
             found.append(codes[values.codes])
-        combined = self._combine(found)
-        if self._combinations is None:
-            return combined
-        if self._combinations.size == 0:
-            return np.full(combined.size, -1, np.int64)
-        places = np.minimum(np.searchsorted(self._combinations, combined), self._combinations.size - 1)
-        return np.where((combined >= 0) & (self._combinations[places] == combined), places, -1)
+        combined = found[0]
+        for more, part, known in zip(found[1:], self._parts[1:], self._combinations, strict=True):
+            combined = _number(_pair(combined, more, len(part)), known)
+        return combined
 
     def match_all(
         self, columns: Sequence[pa.Array], settings: Sequence[IndexSettings]
@@ -112,6 +100,21 @@ class LeftKey:
         known = np.unique(own[is_new])
         codes = np.where(is_new, self.n_keys + np.searchsorted(known, own), codes)
         return codes, self.n_keys + int(known.size)
+
+
+def _pair(codes: NDArray[np.int64], more: NDArray[Any], n_more: int) -> NDArray[np.int64]:
+    """Make one number of two codes per row, -1 where either is missing; both are below the number of rows."""
+    pairs = codes * max(1, n_more) + more
+    pairs[(codes < 0) | (more < 0)] = -1
+    return pairs
+
+
+def _number(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of each pair among the known ones, -1 for others."""
+    if known.size == 0:
+        return np.full(pairs.size, -1, np.int64)
+    places = np.minimum(np.searchsorted(known, pairs), known.size - 1)
+    return np.where((pairs >= 0) & (known[places] == pairs), places, -1)
 
 
 def expand_pairs(

@@ -39,7 +39,7 @@ class JoinReport:
             on, right_on = " + ".join(map(str, step["on"])), " + ".join(step["right_on"])
             lines.append(
                 f"joined {step['table'] or 'the other frame'} on {on} = {right_on}, {step['relationship']}: "
-                f"{step['rows_matched']:,} of {values['rows_in']:,} rows found a partner "
+                f"{step['rows_matched']:,} of {step.get('rows_in', values['rows_in']):,} rows found a partner "
                 f"({step['coverage']:.1%})"
             )
             added = [f"{c['name']} ({c['rule']})" if c["rule"] else c["name"] for c in step["columns"][:12]]

@@ -158,7 +158,21 @@ def count_lists(lists, n_lists, hits, list_indptr, list_columns, counts, columns
 
 @njit
 def clear_counts(counts, columns, n_touched, is_dense):
-    """Set the counted columns back to zero. O(n_touched), or O(n_columns) when dense."""
+    """Set the counted columns back to zero.
+
+    Parameters
+    ----------
+    counts : ndarray of int32, shape (n_columns,)
+    columns : ndarray of int32
+        Columns counted, the first `n_touched` of it.
+    n_touched : int
+    is_dense : bool
+        Clear all of them.
+
+    Notes
+    -----
+    O(n_touched), or O(n_columns) when dense.
+    """
     if is_dense:
         counts[:] = 0
     else:

@@ -12,15 +12,28 @@ from __future__ import annotations
 import numpy as np
 
 from dfjoin.kernels._compile import njit
+from dfjoin.kernels.estimating import (
+    DAMAGED,
+    ENTRIES_READ,
+    ESTIMATED,
+    LISTS_READ,
+    POSTINGS_READ,
+    PRUNED,
+    SETS_READ,
+    batch_net_cost,
+    bound,
+    filter_candidates,
+    order_candidates,
+    set_cost,
+    set_net_cost,
+)
 
 __all__ = ["josie", "probe_set"]
 
-_ESTIMATED = 256  # candidates that a benefit is added up over
 _ORDER_NS = 80.0  # to filter, estimate and sort, per candidate
 _ESTIMATE_NS = 8.0  # to weigh the next read, per candidate looked at
 _TRIAL_SHARE = 0.04  # of the budget that may be spent before the outlook is judged
 _WORTH_SHARE = 0.6  # of the budget that the whole search must stay below to go on
-LISTS_READ, POSTINGS_READ, SETS_READ, ENTRIES_READ, PRUNED, DAMAGED = range(6)
 
 
 @njit
@@ -123,12 +136,6 @@ def _suffix_weights(lists, n_lists, hits):
 
 
 @njit
-def _bound(count, rest, remaining, uses_positions):
-    """Largest overlap that a candidate can still reach, equation 6."""
-    return count + min(rest, remaining) if uses_positions else count + rest
-
-
-@njit
 def probe_set(
     lists, n_lists, hits, list_indptr, list_columns, list_positions, group_indptr, set_indptr, set_lists,
     cardinality, counts, columns, n_private, is_allowed, minimum, k, uses_positions, marks, state,
@@ -203,7 +210,7 @@ def probe_set(
                 n_met += 1
             seen = counts[column] + weight
             remaining = cardinality[column] - list_positions[p] - length
-            if _bound(seen, suffix[at + 1], remaining, uses_positions) < _threshold(heap, size, minimum):
+            if bound(seen, suffix[at + 1], remaining, uses_positions) < _threshold(heap, size, minimum):
                 state[PRUNED] += 1
                 continue
             seen += _weight_after(column, number + 1, lists, at + 1, n_lists, hits, set_indptr, set_lists, state)
@@ -258,106 +265,6 @@ def _read_batch(
             counts[column] += weight
             last[column] = list_positions[p] + length
     return n_met, n_unread
-
-
-@njit
-def _filter(unread, n_unread, at, rest, limit, counts, cardinality, last, uses_positions, marks, state):
-    """Drop the candidates whose bound is strictly below the limit, equation 6."""
-    kept = 0
-    for i in range(n_unread):
-        column = unread[i]
-        if marks[column] != 1:
-            continue
-        remaining = cardinality[column] - last[column]
-        if _bound(counts[column], rest, remaining, uses_positions) < limit:
-            marks[column] = 3
-            state[PRUNED] += 1
-            continue
-        unread[kept] = column
-        kept += 1
-    return kept
-
-
-@njit
-def _order(unread, n_unread, at, suffix, counts, cardinality, first, last, uses_positions, estimates):
-    """Sort the candidates by estimated overlap, equation 4, the largest first."""
-    for i in range(n_unread):
-        column = unread[i]
-        sampled = suffix[first[column]] - suffix[at]
-        bound = _bound(counts[column], suffix[at], cardinality[column] - last[column], uses_positions)
-        estimate = np.float64(bound)
-        if sampled > 0:
-            estimate = min(estimate, counts[column] * (suffix[first[column]] / sampled))
-        estimates[i] = -estimate
-    order = np.argsort(estimates[:n_unread], kind="mergesort")
-    unread[:n_unread] = unread[:n_unread][order]
-    estimates[:n_unread] = -estimates[:n_unread][order]
-
-
-@njit
-def _set_cost(costs, remaining):
-    """Estimated time to read what is left of a set, equation 15."""
-    return costs[2] + costs[3] * remaining
-
-
-@njit
-def _batch_net_cost(
-    at, end, place, unread, n_unread, limit, suffix, list_costs, costs, counts, cardinality, first, last,
-    uses_positions, marks,
-):  # fmt: skip
-    """Net cost of reading the next batch of lists, equations 9 to 13."""
-    net = list_costs[end] - list_costs[at]
-    share = (suffix[at] - suffix[end]) / max(1, suffix[at])
-    for i in range(place, min(n_unread, place + _ESTIMATED)):
-        column = unread[i]
-        if marks[column] != 1:
-            continue
-        remaining = cardinality[column] - last[column]
-        sampled = max(1, suffix[first[column]] - suffix[at])
-        found = counts[column] * (suffix[at] - suffix[end]) / sampled
-        left = remaining * (1 - share)
-        bound = counts[column] + found
-        bound += min(suffix[end], left) if uses_positions else suffix[end]
-        net -= _set_cost(costs, remaining)
-        if bound >= limit:
-            net += _set_cost(costs, left)
-    return net
-
-
-@njit
-def _set_net_cost(
-    place, estimate, at, unread, n_unread, heap, size, limit, suffix, list_costs, costs, counts, cardinality, last,
-    uses_positions, marks,
-):  # fmt: skip
-    """Net cost of reading the best candidate's set, equations 5, 7 and 13."""
-    column = unread[place]
-    net = _set_cost(costs, cardinality[column] - last[column])
-    raised = limit
-    if size == heap.shape[0] and estimate > limit:
-        second = np.float64(1 << 62)
-        if size > 1:
-            second = heap[1]
-        if size > 2:
-            second = min(second, heap[2])
-        raised = max(limit, np.int64(min(estimate, second)))
-    if raised == limit:
-        return net
-    n = suffix.shape[0] - 1
-    now = at
-    while now < n and suffix[now] >= limit:
-        now += 1
-    then = at
-    while then < now and suffix[then] >= raised:
-        then += 1
-    net -= list_costs[now] - list_costs[then]
-    for i in range(place + 1, min(n_unread, place + 1 + _ESTIMATED)):
-        other = unread[i]
-        if marks[other] != 1:
-            continue
-        remaining = cardinality[other] - last[other]
-        if _bound(counts[other], suffix[at], remaining, uses_positions) < raised:
-            net -= _set_cost(costs, remaining)
-    return net
 
 
 @njit
@@ -430,7 +337,7 @@ def josie(
     while True:
         limit = _threshold(heap, size, minimum)
         if not is_ordered:
-            n_unread = _filter(
+            n_unread = filter_candidates(
                 unread, n_unread, at, suffix[at], limit, counts, cardinality, last, uses_positions, marks, state
             )
             place = 0
@@ -439,13 +346,13 @@ def josie(
                     marks[unread[i]] = 2
                 return n_met, True
             spent += _ORDER_NS * n_unread
-            _order(unread, n_unread, at, suffix, counts, cardinality, first, last, uses_positions, estimates)
+            order_candidates(unread, n_unread, at, suffix, counts, cardinality, first, last, uses_positions, estimates)
             is_ordered = True
         while place < n_unread:
             column = unread[place]
             if marks[column] == 1:
                 remaining = cardinality[column] - last[column]
-                if _bound(counts[column], suffix[at], remaining, uses_positions) >= limit:
+                if bound(counts[column], suffix[at], remaining, uses_positions) >= limit:
                     break
                 marks[column] = 3
                 state[PRUNED] += 1
@@ -462,12 +369,12 @@ def josie(
         end = min(n_lists, at + batch)
         reads_lists = not has_candidate
         if has_candidate and (size == heap.shape[0] or is_endless):
-            spent += _ESTIMATE_NS * min(n_unread - place, _ESTIMATED)
-            batch_net = _batch_net_cost(
+            spent += _ESTIMATE_NS * min(n_unread - place, ESTIMATED)
+            batch_net = batch_net_cost(
                 at, end, place, unread, n_unread, limit, suffix, list_costs, costs, counts, cardinality, first,
                 last, uses_positions, marks,
             )  # fmt: skip
-            set_net = _set_net_cost(
+            set_net = set_net_cost(
                 place, estimates[place], at, unread, n_unread, heap, size, limit, suffix, list_costs, costs, counts,
                 cardinality, last, uses_positions, marks,
             )  # fmt: skip
@@ -483,7 +390,7 @@ def josie(
             is_ordered = False
             continue
         column = np.int64(unread[place])
-        spent += _set_cost(costs, cardinality[column] - last[column])
+        spent += set_cost(costs, cardinality[column] - last[column])
         counts[column] += _weight_after(
             column, np.int64(lists[at]), lists, at, n_lists, hits, set_indptr, set_lists, state
         )

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from dfjoin.kernels._compile import first_set_byte, load_u64, mum, njit, njit_lean, prefetch, store_u64
-from dfjoin.kernels.spellings import canonical_number, canonical_time
+from dfjoin.kernels.dates import canonical_time
+from dfjoin.kernels.spellings import canonical_number
 
 __all__ = [
     "BLOCK",
@@ -112,7 +113,24 @@ def hash_values(data, offsets, seed):
 
 @njit_lean
 def equal_bytes(a, a_start, b, b_start, length):
-    """Tell whether two byte slices of the same length are equal. O(length)."""
+    """Tell whether two byte slices of the same length are equal.
+
+    Parameters
+    ----------
+    a, b : ndarray of uint8
+    a_start, b_start : int
+        Where the slices start.
+    length : int
+        Bytes of either.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    O(length).
+    """
     i = 0
     while i + 8 <= length:
         # Eight single comparisons would stop earlier, but equal is the common answer.
@@ -383,7 +401,16 @@ def _class_of_word(out, begin, end):
 def add_prepared(data, starts, seed, null_hashes, out, slots, hashes, offsets, classes, codes, state):
     """De-duplicate values whose text is normalised already, numbers and dates in them not yet.
 
-    Parameters and result as in `add_text`; `data` holds the values that Python normalised. O(bytes).
+    Parameters
+    ----------
+    data, starts
+        The values that Python normalised, packed.
+    seed, null_hashes, out, slots, hashes, offsets, classes, codes, state
+        As in `add_text`.
+
+    Notes
+    -----
+    O(bytes).
     """
     n = starts.shape[0] - 1
     for row in range(n):

@@ -21,9 +21,10 @@ from dfjoin.errors import (
 from dfjoin.frames import is_pandas, is_spark, select_column
 from dfjoin.index.catalog import KINDS
 from dfjoin.lake import Lake, resolve_lake
+from dfjoin.search.candidates import JoinCandidates, SearchContext
 from dfjoin.search.planner import PLANS
 from dfjoin.search.query import QueryColumn, better_width, make_query
-from dfjoin.search.rank import JoinCandidates, SearchContext, make_frame, rank_hits
+from dfjoin.search.rank import make_frame, rank_hits
 from dfjoin.search.searcher import Hit
 from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.profile import INDEXED_KINDS

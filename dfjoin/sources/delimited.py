@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
@@ -14,7 +14,7 @@ from dfjoin.errors import TableReadError
 from dfjoin.sources.sniff import clean_names, csv_options, header_of, split_lines
 from dfjoin.types import Dialect
 
-__all__ = ["Layout", "layout_of", "read_text", "stream_text"]
+__all__ = ["Layout", "as_utf8", "layout_of", "read_text", "stream_text"]
 
 _BLOCK_BYTES = 8 << 20
 _ROWS_PER_BATCH = 1 << 16
@@ -179,7 +179,7 @@ def max_width(data: bytes, layout: Layout) -> int:
 
 
 def stream_text(
-    stream: io.RawIOBase | pa.NativeFile, layout: Layout, columns: Sequence[str] | None = None
+    open_stream: Callable[[], pa.NativeFile], layout: Layout, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Read delimited text too large to hold, batch by batch.
 
@@ -188,8 +188,8 @@ def stream_text(
 
     Parameters
     ----------
-    stream : file-like of bytes
-        Decompressed, at its start, in the encoding of the dialect.
+    open_stream : callable
+        Opens the decompressed bytes, in the encoding of the dialect, at their start.
     layout, columns
         As in `read_text`.
 
@@ -199,27 +199,48 @@ def stream_text(
 
     Notes
     -----
-    Memory: three blocks of 8 MiB; more for a file whose single rows are longer, up to 1 GiB.
+    Memory: three blocks of 8 MiB; a file with a longer row is read again from there on with larger
+    blocks, up to 1 GiB.
     """
-    utf8 = _as_utf8(stream, layout.dialect.encoding)
-    _skip(utf8, layout.offset)
-    ragged: list[str] = []
+    block_size = _BLOCK_BYTES
+    n_done = 0  # rows handed on, which a second reading passes over
+    while True:
+        ragged: list[str] = []
+        n_seen = 0
+        try:
+            for batch in _stream_once(open_stream, layout, columns, block_size, ragged):
+                n_seen += batch.num_rows
+                if n_seen > n_done:
+                    yield batch.slice(max(0, batch.num_rows - (n_seen - n_done)))
+                    n_done = n_seen
+            break
+        except pa.ArrowInvalid as error:
+            if "straddl" in str(error) and block_size < _MAX_BLOCK_BYTES:
+                block_size *= 4
+                continue
+            raise TableReadError(f"its rows cannot be parsed: {error}") from error
+    yield from _parse_apart(ragged, layout, columns)
+
+
+def _stream_once(
+    open_stream: Callable[[], pa.NativeFile],
+    layout: Layout,
+    columns: Sequence[str] | None,
+    block_size: int,
+    ragged: list[str],
+) -> Iterator[pa.RecordBatch]:
+    """Read the rows of the right length; put the text of the others aside."""
 
     def keep_apart(row: arrow_csv.InvalidRow) -> str:
         ragged.append(row.text)
         return "skip"
 
-    read, parse, convert = _options(layout, columns, _BLOCK_BYTES, has_quotes=True)
+    read, parse, convert = _options(layout, columns, block_size, has_quotes=True)
     parse.invalid_row_handler = keep_apart
-    try:
-        reader = arrow_csv.open_csv(pa.PythonFile(utf8, "r"), read, parse, convert)
-        for batch in reader:
-            yield batch
-            if len(ragged) > _ROWS_PER_BATCH:
-                yield from _parse_apart(ragged, layout, columns)
-    except pa.ArrowInvalid as error:
-        raise TableReadError(f"its rows cannot be parsed: {error}") from error
-    yield from _parse_apart(ragged, layout, columns)
+    with open_stream() as stream:
+        utf8 = as_utf8(stream, layout.dialect.encoding)
+        _skip(utf8, layout.offset)
+        yield from arrow_csv.open_csv(pa.PythonFile(utf8, "r"), read, parse, convert)
 
 
 def _parse_apart(ragged: list[str], layout: Layout, columns: Sequence[str] | None) -> list[pa.RecordBatch]:
@@ -229,8 +250,8 @@ def _parse_apart(ragged: list[str], layout: Layout, columns: Sequence[str] | Non
     return list(_batches_of_rows(rows, layout, columns))
 
 
-def _as_utf8(stream, encoding: str) -> io.RawIOBase:
-    """Wrap a byte stream so that it reads as valid UTF-8 without byte order mark."""
+def as_utf8(stream, encoding: str) -> io.RawIOBase:
+    """Wrap a stream of bytes so that it reads as valid UTF-8 without byte order mark."""
     return _Transcoder(stream, encoding)
 
 

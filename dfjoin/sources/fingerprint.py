@@ -53,7 +53,7 @@ def fingerprint_bytes(data: bytes) -> int:
 def _fingerprint_file(filesystem: fs.FileSystem, path: str, size: int) -> int:
     digest = blake2b(digest_size=8)
     if size <= WHOLE_FILE_LIMIT:
-        with filesystem.open_input_stream(path) as stream:
+        with filesystem.open_input_stream(path, compression=None) as stream:
             while chunk := stream.read(_READ_BYTES):
                 digest.update(chunk)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from dfjoin.sources import delimited
 from dfjoin.sources.delimited import EncodingError, Layout, RaggedError
 from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint, fingerprint_bytes
 from dfjoin.sources.roots import open_root, resolve
-from dfjoin.sources.sniff import SAMPLE_BYTES, clean_names, name_encoding, reject_foreign, sniff
+from dfjoin.sources.sniff import LFS_PREFIX, SAMPLE_BYTES, clean_names, name_encoding, reject_foreign, sniff
 from dfjoin.types import Dialect, TableSource
 
 __all__ = ["TableReader", "current_fingerprint", "open_table"]
@@ -173,7 +174,7 @@ def _open_delimited(
         data = _read_head(stream, WHOLE_FILE_LIMIT + 1)
     is_whole = len(data) <= WHOLE_FILE_LIMIT
     reject_foreign(data[:SAMPLE_BYTES])
-    encoding = dialect.encoding if dialect else name_encoding(data[:SAMPLE_BYTES])
+    encoding = dialect.encoding if dialect else _encoding_of(data)
     if dialect is None:
         sample = _decode_sample(data, encoding)
         dialect = sniff(
@@ -197,23 +198,30 @@ def _open_delimited(
     del data
 
     def batches_of_stream() -> Iterator[pa.RecordBatch]:
-        with _open_stream(filesystem, path) as stream:
-            yield from delimited.stream_text(stream, layout, columns)
+        return delimited.stream_text(lambda: _open_stream(filesystem, path), layout, columns)
 
     return TableReader(layout.names, dialect, batches_of_stream, mark)
 
 
+def _encoding_of(data: bytes) -> str:
+    """Name the encoding of a text from its beginning."""
+    return name_encoding(data[:SAMPLE_BYTES], is_whole=len(data) <= SAMPLE_BYTES)
+
+
 def _decode_sample(data: bytes, encoding: str) -> str:
-    name = "utf-8-sig" if encoding == "utf-8" else encoding
-    return data[:SAMPLE_BYTES].decode(name, "ignore" if len(data) > SAMPLE_BYTES else "replace")
+    """Decode the beginning of a text; a character that the sample cuts is left out."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)("replace")
+    return decoder.decode(data[:SAMPLE_BYTES], final=len(data) <= SAMPLE_BYTES)
 
 
 def _read_whole(data: bytes, dialect: Dialect, columns: Sequence[str] | None) -> tuple[Layout, list[pa.RecordBatch]]:
     """Parse a text held in memory; find out on the way if it is ragged or in another encoding."""
     utf8 = _to_utf8(data, dialect.encoding)
+    if not _is_utf8(utf8[: SAMPLE_BYTES * 2]):  # offsets are counted in the header's own bytes
+        utf8, dialect = _in_its_encoding(data, dialect)
     while True:
         extra = 0
-        sample = utf8[: SAMPLE_BYTES * 2].decode("utf-8", "replace")
+        sample = _decode_sample(utf8, "utf-8")
         layout = delimited.layout_of(sample, dialect)
         if dialect.ragged:
             extra = max(0, delimited.max_width(utf8, layout) - len(layout.names))
@@ -225,13 +233,31 @@ def _read_whole(data: bytes, dialect: Dialect, columns: Sequence[str] | None) ->
             return layout, list(delimited.read_text(utf8, layout, columns))
         except RaggedError:
             dialect = replace(dialect, ragged=True)
+            if not _is_utf8(utf8):
+                utf8, dialect = _in_its_encoding(data, dialect)
         except EncodingError:
-            encoding = name_encoding(data, is_whole=True)
-            if encoding == dialect.encoding:  # UTF-8 but for a few damaged bytes
-                utf8 = data.decode("utf-8", "replace").encode()
-            else:
-                utf8 = _to_utf8(data, encoding)
-            dialect = replace(dialect, encoding=encoding)
+            utf8, dialect = _in_its_encoding(data, dialect)
+
+
+def _in_its_encoding(data: bytes, dialect: Dialect) -> tuple[bytes, Dialect]:
+    """Name the encoding from the whole text, once its beginning turns out to have misled."""
+    encoding = name_encoding(data, is_whole=True)
+    is_damaged = encoding == dialect.encoding  # UTF-8 but for a few bytes
+    return _repaired(data) if is_damaged else _to_utf8(data, encoding), replace(dialect, encoding=encoding)
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Tell whether bytes are UTF-8; a last character may be cut."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _repaired(data: bytes) -> bytes:
+    """Replace bytes that are no UTF-8 by the replacement character."""
+    return data.decode("utf-8", "replace").encode()
 
 
 def _to_utf8(data: bytes, encoding: str) -> bytes:
@@ -242,12 +268,21 @@ def _to_utf8(data: bytes, encoding: str) -> bytes:
     return data.decode(encoding, "replace").encode("utf-8", "replace")
 
 
+def _reject_pointer(filesystem: fs.FileSystem, path: str) -> None:
+    """Refuse a Git LFS pointer that stands for a file of another format."""
+    with filesystem.open_input_stream(path, compression=None) as stream:
+        head = stream.read(64)
+    if head.startswith(LFS_PREFIX):
+        reject_foreign(head)
+
+
 def _open_parquet(
     filesystem: fs.FileSystem, paths: list[str], source: TableSource, columns: Sequence[str] | None
 ) -> TableReader:
     def mark() -> int:
         return fingerprint(filesystem, paths, source.size)
 
+    _reject_pointer(filesystem, paths[0])
     if len(paths) == 1 and "=" not in source.parts[0].removeprefix(source.path):
         file = parquet.ParquetFile(paths[0], filesystem=filesystem)
         raw = file.schema_arrow.names
@@ -286,14 +321,19 @@ def _open_parquet(
 
 
 def _open_json(filesystem: fs.FileSystem, path: str, source: TableSource, columns: Sequence[str] | None) -> TableReader:
+    _reject_pointer(filesystem, path)
     with _open_stream(filesystem, path) as stream:
-        data = _read_head(stream, WHOLE_FILE_LIMIT + 1)
-    is_whole = len(data) <= WHOLE_FILE_LIMIT
-    if not data.strip():
+        head = _read_head(stream, SAMPLE_BYTES + 1)
+    if not head.strip():
         raise TableReadError("the file is empty")
-    encoding = name_encoding(data[:SAMPLE_BYTES])
+    encoding = _encoding_of(head)
+
+    def chunks() -> Iterator[list[dict[str, Any]]]:
+        with _open_stream(filesystem, path) as stream:
+            yield from _json_chunks(delimited.as_utf8(stream, encoding))
+
     names_seen: dict[str, None] = {}
-    for chunk in _json_chunks(iter([data]), encoding, is_whole):
+    for chunk in chunks():
         for row in chunk:
             names_seen.update(dict.fromkeys(row))
     raw = list(names_seen)
@@ -303,11 +343,9 @@ def _open_json(filesystem: fs.FileSystem, path: str, source: TableSource, column
     schema = pa.schema([(c, pa.string()) for c in (names if columns is None else columns)])
 
     def batches() -> Iterator[pa.RecordBatch]:
-        with _open_stream(filesystem, path) as stream:
-            blocks = iter(lambda: bytes(stream.read(4 << 20)), b"")
-            for chunk in _json_chunks(blocks, encoding, True):
-                arrays = [pa.array([_json_text(row.get(c)) for row in chunk], pa.string()) for c in wanted]
-                yield pa.record_batch(arrays, schema=schema)
+        for chunk in chunks():
+            arrays = [pa.array([_json_text(row.get(c)) for row in chunk], pa.string()) for c in wanted]
+            yield pa.record_batch(arrays, schema=schema)
 
     def mark() -> int:
         return fingerprint(filesystem, [path], source.size)
@@ -324,30 +362,32 @@ def _json_text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _json_chunks(blocks: Iterator[bytes], encoding: str, is_whole: bool) -> Iterator[list[dict[str, Any]]]:
-    """Parse JSON lines into lists of objects; a last line that was cut off is left out."""
+def _json_chunks(stream: Any) -> Iterator[list[dict[str, Any]]]:
+    """Parse JSON lines in UTF-8 into lists of objects."""
     rows: list[dict[str, Any]] = []
     rest = b""
     number = 0
-    name = "utf-8-sig" if encoding == "utf-8" else encoding
-    for block in blocks:
+    while True:
+        block = stream.read(4 << 20)
         *lines, rest = (rest + block).split(b"\n")
+        if not block and rest:
+            lines.append(rest)
         for line in lines:
             number += 1
             if line.strip():
-                rows.append(_json_object(line, number, name))
+                rows.append(_json_object(line, number))
             if len(rows) >= _ROWS_PER_BATCH:
                 yield rows
                 rows = []
-    if rest.strip() and is_whole:
-        rows.append(_json_object(rest, number + 1, name))
+        if not block:
+            break
     if rows:
         yield rows
 
 
-def _json_object(line: bytes, number: int, encoding: str) -> dict[str, Any]:
+def _json_object(line: bytes, number: int) -> dict[str, Any]:
     try:
-        value = json.loads(line.decode(encoding))
+        value = json.loads(line.decode())
     except (ValueError, RecursionError) as error:
         raise TableReadError(f"line {number} is not JSON ({error})") from error
     if not isinstance(value, dict):

@@ -16,10 +16,23 @@ from typing import Any
 from dfjoin.errors import TableReadError
 from dfjoin.types import Dialect
 
-__all__ = ["clean_names", "header_of", "name_encoding", "reject_foreign", "sniff", "split_lines"]
+__all__ = [
+    "LFS_PREFIX",
+    "SAMPLE_BYTES",
+    "clean_names",
+    "csv_options",
+    "header_of",
+    "name_encoding",
+    "reject_foreign",
+    "sniff",
+    "split_lines",
+]
 
 SAMPLE_BYTES = 128 << 10
 """How much of a file is looked at to tell its dialect."""
+
+LFS_PREFIX = b"version https://git-lfs"
+"""How a Git LFS pointer begins."""
 
 _MAX_RECORDS = 100
 _DELIMITERS = ",\t;|"
@@ -60,7 +73,7 @@ def reject_foreign(head: bytes) -> None:
     """
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         raise TableReadError("the file is empty")
-    if head.startswith(b"version https://git-lfs"):
+    if head.startswith(LFS_PREFIX):
         raise TableReadError("a Git LFS pointer, not the data; fetch the file with `git lfs pull`")
     if _MARKUP.match(head.removeprefix(b"\xef\xbb\xbf")):
         raise TableReadError("HTML or XML, not a table")
@@ -89,7 +102,7 @@ def name_encoding(data: bytes, *, is_whole: bool = False) -> str:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if not is_whole and error.start >= len(data) - 3:
+        if not is_whole and error.start >= len(data) - 3 and error.reason == "unexpected end of data":
             return "utf-8"
         text = data.decode("utf-8", "replace")
         n_good = len(text) - len(text.encode("ascii", "ignore")) - text.count("�")

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels import spellings, strings
+from dfjoin.kernels import dates, spellings, strings
 from dfjoin.types import IndexSettings
 from dfjoin.values.unicode import ascii_table, fold_table, normalize_text
 
@@ -325,12 +325,12 @@ def read_dates(found: ValueSet, settings: IndexSettings) -> ValueSet:
     if is_day_first is None:
         if found.classes.min() < spellings.DAY_MONTH_YEAR:
             return found
-        n_day_first, n_month_first = spellings.day_month_year_votes(found.data, found.offsets)
+        n_day_first, n_month_first = dates.day_month_year_votes(found.data, found.offsets)
         if (n_day_first > 0) == (n_month_first > 0):
             return found
         is_day_first = n_day_first > 0
     out = np.empty(int(found.offsets[-1]) + 10 * len(found) + _PADDING, np.uint8)
-    offsets = spellings.rewrite_day_month_year(found.data, found.offsets, is_day_first, out)
+    offsets = dates.rewrite_day_month_year(found.data, found.offsets, is_day_first, out)
     merged = _deduplicate(_locked(out), _locked(offsets), settings)
     codes = np.where(found.codes >= 0, merged.codes[found.codes], found.codes).astype(np.int32)
     order = "dmy" if is_day_first else "mdy"

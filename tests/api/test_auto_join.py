@@ -159,7 +159,9 @@ def test_a_plan_needs_its_key_column(people, lake):
 
 def test_a_plan_made_with_a_frame_says_what_to_do(people, frames):
     plan = _report(dfjoin.auto_join(people, frames["areas"], on="land", right_on="country"))["plan"]
-    with pytest.raises(InvalidParameterError, match=r"pass the frame itself with on=\['land'\], right_on=\['country'\]"):
+    with pytest.raises(
+        InvalidParameterError, match=r"pass the frame itself with on=\['land'\], right_on=\['country'\]"
+    ):
         dfjoin.auto_join(people, plan)
 
 
@@ -366,7 +368,11 @@ def test_an_argument_that_does_not_apply_is_named(people, lake, frames, kind, na
     ("wishes", "error", "text"),
     [
         ({"mode": "fuzzy"}, InvalidParameterError, "`mode` must be one of 'exact'"),
-        ({"how": "cross"}, InvalidParameterError, "`how` must be one of 'left', 'inner', 'right', 'outer', got 'cross'"),
+        (
+            {"how": "cross"},
+            InvalidParameterError,
+            "`how` must be one of 'left', 'inner', 'right', 'outer', got 'cross'",
+        ),
         ({"k": 0}, InvalidParameterError, "`k` must be at least 1, got 0"),
         ({"k": 1.5}, InvalidTypeError, "`k` must be an integer"),
         ({"k": True}, InvalidTypeError, "`k` must be an integer"),
@@ -399,7 +405,11 @@ def test_illegal_arguments_are_named_with_what_is_legal(people, lake, wishes, er
         ({"on": []}, InvalidParameterError, "`on` must name at least one column, got an empty list"),
         ({"on": "land"}, ColumnNotFoundError, "must name columns of both frames .*not 'land': pass `right_on`"),
         ({"on": "land", "right_on": "zip"}, ColumnNotFoundError, "`right_on` must name a column"),
-        ({"on": "land", "right_on": ["country", "name"]}, InvalidParameterError, r"as many columns as `on` \(1\), got 2"),
+        (
+            {"on": "land", "right_on": ["country", "name"]},
+            InvalidParameterError,
+            r"as many columns as `on` \(1\), got 2",
+        ),
         ({"on": "land", "right_on": "country", "columns": "zip"}, ColumnNotFoundError, "`columns` must name"),
         ({"on": "land", "right_on": "country", "aggregate": {"zip": "sum"}}, ColumnNotFoundError, "`aggregate` must"),
     ],

@@ -31,7 +31,11 @@ def find(values, lake, **options):
 
 
 BAD = [
-    ({"if_exists": "overwrite"}, InvalidParameterError, r"`if_exists` must be one of 'error', 'replace', 'add', got 'ov"),
+    (
+        {"if_exists": "overwrite"},
+        InvalidParameterError,
+        r"`if_exists` must be one of 'error', 'replace', 'add', got 'ov",
+    ),
     ({"engine": "dask"}, InvalidParameterError, r"`engine` must be one of 'spark', 'inline', got 'dask'"),
     ({"on_error": "ignore"}, InvalidParameterError, r"`on_error` must be one of 'skip', 'raise', got 'ignore'"),
     ({"keep_data": 1}, InvalidParameterError, r"`keep_data` must be one of True, False, got 1"),
@@ -45,7 +49,11 @@ BAD = [
     ({"settings": {"columns": ["a"]}}, InvalidParameterError, r"`settings` may hold .*got 'columns'"),
     ({"settings": {"unicode_version": "1"}}, InvalidParameterError, r"`settings` may hold .*got 'unicode_version'"),
     ({"settings": {"null_spellings": [1]}}, InvalidTypeError, r"`settings\['null_spellings'\]` must be a pattern"),
-    ({"settings": {"dayfirst": "no"}}, InvalidParameterError, r"`settings\['dayfirst'\]` must be one of None, True, Fa"),
+    (
+        {"settings": {"dayfirst": "no"}},
+        InvalidParameterError,
+        r"`settings\['dayfirst'\]` must be one of None, True, Fa",
+    ),
     ({"settings": {"samples": -1}}, InvalidParameterError, r"`settings\['samples'\]` must be an integer of at least 0"),
     ({"settings": {"samples": 1.5}}, InvalidParameterError, r"`settings\['samples'\]` must be an integer"),
     ({"settings": {"samples": True}}, InvalidParameterError, r"`settings\['samples'\]` must be an integer"),
@@ -53,12 +61,24 @@ BAD = [
     ({"settings": {"task_bytes": "1G"}}, InvalidTypeError, r"`settings\['task_bytes'\]` must be an integer"),
     ({"settings": {"hash_seed": 0}}, InvalidParameterError, r"`settings\['hash_seed'\]` must be at least 1"),
     ({"index": 5}, InvalidTypeError, r"`index` must be a path, got int"),
-    ({"index": "s3://bucket/x"}, InvalidParameterError, r"`index` must be a local path in this version, got 's3://buck"),
+    (
+        {"index": "s3://bucket/x"},
+        InvalidParameterError,
+        r"`index` must be a local path in this version, got 's3://buck",
+    ),
     ({"source": {}}, InvalidParameterError, r"`source` must hold at least one table, got an empty mapping"),
     ({"source": {5: FRAME}}, InvalidTypeError, r"`source` must map table names to frames, got the name 5"),
     ({"source": {" ": FRAME}}, InvalidTypeError, r"`source` must map table names to frames, got the name ' '"),
-    ({"source": {"a": [1]}}, InvalidTypeError, r"`source` must map names to pandas or Spark DataFrames, got list for 'a"),
-    ({"source": "no_such_name"}, InvalidParameterError, r"`source` 'no_such_name' is no path that exists here; if it is"),
+    (
+        {"source": {"a": [1]}},
+        InvalidTypeError,
+        r"`source` must map names to pandas or Spark DataFrames, got list for 'a",
+    ),
+    (
+        {"source": "no_such_name"},
+        InvalidParameterError,
+        r"`source` 'no_such_name' is no path that exists here; if it is",
+    ),
     ({"source": "no/such/place"}, InvalidParameterError, r"`source` must be an existing directory, file, glob"),
     ({"source": 5}, InvalidTypeError, r"`source` must be a path, a glob pattern, a URI or a list of paths; got int"),
     ({"source": ["no/such.csv"]}, InvalidParameterError, r"`source` lists .*which does not exist"),
@@ -83,7 +103,9 @@ def test_a_source_without_tables(tmp_path):
 class TestIndexPlace:
     def test_an_index_is_not_overwritten_unasked(self, tmp_path):
         make({"t": FRAME}, tmp_path / "lake")
-        with pytest.raises(InvalidParameterError, match=r"is an index already \(version 1\); pass if_exists=\"replace\" "):
+        with pytest.raises(
+            InvalidParameterError, match=r"is an index already \(version 1\); pass if_exists=\"replace\" "
+        ):
             make({"t": FRAME}, tmp_path / "lake")
         assert dfjoin.open_lake(tmp_path / "lake").version == 1
 
@@ -132,7 +154,9 @@ class TestAdd:
 
     def test_a_taken_name_is_refused(self, tmp_path):
         make({"memory/a": FRAME}, tmp_path / "lake")
-        with pytest.raises(InvalidParameterError, match=r"`source` brings tables whose names the index has .*'memory/a'"):
+        with pytest.raises(
+            InvalidParameterError, match=r"`source` brings tables whose names the index has .*'memory/a'"
+        ):
             make({"a": FRAME}, tmp_path / "lake", if_exists="add")
         assert dfjoin.open_lake(tmp_path / "lake").version == 1
 
@@ -146,7 +170,9 @@ class TestAdd:
 
     def test_settings_are_frozen(self, tmp_path):
         make({"a": FRAME}, tmp_path / "lake", settings={"samples": 2})
-        with pytest.raises(IncompatibleSettingsError, match=r"`settings` differ from those of the index in 'samples', wh"):
+        with pytest.raises(
+            IncompatibleSettingsError, match=r"`settings` differ from those of the index in 'samples', wh"
+        ):
             make({"b": FRAME}, tmp_path / "lake", if_exists="add", settings={"samples": 3})
         assert make({"b": FRAME}, tmp_path / "lake", if_exists="add", settings={"samples": 2}).version == 2
 
@@ -254,11 +280,13 @@ class TestFrames:
         "bool": (pd.Series([True, False]), "boolean", None),
         "boolean": (pd.Series([True, None, False], dtype="boolean"), "boolean", None),
         "datetime": (
-            pd.Series(pd.to_datetime(["2024-01-02", "2024-01-02 03:04:05.6", None], format="mixed")), "date",
+            pd.Series(pd.to_datetime(["2024-01-02", "2024-01-02 03:04:05.6", None], format="mixed")),
+            "date",
             ["2024-01-02", "2024-01-02T03:04:05.6"],
         ),
         "zoned": (
-            pd.Series(pd.to_datetime(["2024-01-02 01:00", "2024-01-03 05:00"]).tz_localize("Europe/Paris")), "date",
+            pd.Series(pd.to_datetime(["2024-01-02 01:00", "2024-01-03 05:00"]).tz_localize("Europe/Paris")),
+            "date",
             ["2024-01-02", "2024-01-03T04:00:00"],
         ),
         "date": (pd.Series([datetime.date(2024, 1, 2), datetime.date(1, 1, 1)]), "date", ["2024-01-02", "0001-01-01"]),

@@ -16,7 +16,11 @@ COMMANDS = ["build", "discover", "join", "info"]
 def folder(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
-    lands = {"country": ["Peru", "Chad", "Mali", "Oman"], "area": [1.5, 2.5, 3.5, 4.5], "code": ["01", "02", "03", "04"]}
+    lands = {
+        "country": ["Peru", "Chad", "Mali", "Oman"],
+        "area": [1.5, 2.5, 3.5, 4.5],
+        "code": ["01", "02", "03", "04"],
+    }
     pd.DataFrame(lands).to_csv(data / "lands.csv", index=False)
     pd.DataFrame({"from": ["Peru", "Peru", "Chad"], "goods": ["tin", "fish", "oil"]}).to_csv(
         data / "trade.tsv", index=False, sep="\t"
@@ -221,7 +225,18 @@ def test_join_json_is_the_report_and_its_plan_joins_again(run, index, table, tmp
 def test_join_with_another_table(run, table, folder, tmp_path):
     path = tmp_path / "wide.csv"
     status, out, _ = run(
-        "join", table, folder / "trade.tsv", "--on", "land", "--right-on", "from", "--keep-rows", "--how", "outer", "-o", path
+        "join",
+        table,
+        folder / "trade.tsv",
+        "--on",
+        "land",
+        "--right-on",
+        "from",
+        "--keep-rows",
+        "--how",
+        "outer",
+        "-o",
+        path,
     )
     assert status == 0
     assert "joined the other frame on land = from, 1:m" in out
@@ -244,7 +259,9 @@ def test_join_with_composite_keys(run, tmp_path):
 def test_join_stops_at_the_expansion(run, tmp_path):
     (tmp_path / "a.csv").write_text("k\na\nb\n")
     (tmp_path / "b.csv").write_text("k,v\n" + "a,1\n" * 30)
-    status, out, err = run("join", tmp_path / "a.csv", tmp_path / "b.csv", "--on", "k", "--keep-rows", "--max-expansion", 3)
+    status, out, err = run(
+        "join", tmp_path / "a.csv", tmp_path / "b.csv", "--on", "k", "--keep-rows", "--max-expansion", 3
+    )
     assert (status, out) == (2, "")
     assert "the worst key, 'a'" in err
 
@@ -352,7 +369,10 @@ def test_wrong_usage_is_status_2(argv, capsys):
         (["discover", "{missing}", "{table}", "--on", "land"], "build_lake"),
         (["join", "{table}", "{missing}", "--on", "land"], "missing"),
         (["join", "{table}", "{index}", "--on", "land", "--right-on", "country"], "`right_on` does not apply"),
-        (["join", "{table}", "{index}", "--on", "land", "-k", "2", "--how", "outer"], '`how` must be "left" or "inner"'),
+        (
+            ["join", "{table}", "{index}", "--on", "land", "-k", "2", "--how", "outer"],
+            '`how` must be "left" or "inner"',
+        ),
         (["join", "{table}", "{index}", "--on", "land", "-o", "{tmp}/wide.xlsx"], "must end in .csv, .tsv, .parquet"),
         (["join", "{table}", "{index}", "--plan", "{missing}"], "missing"),
         (["info", "{missing}"], "missing"),
@@ -372,8 +392,6 @@ def test_module_runs_as_a_program(index):
     import subprocess
     import sys
 
-    done = subprocess.run(
-        [sys.executable, "-m", "dfjoin", "info", index], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-m", "dfjoin", "info", index], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 tables" in done.stdout

@@ -121,7 +121,9 @@ class TestBatch:
         with pytest.raises(InvalidTypeError, match=r"`columns` must map names to columns, got .*; give"):
             dfjoin.discover_joinable_batch(columns, lake)
 
-    @pytest.mark.parametrize(("n", "error"), [(0, InvalidParameterError), (1.5, InvalidTypeError), ("2", InvalidTypeError)])
+    @pytest.mark.parametrize(
+        ("n", "error"), [(0, InvalidParameterError), (1.5, InvalidTypeError), ("2", InvalidTypeError)]
+    )
     def test_threads(self, lake, n, error):
         with pytest.raises(error, match="`n_threads` must be"):
             dfjoin.discover_joinable_batch({"q": ["a"]}, lake, n_threads=n)

@@ -68,7 +68,9 @@ class TestListing:
     def test_listing_is_sorted_by_code_point_over_segments(self, build, monkeypatch):
         monkeypatch.setattr(driver, "_TASK_INPUT_BYTES", 1)
         names = ["b", "a", "B", "é", "\U0001f600", "\uffee"]
-        lake = build({n: pd.DataFrame({"y": ["p", "q"], "x": ["p", "q"]}) for n in names}, settings={"segment_bytes": 1})
+        lake = build(
+            {n: pd.DataFrame({"y": ["p", "q"], "x": ["p", "q"]}) for n in names}, settings={"segment_bytes": 1}
+        )
         assert len(lake.segments) == 6
         assert lake.tables["table"].tolist() == sorted(names)
         expected = [(n, c) for n in sorted(names) for c in "xy"]
@@ -109,16 +111,22 @@ class TestTable:
         assert list(lake.table("rows.csv", ["n", "code"])["code"]) == ["007", "010"]
 
     def test_unknown_names(self, lake):
-        with pytest.raises(TableNotFoundError, match=r"`name` must be a table of the lake \('geo/cities.csv', .*got 'x'"):
+        with pytest.raises(
+            TableNotFoundError, match=r"`name` must be a table of the lake \('geo/cities.csv', .*got 'x'"
+        ):
             lake.table("x")
-        with pytest.raises(ColumnNotFoundError, match=r"`columns` must name columns of `rows.csv` \('code', 'n'\), got 'z'"):
+        with pytest.raises(
+            ColumnNotFoundError, match=r"`columns` must name columns of `rows.csv` \('code', 'n'\), got 'z'"
+        ):
             lake.table("rows.csv", ["n", "z"])
         with pytest.raises(InvalidParameterError, match="`on_stale` must be one of"):
             lake.table("rows.csv", on_stale="maybe")
 
     def test_a_changed_file_is_refused(self, lake, files):
         (files / "rows.csv").write_text("code,n\n007,1\n011,2\n")
-        with pytest.raises(TableChangedError, match=r"the table `rows.csv` is not the one that was indexed: its content"):
+        with pytest.raises(
+            TableChangedError, match=r"the table `rows.csv` is not the one that was indexed: its content"
+        ):
             lake.table("rows.csv")
         with pytest.warns(DfjoinWarning, match="is not the one that was indexed"):
             assert lake.table("rows.csv", on_stale="warn")["code"].tolist() == ["007", "011"]
@@ -128,7 +136,9 @@ class TestTable:
     @pytest.mark.parametrize("on_stale", ["error", "warn", "ignore"])
     def test_a_file_that_is_gone(self, lake, files, on_stale):
         (files / "rows.csv").unlink()
-        with pytest.raises(TableChangedError, match=r"`rows.csv` is not the one that was indexed: .*build the index again"):
+        with pytest.raises(
+            TableChangedError, match=r"`rows.csv` is not the one that was indexed: .*build the index again"
+        ):
             lake.table("rows.csv", on_stale=on_stale)
 
     def test_a_link_that_leads_out_of_the_root_is_refused(self, lake, files, tmp_path):
@@ -211,9 +221,7 @@ class TestSharing:
 
     def test_eight_threads_search_one_lake(self, build, rng, monkeypatch):
         monkeypatch.setattr(driver, "_TASK_INPUT_BYTES", 100_000)
-        frames = {
-            f"t{i:02d}": pd.DataFrame({"c": [f"w{n}" for n in rng.integers(0, 400, 150)]}) for i in range(30)
-        }
+        frames = {f"t{i:02d}": pd.DataFrame({"c": [f"w{n}" for n in rng.integers(0, 400, 150)]}) for i in range(30)}
         lake = build(frames, settings={"segment_bytes": 50_000})
         assert len(lake.segments) > 1
         queries = [

@@ -55,9 +55,7 @@ def test_meta_round_trips_and_ignores_unknown_fields():
 def test_bytes_are_written_as_they_are(tmp_path):
     meta = write_bytes(tmp_path, "catalog-1", "catalog.arrow", b"12345")
     assert (tmp_path / "catalog-1" / "catalog.arrow").read_bytes() == b"12345"
-    assert meta == ComponentMeta(
-        "catalog", "catalog-1/catalog.arrow", "arrow-ipc", (5,), 5, zlib.crc32(b"12345")
-    )
+    assert meta == ComponentMeta("catalog", "catalog-1/catalog.arrow", "arrow-ipc", (5,), 5, zlib.crc32(b"12345"))
 
 
 def test_a_component_is_never_overwritten(tmp_path):
@@ -77,7 +75,9 @@ class TestDamage:
     def test_missing(self, written):
         directory, meta = written
         (directory / meta.file).unlink()
-        with pytest.raises(IndexCorruptedError, match=r"component `hash` of the index .* the file is missing; build the"):
+        with pytest.raises(
+            IndexCorruptedError, match=r"component `hash` of the index .* the file is missing; build the"
+        ):
             map_component(directory, meta)
 
     @pytest.mark.parametrize("size", [0, 1, 100, 207, 209, 1000])
@@ -124,9 +124,7 @@ class TestDamage:
     def test_a_header_that_promises_more_than_the_file_holds(self, written):
         directory, meta = written
         stream = io.BytesIO()
-        np.lib.format.write_array_header_1_0(
-            stream, {"descr": "<u8", "fortran_order": False, "shape": (1 << 40,)}
-        )
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<u8", "fortran_order": False, "shape": (1 << 40,)})
         data = (stream.getvalue() + bytes(1000))[:208]
         (directory / meta.file).write_bytes(data)
         with pytest.raises(IndexCorruptedError, match="`hash`"):

@@ -38,9 +38,7 @@ class LifeOfAnIndex(RuleBasedStateMachine):
 
     def write(self, content, if_exists):
         frames = {name: pd.DataFrame(values, dtype=object) for name, values in content.items()}
-        self.lake = dfjoin.build_lake(
-            frames, self.index, if_exists=if_exists, engine="inline", progress=False
-        )
+        self.lake = dfjoin.build_lake(frames, self.index, if_exists=if_exists, engine="inline", progress=False)
 
     @initialize(content=tables)
     def build(self, content):

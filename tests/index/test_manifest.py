@@ -35,7 +35,10 @@ def make_manifest(version=1, **changes):
     catalog = ComponentMeta("catalog", "catalog-1/catalog.arrow", "arrow-ipc", (900,), 900, 8)
     groups = (GroupMeta("tokens", "tokens-1", (component,)), GroupMeta("catalog", "catalog-1", (catalog,)))
     tombstones = {"file": "tombstones/s1.npy", "n_deleted": 1, "crc32": 9}
-    segments = (SegmentMeta("s1", {"tables": 1, "columns": 2}, groups), SegmentMeta("s2", {"tables": 3}, groups, tombstones))
+    segments = (
+        SegmentMeta("s1", {"tables": 1, "columns": 2}, groups),
+        SegmentMeta("s2", {"tables": 3}, groups, tombstones),
+    )
     settings = IndexSettings(null_spellings=("", "na"), dayfirst=True, columns=("a/*",), samples=0)
     return Manifest("u1", version, settings, (Root(0, "", "data"), Root(1, "r", "x", "spark")), segments, **changes)
 
@@ -95,7 +98,9 @@ class TestRefusals:
 
     def test_unknown_feature(self):
         text = edited(lambda v: v["reader_features"].append("vectors"))
-        with pytest.raises(IndexVersionError, match=r"index here needs the features 'vectors', this dfjoin .* knows 't"):
+        with pytest.raises(
+            IndexVersionError, match=r"index here needs the features 'vectors', this dfjoin .* knows 't"
+        ):
             Manifest.from_json(text, "here")
 
     def test_unknown_writer_feature_is_readable(self):

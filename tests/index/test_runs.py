@@ -98,7 +98,10 @@ def test_merging_is_the_union_under_the_column_maps(lists, chunk, is_colliding, 
         n += 7
         maps.append(np.array([data.draw(st.sampled_from([i, -1])) for i in ids], np.int32))
     expected = expected_of(
-        (value, int(m[column])) for entries, m in zip(lists, maps, strict=True) for value, column in entries if m[column] >= 0
+        (value, int(m[column]))
+        for entries, m in zip(lists, maps, strict=True)
+        for value, column in entries
+        if m[column] >= 0
     )
     stretches = list(merge_runs(runs, maps, chunk))
     found, last = {}, 0

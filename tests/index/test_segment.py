@@ -83,7 +83,7 @@ def test_positions_lead_back_to_the_set(segment):
         for column, position in zip(tokens.list_columns[low:high], tokens.list_positions[low:high], strict=True):
             start, end = tokens.set_indptr[column : column + 2]
             assert number in tokens.set_lists[start:end].tolist()
-            assert 0 <= position
+            assert position >= 0
 
 
 def test_advise_is_a_hint(segment):
@@ -100,9 +100,7 @@ class TestDamage:
     def with_components(self, lake, change, group="tokens"):
         """Commit a version whose manifest lists other components of the group."""
         (meta,) = lake.manifest.segments
-        groups = tuple(
-            replace(g, components=change(g.components)) if g.name == group else g for g in meta.groups
-        )
+        groups = tuple(replace(g, components=change(g.components)) if g.name == group else g for g in meta.groups)
         commit(lake.path, lake.manifest.next(segments=(replace(meta, groups=groups),)))
         return dfjoin.open_lake(lake.path)
 

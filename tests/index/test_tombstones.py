@@ -42,7 +42,9 @@ class TestDamage:
 
     def test_missing(self, tmp_path, entry):
         (tmp_path / entry["file"]).unlink()
-        with pytest.raises(IndexCorruptedError, match=r"the tombstones of segment s1 .* are damaged: .*build the index"):
+        with pytest.raises(
+            IndexCorruptedError, match=r"the tombstones of segment s1 .* are damaged: .*build the index"
+        ):
             read_alive(tmp_path, meta_of(entry))
 
     def test_flipped(self, tmp_path, entry):

@@ -71,3 +71,8 @@ def test_other_types_are_refused(value):
 def test_other_dicts_are_refused_and_the_text_says_where_plans_come_from(value):
     with pytest.raises(InvalidParameterError, match=r"attrs\['dfjoin'\]\['plan'\]"):
         JoinPlan.from_dict(value)
+
+
+def test_a_plan_that_was_cut_for_size_is_refused():
+    with pytest.raises(InvalidParameterError, match=r"`plan` was cut.*join again with the same arguments"):
+        JoinPlan.from_dict(JoinPlan(()).to_dict() | {"is_cut": True})

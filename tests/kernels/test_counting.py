@@ -84,9 +84,7 @@ def test_lists_and_private_columns_are_gathered_once_with_their_weight(groups, h
         expected[group] += weight if has_weights else 1
     numbers = list(dict.fromkeys(g - N_COLUMNS for g in groups if g >= N_COLUMNS))
     assert run.lists[: run.n_lists].tolist() == numbers
-    assert run.columns[: run.n_touched].tolist() == list(
-        dict.fromkeys(g for g in groups if 0 <= g < N_COLUMNS)
-    )
+    assert run.columns[: run.n_touched].tolist() == list(dict.fromkeys(g for g in groups if 0 <= g < N_COLUMNS))
     assert run.n_postings == sum(len(LISTS[number]) for number in numbers)
     assert run.hits.tolist() == [expected[N_COLUMNS + number] for number in range(len(LISTS))]
     assert run.counts.tolist() == [expected[column] for column in range(N_COLUMNS)]
@@ -139,9 +137,7 @@ def naive_top(counts, touched, allowed, cardinality, minimum, k):
     has_mask=st.booleans(),
     data=st.data(),
 )
-def test_the_best_columns_come_first_with_ties_by_cardinality_and_then_id(
-    is_dense, counts, minimum, k, has_mask, data
-):
+def test_the_best_columns_come_first_with_ties_by_cardinality_and_then_id(is_dense, counts, minimum, k, has_mask, data):
     n = len(counts)
     cardinality = data.draw(st.lists(st.integers(1, 3), min_size=n, max_size=n))
     allowed = data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)) if has_mask else []

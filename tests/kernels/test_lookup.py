@@ -65,7 +65,5 @@ def test_bounds_outside_the_vocabulary_are_reported(bad):
     token_hash = np.array([7], np.uint64)
     value_offsets = np.array(bad, np.int64)
     value_offsets.flags.writeable = False
-    tokens = find_tokens(
-        token_hash, offsets, data, build_directory(token_hash, 3), token_hash, value_offsets, data
-    )
+    tokens = find_tokens(token_hash, offsets, data, build_directory(token_hash, 3), token_hash, value_offsets, data)
     assert tokens[0] == -2

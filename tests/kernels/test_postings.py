@@ -5,15 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.postings import (
-    build_directory,
-    copy_values,
-    expand_groups,
-    group_lists,
-    group_tokens,
-    merge_entries,
-    transpose_lists,
-)
+from dfjoin.kernels.grouping import expand_groups, group_lists, group_tokens, transpose_lists
+from dfjoin.kernels.postings import build_directory, copy_values, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
 from tests.kernels.packing import csr, pack, uncsr
 

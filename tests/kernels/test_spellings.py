@@ -9,15 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels import spellings
-from dfjoin.kernels.spellings import (
-    canonical_number,
-    canonical_time,
-    day_month_year,
-    day_month_year_votes,
-    integer_range,
-    rewrite_day_month_year,
-    text_range,
-)
+from dfjoin.kernels.dates import canonical_time, day_month_year, day_month_year_votes, rewrite_day_month_year
+from dfjoin.kernels.spellings import canonical_number, integer_range, text_range
 from tests.kernels.packing import pack
 
 INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.0+)?")
@@ -221,9 +214,7 @@ SLASHED = st.from_regex(r"[0-3]?[0-9][-/.][0-3]?[0-9][-/.][0-2][0-9]{3}", fullma
 DMY = st.tuples(SLASHED, st.sampled_from("-/.")).map(lambda p: re.sub(r"[-/.]", p[1], p[0]))
 
 
-@given(
-    st.one_of(SLASHED, DMY, st.sampled_from(["", "1", "1/", "1/2", "1/2/", "1/2/3", "a/2/2020", "1/2/2020x"]))
-)
+@given(st.one_of(SLASHED, DMY, st.sampled_from(["", "1", "1/", "1/2", "1/2/", "1/2/3", "a/2/2020", "1/2/2020x"])))
 def test_day_month_year_is_read_as_its_three_numbers(text):
     data, offsets = pack([text.encode()])
     expected = naive_day_month_year(text)

@@ -61,8 +61,7 @@ def test_different_values_have_different_hashes():
 def test_hash_depends_on_the_seed_and_not_on_the_place_or_what_follows():
     data, offsets = pack([b"xxparis", b"paris", b"parisyy"])
     hashes = {
-        int(hash_bytes(data, start, 5, SEED))
-        for start in (int(offsets[0]) + 2, int(offsets[1]), int(offsets[2]))
+        int(hash_bytes(data, start, 5, SEED)) for start in (int(offsets[0]) + 2, int(offsets[1]), int(offsets[2]))
     }
     assert hashes == {naive_hash(b"paris", int(SEED))}
     assert int(hash_bytes(data, int(offsets[1]), 5, np.uint64(1))) not in hashes

@@ -121,8 +121,6 @@ def test_frames_added_twice_are_two_roots(tmp_path):
     """Every later root of frames is called "memory", so `roots` holds one of them and `tables` knows none."""
     frame = pd.DataFrame({"c": ["a", "b"]})
     for name in ("a", "b", "c"):
-        lake = dfjoin.build_lake(
-            {name: frame}, tmp_path / "lake", if_exists="add", engine="inline", progress=False
-        )
+        lake = dfjoin.build_lake({name: frame}, tmp_path / "lake", if_exists="add", engine="inline", progress=False)
     assert len(lake.roots) == 3
     assert (lake.tables["root"] != "").all()

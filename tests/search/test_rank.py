@@ -8,7 +8,8 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, DfjoinWarning, InvalidParameterError
-from dfjoin.search.rank import RESULT_COLUMNS, JoinCandidates
+from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.rank import RESULT_COLUMNS
 
 DTYPES = {
     "matched": "int64", "containment": "float64", "jaccard": "float64", "query_cardinality": "int64",

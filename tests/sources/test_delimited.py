@@ -58,14 +58,10 @@ def test_cells_are_read_as_they_were_written_whole_and_streamed(rows, dialect):
     assert layout.names == ["x", "y", "z"]
     assert rows_of(read_text(text.encode(), layout)) == rows
     if rows:
-        assert rows_of(stream_text(io.BytesIO(text.encode()), layout)) == rows
+        assert rows_of(stream_text(lambda: io.BytesIO(text.encode()), layout)) == rows
 
 
-@given(
-    st.lists(
-        st.lists(st.text("ab é", min_size=1, max_size=3), min_size=1, max_size=5), min_size=1, max_size=6
-    )
-)
+@given(st.lists(st.lists(st.text("ab é", min_size=1, max_size=3), min_size=1, max_size=5), min_size=1, max_size=6))
 def test_ragged_rows_are_padded_with_nulls_and_lose_nothing(rows):
     text = written([("x", "y"), *rows], Dialect())
     dialect = Dialect(ragged=True)
@@ -74,9 +70,7 @@ def test_ragged_rows_are_padded_with_nulls_and_lose_nothing(rows):
     layout = layout_of(text, dialect, max(0, width - 2))
     n = len(layout.names)
     assert n == max(2, width)
-    assert rows_of(read_text(text.encode(), layout)) == [
-        tuple(row) + (None,) * (n - len(row)) for row in rows
-    ]
+    assert rows_of(read_text(text.encode(), layout)) == [tuple(row) + (None,) * (n - len(row)) for row in rows]
 
 
 def test_rows_of_another_length_are_reported_unless_the_layout_says_so():
@@ -97,7 +91,7 @@ def test_columns_come_in_the_order_asked_for():
         (batch,) = read_text(text.encode(), layout_of(text, dialect), ["c", "a"])
         assert (batch.schema.names, rows_of([batch])) == (["c", "a"], [("3", "1")])
         assert batch.schema.types == [pa.string(), pa.string()]
-    (batch,) = stream_text(io.BytesIO(text.encode()), layout_of(text, Dialect()), ["b"])
+    (batch,) = stream_text(lambda: io.BytesIO(text.encode()), layout_of(text, Dialect()), ["b"])
     assert rows_of([batch]) == [("2",)]
 
 
@@ -156,12 +150,12 @@ def test_a_stream_that_arrow_refuses_is_a_table_error(monkeypatch):
 
     monkeypatch.setattr(delimited.arrow_csv, "open_csv", refuse)
     with pytest.raises(TableReadError, match="its rows cannot be parsed: no such thing"):
-        list(stream_text(io.BytesIO(b"a\n1\n"), layout_of("a\n1\n", Dialect())))
+        list(stream_text(lambda: io.BytesIO(b"a\n1\n"), layout_of("a\n1\n", Dialect())))
 
 
 def test_ragged_rows_of_a_stream_come_last_padded_or_cut():
     text = 'a,b\nx,1\nshort\n"p\nq",2,3\nz,4\n'
-    found = rows_of(stream_text(io.BytesIO(text.encode()), layout_of(text, Dialect())))
+    found = rows_of(stream_text(lambda: io.BytesIO(text.encode()), layout_of(text, Dialect())))
     assert found == [("x", "1"), ("z", "4"), ("short", None), ("p\nq", "2")]
 
 
@@ -169,7 +163,7 @@ def test_many_ragged_rows_of_a_stream_are_handed_out_on_the_way(monkeypatch):
     monkeypatch.setattr(delimited, "_ROWS_PER_BATCH", 10)
     monkeypatch.setattr(delimited, "_BLOCK_BYTES", 200)
     text = "a,b\n" + "".join(f"{i},x\n" if i % 3 else f"{i}\n" for i in range(300))
-    found = rows_of(stream_text(io.BytesIO(text.encode()), layout_of(text, Dialect())))
+    found = rows_of(stream_text(lambda: io.BytesIO(text.encode()), layout_of(text, Dialect())))
     assert sorted(found) == sorted((str(i), "x" if i % 3 else None) for i in range(300))
     first_short = next(i for i, row in enumerate(found) if row[1] is None)
     assert any(row[1] == "x" for row in found[first_short:])
@@ -179,11 +173,11 @@ def test_many_ragged_rows_of_a_stream_are_handed_out_on_the_way(monkeypatch):
 def test_a_stream_is_read_in_its_encoding(encoding):
     text = "ä,b\n" + "".join(f"é{i},{i}\n" for i in range(50))
     layout = layout_of(text, Dialect(encoding=encoding))
-    found = rows_of(stream_text(io.BytesIO(text.encode(encoding)), layout))
+    found = rows_of(stream_text(lambda: io.BytesIO(text.encode(encoding)), layout))
     assert found == [(f"é{i}", str(i)) for i in range(50)]
 
 
 def test_bytes_of_a_stream_that_are_not_of_its_encoding_keep_their_readable_part():
     data = b"a,b\nx\xffy,1\n\xe9,2\n"
-    found = rows_of(stream_text(io.BytesIO(data), layout_of("a,b\n", Dialect())))
+    found = rows_of(stream_text(lambda: io.BytesIO(data), layout_of("a,b\n", Dialect())))
     assert found == [("x\ufffdy", "1"), ("\ufffd", "2")]

@@ -261,9 +261,7 @@ def test_a_directory_that_cannot_be_read_is_skipped_with_the_reason(lake, monkey
 
 def test_a_place_that_does_not_exist_is_an_error(lake):
     base = lake("a.csv")
-    with pytest.raises(
-        InvalidParameterError, match=r"must be an existing directory, file, glob .* got '.*/no'"
-    ):
+    with pytest.raises(InvalidParameterError, match=r"must be an existing directory, file, glob .* got '.*/no'"):
         list_tables(base / "no")
     with pytest.raises(InvalidParameterError, match=r"`source` lists '.*/no.csv', which does not exist"):
         list_tables([base / "a.csv", base / "no.csv"])
@@ -271,9 +269,7 @@ def test_a_place_that_does_not_exist_is_an_error(lake):
 
 @pytest.mark.parametrize("source", [7, None, b"a.csv", {"a": 1}, ["a.csv", 7]], ids=str)
 def test_a_source_of_another_type_is_an_error(source):
-    with pytest.raises(
-        InvalidTypeError, match="`source` must be a path, a glob pattern, a URI or a list of paths"
-    ):
+    with pytest.raises(InvalidTypeError, match="`source` must be a path, a glob pattern, a URI or a list of paths"):
         list_tables(source)
 
 
@@ -293,9 +289,7 @@ def test_a_list_may_name_directories_that_are_one_table_only(lake):
 
 def test_local_files_and_uris_do_not_mix(lake):
     base = lake("a.csv")
-    with pytest.raises(
-        InvalidParameterError, match="files of one file system; got local paths and URIs together"
-    ):
+    with pytest.raises(InvalidParameterError, match="files of one file system; got local paths and URIs together"):
         list_tables([base / "a.csv", "s3://bucket/b.csv"])
 
 
@@ -344,9 +338,7 @@ def test_a_remote_file_is_read_like_a_local_one(remote):
 
 def test_remote_places_that_cannot_be_listed_are_errors(remote):
     remote("d/a.csv")
-    with pytest.raises(
-        InvalidParameterError, match="a glob pattern for local files only; got 's3://bucket/x\\*'"
-    ):
+    with pytest.raises(InvalidParameterError, match="a glob pattern for local files only; got 's3://bucket/x\\*'"):
         list_tables("s3://bucket/x*")
     with pytest.raises(InvalidParameterError, match="there is nothing at 's3://bucket/none'"):
         list_tables("s3://bucket/none")

@@ -294,9 +294,7 @@ def test_broken_parquet_is_a_table_error(source):
 
 
 def test_json_lines_become_columns_of_text(read):
-    data = (
-        '{"a": 1, "b": "x"}\n\n{"b": null, "c": true, "a": 1.50}\n{"d": [1, "é"], "a": {"k": 2}, "c": false}'
-    )
+    data = '{"a": 1, "b": "x"}\n\n{"b": null, "c": true, "a": 1.50}\n{"d": [1, "é"], "a": {"k": 2}, "c": false}'
     names, rows, dialect = read(data, "t.jsonl")
     assert (names, dialect) == (["a", "b", "c", "d"], None)
     assert rows == [

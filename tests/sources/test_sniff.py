@@ -134,9 +134,7 @@ def test_what_is_no_table_is_refused_with_the_true_reason(head, reason):
         reject_foreign(head)
 
 
-@pytest.mark.parametrize(
-    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"]
-)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
 def test_text_in_every_encoding_is_not_refused_and_its_encoding_named(encoding):
     data = "naïve,b\nÄ,1\nb,2\n".encode(encoding)
     reject_foreign(data)
@@ -176,11 +174,7 @@ def test_lines_end_at_lf_cr_and_crlf_only(text):
     )[: len(lines)]
 
 
-@given(
-    st.lists(
-        st.lists(st.text('ab",\n é', min_size=1, max_size=4), min_size=2, max_size=4), min_size=1, max_size=4
-    )
-)
+@given(st.lists(st.lists(st.text('ab",\n é', min_size=1, max_size=4), min_size=2, max_size=4), min_size=1, max_size=4))
 def test_the_header_is_the_first_record_and_the_offset_is_behind_it(rows):
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows(rows)

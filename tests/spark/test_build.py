@@ -131,7 +131,9 @@ def test_an_unreadable_file_is_skipped_or_raised_as_asked(on_spark, tmp_path):
     (source / "good.csv").write_text("a,b\nx,y\nz,w\n")
     (source / "bad.csv").write_bytes(b"PK\x03\x04 not a table")
     lake = on_spark(source)
-    assert lake.info()["skipped"] == [{"name": "bad.csv", "reason": "a ZIP archive or an Excel workbook, not delimited text"}]
+    assert lake.info()["skipped"] == [
+        {"name": "bad.csv", "reason": "a ZIP archive or an Excel workbook, not delimited text"}
+    ]
     with pytest.raises(TableReadError, match=r"`bad\.csv` cannot be read: a ZIP archive"):
         on_spark(source, if_exists="replace", on_error="raise")
     assert dfjoin.open_lake(lake.path).version == 1

@@ -235,9 +235,7 @@ def test_a_slice_is_only_its_rows():
     assert rows_of(normalize_column(array.slice(1, 5), SETTINGS)) == [None, "ä", "b", None, "ä"]
 
 
-@pytest.mark.parametrize(
-    "array", [pa.nulls(3), pa.array([None] * 3, pa.string()), pa.array([""] * 3)], ids=str
-)
+@pytest.mark.parametrize("array", [pa.nulls(3), pa.array([None] * 3, pa.string()), pa.array([""] * 3)], ids=str)
 def test_a_column_of_nulls_has_no_values(array):
     found = normalize_column(array, SETTINGS)
     assert (len(found), found.values(), rows_of(found)) == (0, [], [None] * 3)
@@ -376,9 +374,7 @@ def test_packed_strings_can_be_unpacked_and_are_read_only():
 
 
 def test_pandas_columns_normalise_like_their_cells():
-    frame = pd.DataFrame(
-        {"n": [1.0, None, 3.0], "t": ["Ä", None, " x "], "c": pd.Categorical(["a", "B", "a"])}
-    )
+    frame = pd.DataFrame({"n": [1.0, None, 3.0], "t": ["Ä", None, " x "], "c": pd.Categorical(["a", "B", "a"])})
     table = pa.Table.from_pandas(frame, preserve_index=False)
     rows = [rows_of(normalize_column(table[name], SETTINGS)) for name in frame]
     assert rows == [["1", None, "3"], ["ä", None, "x"], ["a", "b", "a"]]
