@@ -7,6 +7,7 @@ import json
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -258,8 +259,8 @@ def _join(options: argparse.Namespace) -> int:
                 f"`--plan` brings every choice with it, got {', '.join(given)} too; leave it out"
             )
         plan = _plan(options.plan)
-        if isinstance(plan, dict) and _is_index(options.other):
-            plan = {**plan, "index": options.other}
+        if _is_index(options.other):
+            plan = replace(plan, index=options.other)
         wide = auto_join(df, plan)
     else:
         wide = auto_join(df, options.other if _is_index(options.other) else _read(options.other), **wishes)
@@ -273,15 +274,17 @@ def _is_index(path: str) -> bool:
     return (Path(path) / "manifests").is_dir()
 
 
-def _plan(path: str) -> dict[str, Any]:
+def _plan(path: str) -> Any:
     """Read a plan, or the report that holds one."""
+    from dfjoin import JoinPlan
+
     try:
         values = json.loads(Path(path).read_text("utf-8"))
     except ValueError as error:
         raise InvalidParameterError(
             f"`--plan` must be a JSON file that `join --json` wrote, but {path!r} is no JSON ({error})"
         ) from error
-    return values.get("plan", values) if isinstance(values, dict) else values
+    return JoinPlan.from_dict(values.get("plan", values) if isinstance(values, dict) else values)
 
 
 def _info(options: argparse.Namespace) -> int:

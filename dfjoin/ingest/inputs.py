@@ -61,7 +61,7 @@ def gather(
     """
     number = len(roots)
     if isinstance(source, Mapping):
-        given = _gather_frames(dict(source), index, number, spark_tables, scratch)
+        given = _gather_frames(dict(source), index, number, spark_tables, scratch, {r.name for r in roots})
     elif _are_spark_names(source):
         names = [source] if isinstance(source, str) else list(source)
         if spark_tables is None:
@@ -69,7 +69,10 @@ def gather(
                 f"`source` {names[0]!r} is no path that exists here; if it is a Spark table, pass "
                 '`spark=` and engine="spark", else check the spelling'
             )
-        given = spark_tables({name: name for name in names}, Root(number, "spark" if number else "", "spark:", "spark"))
+        given = spark_tables(
+            {name: name for name in names},
+            Root(number, _free_name("spark", {r.name for r in roots}), "spark:", "spark"),
+        )
     else:
         root, tables, skipped = list_tables(source, root_id=number, prefix=number > 0)
         taken = {r.name for r in roots}
@@ -87,10 +90,17 @@ def gather(
 
 def _renamed(source: Any, number: int, name: str, taken: set[str]) -> tuple[Root, list[TableSource], list[SkippedFile]]:
     """List again under a root name that is free."""
-    suffix = 2
-    while f"{name}-{suffix}" in taken:
+    return list_tables(source, root_id=number, root_name=_free_name(name, taken), prefix=True)
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """Return the name of a root, with a number behind it when it is taken."""
+    suffix = 1
+    free = name
+    while free in taken:
         suffix += 1
-    return list_tables(source, root_id=number, root_name=f"{name}-{suffix}", prefix=True)
+        free = f"{name}-{suffix}"
+    return free
 
 
 def _are_spark_names(source: Any) -> bool:
@@ -110,6 +120,7 @@ def _gather_frames(
     number: int,
     spark_tables: Callable[[dict[str, Any], Root], Input] | None,
     scratch: Path | None,
+    taken: set[str],
 ) -> Input:
     """Write pandas frames as Parquet; leave Spark frames to Spark."""
     if not frames:
@@ -129,7 +140,7 @@ def _gather_frames(
             )
     given = Input([], [])
     if in_memory:
-        name = "" if number == 0 else f"memory-{number}"
+        name = "" if number == 0 else _free_name("memory", taken)
         root = Root(number, name, FRAMES, "memory")
         given.tables = _write_frames(in_memory, root, index, scratch)
         given.roots.append(root)
@@ -138,7 +149,7 @@ def _gather_frames(
             raise InvalidParameterError(
                 '`source` holds Spark DataFrames, which engine="inline" does not read; use engine="spark"'
             )
-        spark = spark_tables(on_spark, Root(number + len(given.roots), "", "spark:", "spark"))
+        spark = spark_tables(on_spark, Root(number + len(given.roots), _free_name("spark", taken), "spark:", "spark"))
         given.roots += spark.roots
         given.extra += spark.extra
         given.names += spark.names

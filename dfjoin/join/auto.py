@@ -113,7 +113,7 @@ def _checked(wishes: dict[str, Any]) -> dict[str, Any]:
     check.check_choice(wishes["indicator"], "indicator", (True, False))
     expansion = wishes["max_expansion"]
     if isinstance(expansion, bool) or not isinstance(expansion, (int, float)) or not 1 <= expansion < np.inf:
-        raise InvalidParameterError(f"`max_expansion` must be a finite number of at least 1, got {expansion!r}")
+        raise InvalidParameterError(f"`max_expansion` must be a number of at least 1, got {expansion!r}")
     wishes["max_expansion"] = float(expansion)
     if wishes["columns"] is not None:
         wishes["columns"] = list(check.check_patterns(wishes["columns"], "columns"))

@@ -28,19 +28,68 @@ LISTS_READ, POSTINGS_READ, SETS_READ, ENTRIES_READ, PRUNED, DAMAGED = range(6)
 
 @njit
 def bound(count, rest, remaining, uses_positions):
-    """Largest overlap that a candidate can still reach, equation 6."""
+    """Compute the largest overlap that a candidate can still reach, equation 6.
+
+    Parameters
+    ----------
+    count : int
+        Weight counted so far.
+    rest : int
+        Weight of the lists that are not read yet.
+    remaining : int
+        Values of its set behind the latest match.
+    uses_positions : bool
+        Weights count values, so that `remaining` bounds them.
+
+    Returns
+    -------
+    int
+    """
     return count + min(rest, remaining) if uses_positions else count + rest
 
 
 @njit
 def set_cost(costs, remaining):
-    """Estimated time to read what is left of a set, equation 15."""
+    """Estimate the time to read what is left of a set, equation 15.
+
+    Parameters
+    ----------
+    costs : ndarray of float64, shape (4,)
+        Nanoseconds, as in `dfjoin.kernels.probing.josie`.
+    remaining : int
+        Values of the set that are left.
+
+    Returns
+    -------
+    float
+        Nanoseconds.
+    """
     return costs[2] + costs[3] * remaining
 
 
 @njit
 def filter_candidates(unread, n_unread, at, rest, limit, counts, cardinality, last, uses_positions, marks, state):
-    """Drop the candidates whose bound is strictly below the limit, equation 6."""
+    """Drop the candidates whose bound is strictly below the limit, equation 6.
+
+    Parameters
+    ----------
+    unread : ndarray of int32
+        Candidates, the first `n_unread` of it; compacted.
+    n_unread : int
+    at : int
+        Lists read so far.
+    rest : int
+        Weight of the other lists.
+    limit : int
+        Smallest count that can still be an answer.
+    counts, cardinality, last, uses_positions, marks, state
+        As in `dfjoin.kernels.probing.josie`.
+
+    Returns
+    -------
+    int
+        Candidates left. O(n_unread).
+    """
     kept = 0
     for i in range(n_unread):
         column = unread[i]
@@ -58,7 +107,26 @@ def filter_candidates(unread, n_unread, at, rest, limit, counts, cardinality, la
 
 @njit
 def order_candidates(unread, n_unread, at, suffix, counts, cardinality, first, last, uses_positions, estimates):
-    """Sort the candidates by estimated overlap, equation 4, the largest first."""
+    """Sort the candidates by estimated overlap, equation 4, the largest first.
+
+    Parameters
+    ----------
+    unread : ndarray of int32
+        Candidates, the first `n_unread` of it.
+    n_unread : int
+    at : int
+        Lists read so far.
+    suffix : ndarray of int64, shape (n_lists + 1,)
+        Weight of the lists from each place on.
+    counts, cardinality, first, last, uses_positions
+        As in `dfjoin.kernels.probing.josie`.
+    estimates : ndarray of float64
+        Receives the estimates in the new order.
+
+    Notes
+    -----
+    O(n_unread log n_unread). An estimate is capped by the bound.
+    """
     for i in range(n_unread):
         column = unread[i]
         sampled = suffix[first[column]] - suffix[at]
@@ -77,7 +145,26 @@ def batch_net_cost(
     at, end, place, unread, n_unread, limit, suffix, list_costs, costs, counts, cardinality, first, last,
     uses_positions, marks,
 ):  # fmt: skip
-    """Net cost of reading the next batch of lists, equations 9 to 13."""
+    """Compute the net cost of reading the next batch of lists, equations 9 to 13.
+
+    Parameters
+    ----------
+    at, end : int
+        The batch: lists from place `at` to `end`.
+    place : int
+        Candidates before it are settled.
+    unread, n_unread, limit, suffix
+        As in `order_candidates` and `filter_candidates`.
+    list_costs : ndarray of float64, shape (n_lists + 1,)
+        Time to read the lists before each place, in nanoseconds.
+    costs, counts, cardinality, first, last, uses_positions, marks
+        As in `dfjoin.kernels.probing.josie`.
+
+    Returns
+    -------
+    float
+        Nanoseconds. O(ESTIMATED).
+    """
     net = list_costs[end] - list_costs[at]
     share = (suffix[at] - suffix[end]) / max(1, suffix[at])
     for i in range(place, min(n_unread, place + ESTIMATED)):
@@ -101,7 +188,30 @@ def set_net_cost(
     place, estimate, at, unread, n_unread, heap, size, limit, suffix, list_costs, costs, counts, cardinality, last,
     uses_positions, marks,
 ):  # fmt: skip
-    """Net cost of reading the best candidate's set, equations 5, 7 and 13."""
+    """Compute the net cost of reading the best candidate's set, equations 5, 7 and 13.
+
+    Parameters
+    ----------
+    place : int
+        The candidate, in `unread`.
+    estimate : float
+        Its estimated overlap.
+    at : int
+        Lists read so far.
+    unread, n_unread, limit, suffix, list_costs
+        As in `batch_net_cost`.
+    heap : ndarray of int32
+        The largest counts, smallest first.
+    size : int
+        How many there are.
+    costs, counts, cardinality, last, uses_positions, marks
+        As in `dfjoin.kernels.probing.josie`.
+
+    Returns
+    -------
+    float
+        Nanoseconds. O(ESTIMATED + lists of the prefix).
+    """
     column = unread[place]
     net = set_cost(costs, cardinality[column] - last[column])
     raised = limit

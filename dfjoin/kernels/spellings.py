@@ -31,7 +31,16 @@ TEXT, INTEGER, NUMBER, DATE, TIMESTAMP, BOOLEAN, DAY_MONTH_YEAR = range(7)
 
 @njit_lean
 def is_digit(byte):
-    """Tell whether a byte is one of 0-9."""
+    """Tell whether a byte is an ASCII digit.
+
+    Parameters
+    ----------
+    byte : uint8
+
+    Returns
+    -------
+    bool
+    """
     return 48 <= byte <= 57
 
 
@@ -110,7 +119,24 @@ def _drop_minus_zero(out, begin, end):
 
 @njit_lean
 def read_digits(out, i, count, end):
-    """Read exactly `count` digits at `i`; -1 if there are fewer."""
+    """Read a number of exactly `count` digits.
+
+    Parameters
+    ----------
+    out : ndarray of uint8
+        Holds the text.
+    i : int
+        Where the digits start.
+    count : int
+        How many there have to be.
+    end : int
+        Where the text ends.
+
+    Returns
+    -------
+    int64
+        The number, -1 if these are not all digits.
+    """
     if i + count > end:
         return np.int64(-1)
     value = np.int64(0)

@@ -255,11 +255,13 @@ class JoinCandidates(pd.DataFrame):
         if not self._is_complete() or len(self) == 0:
             return super().__repr__()
         shown = pd.DataFrame({name: self[name].to_numpy() for name in _SHOWN}, index=self.index)
-        for name in ("query_column", "table", "column"):
-            shown[name] = [_cut(str(value), 26 if name == "table" else 16) for value in shown[name]]
-        shown["containment"] = shown["containment"].map("{:.3f}".format)
+        widths = {"query_column": 12, "table": 22, "column": 12}
         if self["query_column"].nunique() == 1:
             shown = shown.drop(columns="query_column")
+            widths = {"table": 28, "column": 20}
+        for name, width in widths.items():
+            shown[name] = [_cut(str(value), width) for value in shown[name]]
+        shown["containment"] = shown["containment"].map("{:.3f}".format)
         return shown.to_string(max_rows=20)
 
     def _repr_html_(self) -> str | None:

@@ -203,9 +203,9 @@ def stream_text(
     blocks, up to 1 GiB.
     """
     block_size = _BLOCK_BYTES
-    n_done = 0  # rows handed on, which a second reading passes over
+    n_done = n_ragged_done = 0  # rows handed on, which a second reading passes over
     while True:
-        ragged: list[str] = []
+        ragged = _Apart(n_ragged_done)
         n_seen = 0
         try:
             for batch in _stream_once(open_stream, layout, columns, block_size, ragged):
@@ -213,13 +213,31 @@ def stream_text(
                 if n_seen > n_done:
                     yield batch.slice(max(0, batch.num_rows - (n_seen - n_done)))
                     n_done = n_seen
+                if len(ragged.texts) > _ROWS_PER_BATCH:
+                    n_ragged_done += len(ragged.texts)
+                    yield from _parse_apart(ragged.texts, layout, columns)
             break
         except pa.ArrowInvalid as error:
             if "straddl" in str(error) and block_size < _MAX_BLOCK_BYTES:
                 block_size *= 4
                 continue
             raise TableReadError(f"its rows cannot be parsed: {error}") from error
-    yield from _parse_apart(ragged, layout, columns)
+    yield from _parse_apart(ragged.texts, layout, columns)
+
+
+class _Apart:
+    """Rows of another length, put aside; the first `n_known` of them have been handed on before."""
+
+    def __init__(self, n_known: int) -> None:
+        self.texts: list[str] = []
+        self._n_known = n_known
+
+    def __call__(self, row: arrow_csv.InvalidRow) -> str:
+        if self._n_known > 0:
+            self._n_known -= 1
+        else:
+            self.texts.append(row.text)
+        return "skip"
 
 
 def _stream_once(
@@ -227,16 +245,11 @@ def _stream_once(
     layout: Layout,
     columns: Sequence[str] | None,
     block_size: int,
-    ragged: list[str],
+    ragged: _Apart,
 ) -> Iterator[pa.RecordBatch]:
     """Read the rows of the right length; put the text of the others aside."""
-
-    def keep_apart(row: arrow_csv.InvalidRow) -> str:
-        ragged.append(row.text)
-        return "skip"
-
     read, parse, convert = _options(layout, columns, block_size, has_quotes=True)
-    parse.invalid_row_handler = keep_apart
+    parse.invalid_row_handler = ragged
     with open_stream() as stream:
         utf8 = as_utf8(stream, layout.dialect.encoding)
         _skip(utf8, layout.offset)

@@ -196,7 +196,7 @@ class TestEvidence:
 
     def test_pairs_are_in_order_of_first_row(self, build, rng):
         values = [f"v{i}" for i in rng.permutation(500)]
-        lake = build({"t": pd.DataFrame({"c": values[::3] + ["other"]})})
+        lake = build({"t": pd.DataFrame({"c": [*values[::3], "other"]})})
         query = [values[i] for i in rng.integers(0, 500, 700)]
         shared = set(values[::3])
         expected = [v for v in dict.fromkeys(query) if v in shared]
