@@ -276,7 +276,7 @@ def _is_index(path: str) -> bool:
 
 def _plan(path: str) -> Any:
     """Read a plan, or the report that holds one."""
-    from dfjoin import JoinPlan
+    from dfjoin.join.plan import JoinPlan
 
     try:
         values = json.loads(Path(path).read_text("utf-8"))

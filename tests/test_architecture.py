@@ -46,7 +46,7 @@ AT_IMPORT = {
 
 WHEN_CALLED = {
     "api": {"search", "join", "spark_ext"},
-    "cli": {"api", "build", "lake", "sources", "spark_ext"},
+    "cli": {"api", "build", "lake", "sources", "join", "spark_ext"},
     "build": {"spark_ext"},
     "lake": {"search", "join"},
 }
