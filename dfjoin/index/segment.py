@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import mmap
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,11 +163,3 @@ class Segment:
                         "CRC-32 is not the recorded one; build the index again"
                     )
         return problems
-
-    def advise(self, array: NDArray, is_random: bool) -> None:
-        """Tell the operating system how a mapped array will be read; a hint, never an error."""
-        base: Any = array
-        while base is not None and not isinstance(base, mmap.mmap):
-            base = getattr(base, "base", None)
-        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
-            base.madvise(mmap.MADV_RANDOM if is_random else mmap.MADV_WILLNEED)

@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
 
-__all__ = ["RULES", "aggregate_column", "check_aggregate", "choose_rule", "plain_column", "take_rows"]
+__all__ = [
+    "KEEPING",
+    "RULES",
+    "aggregate_column",
+    "check_aggregate",
+    "check_rule",
+    "choose_rule",
+    "plain_column",
+    "take_rows",
+]
 
 RULES = (
     "mean",
@@ -30,6 +39,9 @@ RULES = (
     "share",
 )
 """Aggregation rules: statistics of the non-null values of a key's rows."""
+
+KEEPING = tuple(rule for rule in RULES if rule not in ("std", "count", "nunique", "share"))
+"""Rules that give a value back as it is when a key has one row."""
 
 _NUMERIC = ("mean", "sum", "median", "std")
 _ALIASES = {"mode": "most_frequent"}
@@ -88,7 +100,19 @@ def choose_rule(aggregate: Any, name: str, column: pd.Series) -> str:
     return "most_frequent"
 
 
-def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, rule: str, is_unique: bool) -> pd.Series:
+def check_rule(column: pd.Series, rule: str) -> None:
+    """Raise `InvalidParameterError` when a rule needs numbers or booleans and the column holds others."""
+    is_flag = pd.api.types.is_bool_dtype(column.dtype)
+    is_number = pd.api.types.is_numeric_dtype(column.dtype) and not is_flag
+    if (rule in _NUMERIC and not (is_number or is_flag)) or (rule == "share" and not is_flag):
+        needed = "booleans" if rule == "share" else "numbers"
+        raise InvalidParameterError(
+            f"`aggregate` rule {rule!r} needs {needed}, but column {column.name!r} holds {column.dtype}; use "
+            '"most_frequent", "first", "count" or "nunique"'
+        )
+
+
+def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, rule: str) -> pd.Series:
     """Compute one value per key.
 
     Parameters
@@ -100,9 +124,6 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
         Keys are 0 to n_keys - 1; one without rows gets a null.
     rule : str
         One of `RULES`. Nulls are left out; ties of the most frequent value go to the smallest.
-    is_unique : bool
-        No key has two rows: then the value itself is the answer for every rule that keeps the kind of
-        value, and the dtype stays.
 
     Returns
     -------
@@ -111,26 +132,20 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
     Raises
     ------
     InvalidParameterError
-        If the rule needs numbers and the column has none.
+        If the rule needs numbers or booleans and the column has none.
     """
+    check_rule(column, rule)
     column = column.reset_index(drop=True)
     is_flag = pd.api.types.is_bool_dtype(column.dtype)
-    is_number = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
-    if (rule in _NUMERIC and not (is_number or is_flag)) or (rule == "share" and not is_flag):
-        needed = "booleans" if rule == "share" else "numbers"
-        raise InvalidParameterError(
-            f"`aggregate` rule {rule!r} needs {needed}, but column {column.name!r} holds {column.dtype}; use "
-            '"most_frequent", "first", "count" or "nunique"'
-        )
-    if is_unique and rule not in ("std", "count", "nunique", "share"):
-        return _scatter(column, codes, n_keys)
+    is_number = pd.api.types.is_numeric_dtype(column.dtype) and not is_flag
     if rule == "most_frequent":
         return _most_frequent(column, codes, n_keys)
     if rule == "share" or (rule in _NUMERIC and not is_number):
         column = column.astype("boolean").astype("Float64")
     function = {"share": "mean", "latest": "max"}.get(rule, rule)
-    if function in ("min", "max") and not (is_number or is_flag or _is_orderable(column)):
-        column = column.astype(str).where(column.notna())
+    is_time = pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype)
+    if function in ("min", "max") and not (is_number or is_flag or is_time):
+        return _extreme_text(column, codes, n_keys, function)
     if function == "nunique" and not _is_hashable(column):
         column = column.map(repr, na_action="ignore")
     groups = column.groupby(codes, sort=True)
@@ -141,27 +156,26 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
     return result.astype("float64") if str(result.dtype) == "Float64" else result
 
 
-def _is_orderable(column: pd.Series) -> bool:
-    return pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype)
-
-
-def _scatter(column: pd.Series, codes: NDArray[np.int64], n_keys: int) -> pd.Series:
-    """Put each row's value at its key; keys without a row get a null."""
-    rows = np.full(n_keys, -1, np.int64)
-    rows[codes] = np.arange(codes.size)
-    return take_rows(column, rows)
+def _extreme_text(column: pd.Series, codes: NDArray[np.int64], n_keys: int, function: str) -> pd.Series:
+    """Return the first or last text of each key, by code point; objects are compared by how they print."""
+    text = column.astype(str).where(column.notna())
+    numbers, uniques = pd.factorize(text, sort=True)
+    present = numbers >= 0
+    chosen = np.full(n_keys, len(uniques) if function == "min" else -1, np.int64)
+    (np.minimum if function == "min" else np.maximum).at(chosen, codes[present], numbers[present])
+    chosen[chosen == len(uniques)] = -1
+    return take_rows(pd.Series(uniques, name=column.name), chosen)
 
 
 def take_rows(column: pd.Series, rows: NDArray[np.int64]) -> pd.Series:
     """Take rows by position, -1 for a null; integers and booleans that gain nulls become nullable."""
-    if rows.size == 0 or rows.min() >= 0:
-        return column.take(rows).reset_index(drop=True)
+    gains_nulls = rows.size > 0 and bool(rows.min() < 0)
     dtype = column.dtype
-    if isinstance(dtype, np.dtype) and dtype.kind in "iu":
+    if gains_nulls and isinstance(dtype, np.dtype) and dtype.kind in "iu":
         column = column.astype(pd.api.types.pandas_dtype(dtype.name.replace("i", "I").replace("u", "U")))
-    elif isinstance(dtype, np.dtype) and dtype.kind == "b":
+    elif gains_nulls and isinstance(dtype, np.dtype) and dtype.kind == "b":
         column = column.astype("boolean")
-    return column.reset_index(drop=True).reindex(rows).reset_index(drop=True)
+    return pd.Series(column.array.take(rows, allow_fill=gains_nulls), name=column.name)
 
 
 def _most_frequent(column: pd.Series, codes: NDArray[np.int64], n_keys: int) -> pd.Series:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import JoinExpansionError
-from dfjoin.join.aggregate import aggregate_column, choose_rule, plain_column, take_rows
+from dfjoin.join.aggregate import KEEPING, aggregate_column, check_rule, choose_rule, plain_column, take_rows
 from dfjoin.join.keys import LeftKey, expand_pairs
 from dfjoin.join.names import free_name, output_names
 
@@ -166,17 +166,20 @@ def _one_row_per_key(right: RightSide, aggregate: Any):
     rows = np.flatnonzero(present)
     counts = np.bincount(codes, minlength=right.n_keys)
     is_unique = bool((counts <= 1).all())
+    held = np.flatnonzero(counts > 0)
+    first = np.full(right.n_keys, -1, np.int64)
+    first[codes[::-1]] = rows[::-1]
+    dense = np.searchsorted(held, codes)  # keys that have rows, numbered without gaps
     rules, columns = {}, {}
     for position, name in enumerate(right.frame.columns):
         column = plain_column(right.frame.iloc[:, position])
         rules[name] = choose_rule(aggregate, name, column)
-        values = aggregate_column(column.iloc[rows], codes, right.n_keys, rules[name], is_unique)
-        columns[name] = values
-    held = np.flatnonzero(counts > 0)
-    frame = pd.DataFrame({name: values.take(held).reset_index(drop=True) for name, values in columns.items()})
-    frame = frame.reindex(columns=list(right.frame.columns)) if len(columns) else pd.DataFrame(index=range(held.size))
-    first = np.full(right.n_keys, -1, np.int64)
-    first[codes[::-1]] = rows[::-1]
+        if is_unique and rules[name] in KEEPING:
+            check_rule(column, rules[name])
+            columns[name] = take_rows(column, first[held]).array
+        else:
+            columns[name] = aggregate_column(column.iloc[rows], dense, held.size, rules[name]).array
+    frame = pd.DataFrame(columns, index=range(held.size))
     keys = right.keys.iloc[first[held]].reset_index(drop=True)
     return frame, keys, held, rules, pd.Series(counts[held])
 

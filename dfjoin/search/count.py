@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.counting import clear_counts, collect_lists, count_lists, select_top
+from dfjoin.search.readahead import ReadAhead
 from dfjoin.types import SearchStats
 
 __all__ = ["Gathered", "Query", "Scratch", "TopColumns", "WorkArrays", "damaged_postings", "gather", "merge_list"]
@@ -64,6 +65,7 @@ class Scratch:
         self._n_columns = segment.n_columns
         self._n_lists = segment.tokens.list_indptr.size - 1
         self._free: list[WorkArrays] = []
+        self.postings = ReadAhead(segment.tokens.list_columns)
 
     @contextmanager
     def lend(self) -> Iterator[WorkArrays]:

@@ -27,6 +27,7 @@ PLANS = ("mergelist", "probeset", "josie")
 
 _SMALL_NS = 150_000.0  # a merge estimated below this is done before a cleverer plan has begun
 _MANY_ANSWERS = 100  # with more, the k-th count is too small to prune by
+_COLD_POSTINGS = 8192  # with fewer, the pages are as soon read as asked for
 _BATCH = 16
 _POSTING_BYTES = 12  # column, position, cardinality
 _ENTRY_BYTES = 4
@@ -57,6 +58,8 @@ def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None)
     """
     with scratch.lend() as arrays:
         found = gather(segment, arrays, query)
+        if found.n_postings > _COLD_POSTINGS and plan in (None, "mergelist"):
+            scratch.postings.ask(found.lists, found.n_lists, segment.tokens.list_indptr)
         if plan == "probeset":
             return _probe(segment, arrays, query, found)
         if plan == "josie":

@@ -1,0 +1,87 @@
+"""Which pages of a mapped array a search is about to read, as ranges that are worth asking for at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dfjoin.kernels._compile import njit
+
+__all__ = ["has_unseen", "unseen_ranges"]
+
+
+@njit
+def unseen_ranges(lists, n_lists, indptr, item_bytes, base, page_bytes, gap, seen, ranges):
+    """Collect the pages of some lists that were not asked for before, merged into ranges.
+
+    Parameters
+    ----------
+    lists : ndarray of uint32
+        List numbers, ascending, the first `n_lists` of it.
+    n_lists : int
+    indptr : ndarray of int64
+        Entries of list l: ``indptr[l]`` to ``indptr[l + 1]``.
+    item_bytes : int
+        Bytes of an entry.
+    base : int
+        Where the array starts in its file, in bytes.
+    page_bytes : int
+        Bytes of a page of the operating system.
+    gap : int
+        Pages between two ranges that are read along to join them.
+    seen : ndarray of uint8, shape (n_pages,)
+        1 for pages that were asked for; updated.
+    ranges : ndarray of int64, shape (n, 2)
+        Receives first page and number of pages of each range.
+
+    Returns
+    -------
+    int
+        Number of ranges; it stops when `ranges` is full.
+
+    Notes
+    -----
+    O(n_lists + pages of the lists).
+    """
+    n_ranges = 0
+    for i in range(n_lists):
+        number = np.int64(lists[i])
+        begin = (base + indptr[number] * item_bytes) // page_bytes
+        end = (base + indptr[number + 1] * item_bytes + page_bytes - 1) // page_bytes
+        for page in range(max(0, begin), min(end, seen.shape[0])):
+            if seen[page] != 0:
+                continue
+            seen[page] = 1
+            last = n_ranges - 1
+            if n_ranges > 0 and 0 <= page - (ranges[last, 0] + ranges[last, 1]) <= gap:
+                ranges[last, 1] = page - ranges[last, 0] + 1
+            elif n_ranges < ranges.shape[0]:
+                ranges[n_ranges, 0] = page
+                ranges[n_ranges, 1] = 1
+                n_ranges += 1
+            else:
+                return n_ranges
+    return n_ranges
+
+
+@njit
+def has_unseen(lists, n_lists, indptr, item_bytes, base, page_bytes, seen):
+    """Tell whether the first page of any list was not asked for before.
+
+    Parameters
+    ----------
+    lists, n_lists, indptr, item_bytes, base, page_bytes, seen
+        As in `unseen_ranges`; the lists in any order.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    O(n_lists), and one look in most of a cold search.
+    """
+    for i in range(n_lists):
+        page = (base + indptr[np.int64(lists[i])] * item_bytes) // page_bytes
+        if 0 <= page < seen.shape[0] and seen[page] == 0:
+            return True
+    return False

@@ -1,0 +1,46 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfjoin.kernels.paging import has_unseen, unseen_ranges
+
+PAGE, BASE, ITEM = 64, 16, 4
+
+
+def pages_of(lists, indptr):
+    found = set()
+    for number in lists:
+        begin, end = BASE + indptr[number] * ITEM, BASE + indptr[number + 1] * ITEM
+        if end > begin or begin % PAGE:
+            found |= set(range(begin // PAGE, -(-end // PAGE)))
+    return found
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=40), st.data(), st.integers(0, 3))
+def test_every_page_is_asked_for_once(lengths, data, gap):
+    indptr = np.append(0, np.cumsum(lengths)).astype(np.int64)
+    n_pages = int(-(-(BASE + indptr[-1] * ITEM) // PAGE))
+    seen = np.zeros(n_pages, np.uint8)
+    asked = set()
+    for _ in range(3):
+        lists = sorted(data.draw(st.sets(st.integers(0, len(lengths) - 1))))
+        ranges = np.zeros((200, 2), np.int64)
+        array = np.array(lists, np.uint32)
+        place = (indptr, ITEM, BASE, PAGE)
+        expected = pages_of(lists, indptr.tolist()) - asked
+        firsts = {(BASE + int(indptr[n]) * ITEM) // PAGE for n in lists}
+        assert has_unseen(array, len(lists), *place, seen) == any(p < n_pages and not seen[p] for p in firsts)
+        n = unseen_ranges(array, len(lists), *place, gap, seen, ranges)
+        covered = {p for first, count in ranges[:n].tolist() for p in range(first, first + count)}
+        assert expected <= covered
+        asked |= expected
+        assert set(np.flatnonzero(seen).tolist()) >= asked
+        if gap == 0:
+            assert covered == expected
+
+
+def test_it_stops_when_there_is_no_more_room():
+    indptr = np.arange(11, dtype=np.int64) * 160
+    ranges = np.zeros((2, 2), np.int64)
+    lists = np.array([0, 4, 8], np.uint32)
+    assert unseen_ranges(lists, 3, indptr, ITEM, 0, PAGE, 0, np.zeros(200, np.uint8), ranges) == 2
