@@ -35,6 +35,7 @@ LFS_PREFIX = b"version https://git-lfs"
 """How a Git LFS pointer begins."""
 
 _MAX_RECORDS = 100
+_NO_QUOTES_PENALTY = 0.3
 _DELIMITERS = ",\t;|"
 _NUMBER = re.compile(r"\s*[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?%?\s*")
 _MARKUP = re.compile(rb"\s*<(?:!doctype|html|head|body|\?xml|svg|rss|feed|!--)", re.IGNORECASE)
@@ -118,19 +119,40 @@ def split_lines(text: str) -> Iterator[str]:
     return iter(io.StringIO(text, newline=""))
 
 
-def _records(text: str, dialect: Dialect, limit: int = _MAX_RECORDS) -> list[list[str]]:
-    """Parse the first records; a record that the sample cuts off may be the last."""
-    reader = csv.reader(split_lines(text), **csv_options(dialect))
-    rows: list[list[str]] = []
-    try:
-        for row in reader:
-            if row:
-                rows.append(row)
-            if len(rows) >= limit:
-                break
-    except csv.Error as error:
-        raise TableReadError(f"it is no delimited text: {error}") from error
-    return rows
+class _Sample:
+    """The beginning of a text, parsed at most once under each dialect."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._parsed: dict[Dialect, tuple[list[list[str]], int]] = {}
+
+    def records(self, dialect: Dialect) -> list[list[str]]:
+        """Return the first records; the last may be one that the sample cuts off."""
+        return self._parse(dialect)[0]
+
+    def has_swallowed_lines(self, dialect: Dialect) -> bool:
+        """Tell whether some cell runs over more than fifty lines, as after a quote that is never closed."""
+        rows, n_lines = self._parse(dialect)
+        if n_lines <= len(rows) + 50:
+            return False
+        return any(len(cell) > 100 and cell.count("\n") > 50 for row in rows for cell in row)
+
+    def _parse(self, dialect: Dialect) -> tuple[list[list[str]], int]:
+        known = self._parsed.get(dialect)
+        if known is not None:
+            return known
+        reader = csv.reader(split_lines(self.text), **csv_options(dialect))
+        rows: list[list[str]] = []
+        try:
+            for row in reader:
+                if row:
+                    rows.append(row)
+                if len(rows) >= _MAX_RECORDS:
+                    break
+        except csv.Error as error:
+            raise TableReadError(f"it is no delimited text: {error}") from error
+        self._parsed[dialect] = rows, reader.line_num
+        return self._parsed[dialect]
 
 
 def csv_options(dialect: Dialect) -> dict[str, Any]:
@@ -149,7 +171,7 @@ def _consistency(rows: list[list[str]]) -> tuple[float, int]:
     """Return the share of records that have the most common width, and that width."""
     if not rows:
         return 0.0, 0
-    widths = Counter(len(row) for row in rows)
+    widths = Counter(map(len, rows))
     width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
     return count / len(rows), width
 
@@ -180,23 +202,26 @@ def sniff(text: str, *, encoding: str, name: str, compression: str = "", is_cut:
     first record of about that width are titles. A first record whose cells are numbers wherever the
     column below holds numbers is data, unless those are years or count upwards.
     """
+    sample = _Sample(text)
     best: tuple[tuple[float, float, int], Dialect, list[list[str]]] | None = None
     preferred = {".tsv": "\t", ".tab": "\t", ".psv": "|"}
     base = name.lower().removesuffix(".gz").removesuffix(".zst")
     for delimiter in _DELIMITERS:
         if text.count(delimiter, 0, 20_000) * 2 < text.count("\n", 0, 20_000):
             continue  # not on every second line
-        dialect = _quoting(text, Dialect(encoding=encoding, delimiter=delimiter, compression=compression))
-        rows = _drop_cut(_records(text, dialect), is_cut)
+        dialect = _quoting(sample, Dialect(encoding=encoding, delimiter=delimiter, compression=compression))
+        rows = _drop_cut(sample.records(dialect), is_cut)
         share, width = _consistency(rows)
         bonus = 0.05 if preferred.get(base[-4:], ",") == delimiter else 0.0
         score = (0.0 if width < 2 else share + bonus, bonus, width)
         if best is None or score > best[0]:
             best = (score, dialect, rows)
+        if score[0] > 1:
+            break  # every record has this width, and the name agrees
     if best is None or best[0][0] == 0.0:
         fallback = Dialect(encoding=encoding, compression=compression)
-        best = ((0.0, 0.0, 1), best[1] if best else _quoting(text, fallback), [])
-        best = (best[0], best[1], _drop_cut(_records(text, best[1]), is_cut))
+        best = ((0.0, 0.0, 1), best[1] if best else _quoting(sample, fallback), [])
+        best = (best[0], best[1], _drop_cut(sample.records(best[1]), is_cut))
     _, dialect, rows = best
     return _layout(text, dialect, rows)
 
@@ -205,26 +230,27 @@ def _drop_cut(rows: list[list[str]], is_cut: bool) -> list[list[str]]:
     return rows[:-1] if is_cut and len(rows) > 1 and len(rows) < _MAX_RECORDS else rows
 
 
-def _quoting(text: str, dialect: Dialect) -> Dialect:
+def _quoting(sample: _Sample, dialect: Dialect) -> Dialect:
     """Choose between quotes that are doubled, escaped by a backslash, and none at all."""
-    if '"' not in text:
+    if '"' not in sample.text:
         return dialect
     choices = [dialect]
-    if '\\"' in text:
+    if '\\"' in sample.text:
         choices.insert(0, _with(dialect, double_quote=False, escape_char="\\"))
-        if '""' in text:
+        if '""' in sample.text:
             choices.insert(1, _with(dialect, escape_char="\\"))
     choices.append(_with(dialect, quote_char=""))
     # Quotes that swallow lines show as few records; parsing without quotes must be clearly better.
-    scored = []
-    for number, choice in enumerate(choices):
-        rows = _records(text, choice)
-        share, width = _consistency(rows)
-        penalty = 0.3 if choice.quote_char == "" else 0.0
-        swallowed = any(len(cell) > 100 and cell.count("\n") > 50 for row in rows for cell in row)
-        scored.append((share - penalty - 0.5 * swallowed if width > 1 else 0.0, -number, choice))
-    best = max(scored, key=lambda item: item[:2])
-    return best[2] if best[0] > 0 else dialect
+    best, best_score = dialect, 0.0
+    for choice in choices:
+        share, width = _consistency(sample.records(choice))
+        penalty = _NO_QUOTES_PENALTY if choice.quote_char == "" else 0.0
+        score = share - penalty - 0.5 * sample.has_swallowed_lines(choice) if width > 1 else 0.0
+        if score > best_score:
+            best, best_score = choice, score
+        if best_score >= 1:
+            break
+    return best
 
 
 def _with(dialect: Dialect, **changes: object) -> Dialect:
@@ -278,7 +304,7 @@ def _is_data(header: list[str], data: list[list[str]]) -> bool:
     """Tell whether the first record is data: numbers wherever the column holds numbers."""
     if len(set(header)) < len(header) and all(_NUMBER.fullmatch(cell) for cell in header):
         return True
-    columns = [[row[i] for row in data[:20] if i < len(row) and row[i].strip()] for i in range(len(header))]
+    columns = [[row[i] for row in data[:10] if i < len(row) and row[i].strip()] for i in range(len(header))]
     numeric = [i for i, cells in enumerate(columns) if cells and all(_NUMBER.fullmatch(c) for c in cells)]
     if not numeric or not all(_NUMBER.fullmatch(header[i]) for i in numeric):
         return False

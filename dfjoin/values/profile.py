@@ -16,6 +16,11 @@ INDEXED_KINDS = ("text", "integer", "decimal", "date")
 """Kinds of column that are indexed by default, from two distinct values on."""
 
 _MAX_TEXT = 100
+_BITS = np.left_shift(1, np.arange(8)).astype(np.int64)
+_INTEGERS = 1 << spellings.INTEGER
+_NUMBERS = _INTEGERS | 1 << spellings.NUMBER
+_TIMES = 1 << spellings.DATE | 1 << spellings.TIMESTAMP
+_FLAGS = 1 << spellings.BOOLEAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +72,16 @@ def kind_of(values: ValueSet, type_: pa.DataType) -> str:
         return "binary"
     if len(values) == 0:
         return "empty"
-    present = np.bincount(values.classes, minlength=7) > 0
-    if not present[[0, 2, 3, 4, 5, 6]].any():
+    present = int(np.bitwise_or.reduce(_BITS[values.classes]))
+    if present == _INTEGERS:
         return "integer"
     if pa.types.is_decimal(type_):
         return "decimal"
-    if pa.types.is_floating(type_) or not present[[0, 3, 4, 5, 6]].any():
+    if pa.types.is_floating(type_) or present & ~_NUMBERS == 0:
         return "float"
-    if not present[[0, 1, 2, 5, 6]].any():
+    if present & ~_TIMES == 0:
         return "date"
-    if not present[[0, 1, 2, 3, 4, 6]].any():
+    if present == _FLAGS:
         return "boolean"
     return "text"
 

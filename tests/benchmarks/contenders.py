@@ -65,8 +65,8 @@ class DuckDB:
         counts = np.diff(pairs.indptr)
         values = pa.array(pairs.values).take(pa.array(np.repeat(np.arange(counts.size), counts)))
         self.connection = duckdb.connect()
-        table = pa.table({"value": values.cast(pa.large_string()), "col": pairs.columns})  # noqa: F841
-        self.connection.execute("create table pairs as select * from table")
+        given = pa.table({"value": values.cast(pa.large_string()), "col": pairs.columns})  # noqa: F841
+        self.connection.execute("create table pairs as select * from given")
 
     def query(self, column: pd.Series):
         q = pd.DataFrame({"value": normalize(column)})  # noqa: F841 (DuckDB finds it by its name)
@@ -86,10 +86,10 @@ class DuckDBKeys:
 
         counts = np.diff(pairs.indptr)
         self.number = {value: i for i, value in enumerate(pairs.values)}
-        table = pa.table({"token": np.repeat(np.arange(counts.size), counts), "col": pairs.columns})  # noqa: F841
+        given = pa.table({"token": np.repeat(np.arange(counts.size), counts), "col": pairs.columns})  # noqa: F841
         self.connection = duckdb.connect()
         self.connection.execute("set threads to 1")
-        self.connection.execute("create table pairs as select * from table")
+        self.connection.execute("create table pairs as select * from given")
 
     def prepare(self, column: pd.Series):
         return pd.DataFrame({"token": [self.number[v] for v in normalize(column) if v in self.number]})
