@@ -21,6 +21,7 @@ _LAZY = {
     "Lake": "dfjoin.lake",
     "build_lake": "dfjoin.build",
     "open_lake": "dfjoin.lake",
+    "repair": "dfjoin.upkeep",
 }
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "discover_joinable_batch",
     "errors",
     "open_lake",
+    "repair",
     "report",
 ]
 

@@ -18,7 +18,7 @@ from dfjoin.errors import (
     shortlist,
 )
 from dfjoin.index.manifest import Manifest, latest_version, read_manifest
-from dfjoin.ingest.driver import Engine, InlineEngine, build_version, input_names, refuse_taken_names
+from dfjoin.ingest.driver import Engine, InlineEngine, build_version
 from dfjoin.ingest.inputs import gather
 from dfjoin.lake import Lake
 from dfjoin.types import IndexSettings
@@ -128,26 +128,21 @@ def build_lake(
     base = _base(path, if_exists)
     chosen = _settings(settings, columns, exclude)
     if if_exists == "add" and base is not None:
-        chosen = _same_settings(base, chosen, settings, columns, exclude)
-    return _build(source, path, base if if_exists != "error" else None, chosen, if_exists, engine, spark,
-                  keep_data, on_error, progress)  # fmt: skip
+        _check_same_settings(base, chosen, settings, columns, exclude)
+        return Lake(path).add(
+            source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data, progress=progress
+        )
+    return _build(source, path, base, chosen, engine, spark, keep_data, on_error, progress)
 
 
-def _build(source, path, base, settings, if_exists, engine, spark, keep_data, on_error, progress) -> Lake:
+def _build(source, path, base, settings, engine, spark, keep_data, on_error, progress) -> Lake:
     """Gather the input, run the engine, commit."""
     is_new = base is None and not path.exists()
-    adds = if_exists == "add" and base is not None
     scratch = None if keep_data else Path(tempfile.mkdtemp(prefix="dfjoin-frames-"))
     try:
         runner, spark_tables = _engine(engine, spark, source, path, settings, on_error)
-        given = gather(source, path, list(base.roots) if adds else [], spark_tables=spark_tables, scratch=scratch)
-        if adds:
-            present = Lake(path, version=base.version)
-            refuse_taken_names(input_names(given), present.has_table)
-        build_version(
-            path, base, given, settings, runner,
-            keep=base.segments if adds else (), on_error=on_error, progress=progress,
-        )  # fmt: skip
+        given = gather(source, path, [], spark_tables=spark_tables, scratch=scratch)
+        build_version(path, base, given, settings, runner, on_error=on_error, progress=progress)
     except BaseException:
         if is_new and latest_version(path) == 0:
             shutil.rmtree(path, ignore_errors=True)
@@ -217,21 +212,21 @@ def _settings(settings: Any, columns: Any, exclude: Any) -> IndexSettings:
     )
 
 
-def _same_settings(base: Manifest, chosen: IndexSettings, settings: Any, columns: Any, exclude: Any):
-    """Return the settings of the index that is added to; refuse others."""
-    frozen = replace(base.settings, columns=chosen.columns, exclude=chosen.exclude)
-    if settings is not None:
-        differing = [
-            f.name
-            for f in fields(IndexSettings)
-            if f.name not in _FIXED and getattr(chosen, f.name) != getattr(base.settings, f.name)
-        ]
-        if differing:
-            raise IncompatibleSettingsError(
-                f"`settings` differ from those of the index in {shortlist(differing)}, which are frozen; "
-                'leave them out, or build anew with if_exists="replace"'
-            )
-    return frozen
+def _check_same_settings(base: Manifest, chosen: IndexSettings, settings: Any, columns: Any, exclude: Any) -> None:
+    """Refuse settings that differ from those of the index that is added to: they are frozen."""
+    given = {"columns": columns, "exclude": exclude}
+    differing = [
+        f.name
+        for f in fields(IndexSettings)
+        if f.name != "unicode_version"
+        and (settings is not None if f.name not in given else given[f.name] is not None)
+        and getattr(chosen, f.name) != getattr(base.settings, f.name)
+    ]
+    if differing:
+        raise IncompatibleSettingsError(
+            f"`settings` differ from those of the index in {shortlist(differing)}, which are frozen; "
+            'leave them out, or build anew with if_exists="replace"'
+        )
 
 
 def _engine(

@@ -7,6 +7,7 @@ import os
 import re
 import uuid
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -30,6 +31,8 @@ __all__ = [
     "commit",
     "latest_version",
     "list_versions",
+    "manifest_path",
+    "now",
     "read_manifest",
 ]
 
@@ -102,19 +105,30 @@ class Manifest:
     roots: tuple[Root, ...] = ()
     segments: tuple[SegmentMeta, ...] = ()
     created_by: str = field(default=f"dfjoin {__version__}")
+    created_at: str = ""
+    operation: str = "build"
 
     @property
     def counts(self) -> dict[str, int]:
-        """Sum of the counts of all segments."""
+        """Sum of the counts of all segments, without deleted tables and columns."""
         total: dict[str, int] = {}
         for segment in self.segments:
             for key, value in segment.counts.items():
                 total[key] = total.get(key, 0) + value
+            deleted = segment.tombstones or {}
+            for key, name in (("columns", "n_deleted"), ("tables", "n_deleted_tables")):
+                total[key] -= deleted.get(name, 0)
         return total
 
-    def next(self, **changes: Any) -> Manifest:
+    def next(self, operation: str, **changes: Any) -> Manifest:
         """Return the manifest that follows this one, with some fields changed."""
-        return replace(self, version=self.version + 1, created_by=f"dfjoin {__version__}", **changes)
+        fields: dict[str, Any] = {
+            "version": self.version + 1,
+            "created_by": f"dfjoin {__version__}",
+            "created_at": now(),
+            "operation": operation,
+        }
+        return replace(self, **{**fields, **changes})
 
     def to_json(self) -> str:
         """Write the manifest as JSON text."""
@@ -126,6 +140,8 @@ class Manifest:
                 "reader_features": features,
                 "writer_features": features,
                 "created_by": self.created_by,
+                "created_at": self.created_at,
+                "operation": self.operation,
                 "index_uuid": self.index_uuid,
                 "version": self.version,
                 "settings": self.settings.to_dict(),
@@ -157,6 +173,8 @@ class Manifest:
                 tuple(Root(r["id"], r["name"], r["uri"], r["kind"]) for r in values["roots"]),
                 tuple(SegmentMeta.from_dict(s) for s in values["segments"]),
                 str(values["created_by"]),
+                str(values.get("created_at", "")),
+                str(values.get("operation", "")),
             )
             _check_paths(manifest)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -167,6 +185,11 @@ class Manifest:
                 "open an older version with `version=`, or build the index again"
             ) from error
         return manifest
+
+
+def now() -> str:
+    """Return the time as ISO text in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def _check_version(values: Any, where: str) -> None:
@@ -247,7 +270,7 @@ def read_manifest(index: Path, version: int | None = None) -> Manifest:
         raise InvalidParameterError(
             f"`version` must be a version that the index has ({shortlist(versions[::-1])}), got {version!r}"
         )
-    path = _path(index, version)
+    path = manifest_path(index, version)
     try:
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
@@ -279,7 +302,7 @@ def commit(index: Path, manifest: Manifest) -> None:
     """
     directory = index / "manifests"
     directory.mkdir(parents=True, exist_ok=True)
-    target = _path(index, manifest.version)
+    target = manifest_path(index, manifest.version)
     draft = directory / f".draft-{uuid.uuid4().hex}"
     try:
         with draft.open("x", encoding="utf-8") as stream:
@@ -319,5 +342,6 @@ def _sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _path(index: Path, version: int) -> Path:
+def manifest_path(index: Path, version: int) -> Path:
+    """Return the file of a version's manifest."""
     return index / "manifests" / f"{version:020d}.json"

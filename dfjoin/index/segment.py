@@ -92,6 +92,13 @@ class Segment:
         """Return 1 for each column that is not deleted, shape (n_columns,); None when all are alive."""
         return read_alive(self.index, self.meta)
 
+    def is_table_alive(self, table: int) -> bool:
+        """Tell whether a table is not deleted."""
+        if self.alive is None:
+            return True
+        record = self.catalog.table_record(table)
+        return bool(self.alive[record["first_column"] : record["first_column"] + record["n_columns"]].any())
+
     def alive_tables(self) -> NDArray[np.bool_]:
         """Tell which tables are not deleted; bool, shape (n_tables,)."""
         tables = self.catalog.tables()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,9 @@ def read_alive(index: Path, meta: SegmentMeta) -> NDArray[np.uint8] | None:
     return alive
 
 
-def write_alive(index: Path, segment_id: str, version: int, alive: NDArray[np.uint8]) -> dict[str, Any]:
+def write_alive(
+    index: Path, segment_id: str, version: int, alive: NDArray[np.uint8], n_deleted_tables: int = 0
+) -> dict[str, Any]:
     """Write an alive mask for one version; return its manifest entry.
 
     Parameters
@@ -62,21 +65,25 @@ def write_alive(index: Path, segment_id: str, version: int, alive: NDArray[np.ui
     version : int
         The version that will name this file.
     alive : ndarray of uint8, shape (n_columns,)
+    n_deleted_tables : int
+        Tables whose columns are deleted.
 
     Returns
     -------
     dict
-        ``file``, ``n_deleted``, ``crc32``.
+        ``file``, ``n_deleted``, ``n_deleted_tables``, ``crc32``.
     """
     directory = index / "tombstones"
     directory.mkdir(exist_ok=True)
-    path = directory / f"{segment_id}.{version:020d}.npy"
-    with path.open("wb") as stream:
+    # Writers that race for one version must not write one file.
+    path = directory / f"{segment_id}.{version:020d}.{uuid.uuid4().hex[:8]}.npy"
+    with path.open("xb") as stream:
         np.save(stream, alive, allow_pickle=False)
         stream.flush()
         os.fsync(stream.fileno())
     return {
         "file": f"tombstones/{path.name}",
         "n_deleted": int((alive == 0).sum()),
+        "n_deleted_tables": n_deleted_tables,
         "crc32": zlib.crc32(path.read_bytes()),
     }

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.index.catalog import Catalog
 from dfjoin.index.components import CATALOG_FILE
-from dfjoin.index.manifest import Manifest, SegmentMeta, commit, latest_version, read_manifest
+from dfjoin.index.manifest import Manifest, SegmentMeta, commit, latest_version, now, read_manifest
 from dfjoin.ingest.plan import estimated_bytes, pack_runs, split_tables
 from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.requests import execute, merge_request, read_meta, run_request
@@ -80,7 +79,7 @@ def build_version(
     settings: IndexSettings,
     engine: Engine,
     *,
-    keep: Sequence[SegmentMeta] = (),
+    commit_segments: Callable[[list[SegmentMeta]], Manifest] | None = None,
     on_error: str = "skip",
     progress: bool = True,
 ) -> Manifest:
@@ -98,8 +97,8 @@ def build_version(
         What to build with.
     engine : Engine
         Where tasks run.
-    keep : sequence of SegmentMeta
-        Segments of `base` that stay.
+    commit_segments : callable, optional
+        Commits the segments; by default they are the whole of the version that follows `base`.
     on_error : {"skip", "raise"}
         What to do with a table that cannot be read.
     progress : bool
@@ -145,15 +144,17 @@ def build_version(
             merges = _merge_requests(index, settings, runs, given.skipped)
             segments += [SegmentMeta.from_dict(json.loads(result)) for result in engine.run(merges, work, _ignore)]
             segments.sort(key=lambda segment: first_table(index, segment))
-        manifest = _next(base, settings, given.roots, [*keep, *segments])
-        commit(index, manifest)
+            if commit_segments is not None:
+                return commit_segments(segments)
+            manifest = _next(base, settings, given.roots, segments)
+            commit(index, manifest)
+            return manifest
     except BaseException:
         if not _is_committed(index, segments):
             _discard(index, runs, segments, is_new)
         raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return manifest
 
 
 def _ignore(n_rows: int, n_bytes: int) -> None:
@@ -194,8 +195,8 @@ def first_table(index: Path, segment: SegmentMeta) -> bytes:
 
 def _next(base: Manifest | None, settings: IndexSettings, roots: list[Root], segments: list[SegmentMeta]) -> Manifest:
     if base is None:
-        return Manifest(uuid.uuid4().hex, 1, settings, tuple(roots), tuple(segments))
-    return base.next(settings=settings, roots=tuple(roots), segments=tuple(segments))
+        return Manifest(uuid.uuid4().hex, 1, settings, tuple(roots), tuple(segments), created_at=now())
+    return base.next("replace all", settings=settings, roots=tuple(roots), segments=tuple(segments))
 
 
 def _is_committed(index: Path, segments: list[SegmentMeta]) -> bool:
@@ -214,16 +215,6 @@ def _discard(index: Path, runs: list[RunMeta], segments: list[SegmentMeta], is_n
         shutil.rmtree(index / "segments" / segment.id, ignore_errors=True)
     if is_new and not any(os.scandir(index / "manifests")):
         shutil.rmtree(index, ignore_errors=True)
-
-
-def refuse_taken_names(names: Sequence[str], taken: Callable[[str], bool]) -> None:
-    """Raise when a table to be added has the name of one that is there."""
-    clash = [name for name in names if taken(name)]
-    if clash:
-        raise InvalidParameterError(
-            f"`source` brings tables whose names the index has already: {shortlist(clash)}; use "
-            '`if_exists="replace"` to build all of it anew, or give the new tables other names'
-        )
 
 
 def input_names(given: Input) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import uuid
+import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from dfjoin.ingest.driver import Input
 from dfjoin.sources.listing import list_tables
 from dfjoin.types import Root, SkippedFile, TableSource
 
-__all__ = ["FRAMES", "gather"]
+__all__ = ["FRAMES", "gather", "root_for"]
 
 FRAMES = "frames"
 """Directory of an index that holds frames given in memory, as Parquet."""
@@ -59,9 +61,8 @@ def gather(
     InvalidTypeError, InvalidParameterError
         If the source is of another kind, does not exist, or needs Spark and there is none.
     """
-    number = len(roots)
     if isinstance(source, Mapping):
-        given = _gather_frames(dict(source), index, number, spark_tables, scratch, {r.name for r in roots})
+        given = _gather_frames(dict(source), index, roots, spark_tables, scratch)
     elif _are_spark_names(source):
         names = [source] if isinstance(source, str) else list(source)
         if spark_tables is None:
@@ -69,17 +70,10 @@ def gather(
                 f"`source` {names[0]!r} is no path that exists here; if it is a Spark table, pass "
                 '`spark=` and engine="spark", else check the spelling'
             )
-        given = spark_tables(
-            {name: name for name in names},
-            Root(number, _free_name("spark", {r.name for r in roots}), "spark:", "spark"),
-        )
+        given = spark_tables({name: name for name in names}, root_for("spark", "spark:", "spark", roots))
     else:
-        root, tables, skipped = list_tables(source, root_id=number, prefix=number > 0)
-        taken = {r.name for r in roots}
-        if root.name in taken:
-            root, tables, skipped = _renamed(source, number, root.name, taken)
-        given = Input([root], tables, skipped)
-    given.roots = [*roots, *given.roots]
+        given = _gather_files(source, roots)
+    given.roots = [*roots, *(root for root in given.roots if root not in roots)]
     if not given.tables and not given.extra:
         reasons = f"; {len(given.skipped)} files were skipped, the first: {given.skipped[0]}" if given.skipped else ""
         raise InvalidParameterError(
@@ -88,9 +82,47 @@ def gather(
     return given
 
 
-def _renamed(source: Any, number: int, name: str, taken: set[str]) -> tuple[Root, list[TableSource], list[SkippedFile]]:
-    """List again under a root name that is free."""
-    return list_tables(source, root_id=number, root_name=_free_name(name, taken), prefix=True)
+def root_for(kind: str, uri: str, name: str, roots: list[Root]) -> Root:
+    """Return the root of that kind and place: the one the index has, else a new one.
+
+    The id of a later root follows from its kind and place, so that writers who add the same place at the
+    same time give it the same id.
+    """
+    for root in roots:
+        if (root.kind, root.uri) == (kind, uri):
+            return root
+    if not roots:
+        return Root(0, name if kind == "files" else "", uri, kind)  # type: ignore[arg-type]
+    taken = {root.id for root in roots}
+    number = zlib.crc32(f"{kind}|{uri}".encode()) & 0x7FFFFFFF
+    while number in taken:
+        number = (number + 1) & 0x7FFFFFFF
+    return Root(number, _free_name(name, {root.name for root in roots}), uri, kind)  # type: ignore[arg-type]
+
+
+def _gather_files(source: Any, roots: list[Root]) -> Input:
+    """List files; those below a root of the index belong to it, others make a new root.
+
+    Their names are their paths below the root, behind the root's name unless it is the first.
+    """
+    listed, tables, skipped = list_tables(source)
+    above = [r for r in roots if r.kind == "files" and f"{listed.uri}/".startswith(f"{r.uri.rstrip('/')}/")]
+    root = max(above, key=lambda r: len(r.uri)) if above else root_for("files", listed.uri, listed.name, roots)
+    below = listed.uri[len(root.uri.rstrip("/")) :].lstrip("/")
+    start = f"{below}/" if below else ""
+    prefix = start if not roots or root == roots[0] else f"{root.name}/{start}"
+    tables = [
+        replace(
+            table,
+            root=root,
+            name=prefix + table.name,
+            path=start + table.path,
+            parts=tuple(start + part for part in table.parts),
+        )
+        for table in tables
+    ]
+    skipped = [SkippedFile(prefix + file.name, file.reason) for file in skipped]
+    return Input([root], tables, skipped)
 
 
 def _free_name(name: str, taken: set[str]) -> str:
@@ -117,10 +149,9 @@ def _are_spark_names(source: Any) -> bool:
 def _gather_frames(
     frames: dict[str, Any],
     index: Path,
-    number: int,
+    roots: list[Root],
     spark_tables: Callable[[dict[str, Any], Root], Input] | None,
     scratch: Path | None,
-    taken: set[str],
 ) -> Input:
     """Write pandas frames as Parquet; leave Spark frames to Spark."""
     if not frames:
@@ -140,8 +171,7 @@ def _gather_frames(
             )
     given = Input([], [])
     if in_memory:
-        name = "" if number == 0 else _free_name("memory", taken)
-        root = Root(number, name, FRAMES, "memory")
+        root = root_for("memory", FRAMES, "memory", roots)
         given.tables = _write_frames(in_memory, root, index, scratch)
         given.roots.append(root)
     if on_spark:
@@ -149,7 +179,7 @@ def _gather_frames(
             raise InvalidParameterError(
                 '`source` holds Spark DataFrames, which engine="inline" does not read; use engine="spark"'
             )
-        spark = spark_tables(on_spark, Root(number + len(given.roots), _free_name("spark", taken), "spark:", "spark"))
+        spark = spark_tables(on_spark, root_for("spark", "spark:", "spark", [*roots, *given.roots]))
         given.roots += spark.roots
         given.extra += spark.extra
         given.names += spark.names

@@ -12,12 +12,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, Catalog, replace_field
-from dfjoin.index.runs import Run, merge_runs, read_run
+from dfjoin.index.manifest import SegmentMeta
+from dfjoin.index.runs import Run, merge_runs, read_run, run_of_segment
+from dfjoin.index.segment import Segment
 from dfjoin.index.segment_writer import write_segment
 from dfjoin.types import IndexSettings
 from dfjoin.values.profile import Profile, merge_profiles
 
-__all__ = ["merge_catalogs", "merge_into_segment"]
+__all__ = ["merge_catalogs", "merge_into_segment", "merge_segments"]
 
 
 def merge_into_segment(
@@ -65,6 +67,20 @@ def merge_into_segment(
     return meta.to_dict()
 
 
+def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSettings) -> dict[str, Any]:
+    """Merge segments into a new one, without their deleted columns; return its manifest entry.
+
+    Nothing is read from the tables again: vocabularies, lists and profiles are merged as they are.
+    Memory: the postings of the segments, and the new one as it is written.
+    """
+    segments = [Segment(index, meta) for meta in metas]
+    catalogs = [segment.catalog for segment in segments]
+    tables, columns, maps = merge_catalogs(catalogs, settings.samples, [s.alive_tables() for s in segments])
+    runs = [run_of_segment(segment.tokens) for segment in segments]
+    merged = merge_runs(runs, maps, max(1 << 20, settings.segment_bytes // 256))
+    return write_segment(index, merged, tables, columns, _merge_skipped(catalogs, [])).to_dict()
+
+
 def _merge_skipped(catalogs: list[Catalog], skipped: list[dict[str, str]]) -> pa.StructArray:
     parts = [catalog.skipped() for catalog in catalogs]
     every = pa.concat_arrays([pa.array(skipped, SKIPPED_FIELDS), *parts])
@@ -78,12 +94,13 @@ def _by_name(records: pa.StructArray) -> list[int]:
 
 
 def merge_catalogs(
-    catalogs: list[Catalog], n_samples: int = 5
+    catalogs: list[Catalog], n_samples: int = 5, alive: list[NDArray[np.bool_]] | None = None
 ) -> tuple[pa.StructArray, pa.StructArray, list[NDArray[np.int32]]]:
     """Unite the tables and columns of several catalogues in the order of names.
 
     A table that stands in more than one of them was read in parts, each with the same columns: its
-    counts are added up and its profiles merged.
+    counts are added up and its profiles merged. `alive` tells for each catalogue which of its tables to
+    keep; all by default.
 
     Returns
     -------
@@ -92,10 +109,11 @@ def merge_catalogs(
     maps : list of ndarray of int32
         For each catalogue: its column id → the new one, -1 for a column that is not indexed after all.
     """
-    tables = pa.concat_arrays([catalog.tables() for catalog in catalogs])
+    kept = alive or [np.ones(catalog.n_tables, bool) for catalog in catalogs]
+    tables = pa.concat_arrays([c.tables().filter(pa.array(mask)) for c, mask in zip(catalogs, kept, strict=True)])
     columns = pa.concat_arrays([catalog.columns() for catalog in catalogs])
     bases = np.cumsum([0] + [catalog.n_columns for catalog in catalogs])
-    owners = np.repeat(np.arange(len(catalogs)), [catalog.n_tables for catalog in catalogs])
+    owners = np.repeat(np.arange(len(catalogs)), [int(mask.sum()) for mask in kept])
     order = np.array(_by_name(tables), np.int64)
     tables = tables.take(pa.array(order))
     widths = tables.field("n_columns").to_numpy().astype(np.int64)
@@ -107,7 +125,7 @@ def merge_catalogs(
     columns = columns.take(pa.array(source))
     new_ids = np.arange(source.size)
     in_parts = tables.field("format").to_numpy(zero_copy_only=False) == "spark"
-    if in_parts.any():
+    if in_parts.any() and alive is None:
         tables, columns, widths, new_ids = _unite_parts(tables, columns, group, widths, n_samples)
     tables = replace_field(tables, "first_column", np.cumsum(widths) - widths)
     columns = replace_field(columns, "table", np.repeat(np.arange(widths.size), widths))

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin.errors import TableReadError
-from dfjoin.ingest.merge import merge_into_segment
+from dfjoin.index.manifest import SegmentMeta
+from dfjoin.ingest.merge import merge_into_segment, merge_segments
 from dfjoin.ingest.task import RunMeta, build_run
 from dfjoin.types import IndexSettings, Root, TableSource
 
-__all__ = ["execute", "merge_request", "read_meta", "run_request", "source_from_dict"]
+__all__ = ["compact_request", "execute", "merge_request", "read_meta", "run_request", "source_from_dict"]
 
 
 def run_request(
@@ -36,6 +37,18 @@ def merge_request(index: Path, settings: IndexSettings, runs: list[str], skipped
     """Write the request to merge some runs into a segment."""
     return json.dumps(
         {"task": "merge", "index": str(index), "settings": settings.to_dict(), "runs": runs, "skipped": skipped}
+    )
+
+
+def compact_request(index: Path, settings: IndexSettings, segments: list[SegmentMeta]) -> str:
+    """Write the request to merge some segments into one, without what is deleted in them."""
+    return json.dumps(
+        {
+            "task": "compact",
+            "index": str(index),
+            "settings": settings.to_dict(),
+            "segments": [segment.to_dict() for segment in segments],
+        }
     )
 
 
@@ -81,6 +94,9 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
     index, settings = Path(values["index"]), IndexSettings.from_dict(values["settings"])
     if values["task"] == "merge":
         return json.dumps(merge_into_segment(values["runs"], index, settings, values["skipped"]))
+    if values["task"] == "compact":
+        metas = [SegmentMeta.from_dict(segment) for segment in values["segments"]]
+        return json.dumps(merge_segments(metas, index, settings))
     tables = [source_from_dict(table) for table in values["tables"]]
     report = on_table or _reporter(values["progress"])
     try:

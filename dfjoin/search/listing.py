@@ -30,7 +30,7 @@ def catalog_tables(lake: Lake) -> pd.DataFrame:
             records = records.filter(pa.array(segment.alive_tables()))
         parts.append(records)
     records = pa.concat_arrays(parts) if parts else pa.array([], TABLE_FIELDS)
-    roots = dict(enumerate(lake.roots.values()))
+    roots = {root.id: lake.root_of(root.id).uri for root in lake.manifest.roots}
     frame = _frame(
         {
             "table": records.field("name"),
