@@ -15,6 +15,7 @@ __all__ = [
     "bound",
     "filter_candidates",
     "order_candidates",
+    "prefix_end",
     "set_cost",
     "set_net_cost",
 ]
@@ -46,6 +47,33 @@ def bound(count, rest, remaining, uses_positions):
     int
     """
     return count + min(rest, remaining) if uses_positions else count + rest
+
+
+@njit
+def prefix_end(suffix, limit):
+    """Return the first place from which on the lists weigh less than the limit: the prefix ends there.
+
+    Parameters
+    ----------
+    suffix : ndarray of int64, shape (n_lists + 1,)
+        Weight of the lists from each place on, descending to 0.
+    limit : int
+        Smallest count that can still be an answer.
+
+    Returns
+    -------
+    int
+        At most n_lists. O(log n_lists).
+    """
+    low = 0
+    high = suffix.shape[0] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if suffix[middle] >= limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit
@@ -210,7 +238,7 @@ def set_net_cost(
     Returns
     -------
     float
-        Nanoseconds. O(ESTIMATED + lists of the prefix).
+        Nanoseconds. O(ESTIMATED + log n_lists).
     """
     column = unread[place]
     net = set_cost(costs, cardinality[column] - last[column])
@@ -224,14 +252,7 @@ def set_net_cost(
         raised = max(limit, np.int64(min(estimate, second)))
     if raised == limit:
         return net
-    n = suffix.shape[0] - 1
-    now = at
-    while now < n and suffix[now] >= limit:
-        now += 1
-    then = at
-    while then < now and suffix[then] >= raised:
-        then += 1
-    net -= list_costs[now] - list_costs[then]
+    net -= list_costs[prefix_end(suffix, limit)] - list_costs[max(at, prefix_end(suffix, raised))]
     for i in range(place + 1, min(n_unread, place + 1 + ESTIMATED)):
         other = unread[i]
         if marks[other] != 1:

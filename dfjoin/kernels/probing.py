@@ -24,6 +24,7 @@ from dfjoin.kernels.estimating import (
     bound,
     filter_candidates,
     order_candidates,
+    prefix_end,
     set_cost,
     set_net_cost,
 )
@@ -32,6 +33,7 @@ __all__ = ["josie", "probe_set"]
 
 _ORDER_NS = 80.0  # to filter, estimate and sort, per candidate
 _ESTIMATE_NS = 8.0  # to weigh the next read, per candidate looked at
+_BATCH_NS = 20_000.0  # a batch ends before it takes longer than this, but for a single long list
 _TRIAL_SHARE = 0.04  # of the budget that may be spent before the outlook is judged
 _WORTH_SHARE = 0.6  # of the budget that the whole search must stay below to go on
 
@@ -235,8 +237,8 @@ def probe_set(
 
 @njit
 def _read_batch(
-    begin, end, lists, hits, list_indptr, list_columns, list_positions, group_indptr, is_allowed, counts, columns,
-    n_met, marks, first, last, unread, n_unread, state,
+    begin, end, lists, hits, list_indptr, list_columns, list_positions, group_indptr, is_allowed, cardinality, suffix,
+    limit, uses_positions, counts, columns, n_met, marks, first, last, unread, n_unread, state,
 ):  # fmt: skip
     """Read some posting lists; update the counts and positions of candidates, take in new ones."""
     n_columns = counts.shape[0]
@@ -259,6 +261,11 @@ def _read_batch(
                 if counts[column] == 0:
                     columns[n_met] = column
                     n_met += 1
+                remaining = cardinality[column] - list_positions[p] - length
+                if bound(counts[column] + weight, suffix[i + 1], remaining, uses_positions) < limit:
+                    marks[column] = 3
+                    state[PRUNED] += 1
+                    continue
                 first[column] = i
                 unread[n_unread] = column
                 n_unread += 1
@@ -283,7 +290,7 @@ def josie(
     costs : ndarray of float64, shape (4,)
         Nanoseconds: of a posting list and of each posting (L), of a set and of each entry (S).
     batch : int
-        Lists to read at a time.
+        Lists to read at a time at most; fewer when they are long.
     budget : float
         Nanoseconds that reading all lists would take; the search gives up once it sees that it will not
         stay well below that. 0: never.
@@ -361,12 +368,11 @@ def josie(
         if (not has_candidate and suffix[at] < limit) or state[DAMAGED] != 0:
             return n_met, True
         if budget > 0 and spent + list_costs[at] > _TRIAL_SHARE * budget:
-            now = at
-            while now < n_lists and suffix[now] >= limit:
-                now += 1
-            if spent + list_costs[now] > _WORTH_SHARE * budget:
+            if spent + list_costs[max(at, prefix_end(suffix, limit))] > _WORTH_SHARE * budget:
                 return n_met, False
-        end = min(n_lists, at + batch)
+        end = min(n_lists, at + 1)
+        while end < min(n_lists, at + batch) and list_costs[end + 1] - list_costs[at] < _BATCH_NS:
+            end += 1
         reads_lists = not has_candidate
         if has_candidate and (size == heap.shape[0] or is_endless):
             spent += _ESTIMATE_NS * min(n_unread - place, ESTIMATED)
@@ -383,8 +389,8 @@ def josie(
             reads_lists = True  # the first batch comes before any set
         if reads_lists:
             n_met, n_unread = _read_batch(
-                at, end, lists, hits, list_indptr, list_columns, list_positions, group_indptr, is_allowed, counts,
-                columns, n_met, marks, first, last, unread, n_unread, state,
+                at, end, lists, hits, list_indptr, list_columns, list_positions, group_indptr, is_allowed, cardinality,
+                suffix, limit, uses_positions, counts, columns, n_met, marks, first, last, unread, n_unread, state,
             )  # fmt: skip
             at = end
             is_ordered = False

@@ -26,7 +26,7 @@ PLANS = ("mergelist", "probeset", "josie")
 """Names of the plans; each returns the same rows in the same order."""
 
 _SMALL_NS = 150_000.0  # a merge estimated below this is done before a cleverer plan has begun
-_MANY_ANSWERS = 100  # with more, the k-th count is too small to prune by
+_LONG_LISTS = 20  # postings per query value and answer, below which verifying costs more than merging
 _COLD_POSTINGS = 8192  # with fewer, the pages are as soon read as asked for
 _BATCH = 16
 _POSTING_BYTES = 12  # column, position, cardinality
@@ -53,8 +53,9 @@ def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None)
     Notes
     -----
     The cost of MergeList is known once the query is matched. JOSIE's depends on the k-th count, which is
-    not: it is tried where merging is expensive, and gives up for MergeList as soon as a twenty-fifth of that
-    cost is spent without a k-th count that cuts the rest to about a half.
+    not: it is tried where merging is expensive and the lists are long for the size of the query, and gives
+    up for MergeList as soon as a twenty-fifth of that cost is spent without a k-th count that cuts the rest
+    to about a half.
     """
     with scratch.lend() as arrays:
         found = gather(segment, arrays, query)
@@ -69,7 +70,8 @@ def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None)
         if plan is None:
             costs = load_costs()
             merging = costs.list_ns * found.n_lists + costs.posting_ns * found.n_postings
-            if merging > _SMALL_NS and query.k <= _MANY_ANSWERS:
+            is_long = found.n_postings > _LONG_LISTS * query.k * query.groups.size
+            if merging > _SMALL_NS and is_long:
                 top = _josie(segment, arrays, query, found, merging)
                 if top is not None:
                     return top

@@ -22,6 +22,7 @@ from dfjoin.types import IndexSettings, Root
 from dfjoin.values.unicode import UNICODE_VERSION
 
 COLUMNS_PER_TABLE = 10
+HEAD = 400  # shift of the law; the longest list is then about a tenth of the columns
 WIDTH = 12  # bytes of each value: "v" and eleven digits
 
 
@@ -43,9 +44,9 @@ def draw_pairs(n_columns: int, n_pairs: int, n_tokens: int, seed: int):
     sizes = np.minimum(sizes, 200_000)
     sizes = np.maximum(2, sizes * (1.18 * n_pairs / sizes.sum())).astype(np.int64)
     column = np.repeat(np.arange(n_columns), sizes)
-    # Inverse-transform sampling of a Zipf law with exponent just above 1 over a finite vocabulary.
+    # Inverse-transform sampling of a Zipf-Mandelbrot law of exponent 1: no value is in every second column.
     uniform = rng.random(column.size)
-    token = (n_tokens**uniform).astype(np.int64) - 1
+    token = (HEAD * ((n_tokens + HEAD) / HEAD) ** uniform - HEAD).astype(np.int64)
     flat = rng.random(column.size) < 0.55  # values that occur in few columns
     token[flat] = rng.integers(0, n_tokens, int(flat.sum()))
     starts = np.cumsum(sizes) - sizes
