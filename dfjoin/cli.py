@@ -1,4 +1,7 @@
-"""The shell: ``dfjoin build | discover | join | info``; each is one call into the library."""
+"""The shell: ``dfjoin build | discover | join | info``; each is one call into the library.
+
+``dfjoin add | remove | compact | vacuum`` are in `dfjoin.cli_life`.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from dfjoin._version import __version__
+from dfjoin.cli_life import add_life_commands
 from dfjoin.errors import DfjoinError, InvalidParameterError
 
 __all__ = ["main"]
@@ -99,10 +103,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_discover(commands)
     _add_join(commands)
     _add_info(commands)
+    add_life_commands(commands, add_command, show)
     return parser
 
 
-def _command(commands: Any, name: str, text: str, run: Any) -> argparse.ArgumentParser:
+def add_command(commands: Any, name: str, text: str, run: Any) -> argparse.ArgumentParser:
+    """Add a command with its help and ``--json``."""
     parser = commands.add_parser(
         name,
         help=text.partition("\n")[0],
@@ -115,7 +121,7 @@ def _command(commands: Any, name: str, text: str, run: Any) -> argparse.Argument
 
 
 def _add_build(commands: Any) -> None:
-    parser = _command(commands, "build", _BUILD_HELP, _build)
+    parser = add_command(commands, "build", _BUILD_HELP, _build)
     parser.add_argument("source", help="directory, glob or file of tables")
     parser.add_argument("index", help="directory of the index, by custom NAME.dfjoin")
     parser.add_argument("--if-exists", choices=("error", "replace", "add"), default="error")
@@ -134,7 +140,7 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_discover(commands: Any) -> None:
-    parser = _command(commands, "discover", _DISCOVER_HELP, _discover)
+    parser = add_command(commands, "discover", _DISCOVER_HELP, _discover)
     parser.add_argument("index", help="directory of the index")
     parser.add_argument("table", help="your table: CSV, Parquet or JSON lines; - for CSV on standard input")
     parser.add_argument("--on", help="column to search with")
@@ -149,7 +155,7 @@ def _add_discover(commands: Any) -> None:
 
 
 def _add_join(commands: Any) -> None:
-    parser = _command(commands, "join", _JOIN_HELP, _join)
+    parser = add_command(commands, "join", _JOIN_HELP, _join)
     parser.add_argument("table", help="your table: CSV, Parquet or JSON lines; - for CSV on standard input")
     parser.add_argument("other", help="an index, or another table")
     parser.add_argument("-o", "--output", help="where to write: .csv, .tsv, .parquet, .jsonl; CSV to standard output")
@@ -164,12 +170,15 @@ def _add_join(commands: Any) -> None:
 
 
 def _add_info(commands: Any) -> None:
-    parser = _command(commands, "info", _INFO_HELP, _info)
+    parser = add_command(commands, "info", _INFO_HELP, _info)
     parser.add_argument("index", help="directory of the index")
     parser.add_argument("--tables", action="store_true", help="list the tables")
     parser.add_argument("--columns", action="store_true", help="list the columns with their profiles")
     parser.add_argument("--skipped", action="store_true", help="list what was skipped and why")
     parser.add_argument("--verify", action="store_true", help="read everything and compare checksums")
+    parser.add_argument("--versions", action="store_true", help="list the versions that still exist")
+    parser.add_argument("--check", action="store_true", help="list the tables that changed since they were indexed")
+    parser.add_argument("--fit-costs", action="store_true", help="measure reads here, and plan searches by that")
 
 
 def _build(options: argparse.Namespace) -> int:
@@ -191,11 +200,15 @@ def _build(options: argparse.Namespace) -> int:
         on_error=options.on_error,
         progress=not options.quiet,
     )
+    return show(lake, options.json)
+
+
+def show(lake: Any, as_json: bool) -> int:
+    """Print what an index holds now."""
     info = lake.info()
-    if options.json:
+    if as_json:
         return _print_json({key: info[key] for key in ("index", "version", "counts", "bytes", "skipped_reasons")})
-    print(_summary(info))
-    return 0
+    return _print(_summary(info))
 
 
 def _summary(info: dict[str, Any]) -> str:
@@ -303,6 +316,9 @@ def _info(options: argparse.Namespace) -> int:
         info["tables"] = lake.tables.to_dict(orient="records") if options.tables else None
         info["columns"] = lake.columns.to_dict(orient="records") if options.columns else None
         info["problems"] = problems if options.verify else None
+        info["versions"] = lake.versions().to_dict(orient="records") if options.versions else None
+        info["changed"] = lake.check().to_dict(orient="records") if options.check else None
+        info["costs"] = _fit_costs(lake) if options.fit_costs else None
         return _print_json({key: value for key, value in info.items() if value is not None})
     print(_summary(info))
     if options.tables:
@@ -315,7 +331,23 @@ def _info(options: argparse.Namespace) -> int:
             print(f"{record['name']}: {record['reason']}")
     if options.verify:
         print("every file is as it was written")
+    if options.versions:
+        print(lake.versions().to_string(index=False))
+    if options.check:
+        changed = lake.check()
+        print(changed.to_string(index=False) if len(changed) else "every table is the one that was indexed")
+    if options.fit_costs:
+        print(", ".join(f"{name} {value:.2f}" for name, value in _fit_costs(lake).items()))
     return 0
+
+
+def _fit_costs(lake: Any) -> dict[str, float]:
+    """Fit the read costs of this machine and keep them for its user."""
+    from dfjoin.search.costs import fit_costs, save_costs
+
+    costs = fit_costs(lake)
+    save_costs(costs)
+    return dict(costs.__dict__)
 
 
 def _one(values: list[str] | None) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dfjoin.errors import IndexNotFoundError, InvalidTypeError, TableNotFoundError, shortlist
 from dfjoin.index.manifest import Manifest, read_manifest
 from dfjoin.index.segment import Segment
+from dfjoin.lake_life import LakeLife
 from dfjoin.types import IndexSettings, Root
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def resolve_lake(lake: object, argument: str = "lake") -> Lake:
     )
 
 
-class Lake:
+class Lake(LakeLife):
     """An index opened at one version. Made by `open_lake` and `build_lake`.
 
     Parameters
@@ -253,226 +254,12 @@ class Lake:
 
         return read_frame(self, name, columns, on_stale=on_stale)
 
-    def _moved_to(self, manifest: Manifest) -> Lake:
+    def _move_to(self, manifest: Manifest) -> Lake:
         """Move this object to a version that it has just committed."""
         with self._lock:
             if manifest.version != self.version:
                 self._set(manifest)
         return self
-
-    def add(
-        self,
-        source: Any,
-        *,
-        engine: str | None = None,
-        spark: Any = None,
-        full: bool = False,
-        on_error: str = "skip",
-        keep_data: bool = True,
-        progress: bool = True,
-    ) -> Lake:
-        """Add tables; of a place that the index knows, only what is new or changed is read.
-
-        Parameters
-        ----------
-        source : as in `dfjoin.build_lake`
-            Files below a root of the index belong to it; a table of theirs that has changed takes the place
-            of the one that was indexed. Any other name that is taken is an error.
-        engine : {None, "spark", "inline"}
-            None: inline below 64 MiB of input, else Spark.
-        spark : SparkSession, optional
-            The session to use.
-        full : bool, default False
-            Read everything, whatever size, modification time and fingerprint say.
-        on_error, keep_data, progress
-            As in `dfjoin.build_lake`.
-
-        Returns
-        -------
-        Lake
-            This object, at the new version; at the same one if there was nothing to read.
-
-        Raises
-        ------
-        InvalidParameterError
-            If a name is taken.
-        ConcurrentCommitError
-            If another writer did something that does not go together with this.
-
-        Notes
-        -----
-        Writes one segment or more; `compact` merges them when there are many.
-        """
-        from dfjoin import life
-
-        return self._moved_to(
-            life.add(
-                self._path, source, engine=engine, spark=spark, full=full, replaces=False, on_error=on_error,
-                keep_data=keep_data, progress=progress,
-            )
-        )  # fmt: skip
-
-    def replace(
-        self,
-        source: Any,
-        *,
-        engine: str | None = None,
-        spark: Any = None,
-        on_error: str = "skip",
-        keep_data: bool = True,
-        progress: bool = True,
-    ) -> Lake:
-        """Put tables in the place of those of the same names, in one commit; others are added.
-
-        Parameters
-        ----------
-        source, engine, spark, on_error, keep_data, progress
-            As in `add`.
-
-        Returns
-        -------
-        Lake
-            This object, at the new version.
-        """
-        from dfjoin import life
-
-        return self._moved_to(
-            life.replace_tables(
-                self._path, source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data,
-                progress=progress,
-            )
-        )  # fmt: skip
-
-    def remove(self, tables: str | list[str]) -> Lake:
-        """Remove tables from the index; their files stay where they are.
-
-        Parameters
-        ----------
-        tables : str or list of str
-            Names, or patterns (``fnmatch``); each has to match a table.
-
-        Returns
-        -------
-        Lake
-            This object, at the new version.
-
-        Raises
-        ------
-        TableNotFoundError
-            If a name or pattern matches nothing.
-        """
-        from dfjoin import life
-
-        return self._moved_to(life.remove(self._path, tables))
-
-    def compact(
-        self, *, full: bool = False, engine: str | None = "inline", spark: Any = None, progress: bool = True
-    ) -> Lake:
-        """Merge small segments, and write those anew of which much is deleted.
-
-        Parameters
-        ----------
-        full : bool, default False
-            Merge as far as the size of a segment allows, and drop everything that is deleted.
-        engine : {"inline", "spark", None}
-            Where it is done; each merge is a task.
-        spark : SparkSession, optional
-            The session to use.
-        progress : bool
-            Kept for symmetry; merging reads no table.
-
-        Returns
-        -------
-        Lake
-            This object, at the new version; at the same one if there was nothing to do.
-
-        Raises
-        ------
-        ConcurrentCommitError
-            If another writer changed a segment that was merged; nothing is lost, call it again.
-
-        Notes
-        -----
-        Vocabularies, lists and profiles are merged, no table is read. Memory: about three times the
-        segment that is written (``segment_bytes``).
-        """
-        from dfjoin import life
-
-        return self._moved_to(life.compact(self._path, full=full, engine=engine, spark=spark, progress=progress))
-
-    def vacuum(self, retain: Any = None, *, dry_run: bool = False) -> dict[str, Any]:
-        """Remove versions older than the retention, and the files that no version left needs.
-
-        Parameters
-        ----------
-        retain : timedelta or number of days, optional
-            How long to keep versions other than the latest, and files that no version names; 7 days by
-            default. With 0 nobody else may be reading an older version, or writing.
-        dry_run : bool, default False
-            Only tell what would be removed.
-
-        Returns
-        -------
-        dict
-            ``versions`` removed, ``files`` and ``bytes``, ``dry_run``.
-        """
-        from dfjoin import upkeep
-
-        return upkeep.vacuum(self._path, retain, dry_run=dry_run)
-
-    def versions(self):
-        """List the versions that still exist.
-
-        Returns
-        -------
-        DataFrame
-            ``version, created_at, operation, tables, columns, segments, created_by``.
-        """
-        from dfjoin import life
-
-        return life.versions(self._path)
-
-    def restore(self, version: int) -> Lake:
-        """Commit the content of an older version as the next one.
-
-        Parameters
-        ----------
-        version : int
-            A version that still exists.
-
-        Returns
-        -------
-        Lake
-            This object, at the new version.
-        """
-        from dfjoin import life
-
-        return self._moved_to(life.restore(self._path, version))
-
-    def check(self):
-        """Compare every table with its file: which changed, moved or vanished since they were indexed.
-
-        Returns
-        -------
-        DataFrame
-            ``table, state`` (changed, moved, missing) and ``detail``; no rows when all is as it was. Spark
-            tables are not looked at.
-
-        Notes
-        -----
-        Reads the files once, up to 64 MiB of each.
-        """
-        from dfjoin import upkeep
-
-        return upkeep.check_tables(self)
-
-    def repair(self) -> dict[str, Any]:
-        """Drop the segments that are damaged, and say what is lost; see `dfjoin.repair`."""
-        from dfjoin import upkeep
-
-        report = upkeep.repair(self._path)
-        self.refresh()
-        return report
 
     def refresh(self) -> Lake:
         """Move this object to the latest version and return it."""

@@ -214,7 +214,8 @@ def _without(path: Path, latest: Manifest, names: list[str], is_strict: bool) ->
         if not alive.any():
             continue  # nothing of the segment is left
         before = (segment.meta.tombstones or {}).get("n_deleted_tables", 0)
-        marks = write_alive(path, segment.meta.id, latest.version + 1, alive, before + len(numbers))
+        n_indexed = int(((alive == 0) & (segment.catalog.numbers["is_indexed"] > 0)).sum())
+        marks = write_alive(path, segment.meta.id, latest.version + 1, alive, before + len(numbers), n_indexed)
         metas.append(replace(segment.meta, tombstones=marks))
     if missing and is_strict:
         raise ConcurrentCommitError(

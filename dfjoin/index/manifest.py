@@ -41,6 +41,13 @@ _FORMAT = "dfjoin-index"
 _NAME = re.compile(r"([0-9]{20})\.json")
 
 
+_DELETED_COUNTS = (
+    ("columns", "n_deleted"),
+    ("tables", "n_deleted_tables"),
+    ("indexed_columns", "n_deleted_indexed"),
+)
+
+
 @dataclass(frozen=True)
 class GroupMeta:
     """A component group of a segment: its name, its own id, and its files."""
@@ -116,7 +123,7 @@ class Manifest:
             for key, value in segment.counts.items():
                 total[key] = total.get(key, 0) + value
             deleted = segment.tombstones or {}
-            for key, name in (("columns", "n_deleted"), ("tables", "n_deleted_tables")):
+            for key, name in _DELETED_COUNTS:
                 total[key] -= deleted.get(name, 0)
         return total
 

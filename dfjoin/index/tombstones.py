@@ -53,7 +53,12 @@ def read_alive(index: Path, meta: SegmentMeta) -> NDArray[np.uint8] | None:
 
 
 def write_alive(
-    index: Path, segment_id: str, version: int, alive: NDArray[np.uint8], n_deleted_tables: int = 0
+    index: Path,
+    segment_id: str,
+    version: int,
+    alive: NDArray[np.uint8],
+    n_deleted_tables: int = 0,
+    n_deleted_indexed: int = 0,
 ) -> dict[str, Any]:
     """Write an alive mask for one version; return its manifest entry.
 
@@ -67,11 +72,13 @@ def write_alive(
     alive : ndarray of uint8, shape (n_columns,)
     n_deleted_tables : int
         Tables whose columns are deleted.
+    n_deleted_indexed : int
+        Columns among the deleted that are indexed.
 
     Returns
     -------
     dict
-        ``file``, ``n_deleted``, ``n_deleted_tables``, ``crc32``.
+        ``file``, ``n_deleted``, ``n_deleted_tables``, ``n_deleted_indexed``, ``crc32``.
     """
     directory = index / "tombstones"
     directory.mkdir(exist_ok=True)
@@ -85,5 +92,6 @@ def write_alive(
         "file": f"tombstones/{path.name}",
         "n_deleted": int((alive == 0).sum()),
         "n_deleted_tables": n_deleted_tables,
+        "n_deleted_indexed": n_deleted_indexed,
         "crc32": zlib.crc32(path.read_bytes()),
     }

@@ -140,7 +140,12 @@ def build_version(
             runs += [read_meta(result) for result in engine.run(requests, work, shown.add)]
             for read in given.extra:
                 runs += read()
-            shown.stage("merging")
+            shown.stage(
+                "merging",
+                sum(run.n_tables + run.n_skipped for run in runs),
+                sum(run.n_rows for run in runs),
+                sum(run.n_bytes_read for run in runs),
+            )
             merges = _merge_requests(index, settings, runs, given.skipped)
             segments += [SegmentMeta.from_dict(json.loads(result)) for result in engine.run(merges, work, _ignore)]
             segments.sort(key=lambda segment: first_table(index, segment))

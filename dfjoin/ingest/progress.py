@@ -44,6 +44,7 @@ class Progress:
         self._counts = [0, 0, 0]
         self._start = self._last = time.monotonic()
         self._stage = "reading"
+        self._is_final = False
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -70,9 +71,10 @@ class Progress:
         self._counts[2] += n_bytes
         self._write()
 
-    def stage(self, name: str) -> None:
-        """Name what is being done now."""
-        self._stage = name
+    def stage(self, name: str, n_tables: int, n_rows: int, n_bytes: int) -> None:
+        """Name what is being done now, and what has been read when it begins."""
+        self._is_final = True
+        self._stage, self._counts = name, [n_tables, n_rows, n_bytes]
         self._write(force=True)
 
     def _watch(self) -> None:
@@ -84,7 +86,8 @@ class Progress:
                         totals[i] += count
                 except (OSError, ValueError):
                     continue
-            self._counts = totals
+            if not self._is_final:
+                self._counts = totals
             self._write()
 
     def _write(self, force: bool = False) -> None:
