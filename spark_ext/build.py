@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -55,7 +56,9 @@ class SparkEngine:
         for number, request in enumerate(requests):
             (place / f"{number}.json").write_text(request)
         n = len(requests)
-        frame = self.spark.range(0, n, 1, n).mapInArrow(_TaskRunner(str(place)), "result string")
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            frame = self.spark.range(0, n, 1, n).mapInArrow(_TaskRunner(str(place)), "result string")
         return collect(self.spark, frame).column("result").to_pylist()
 
 
@@ -64,7 +67,9 @@ def collect(spark: Any, frame: Any) -> pa.Table:
     tag = f"dfjoin-{uuid.uuid4().hex}"
     spark.addTag(tag)
     try:
-        return frame.toArrow()
+        with warnings.catch_warnings():  # no pandas is involved here, only Arrow
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            return frame.toArrow()
     except KeyboardInterrupt:
         spark.interruptTag(tag)
         raise

@@ -137,11 +137,21 @@ class TestIndexPlace:
 class TestAdd:
     def test_tables_are_added_beside_those_there(self, tmp_path):
         make({"a": FRAME}, tmp_path / "lake", settings={"null_spellings": ["", "none"]})
-        lake = make({"a": FRAME, "z": FRAME}, tmp_path / "lake", if_exists="add")
-        assert lake.version == 2 and lake.tables["table"].tolist() == ["a", "memory/a", "memory/z"]
+        lake = make({"y": FRAME, "z": FRAME}, tmp_path / "lake", if_exists="add")
+        assert lake.version == 2 and lake.tables["table"].tolist() == ["a", "y", "z"]
         assert lake.settings.null_spellings == ("", "none")
-        assert lake.table("memory/z")["c"].tolist() == ["a", "b"] and len(lake.segments) == 2
-        assert find(["1", "2"], lake) == [("a", "n", 2), ("memory/a", "n", 2), ("memory/z", "n", 2)]
+        assert lake.table("z")["c"].tolist() == ["a", "b"] and len(lake.segments) == 2
+        assert find(["1", "2"], lake) == [("a", "n", 2), ("y", "n", 2), ("z", "n", 2)]
+
+    def test_frames_beside_files_have_the_root_memory(self, tmp_path):
+        (tmp_path / "more").mkdir()
+        FRAME.to_csv(tmp_path / "more" / "t.csv", index=False)
+        make(tmp_path / "more", tmp_path / "lake")
+        make({"a": FRAME}, tmp_path / "lake", if_exists="add")
+        lake = make({"b": FRAME}, tmp_path / "lake", if_exists="add")
+        assert lake.tables["table"].tolist() == ["memory/a", "memory/b", "t.csv"]
+        assert list(lake.roots) == ["more", "memory"]
+        assert find(["1", "2"], lake) == [("memory/a", "n", 2), ("memory/b", "n", 2), ("t.csv", "n", 2)]
 
     def test_files_are_prefixed_by_their_root(self, tmp_path):
         (tmp_path / "more").mkdir()
@@ -150,12 +160,25 @@ class TestAdd:
         lake = make(tmp_path / "more", tmp_path / "lake", if_exists="add")
         assert lake.tables["table"].tolist() == ["a", "more/t.csv"]
         again = make(tmp_path / "more", tmp_path / "lake", if_exists="add")
-        assert again.tables["table"].tolist() == ["a", "more-2/t.csv", "more/t.csv"]
+        assert again.tables["table"].tolist() == ["a", "more/t.csv"] and again.version == lake.version
+        (tmp_path / "deep" / "more").mkdir(parents=True)
+        FRAME.to_csv(tmp_path / "deep" / "more" / "t.csv", index=False)
+        other = make(tmp_path / "deep" / "more", tmp_path / "lake", if_exists="add")
+        assert other.tables["table"].tolist() == ["a", "more-2/t.csv", "more/t.csv"]
+
+    def test_files_below_a_root_belong_to_it(self, tmp_path):
+        (tmp_path / "more" / "sub").mkdir(parents=True)
+        FRAME.to_csv(tmp_path / "more" / "t.csv", index=False)
+        make(tmp_path / "more", tmp_path / "lake")
+        FRAME.to_csv(tmp_path / "more" / "sub" / "u.csv", index=False)
+        lake = make(tmp_path / "more" / "sub", tmp_path / "lake", if_exists="add")
+        assert lake.tables["table"].tolist() == ["sub/u.csv", "t.csv"] and len(lake.roots) == 1
+        assert lake.table("sub/u.csv")["n"].tolist() == [1, 2]
 
     def test_a_taken_name_is_refused(self, tmp_path):
-        make({"memory/a": FRAME}, tmp_path / "lake")
+        make({"a": FRAME}, tmp_path / "lake")
         with pytest.raises(
-            InvalidParameterError, match=r"`source` brings tables whose names the index has .*'memory/a'"
+            InvalidParameterError, match=r"`source` brings tables whose names the index has .*'a'; use `Lake.replace"
         ):
             make({"a": FRAME}, tmp_path / "lake", if_exists="add")
         assert dfjoin.open_lake(tmp_path / "lake").version == 1

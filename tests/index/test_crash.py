@@ -8,7 +8,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import ConcurrentCommitError
-from dfjoin.index import components, manifest, segment_writer
+from dfjoin.index import change, components, manifest, segment_writer
 from dfjoin.ingest import driver, merge, requests, task
 
 OLD = {"a": pd.DataFrame({"c": ["p", "q", "old"]}), "b": pd.DataFrame({"c": ["p", "x"]})}
@@ -228,18 +228,24 @@ class TestConcurrentWriters:
         expected = OLD_ANSWERS if failed == ["new"] else NEW_ANSWERS
         assert lake.version == 2 and answers(lake) == expected and lake.verify() == []
 
-    def test_adding_to_a_version_that_moved_on(self, tmp_path, monkeypatch):
+    @pytest.mark.parametrize("name", ["e", "f"])
+    def test_adding_to_a_version_that_moved_on(self, tmp_path, monkeypatch, name):
+        """Both are added, one after the other, unless they have one name."""
         index = tmp_path / "lake.dfjoin"
         build(OLD, index)
-        real = driver.commit
+        real = change.commit
 
         def overtaken(*args):
-            monkeypatch.setattr(driver, "commit", real)
+            monkeypatch.setattr(change, "commit", real)
             build({"e": OLD["b"]}, index, if_exists="add")
             real(*args)
 
-        monkeypatch.setattr(driver, "commit", overtaken)
-        with pytest.raises(ConcurrentCommitError):
-            build({"f": OLD["b"]}, index, if_exists="add")
-        names = dfjoin.open_lake(index).tables["table"].tolist()
-        assert len(names) == 3 and not any("f" in name for name in names)
+        monkeypatch.setattr(change, "commit", overtaken)
+        if name == "e":
+            with pytest.raises(ConcurrentCommitError, match="another writer has added tables of the same names .*'e'"):
+                build({name: OLD["b"]}, index, if_exists="add")
+        else:
+            assert build({name: OLD["b"]}, index, if_exists="add").version == 3
+        lake = dfjoin.open_lake(index)
+        assert lake.tables["table"].tolist() == sorted([*OLD, *{"e", name}])
+        assert len(list((index / "segments").iterdir())) == lake.version and lake.verify() == []

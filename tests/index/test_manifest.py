@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 import pytest
@@ -34,10 +35,10 @@ def make_manifest(version=1, **changes):
     component = ComponentMeta("hash", "tokens-1/hash.npy", "<u8", (3,), 152, 7)
     catalog = ComponentMeta("catalog", "catalog-1/catalog.arrow", "arrow-ipc", (900,), 900, 8)
     groups = (GroupMeta("tokens", "tokens-1", (component,)), GroupMeta("catalog", "catalog-1", (catalog,)))
-    tombstones = {"file": "tombstones/s1.npy", "n_deleted": 1, "crc32": 9}
+    tombstones = {"file": "tombstones/s1.npy", "n_deleted": 2, "n_deleted_tables": 1, "n_deleted_indexed": 1, "crc32": 9}
     segments = (
-        SegmentMeta("s1", {"tables": 1, "columns": 2}, groups),
-        SegmentMeta("s2", {"tables": 3}, groups, tombstones),
+        SegmentMeta("s1", {"tables": 1, "columns": 2, "indexed_columns": 2}, groups),
+        SegmentMeta("s2", {"tables": 3, "columns": 4, "indexed_columns": 3}, groups, tombstones),
     )
     settings = IndexSettings(null_spellings=("", "na"), dayfirst=True, columns=("a/*",), samples=0)
     return Manifest("u1", version, settings, (Root(0, "", "data"), Root(1, "r", "x", "spark")), segments, **changes)
@@ -55,7 +56,7 @@ class TestRoundTrip:
         assert Manifest.from_json(manifest.to_json(), "here") == manifest
 
     def test_counts_add_up(self):
-        assert make_manifest().counts == {"tables": 4, "columns": 2}
+        assert make_manifest().counts == {"tables": 3, "columns": 4, "indexed_columns": 4}
 
     def test_segment(self):
         segment = make_manifest().segments[1]
@@ -71,9 +72,23 @@ class TestRoundTrip:
         assert os.listdir(tmp_path / "manifests") == [f"{1:020d}.json"]
 
     def test_next_keeps_all_but_the_changes(self):
-        following = make_manifest(created_by="dfjoin 0").next(segments=())
+        following = make_manifest(created_by="dfjoin 0", created_at="").next("remove all", segments=())
         assert following.version == 2 and following.segments == () and following.roots == make_manifest().roots
         assert following.created_by == f"dfjoin {dfjoin.__version__}"
+
+    def test_a_version_tells_when_and_by_what_it_came(self):
+        following = make_manifest().next("remove all")
+        assert following.operation == "remove all" and make_manifest().operation == "build"
+        age = datetime.now(UTC) - datetime.fromisoformat(following.created_at)
+        assert timedelta(seconds=-1) < age < timedelta(seconds=60)
+        assert Manifest.from_json(following.to_json(), "here") == following
+        assert make_manifest().next("x", version=9).version == 9
+
+    def test_manifests_without_time_and_operation_are_read(self):
+        def change(values):
+            del values["created_at"], values["operation"]
+
+        assert Manifest.from_json(edited(change), "here").created_at == ""
 
     def test_unknown_fields_are_ignored(self):
         def change(values):

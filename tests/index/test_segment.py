@@ -86,12 +86,6 @@ def test_positions_lead_back_to_the_set(segment):
             assert position >= 0
 
 
-def test_advise_is_a_hint(segment):
-    for is_random in (True, False):
-        segment.advise(segment.tokens.hash, is_random)
-        segment.advise(np.arange(3), is_random)
-
-
 def test_verify_finds_nothing_in_a_sound_segment(segment):
     assert segment.verify() == []
 
@@ -101,7 +95,7 @@ class TestDamage:
         """Commit a version whose manifest lists other components of the group."""
         (meta,) = lake.manifest.segments
         groups = tuple(replace(g, components=change(g.components)) if g.name == group else g for g in meta.groups)
-        commit(lake.path, lake.manifest.next(segments=(replace(meta, groups=groups),)))
+        commit(lake.path, lake.manifest.next("test", segments=(replace(meta, groups=groups),)))
         return dfjoin.open_lake(lake.path)
 
     @pytest.mark.parametrize("name", TOKENS)

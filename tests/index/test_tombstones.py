@@ -1,5 +1,6 @@
 """Alive masks: what is deleted from an immutable segment."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,8 @@ def test_none_without_deletions(tmp_path):
 def test_round_trip(tmp_path):
     alive = np.array([1, 0, 0, 1], np.uint8)
     entry = write_alive(tmp_path, "s1", 3, alive)
-    assert entry["n_deleted"] == 2 and entry["file"] == f"tombstones/s1.{3:020d}.npy"
+    assert entry["n_deleted"] == 2 and entry["n_deleted_tables"] == entry["n_deleted_indexed"] == 0
+    assert re.fullmatch(rf"tombstones/s1\.{3:020d}\.[0-9a-f]{{8}}\.npy", entry["file"])
     read = read_alive(tmp_path, meta_of(entry))
     assert np.array_equal(read, alive) and not read.flags.writeable
 
@@ -33,6 +35,13 @@ def test_each_version_has_a_file_of_its_own(tmp_path):
     second = write_alive(tmp_path, "s1", 3, np.array([0, 1, 1, 0], np.uint8))
     assert read_alive(tmp_path, meta_of(first)).tolist() == [1, 1, 1, 0]
     assert read_alive(tmp_path, meta_of(second)).tolist() == [0, 1, 1, 0]
+
+
+def test_two_writers_of_one_version_write_two_files(tmp_path):
+    first = write_alive(tmp_path, "s1", 2, np.array([1, 1, 1, 0], np.uint8), 1)
+    second = write_alive(tmp_path, "s1", 2, np.array([0, 1, 1, 0], np.uint8), 2)
+    assert first["file"] != second["file"] and (first["n_deleted_tables"], second["n_deleted_tables"]) == (1, 2)
+    assert read_alive(tmp_path, meta_of(first)).tolist() == [1, 1, 1, 0]
 
 
 class TestDamage:
@@ -74,7 +83,7 @@ def test_deleted_tables_are_neither_found_nor_listed(build):
     (segment,) = lake.segments
     alive = np.array([1, 1, 0, 0, 1, 1], np.uint8)
     entry = write_alive(lake.path, segment.meta.id, 2, alive)
-    commit(lake.path, lake.manifest.next(segments=(replace(segment.meta, tombstones=entry),)))
+    commit(lake.path, lake.manifest.next("test", segments=(replace(segment.meta, tombstones=entry),)))
     later = dfjoin.open_lake(lake.path)
     assert later.tables["table"].tolist() == ["a", "c", "empty"]
     assert later.columns["table"].tolist() == ["a", "a", "c", "c"]
