@@ -1,8 +1,10 @@
 """Builds on Spark: the same index as inline, Spark tables as sources, failures that leave nothing broken."""
 
 import datetime
+import signal
 import subprocess
 import sys
+import time
 from decimal import Decimal
 
 import numpy as np
@@ -168,6 +170,7 @@ def test_the_java_that_is_brought_along_runs(monkeypatch, tmp_path):
 
 CONNECT = """
 import sys
+import time
 import pandas as pd
 from pyspark.sql import SparkSession
 import dfjoin
@@ -192,3 +195,37 @@ def test_a_connect_session_builds_too(spark, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.split("\n")[-2].split(" ", 2) == ["27", "codes/official_languages.csv", "[1000]"]
+
+
+INTERRUPTED = """
+import sys
+import time
+import dfjoin
+from spark_ext import start_session
+
+if __name__ == "__main__":
+    spark = start_session(**{"spark.master": "local[2]"})
+    frame = spark.range(0, 2_000_000_000, 1, 4).selectExpr("cast(id as string) as key")
+    print("ready", flush=True)
+    try:
+        dfjoin.build_lake({"endless": frame}, sys.argv[1], spark=spark, progress=False, if_exists="replace")
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_leaves_the_version_before(example_lake, tmp_path):
+    index = tmp_path / "lake.dfjoin"
+    dfjoin.build_lake(EXAMPLE_LAKE, index, engine="inline", progress=False)
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    command = [sys.executable, str(script), str(index)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(6)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert out == "interrupted\n"
+    lake = dfjoin.open_lake(index)
+    assert (lake.version, lake.verify()) == (1, [])
+    pd.testing.assert_frame_equal(lake.columns, example_lake.columns)
