@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
@@ -42,6 +42,8 @@ def check_patterns(value: Any, name: str) -> tuple[str, ...]:
     if value is None:
         return ()
     patterns = (value,) if isinstance(value, str) else value
+    if isinstance(patterns, Mapping):
+        patterns = (None,)
     try:
         patterns = tuple(patterns)
     except TypeError:

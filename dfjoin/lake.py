@@ -172,6 +172,10 @@ class Lake(LakeLife):
         moved = self._moved.get(root.name or root.uri)
         return root if moved is None else Root(root.id, root.name, os.fspath(moved), root.kind)
 
+    def _moved_roots(self) -> dict[int, str]:
+        roots = self._manifest.roots
+        return {root.id: self._root(root).uri for root in roots if (root.name or root.uri) in self._moved}
+
     def root_of(self, root_id: int) -> Root:
         """Return a root of the index at its present place."""
         return self._root(next(root for root in self._manifest.roots if root.id == root_id))
@@ -223,7 +227,7 @@ class Lake(LakeLife):
             table = segment.catalog.find_table(name)
             if table >= 0 and segment.is_table_alive(table):
                 return segment, table
-        some = [t for segment in self.segments for t in segment.catalog.table_names()[:6]]
+        some = [t for segment in self.segments for t in segment.alive_table_names()[:6]]
         raise TableNotFoundError(f"`name` must be a table of the lake ({shortlist(some)}), got {name!r}")
 
     def table(self, name: str, columns: list[str] | None = None, *, on_stale: str = "error"):
@@ -269,6 +273,13 @@ class Lake(LakeLife):
                 self._set(latest)
         return self
 
+    def _skipped(self) -> list[dict[str, str]]:
+        """List each file that could not be read once, by its latest state; not those that are tables now."""
+        records = [r for segment in self.segments for r in segment.catalog.skipped().to_pylist()]
+        records.sort(key=lambda r: r["mtime_ns"])
+        latest = {r["name"]: r["reason"] for r in records}
+        return [{"name": name, "reason": latest[name]} for name in sorted(latest) if not self.has_table(name)]
+
     def info(self) -> dict[str, Any]:
         """Summarise the index: counts, bytes, settings, roots, segments and what was skipped.
 
@@ -279,7 +290,7 @@ class Lake(LakeLife):
             ``skipped_reasons`` counts them by reason.
         """
         manifest = self._manifest
-        skipped = [r for segment in self.segments for r in segment.catalog.skipped().to_pylist()]
+        skipped = self._skipped()
         reasons: dict[str, int] = {}
         for record in skipped:
             reasons[record["reason"]] = reasons.get(record["reason"], 0) + 1

@@ -22,6 +22,10 @@ class LakeLife:
         """Move this object to a version that it has just committed."""
         raise AttributeError("a Lake knows how")  # pragma: no cover
 
+    def _moved_roots(self) -> dict[int, str]:
+        """Present places of the roots that were moved, by id."""
+        raise AttributeError("a Lake knows how")  # pragma: no cover
+
     def refresh(self) -> Self:
         """Move this object to the latest version and return it."""
         raise AttributeError("a Lake knows how")  # pragma: no cover
@@ -74,7 +78,7 @@ class LakeLife:
         return self._move_to(
             life.add(
                 self._path, source, engine=engine, spark=spark, full=full, replaces=False, on_error=on_error,
-                keep_data=keep_data, progress=progress,
+                keep_data=keep_data, progress=progress, moved=self._moved_roots(),
             )
         )  # fmt: skip
 
@@ -105,7 +109,7 @@ class LakeLife:
         return self._move_to(
             life.replace_tables(
                 self._path, source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data,
-                progress=progress,
+                progress=progress, moved=self._moved_roots(),
             )
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import pandas as pd
 from dfjoin import _validation as check
 from dfjoin.errors import (
     ConcurrentCommitError,
+    IndexFormatError,
     InvalidParameterError,
     TableNotFoundError,
     TableReadError,
@@ -31,8 +32,8 @@ from dfjoin.index.manifest import Manifest, SegmentMeta, list_versions, read_man
 from dfjoin.index.policy import choose_merges
 from dfjoin.index.segment import Segment
 from dfjoin.index.tombstones import write_alive
-from dfjoin.ingest.driver import Engine, InlineEngine, Input, build_version, input_names
-from dfjoin.ingest.inputs import gather
+from dfjoin.ingest.driver import Engine, InlineEngine, Input, build_version, discard_frames, is_committed
+from dfjoin.ingest.inputs import FRAMES, gather
 from dfjoin.ingest.plan import estimated_bytes
 from dfjoin.ingest.requests import compact_request
 from dfjoin.sources.readers import current_fingerprint
@@ -41,11 +42,12 @@ from dfjoin.types import Root, TableSource
 __all__ = ["add", "compact", "remove", "replace_tables", "restore", "versions"]
 
 _INLINE_BYTES = 64 << 20
+_NO_COUNTS = {"tables": 0, "columns": 0, "segments": 0, "created_by": ""}
 
 
 def add(
     path: Path, source: Any, *, engine: str | None, spark: Any, full: bool, replaces: bool, on_error: str,
-    keep_data: bool, progress: bool,
+    keep_data: bool, progress: bool, moved: dict[int, str] | None = None,
 ) -> Manifest:  # fmt: skip
     """Carry out `Lake.add` and `Lake.replace`."""
     check.check_choice(engine, "engine", (None, "spark", "inline"))
@@ -55,27 +57,33 @@ def add(
     base = read_manifest(path)
     settings = base.settings
     scratch = None if keep_data else Path(tempfile.mkdtemp(prefix="dfjoin-frames-"))
+    given: Input | None = None
+    here = [replace(root, uri=(moved or {}).get(root.id, root.uri)) for root in base.roots]
     try:
         runner, spark_tables = _engine(engine, spark, path, settings, on_error)
-        given = gather(source, path, list(base.roots), spark_tables=spark_tables, scratch=scratch)
-        superseded: list[str] = []
-        if replaces:
-            superseded = [name for name in input_names(given) if _find(_segments(path, base), name) is not None]
-        else:
-            given.tables, superseded = _new_or_changed(path, base, given, full)
+        given = gather(source, path, here, spark_tables=spark_tables, scratch=scratch)
+        known = {root.id: root for root in base.roots}
+        given.roots = [known.get(root.id, root) for root in given.roots]
+        if not replaces:
+            given.tables = _new_or_changed(path, base, given, full)
             if not given.tables and not given.extra:
                 return base
-        if runner is None:
-            runner = _engine_for_size(given, path)
-
-        def commit_segments(segments: list[SegmentMeta]) -> Manifest:
-            kind = "replace" if replaces else "add"
-            operation = f"{kind} {len(input_names(given))} tables"
-            return commit_change(path, lambda m: _with_tables(path, m, base, given, segments, superseded, operation))
-
+        runner = runner or _engine_for_size(given)
+        change = _Addition(path, base, given, replaces)
         return build_version(
-            path, base, given, settings, runner, commit_segments=commit_segments, on_error=on_error, progress=progress
+            path,
+            base,
+            given,
+            settings,
+            runner,
+            commit_segments=lambda segments: commit_change(path, lambda latest: change.apply(latest, segments)),
+            on_error=on_error,
+            progress=progress,
         )
+    except InvalidParameterError:
+        if given is not None:
+            discard_frames(path, given)
+        raise
     finally:
         if scratch is not None:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -83,6 +91,8 @@ def add(
 
 def _engine(engine: str | None, spark: Any, path: Path, settings: Any, on_error: str) -> tuple[Engine | None, Any]:
     """Return what runs the tasks (None: decide by size) and what reads Spark tables."""
+    if spark is not None and engine == "inline":
+        raise InvalidParameterError('`spark` belongs to engine="spark", but the engine is "inline"')
     if engine == "spark" or spark is not None:
         from spark_ext.build import SparkEngine, spark_reader
 
@@ -91,7 +101,7 @@ def _engine(engine: str | None, spark: Any, path: Path, settings: Any, on_error:
     return (InlineEngine() if engine == "inline" else None), None
 
 
-def _engine_for_size(given: Input, path: Path) -> Engine:
+def _engine_for_size(given: Input) -> Engine:
     """Small input is read here, a lot of it by Spark if Spark can be had."""
     if sum(estimated_bytes(table) for table in given.tables) < _INLINE_BYTES:
         return InlineEngine()
@@ -113,35 +123,39 @@ def _find(segments: Iterable[Segment], name: str) -> tuple[Segment, int] | None:
     return None
 
 
-def _new_or_changed(path: Path, base: Manifest, given: Input, full: bool) -> tuple[list[TableSource], list[str]]:
-    """Leave out the files that the index has as they are; return the others, and the names they supersede.
+def _new_or_changed(path: Path, base: Manifest, given: Input, full: bool) -> list[TableSource]:
+    """Leave out the files that the index has as they are, and those that it could not read and are the same.
 
-    Only tables of a root that the index has already can supersede: their name says that they are the
-    same file. Any other name that is taken is an error.
+    A name that is taken is that of the same file, which may have changed; any other use of it is an error.
     """
     segments = _segments(path, base)
-    known_roots = {root.id for root in base.roots}
+    skipped = {
+        record["name"]: (record["size"], record["mtime_ns"])
+        for segment in segments
+        if segment.meta.counts.get("skipped")
+        for record in segment.catalog.skipped().to_pylist()
+    }
     wanted: list[TableSource] = []
-    superseded: list[str] = []
     taken = [name for name in given.names if _find(segments, name) is not None]
     for table in given.tables:
         found = _find(segments, table.name)
         if found is None:
-            wanted.append(table)
+            if full or skipped.get(table.name) != (table.size, table.mtime_ns):
+                wanted.append(table)
             continue
         record = found[0].catalog.table_record(found[1])
-        is_same_file = record["root"] in known_roots and table.root.kind == "files" and record["path"] == table.path
+        is_same_file = record["root"] == table.root.id and record["path"] == table.path and table.root.kind == "files"
+        is_same_file = is_same_file and Path(table.root.uri) != path / FRAMES
         if not is_same_file:
             taken.append(table.name)
         elif full or not _is_unchanged(table, record):
             wanted.append(table)
-            superseded.append(table.name)
     if taken:
         raise InvalidParameterError(
             f"`source` brings tables whose names the index has already: {shortlist(taken)}; use "
             "`Lake.replace(source)` to put them in their place, or give them other names"
         )
-    return wanted, superseded
+    return wanted
 
 
 def _is_unchanged(table: TableSource, record: dict[str, Any]) -> bool:
@@ -156,29 +170,49 @@ def _is_unchanged(table: TableSource, record: dict[str, Any]) -> bool:
         return False
 
 
-def _with_tables(
-    path: Path, latest: Manifest, base: Manifest, given: Input, segments: list[SegmentMeta], superseded: list[str],
-    operation: str,
-) -> Manifest:  # fmt: skip
-    """Return the version after `latest` that has the new segments, and not the tables they supersede."""
-    if latest.settings != base.settings:
-        raise ConcurrentCommitError(
-            "another writer has replaced the whole index with other settings meanwhile; nothing of this change is "
-            "visible: repeat it"
-        )
-    names = [name for name in input_names(given) if name not in set(superseded)]
-    kept = list(latest.segments)
-    others = [segment for segment in _segments(path, latest) if segment.meta not in base.segments]
-    clash = [name for name in names if _find(others, name) is not None] if others else []
-    if clash:
-        raise ConcurrentCommitError(
-            f"another writer has added tables of the same names meanwhile: {shortlist(clash)}; nothing of this change "
-            "is visible: use `Lake.replace(source)` to put these in their place"
-        )
-    if superseded:
-        kept = _without(path, latest, superseded, is_strict=False)
-    roots = _with_roots(latest.roots, given.roots)
-    return latest.next(operation, roots=roots, segments=(*kept, *segments))
+@dataclass(frozen=True)
+class _Addition:
+    """A change that adds tables, and takes away those that they supersede.
+
+    Parameters
+    ----------
+    path : Path
+        Directory of the index.
+    base : Manifest
+        The version that the input was compared with.
+    given : Input
+        What was read.
+    replaces : bool
+        Tables of the same names are superseded, whoever added them.
+    """
+
+    path: Path
+    base: Manifest
+    given: Input
+    replaces: bool
+
+    def apply(self, latest: Manifest, segments: list[SegmentMeta]) -> Manifest:
+        """Return the version after `latest` that has the new segments."""
+        if latest.settings != self.base.settings:
+            raise ConcurrentCommitError(
+                "another writer has replaced the whole index with other settings meanwhile; nothing of this change is "
+                "visible: repeat it"
+            )
+        present = _segments(self.path, latest)
+        # A table that could not be read supersedes nothing: what was indexed of it stays.
+        read = [n for meta in segments for n in Segment(self.path, meta).catalog.table_names()]
+        there = [name for name in read if _find(present, name) is not None]
+        if not self.replaces:
+            before = _segments(self.path, self.base)
+            clash = [name for name in there if _find(before, name) is None]
+            if clash:
+                raise ConcurrentCommitError(
+                    f"another writer has added tables of the same names meanwhile: {shortlist(clash)}; nothing of "
+                    "this change is visible: use `Lake.replace(source)` to put these in their place"
+                )
+        kept = _without(self.path, latest, there, is_strict=False) if there else latest.segments
+        operation = f"{'replace' if self.replaces else 'add'} {len(read)} tables"
+        return latest.next(operation, roots=_with_roots(latest.roots, self.given.roots), segments=(*kept, *segments))
 
 
 def _with_roots(roots: tuple[Root, ...], new: list[Root]) -> tuple[Root, ...]:
@@ -211,7 +245,7 @@ def _without(path: Path, latest: Manifest, names: list[str], is_strict: bool) ->
         for number in numbers:
             record = segment.catalog.table_record(number)
             alive[record["first_column"] : record["first_column"] + record["n_columns"]] = 0
-        if not alive.any():
+        if not alive.any() and not segment.meta.counts.get("skipped"):
             continue  # nothing of the segment is left
         before = (segment.meta.tombstones or {}).get("n_deleted_tables", 0)
         n_indexed = int(((alive == 0) & (segment.catalog.numbers["is_indexed"] > 0)).sum())
@@ -231,7 +265,7 @@ def remove(path: Path, tables: Any) -> Manifest:
     if not patterns:
         raise InvalidParameterError("`tables` must name at least one table or pattern, got none")
     base = read_manifest(path)
-    every = [name for segment in _segments(path, base) for name in alive_names(segment)]
+    every = [name for segment in _segments(path, base) for name in segment.alive_table_names()]
     known = set(every)
     names: list[str] = []
     for pattern in patterns:
@@ -242,14 +276,6 @@ def remove(path: Path, tables: Any) -> Manifest:
     names = list(dict.fromkeys(names))
     operation = f"remove {len(names)} tables"
     return commit_change(path, lambda m: m.next(operation, segments=tuple(_without(path, m, names, is_strict=True))))
-
-
-def alive_names(segment: Segment) -> list[str]:
-    """Return the names of a segment's tables that are not deleted."""
-    names = segment.catalog.table_names()
-    if segment.alive is None:
-        return names
-    return [name for name, is_alive in zip(names, segment.alive_tables().tolist(), strict=True) if is_alive]
 
 
 def replace_tables(path: Path, source: Any, **options: Any) -> Manifest:
@@ -286,13 +312,14 @@ def compact(path: Path, *, full: bool, engine: str | None, spark: Any, progress:
                     "compaction is visible: call compact() again"
                 )
             left = [segment for segment in latest.segments if segment not in gone]
-            kept = [segment for segment in written if segment.counts["tables"]]
+            kept = [segment for segment in written if segment.counts["tables"] or segment.counts.get("skipped")]
             return latest.next(f"compact {len(gone)} segments", segments=(*left, *kept))
 
         return commit_change(path, change)
     except BaseException:
-        for segment in written:
-            shutil.rmtree(path / "segments" / segment.id, ignore_errors=True)
+        if not is_committed(path, written):
+            for segment in written:
+                shutil.rmtree(path / "segments" / segment.id, ignore_errors=True)
         raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -318,7 +345,11 @@ def versions(path: Path) -> pd.DataFrame:
     """Carry out `Lake.versions`."""
     rows = []
     for version in list_versions(path):
-        manifest = read_manifest(path, version)
+        try:
+            manifest = read_manifest(path, version)
+        except IndexFormatError:
+            rows.append({"version": version, "created_at": "", "operation": "cannot be read", **_NO_COUNTS})
+            continue
         counts = manifest.counts
         rows.append(
             {

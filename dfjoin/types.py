@@ -114,10 +114,12 @@ class TableSource:
 
 @dataclass(frozen=True)
 class SkippedFile:
-    """A file that is no table dfjoin can read, with the reason in words."""
+    """A file that is no table dfjoin can read, with the reason in words, its size and modification time."""
 
     name: str
     reason: str
+    size: int = 0
+    mtime_ns: int = 0
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import shutil
 import time
@@ -15,6 +16,7 @@ from dfjoin.errors import (
     IndexCorruptedError,
     IndexFormatError,
     IndexNotFoundError,
+    IndexVersionError,
     InvalidParameterError,
     InvalidTypeError,
     TableReadError,
@@ -42,7 +44,7 @@ def _seconds(retain: Any) -> float:
         return DEFAULT_RETENTION.total_seconds()
     if isinstance(retain, timedelta):
         seconds = retain.total_seconds()
-    elif isinstance(retain, (int, float)) and not isinstance(retain, bool):
+    elif isinstance(retain, numbers.Real) and not isinstance(retain, bool):
         seconds = float(retain) * 86400
     else:
         raise InvalidTypeError(f"`retain` must be a timedelta or a number of days, got {type(retain).__name__}")
@@ -51,36 +53,19 @@ def _seconds(retain: Any) -> float:
     return seconds
 
 
-def _age(manifest: Manifest, path: Path) -> float:
-    """Seconds since a version was committed."""
+def _time_of(manifest: Manifest, file: Path) -> float:
+    """When a version was committed, in seconds since 1970."""
     try:
-        return time.time() - datetime.fromisoformat(manifest.created_at).timestamp()
+        return datetime.fromisoformat(manifest.created_at).timestamp()
     except ValueError:
-        return time.time() - path.stat().st_mtime
+        return file.stat().st_mtime
 
 
 def vacuum(path: Path, retain: Any = None, *, dry_run: bool = False) -> dict[str, Any]:
     """Carry out `Lake.vacuum`."""
     seconds = _seconds(retain)
-    versions = list_versions(path)
-    kept: list[Manifest] = []
-    removed: list[int] = []
-    for version in versions:
-        try:
-            manifest = read_manifest(path, version)
-        except IndexFormatError:
-            continue  # its segments are unknown, so that its age must decide: `repair` deals with it
-        if version == versions[-1] or _age(manifest, manifest_path(path, version)) <= seconds:
-            kept.append(manifest)
-        else:
-            removed.append(version)
-    if not kept:
-        raise IndexCorruptedError(
-            f"no version of the index at `{path}` can be read, so that nothing can be told to be unneeded; call "
-            "dfjoin.repair on it first"
-        )
-    unreadable = len(versions) - len(kept) - len(removed)
-    files = [] if unreadable else _unneeded(path, kept, seconds)
+    kept, removed, is_known = _split_versions(path, seconds)
+    files = _unneeded(path, kept, seconds) if is_known else []
     n_bytes = sum(_size(file) for file in files)
     if not dry_run:
         for version in removed:  # first the names, so that no reader opens what is about to go
@@ -91,6 +76,43 @@ def vacuum(path: Path, retain: Any = None, *, dry_run: bool = False) -> dict[str
             else:
                 file.unlink(missing_ok=True)
     return {"versions": removed, "files": len(files), "bytes": n_bytes, "dry_run": dry_run}
+
+
+def _split_versions(path: Path, seconds: float) -> tuple[list[Manifest], list[int], bool]:
+    """Return the versions to keep, those to remove, and whether every version that stays can be read.
+
+    A version is kept while it is the latest, and for the retention after it ceased to be.
+    """
+    versions = list_versions(path)
+    kept: list[Manifest] = []
+    removed: list[int] = []
+    is_known = True
+    superseded = time.time()  # when the version at hand ceased to be the latest
+    for version in reversed(versions):
+        file = manifest_path(path, version)
+        is_old = version != versions[-1] and time.time() - superseded > seconds
+        try:
+            manifest = read_manifest(path, version)
+            superseded = _time_of(manifest, file)
+        except IndexVersionError:
+            manifest = None  # written by a later dfjoin: what it needs is not known here
+            is_old = False
+        except IndexFormatError:
+            manifest = None
+            is_old = is_old and bool(kept)
+            superseded = file.stat().st_mtime
+        if is_old:
+            removed.append(version)
+        elif manifest is None:
+            is_known = False
+        else:
+            kept.append(manifest)
+    if not kept:
+        raise IndexCorruptedError(
+            f"no version of the index at `{path}` can be read, so that nothing can be told to be unneeded; call "
+            "dfjoin.repair on it first"
+        )
+    return kept[::-1], removed[::-1], is_known
 
 
 def _unneeded(path: Path, kept: list[Manifest], seconds: float) -> list[Path]:
@@ -157,8 +179,10 @@ def check_tables(lake: Lake) -> pd.DataFrame:
                 continue
             if root.kind == "memory":
                 root = Root(root.id, root.name, str(lake.path / root.uri), "files")
-            known.setdefault(record["root"], set()).update(record["parts"])
+            known.setdefault(record["root"], set()).update([record["path"], *record["parts"]])
             state, detail = _state_of(root, record)
+            if state == "missing" and lake.root_of(record["root"]).kind == "memory":
+                continue  # its data was not kept
             if state:
                 row = {"table": record["name"], "state": state, "detail": detail}
                 rows.append(row)
@@ -179,7 +203,17 @@ def _state_of(root: Root, record: dict[str, Any]) -> tuple[str, str]:
         mark = current_fingerprint(source)
     except (TableReadError, InvalidParameterError) as error:
         return "missing", str(error)
+    if record["path"] not in record["parts"] and _part_files(root, record["path"]) != set(record["parts"]):
+        return "changed", "it has other part files"
     return ("", "") if mark == record["fingerprint"] else ("changed", "its content is another")
+
+
+def _part_files(root: Root, path: str) -> set[str]:
+    """List the part files of a table that is a directory, below the root."""
+    _, tables, _ = list_tables(f"{root.uri.rstrip('/')}/{path}")
+    above = path.rpartition("/")[0]
+    start = f"{above}/" if above else ""
+    return {start + part for table in tables for part in table.parts}
 
 
 def _find_moved(lake: Lake, missing: dict[tuple[int, int], list[dict[str, str]]], known: dict[int, set[str]]) -> None:
@@ -195,7 +229,11 @@ def _find_moved(lake: Lake, missing: dict[tuple[int, int], list[dict[str, str]]]
         for table in tables:
             if table.size not in sizes or table.path in known.get(root.id, set()):
                 continue
-            for row in missing.get((table.size, current_fingerprint(table)), []):
+            try:
+                mark = current_fingerprint(table)
+            except TableReadError:
+                continue
+            for row in missing.get((table.size, mark), []):
                 row["state"], row["detail"] = "moved", f"now at {table.path}"
 
 
@@ -241,6 +279,8 @@ def repair(path: Path) -> dict[str, Any]:
         try:
             base = read_manifest(path, version)
             break
+        except IndexVersionError:
+            raise  # sound, but not for this dfjoin
         except IndexFormatError:
             unreadable.append(version)
     if base is None:
@@ -273,7 +313,11 @@ def repair(path: Path) -> dict[str, Any]:
 def _names_of(segment: Segment) -> list[str]:
     """Names of a damaged segment's tables, if its catalogue can still be read."""
     try:
-        names = segment.catalog.table_names()
-        return [n for n, alive in zip(names, segment.alive_tables().tolist(), strict=True) if alive]
-    except (IndexFormatError, UnicodeDecodeError, ValueError):
+        return segment.alive_table_names()
+    except IndexFormatError:
+        try:
+            return segment.catalog.table_names()  # its tombstones may be what is damaged
+        except (IndexFormatError, ValueError):
+            return []
+    except ValueError:
         return []

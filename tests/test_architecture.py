@@ -59,7 +59,13 @@ WHEN_CALLED = {
 }
 """Edges that are allowed inside functions only, so that ``import dfjoin`` stays light and acyclic."""
 
-FOR_TYPES = {"api": {"search", "join", "lake"}, "lake": {"search"}, "search": {"lake"}, "join": {"lake"}, "upkeep": {"lake"}}
+FOR_TYPES = {
+    "api": {"search", "join", "lake"},
+    "lake": {"search"},
+    "search": {"lake"},
+    "join": {"lake"},
+    "upkeep": {"lake"},
+}
 """Edges that exist for the type checker alone."""
 
 

@@ -72,8 +72,10 @@ COLUMN_FIELDS = pa.struct(
 )
 """One column and its profile, in order of (table, column); the row number is the column id."""
 
-SKIPPED_FIELDS = pa.struct([("name", pa.string()), ("reason", pa.string())])
-"""A file that could not be read, and why."""
+SKIPPED_FIELDS = pa.struct(
+    [("name", pa.string()), ("reason", pa.string()), ("size", pa.int64()), ("mtime_ns", pa.int64())]
+)
+"""A file that could not be read, why, and which file it was."""
 
 _SCHEMA = pa.schema(
     [
@@ -142,7 +144,7 @@ class Catalog:
                     raise pa.ArrowInvalid("its schema is not that of a catalogue")
                 batch = reader.get_batch(0)
                 batch.validate()
-        except (pa.ArrowInvalid, OSError, IndexError) as error:
+        except (pa.ArrowException, OSError, IndexError, ValueError) as error:
             raise IndexCorruptedError(
                 f"component `catalog` of the index ({path.name}) is damaged: {error}; build the index again"
             ) from error

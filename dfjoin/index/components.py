@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import os
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ class ComponentMeta:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
-        return {**asdict(self), "shape": list(self.shape)}
+        return {**self.__dict__, "shape": list(self.shape)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> ComponentMeta:
@@ -164,7 +165,7 @@ def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
     check_size(path, meta)
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, SyntaxError, TokenError, OverflowError) as error:
         raise IndexCorruptedError(_corrupted(meta, f"its header cannot be read ({error})")) from error
     expected = TOKENS.get(meta.name)
     if mapped.dtype != expected or mapped.dtype.str != meta.dtype or mapped.shape != meta.shape:

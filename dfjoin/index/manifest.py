@@ -6,6 +6,7 @@ import json
 import os
 import re
 import uuid
+import zlib
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -34,6 +35,7 @@ __all__ = [
     "manifest_path",
     "now",
     "read_manifest",
+    "seal",
 ]
 
 FORMAT_VERSION = 1
@@ -140,7 +142,7 @@ class Manifest:
     def to_json(self) -> str:
         """Write the manifest as JSON text."""
         features = sorted({group.name for segment in self.segments for group in segment.groups})
-        return json.dumps(
+        return seal(
             {
                 "format": _FORMAT,
                 "format_version": FORMAT_VERSION,
@@ -155,8 +157,7 @@ class Manifest:
                 "roots": [{"id": r.id, "name": r.name, "uri": r.uri, "kind": r.kind} for r in self.roots],
                 "counts": self.counts,
                 "segments": [segment.to_dict() for segment in self.segments],
-            },
-            indent=1,
+            }
         )
 
     @classmethod
@@ -184,7 +185,8 @@ class Manifest:
                 str(values.get("operation", "")),
             )
             _check_paths(manifest)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            _check_numbers(manifest)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
             if isinstance(error, IndexVersionError):
                 raise
             raise IndexCorruptedError(
@@ -197,6 +199,40 @@ class Manifest:
 def now() -> str:
     """Return the time as ISO text in UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _check_numbers(manifest: Manifest) -> None:
+    """Refuse counts and sizes that are no numbers, or negative, and segments that are named twice."""
+    ids = [segment.id for segment in manifest.segments]
+    if len(set(ids)) < len(ids) or manifest.version < 1:
+        raise ValueError("a segment is named twice, or the version is below 1")
+    for segment in manifest.segments:
+        numbers = [*segment.counts.values(), *(c.size for group in segment.groups for c in group.components)]
+        if not all(type(n) is int and n >= 0 for n in numbers):
+            raise ValueError(f"counts or sizes of segment {segment.id} are no numbers of at least 0")
+
+
+def seal(values: dict[str, Any]) -> str:
+    """Write a manifest's values as JSON text with their checksum.
+
+    ``crc32`` is the CRC-32 of the JSON text of the other fields: sorted keys, no blanks, ASCII only.
+    """
+    rest = {key: value for key, value in values.items() if key != "crc32"}
+    return json.dumps({**rest, "crc32": _checksum(rest)}, separators=(",", ":"))
+
+
+def _checksum(values: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(values, separators=(",", ":"), sort_keys=True).encode())
+
+
+def _check_seal(text: str, version: int, where: Path) -> None:
+    """Refuse a manifest that was edited, or put in the place of another version."""
+    values = json.loads(text)
+    if values.pop("crc32", None) != _checksum(values) or values["version"] != version:
+        raise IndexCorruptedError(
+            f"the manifest {where} is not as it was committed (its checksum or version differs); open an older "
+            "version with `version=`, call dfjoin.repair, or build the index again"
+        )
 
 
 def _check_version(values: Any, where: str) -> None:
@@ -285,7 +321,9 @@ def read_manifest(index: Path, version: int | None = None) -> Manifest:
             f"the manifest {path} cannot be read ({error}); open an older version with `version=`, or build the "
             "index again"
         ) from error
-    return Manifest.from_json(text, str(path))
+    manifest = Manifest.from_json(text, str(path))
+    _check_seal(text, version, path)
+    return manifest
 
 
 def commit(index: Path, manifest: Manifest) -> None:

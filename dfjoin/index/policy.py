@@ -49,9 +49,9 @@ def choose_merges(
         tier.append(number)
     if len(tier) >= (2 if is_full else 4):
         groups += _pack(tier, alive, target)
+    groups = [group for group in groups if len(group) > 1]
     grouped = {number for group in groups for number in group}
-    rewritten = [[n] for n in range(len(sizes)) if deleted[n] > limit and n not in grouped]
-    return sorted([group for group in groups if len(group) > 1] + rewritten)
+    return sorted(groups + [[n] for n in range(len(sizes)) if deleted[n] > limit and n not in grouped])
 
 
 def _pack(numbers: list[int], sizes: list[int], target: int) -> list[list[int]]:

@@ -79,6 +79,12 @@ class Segment:
         """Open the ``catalog`` group."""
         (meta,) = self._components("catalog")
         check_size(self.directory / meta.file, meta)
+        # Arrow follows the offsets in a file without looking: damage must be found before.
+        if crc_of_file(self.directory / meta.file) != meta.crc32:
+            raise IndexCorruptedError(
+                f"component `catalog` of segment {self.meta.id} is damaged: its CRC-32 is not the recorded one; call "
+                "dfjoin.repair, or build the index again"
+            )
         catalog = Catalog(self.directory / meta.file)
         if catalog.n_columns != self.n_columns:
             raise IndexCorruptedError(
@@ -91,6 +97,13 @@ class Segment:
     def alive(self) -> NDArray[np.uint8] | None:
         """Return 1 for each column that is not deleted, shape (n_columns,); None when all are alive."""
         return read_alive(self.index, self.meta)
+
+    def alive_table_names(self) -> list[str]:
+        """Return the names of the tables that are not deleted, by code point."""
+        names = self.catalog.table_names()
+        if self.alive is None:
+            return names
+        return [name for name, is_alive in zip(names, self.alive_tables().tolist(), strict=True) if is_alive]
 
     def is_table_alive(self, table: int) -> bool:
         """Tell whether a table is not deleted."""
@@ -156,6 +169,10 @@ class Segment:
     def verify(self) -> list[str]:
         """Read every file and compare size and CRC-32; return what is wrong, nothing when all is well."""
         problems = []
+        try:
+            read_alive(self.index, self.meta)
+        except IndexCorruptedError as error:
+            problems.append(str(error))
         for group in self.meta.groups:
             for meta in group.components:
                 path = self.directory / meta.file

@@ -6,6 +6,7 @@ import os
 import uuid
 import zlib
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,10 +44,9 @@ def read_alive(index: Path, meta: SegmentMeta) -> NDArray[np.uint8] | None:
         alive = np.load(path, allow_pickle=False)
         if alive.dtype != np.uint8 or alive.shape != (meta.counts["columns"],):
             raise ValueError(f"it holds {alive.dtype} of shape {alive.shape}")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError, EOFError, SyntaxError, TokenError) as error:
         raise IndexCorruptedError(
-            f"the tombstones of segment {meta.id} ({meta.tombstones['file']}) are damaged: {error}; "
-            "build the index again"
+            f"the tombstones of segment {meta.id} ({path.name}) are damaged: {error}; build the index again"
         ) from error
     alive.flags.writeable = False
     return alive

@@ -11,16 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from dfjoin.errors import IndexFormatError
 from dfjoin.index.catalog import Catalog
 from dfjoin.index.components import CATALOG_FILE
-from dfjoin.index.manifest import Manifest, SegmentMeta, commit, latest_version, now, read_manifest
+from dfjoin.index.manifest import Manifest, SegmentMeta, commit, list_versions, now, read_manifest
 from dfjoin.ingest.plan import estimated_bytes, pack_runs, split_tables
 from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.requests import execute, merge_request, read_meta, run_request
 from dfjoin.ingest.task import RunMeta
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 
-__all__ = ["Engine", "InlineEngine", "Input", "build_version"]
+__all__ = ["Engine", "InlineEngine", "Input", "build_version", "discard_frames", "is_committed"]
 
 _TASK_INPUT_BYTES = 256 << 20  # no task reads more than this before its siblings get a share
 _TASKS_PER_SLOT = 3
@@ -155,8 +156,9 @@ def build_version(
             commit(index, manifest)
             return manifest
     except BaseException:
-        if not _is_committed(index, segments):
+        if not is_committed(index, segments):
             _discard(index, runs, segments, is_new)
+            discard_frames(index, given)
         raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -183,7 +185,7 @@ def _merge_requests(index: Path, settings: IndexSettings, runs: list[RunMeta], s
             groups.append([run])
     sizes = [sum(run.size for run in group) for group in groups]
     packed = pack_runs(sizes, settings.segment_bytes)
-    records = [{"name": file.name, "reason": file.reason} for file in skipped]
+    records = [dict(file.__dict__) for file in skipped]
     requests = []
     for number, members in enumerate(packed):
         ids = [run.id for member in members for run in groups[member]]
@@ -204,12 +206,24 @@ def _next(base: Manifest | None, settings: IndexSettings, roots: list[Root], seg
     return base.next("replace all", settings=settings, roots=tuple(roots), segments=tuple(segments))
 
 
-def _is_committed(index: Path, segments: list[SegmentMeta]) -> bool:
-    """Tell whether the latest version names the segments: an interruption may come just after the commit."""
-    if not segments or latest_version(index) == 0:
-        return False
-    named = {segment.id for segment in read_manifest(index).segments}
-    return any(segment.id in named for segment in segments)
+def discard_frames(index: Path, given: Input) -> None:
+    """Remove the frames that were written into the index for tables that are not to be committed."""
+    for table in given.tables:
+        if Path(table.root.uri) == index / "frames":
+            (index / "frames" / table.path).unlink(missing_ok=True)
+
+
+def is_committed(index: Path, segments: list[SegmentMeta]) -> bool:
+    """Tell whether a version names the segments: an interruption may come just after the commit."""
+    wanted = {segment.id for segment in segments}
+    for version in reversed(list_versions(index) if wanted else []):
+        try:
+            named = {segment.id for segment in read_manifest(index, version).segments}
+        except IndexFormatError:
+            return True  # it may name them: better an orphan than a loss
+        if named & wanted:
+            return True
+    return False
 
 
 def _discard(index: Path, runs: list[RunMeta], segments: list[SegmentMeta], is_new: bool) -> None:

@@ -64,6 +64,8 @@ class TableFeed:
 def feed_of_file(source: TableSource) -> TableFeed:
     """Open a file of the lake as a feed; raises `TableReadError` with the reason if it is no table."""
     reader = open_table(source)
+    if not reader.names:
+        raise TableReadError("the table has no columns")
     dialect = "" if reader.dialect is None else json.dumps(reader.dialect.to_dict())
     record = {
         "name": source.name,
@@ -115,7 +117,7 @@ def build_run(
     Memory: about three times ``settings.task_bytes``, whatever the size of the tables; distinct values
     beyond it are spilled as sorted runs and merged by ranges of the hash at the end.
     """
-    scratch = Path(tempfile.mkdtemp(prefix="dfjoin-task-"))
+    scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / "runs"))
     try:
         buffer = EntryBuffer(settings.task_bytes, scratch)
         collected = _Collected([], [], [])
@@ -129,7 +131,9 @@ def build_run(
                     raise TableReadError(
                         f'the table `{source.name}` cannot be read: {error}; skip such tables with on_error="skip"'
                     ) from error
-                collected.skipped.append({"name": source.name, "reason": str(error)})
+                collected.skipped.append(
+                    {"name": source.name, "reason": str(error), "size": source.size, "mtime_ns": source.mtime_ns}
+                )
             n_bytes += source.size
             if on_table is not None:
                 on_table(n_rows, source.size)
@@ -165,7 +169,7 @@ def build_part(feed: TableFeed, index: Path, settings: IndexSettings) -> RunMeta
     RunMeta
         With `is_part` set.
     """
-    scratch = Path(tempfile.mkdtemp(prefix="dfjoin-task-"))
+    scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / "runs"))
     try:
         buffer = EntryBuffer(settings.task_bytes, scratch)
         collected = _Collected([], [], [])

@@ -18,7 +18,7 @@ __all__ = ["Layout", "as_utf8", "layout_of", "read_text", "stream_text"]
 
 _BLOCK_BYTES = 8 << 20
 _ROWS_PER_BATCH = 1 << 16
-_MAX_BLOCK_BYTES = 1 << 30
+_MAX_BLOCK_BYTES = 128 << 20
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -200,7 +200,7 @@ def stream_text(
     Notes
     -----
     Memory: three blocks of 8 MiB; a file with a longer row is read again from there on with larger
-    blocks, up to 1 GiB.
+    blocks, up to 128 MiB.
     """
     block_size = _BLOCK_BYTES
     n_done = n_ragged_done = 0  # rows handed on, which a second reading passes over

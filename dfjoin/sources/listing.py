@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from stat import S_ISREG
 
 from pyarrow import fs
 
@@ -231,10 +232,26 @@ def _scan(path: str, below: str, real_root: str, skipped: list[tuple[str, str]])
                 node.children[entry.name] = child
             else:
                 stat = entry.stat()
+                if not S_ISREG(stat.st_mode):
+                    if _kind(entry.name, explicit=False) is not None:
+                        skipped.append((name, "a pipe, socket or device, not a file"))
+                    continue
+                if not _is_text(entry.name):
+                    skipped.append((name, "its name is not valid in the file system's encoding; rename it"))
+                    continue
                 node.files.append(_File(name, stat.st_size, stat.st_mtime_ns))
         except OSError as error:
             skipped.append((name, f"it cannot be read ({error.strerror})"))
     return node
+
+
+def _is_text(name: str) -> bool:
+    """Tell whether a file name is text: one with bytes that the encoding lacks cannot be stored."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _scan_child(entry: os.DirEntry[str], name: str, real_root: str, skipped: list[tuple[str, str]]) -> _Directory:

@@ -113,15 +113,18 @@ def work(index, journal, seed, state):
 
 def _start(index, journal, seed, state, is_fresh):
     """Start a child: forked from this process, or a new interpreter; return its process id and what waits for it."""
+    scratch = Path(journal).parent / "tmp"  # what killed tasks leave in the system's directory for temporary files
+    scratch.mkdir(exist_ok=True)
     if is_fresh:
         state_file = Path(journal).with_suffix(".state")
         state_file.write_text(json.dumps(state), "utf-8")
         command = [sys.executable, "-m", "tests.benchmarks.crash", "--child", str(index), str(journal), str(seed)]
-        child = subprocess.Popen([*command, str(state_file)])
+        child = subprocess.Popen([*command, str(state_file)], env={**os.environ, "TMPDIR": str(scratch)})
         return child.pid, child.wait
     pid = os.fork()
     if pid == 0:
         try:
+            tempfile.tempdir = str(scratch)
             work(index, journal, seed, state)
         except BaseException:
             import traceback
@@ -183,7 +186,7 @@ def orphans(index):
     return found
 
 
-def run_crashes(kills, seed=0, *, fresh=0.02, longest=0.25, place=None, stop_after=None):
+def run_crashes(kills, seed=0, *, fresh=0.02, longest=0.4, place=None, stop_after=None):
     """Kill a writer `kills` times; return figures.
 
     Parameters
@@ -268,6 +271,7 @@ def run_crashes(kills, seed=0, *, fresh=0.02, longest=0.25, place=None, stop_aft
             shutil.rmtree(index)
             state = {"a": {"x": ["w1", "w2"]}}
             lake = dfjoin.build_lake(frames_of(state), index, engine="inline", progress=False)
+    figures["scratch_left"] = sum(1 for _ in (place / "tmp").iterdir()) if kills else 0
     figures["seconds"] = round(time.perf_counter() - begun, 1)
     if own and not figures["failures"]:
         shutil.rmtree(place, ignore_errors=True)

@@ -22,7 +22,7 @@ from dfjoin.types import IndexSettings, Root
 from dfjoin.values.unicode import UNICODE_VERSION
 
 COLUMNS_PER_TABLE = 10
-HEAD = 400  # shift of the law; the longest list is then about a tenth of the columns
+HEAD_SHARE = 1 / 45_000  # shift of the law, of the vocabulary; the longest list is then a tenth of the columns
 WIDTH = 12  # bytes of each value: "v" and eleven digits
 
 
@@ -46,7 +46,8 @@ def draw_pairs(n_columns: int, n_pairs: int, n_tokens: int, seed: int):
     column = np.repeat(np.arange(n_columns), sizes)
     # Inverse-transform sampling of a Zipf-Mandelbrot law of exponent 1: no value is in every second column.
     uniform = rng.random(column.size)
-    token = (HEAD * ((n_tokens + HEAD) / HEAD) ** uniform - HEAD).astype(np.int64)
+    head = max(2.0, n_tokens * HEAD_SHARE)
+    token = (head * ((n_tokens + head) / head) ** uniform - head).astype(np.int64)
     flat = rng.random(column.size) < 0.55  # values that occur in few columns
     token[flat] = rng.integers(0, n_tokens, int(flat.sum()))
     starts = np.cumsum(sizes) - sizes
@@ -63,7 +64,7 @@ def draw_pairs(n_columns: int, n_pairs: int, n_tokens: int, seed: int):
 
 def generate(index: Path, n_columns: int, n_pairs: int, seed: int = 1) -> None:
     """Write a lake of `n_columns` columns and about `n_pairs` distinct values in all, as version 1."""
-    n_tokens = max(1000, n_pairs // 6)
+    n_tokens = max(50_000, n_pairs // 6)
     column, token = draw_pairs(n_columns, n_pairs, n_tokens, seed)
     order = np.argsort(token, kind="stable")
     token, column = token[order], column[order].astype(np.int32)

@@ -19,7 +19,9 @@ def index(tmp_path):
 
 
 def add_root(name):
-    return lambda latest: latest.next(f"add {name}", roots=(*latest.roots, Root(len(latest.roots), name, name, "files")))
+    return lambda latest: latest.next(
+        f"add {name}", roots=(*latest.roots, Root(len(latest.roots), name, name, "files"))
+    )
 
 
 def names(index):
@@ -63,7 +65,7 @@ def test_it_gives_up_after_a_hundred_attempts(index, monkeypatch):
     monkeypatch.setattr(module, "commit", refuse)
     with pytest.raises(ConcurrentCommitError, match="version 2 was committed by another writer"):
         commit_change(index, add_root("a"))
-    assert len(attempts) == 100 and len(pauses) == 99 and 0 <= min(pauses) and max(pauses) <= 0.25
+    assert len(attempts) == 100 and len(pauses) == 99 and min(pauses) >= 0 and max(pauses) <= 0.25
     assert list_versions(index) == [1]
 
 

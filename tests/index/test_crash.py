@@ -242,7 +242,7 @@ class TestConcurrentWriters:
 
         monkeypatch.setattr(change, "commit", overtaken)
         if name == "e":
-            with pytest.raises(ConcurrentCommitError, match="another writer has added tables of the same names .*'e'"):
+            with pytest.raises(ConcurrentCommitError, match=r"another writer has added tables of the same names .*'e'"):
                 build({name: OLD["b"]}, index, if_exists="add")
         else:
             assert build({name: OLD["b"]}, index, if_exists="add").version == 3

@@ -15,7 +15,7 @@ import pytest
 import dfjoin
 from dfjoin.errors import DfjoinError, IndexCorruptedError, IndexFormatError
 from dfjoin.index import manifest as manifest_module
-from dfjoin.index.manifest import list_versions
+from dfjoin.index.manifest import list_versions, seal
 from tests.benchmarks.crash import orphans, run_crashes
 from tests.benchmarks.mutate import run_mutations
 from tests.benchmarks.writers import run_writers
@@ -160,7 +160,6 @@ def test_an_interruption_just_after_the_commit_leaves_the_new_version(index, mon
     interrupt_after_commit(index, monkeypatch, name, error)
 
 
-@pytest.mark.xfail(reason="life.compact removes the merged segments that the new version names", strict=True)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 def test_an_interruption_just_after_a_compaction_leaves_the_new_version(index, monkeypatch, error):
     interrupt_after_commit(index, monkeypatch, "compact", error)
@@ -187,6 +186,20 @@ def interrupt_after_commit(index, monkeypatch, name, error):
             calls[name]()
     latest = dfjoin.open_lake(index)
     assert latest.version == 3 and latest.verify() == [] and answers(index)
+
+
+def test_damaged_tombstones_are_known_to_verify_and_repair(index):
+    dfjoin.open_lake(index).remove("b")
+    (path,) = (index / "tombstones").iterdir()
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(IndexCorruptedError, match="tombstones"):
+        answers(index)
+    (problem,) = dfjoin.open_lake(index).verify()
+    assert "tombstones" in problem
+    assert dfjoin.repair(index)["problems"] == [problem]
+    answers(index)
 
 
 class TestPermissions:
@@ -247,7 +260,7 @@ def edit(index, change):
     path = index / "manifests" / f"{1:020d}.json"
     values = json.loads(path.read_text())
     change(values)
-    path.write_text(json.dumps(values))
+    path.write_text(seal(values))
 
 
 class TestManifestsThatLeadElsewhere:
@@ -290,9 +303,7 @@ class TestManifestsThatLeadElsewhere:
         errors, opened = json.loads(done.stdout)
         assert errors == ["IndexCorruptedError"] and opened == []
 
-    NUMBERS = [-1, -(2**63), 2**31, 2**62, 2**63, 2**64, 10**40, 1e300]
-
-    @pytest.mark.parametrize("number", NUMBERS)
+    @pytest.mark.parametrize("number", [-1, -(2**63), 2**31, 2**62, 2**63, 2**64, 10**40, 1e300])
     @pytest.mark.parametrize("field", ["shape", "size", "columns", "tokens"])
     def test_sizes_that_cannot_be_are_refused(self, index, number, field):
         def change(values):
@@ -326,11 +337,9 @@ class TestManifestsThatLeadElsewhere:
             answers(index)
 
     @pytest.mark.parametrize("depth", [100, 3000, 100_000])
-    def test_deep_nesting_is_refused_or_ignored(self, index, depth):
+    def test_deep_nesting_is_refused(self, index, depth):
         path = index / "manifests" / f"{1:020d}.json"
         text = path.read_text()
         path.write_text(text[: text.rindex("}")] + ', "extra": ' + "[" * depth + "]" * depth + "}")
-        try:
-            assert answers(index) == OLD_ANSWERS
-        except IndexFormatError:
-            assert depth > 100
+        with pytest.raises(IndexFormatError):
+            answers(index)

@@ -27,6 +27,7 @@ from dfjoin.index.manifest import (
     latest_version,
     list_versions,
     read_manifest,
+    seal,
 )
 from dfjoin.types import IndexSettings, Root
 
@@ -35,7 +36,13 @@ def make_manifest(version=1, **changes):
     component = ComponentMeta("hash", "tokens-1/hash.npy", "<u8", (3,), 152, 7)
     catalog = ComponentMeta("catalog", "catalog-1/catalog.arrow", "arrow-ipc", (900,), 900, 8)
     groups = (GroupMeta("tokens", "tokens-1", (component,)), GroupMeta("catalog", "catalog-1", (catalog,)))
-    tombstones = {"file": "tombstones/s1.npy", "n_deleted": 2, "n_deleted_tables": 1, "n_deleted_indexed": 1, "crc32": 9}
+    tombstones = {
+        "file": "tombstones/s1.npy",
+        "n_deleted": 2,
+        "n_deleted_tables": 1,
+        "n_deleted_indexed": 1,
+        "crc32": 9,
+    }
     segments = (
         SegmentMeta("s1", {"tables": 1, "columns": 2, "indexed_columns": 2}, groups),
         SegmentMeta("s2", {"tables": 3, "columns": 4, "indexed_columns": 3}, groups, tombstones),
@@ -176,7 +183,7 @@ class TestRefusals:
         values = json.loads(path.read_text())
         component = values["segments"][0]["groups"][0]["components"][0]
         component["shape"] = shape
-        path.write_text(json.dumps(values))
+        path.write_text(seal(values))
         opened = dfjoin.open_lake(lake.path)
         with pytest.raises(IndexCorruptedError, match=f"component `{component['name']}`"):
             dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened)
@@ -189,13 +196,13 @@ class TestRefusals:
         with pytest.raises(IndexCorruptedError, match="the manifest here cannot be read"):
             Manifest.from_json(edited(change), "here")
 
-    @pytest.mark.parametrize("n_columns", [-1, 0, 1, 3, 2**40])
+    @pytest.mark.parametrize("n_columns", [0, 1, 3, 2**40])
     def test_another_number_of_columns_is_damage(self, build, n_columns):
         lake = build({"t": pd.DataFrame({"c": ["a", "b"], "d": ["a", "b"]})})
         path = next((lake.path / "manifests").glob("*.json"))
         values = json.loads(path.read_text())
         values["segments"][0]["counts"]["columns"] = n_columns
-        path.write_text(json.dumps(values))
+        path.write_text(seal(values))
         opened = dfjoin.open_lake(lake.path)
         with pytest.raises(IndexCorruptedError):
             dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened)
@@ -298,7 +305,7 @@ class TestOpening:
         path = next((lake.path / "manifests").glob("*.json"))
         values = json.loads(path.read_text())
         values["reader_features"].append("signatures")
-        path.write_text(json.dumps(values))
+        path.write_text(seal(values))
         with pytest.raises(IndexVersionError, match="signatures"):
             dfjoin.open_lake(lake.path)
 

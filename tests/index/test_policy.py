@@ -35,15 +35,6 @@ def test_groups_are_disjoint_and_within_the_target(given_segments, is_full):
 
 
 @given(segments, st.booleans())
-def test_what_is_mostly_deleted_is_rewritten(given_segments, is_full):
-    sizes = [size for size, _ in given_segments]
-    deleted = [share for _, share in given_segments]
-    members = {n for group in choose_merges(sizes, deleted, TARGET, is_full=is_full) for n in group}
-    limit = 0 if is_full else 0.25
-    assert {n for n, share in enumerate(deleted) if share > limit} <= members
-
-
-@given(segments, st.booleans())
 def test_it_comes_to_rest(given_segments, is_full):
     """Applying the choice again and again ends, and there are few small segments then."""
     found = list(given_segments)
