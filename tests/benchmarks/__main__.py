@@ -18,6 +18,8 @@ import dfjoin
 from tests.benchmarks import exact
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.generate import generate
+from tests.benchmarks.life import run_machine
+from tests.benchmarks.reads import measure_reads
 
 OURS = ["dfjoin", "dfjoin mergelist", "dfjoin probeset", "dfjoin josie"]
 
@@ -37,6 +39,9 @@ def run_exact(options: argparse.Namespace) -> None:
     lake = dfjoin.open_lake(index)
     queries = exact.real_queries(options.lake, options.queries)[:: options.every]
     limits = {"duckdb strings": 4, "duckdb integer keys": 4, "polars": 8, "SetSimilaritySearch": 8}
+    if options.reads:
+        print(measure_reads(lake, queries).T.to_string(float_format="{:.3g}".format))
+        return
     names = [*OURS, "numpy", *options.rivals]
     _print(exact.measure(lake, queries, names, options.rounds, limits))
 
@@ -51,6 +56,9 @@ def run_generated(options: argparse.Namespace) -> None:
     lake = dfjoin.open_lake(index)
     print(lake.info()["counts"], flush=True)
     queries = exact.generated_queries(lake, options.per_stratum)
+    if options.reads:
+        print(measure_reads(lake, queries).T.to_string(float_format="{:.3g}".format))
+        return
     limits = {"duckdb strings": 8, "duckdb integer keys": 8, "polars": 8, "SetSimilaritySearch": 8}
     _print(exact.measure(lake, queries, [*OURS, "numpy", *options.rivals], options.rounds, limits))
 
@@ -110,6 +118,7 @@ def main() -> None:
     for parser_ in (real, made):
         parser_.add_argument("--index", type=Path, help="index to use, or to make and keep")
         parser_.add_argument("--rounds", type=int, default=5)
+        parser_.add_argument("--reads", action="store_true", help="tell what each plan reads instead of timing")
         parser_.add_argument("--rivals", nargs="*", default=["duckdb strings", "duckdb integer keys", "polars"])
     build = commands.add_parser("build", help="build time against the bare cost of parsing and distinct")
     build.add_argument("lake", type=Path)
@@ -122,6 +131,9 @@ def main() -> None:
     costs = commands.add_parser("costs", help=run_costs.__doc__)
     costs.add_argument("index", type=Path)
     costs.set_defaults(run=run_costs)
+    machine = commands.add_parser("machine", help="the life of an index against a plain dict of tables, step by step")
+    machine.add_argument("steps", type=int, nargs="?", default=10_000)
+    machine.set_defaults(run=lambda o: run_machine(o.steps))
     readme = commands.add_parser("readme", help=run_readme.__doc__)
     readme.set_defaults(run=run_readme)
     options = parser.parse_args()
