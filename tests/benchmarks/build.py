@@ -25,15 +25,13 @@ def bare_cost(files: list[Path]) -> float:
         parse = csv.ParseOptions(newlines_in_values=True)
         convert = csv.ConvertOptions(strings_can_be_null=False)
         try:
-            table = csv.read_csv(pa.BufferReader(data), read, parse, convert)
-            columns = table.columns
+            for column in csv.read_csv(pa.BufferReader(data), read, parse, convert).columns:
+                if pa.types.is_floating(column.type) or pa.types.is_null(column.type):
+                    continue
+                text = pc.utf8_normalize(column.cast(pa.string()), "NFKC")
+                pc.unique(pc.utf8_lower(pc.utf8_trim_whitespace(text)))
         except (pa.ArrowInvalid, UnicodeDecodeError):
             continue  # one of the files that only a reader for real lakes takes
-        for column in columns:
-            if pa.types.is_floating(column.type) or pa.types.is_null(column.type):
-                continue
-            text = pc.utf8_normalize(column.cast(pa.string()), "NFKC")
-            pc.unique(pc.utf8_lower(pc.utf8_trim_whitespace(text)))
     return time.perf_counter() - start
 
 
