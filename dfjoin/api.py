@@ -68,7 +68,7 @@ def discover_joinable(
         Patterns (``fnmatch``, case-sensitive) of table names to search, and to leave out.
     kinds : str or list of str, optional
         Kinds of candidate columns: text, integer, decimal, date.
-    plan : {None, "mergelist"}
+    plan : {None, "mergelist", "probeset", "josie"}
         How the index is read; None: chosen by estimated cost. The rows are the same.
     verify : bool, default True
         Of other modes; an exact result needs no verification.

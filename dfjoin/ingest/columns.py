@@ -49,11 +49,6 @@ class EntryBuffer:
         self._spilled: list[Path] = []
         self.dropped: set[int] = set()
 
-    @property
-    def n_spilled(self) -> int:
-        """Runs written to disk so far."""
-        return len(self._spilled)
-
     def add(self, column: int, values: ValueSet) -> None:
         """Take the distinct values of a column, or of a part of it."""
         if len(values) == 0:

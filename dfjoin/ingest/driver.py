@@ -234,8 +234,3 @@ def _discard(index: Path, runs: list[RunMeta], segments: list[SegmentMeta], is_n
         shutil.rmtree(index / "segments" / segment.id, ignore_errors=True)
     if is_new and not any(os.scandir(index / "manifests")):
         shutil.rmtree(index, ignore_errors=True)
-
-
-def input_names(given: Input) -> list[str]:
-    """Names of all tables that a build brings."""
-    return [table.name for table in given.tables] + given.names

@@ -21,8 +21,9 @@ class Pairs:
 
 
 def normalize(column: pd.Series) -> np.ndarray:
-    """Trim, lower, distinct: a user's normalisation with pandas."""
-    return column.dropna().astype(str).str.strip().str.lower().unique()
+    """Distinct, trim, lower, distinct: a careful user's normalisation with pandas, each value once."""
+    distinct = pd.Series(column.dropna().unique())
+    return distinct.astype(str).str.strip().str.lower().unique()
 
 
 class Numpy:
@@ -48,7 +49,8 @@ class Numpy:
         ends = np.cumsum(lengths)
         rows = np.repeat(self.indptr[places] - (ends - lengths), lengths) + np.arange(ends[-1] if ends.size else 0)
         counts = np.bincount(self.columns[rows], minlength=self.n_columns)
-        best = np.argpartition(counts, -10)[-10:]
+        met = np.flatnonzero(counts)  # partitioning a million zeros would take longer than counting
+        best = met[np.argpartition(counts[met], -10)[-10:]] if met.size > 10 else met
         best = best[np.argsort(-counts[best])]
         return pd.DataFrame({"column": best, "matched": counts[best]})
 
