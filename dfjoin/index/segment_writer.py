@@ -16,7 +16,7 @@ from dfjoin.index.components import CATALOG_FILE, write_bytes, write_component
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.runs import PADDING, Run
 from dfjoin.kernels.grouping import group_lists, group_tokens, transpose_lists
-from dfjoin.kernels.postings import build_directory
+from dfjoin.kernels.postings import build_directory, directory_bits
 
 __all__ = ["write_segment"]
 
@@ -100,10 +100,9 @@ def _token_arrays(run: Run, n_columns: int) -> dict[str, NDArray[Any]]:
     set_indptr, set_lists, positions, cardinalities = transpose_lists(
         list_indptr, list_columns, group_indptr, n_columns
     )
-    bits = max(1, int(max(run.n_tokens, 8) / 4).bit_length() - 1)
     return {
         "hash": run.hash,
-        "directory": build_directory(run.hash, bits),
+        "directory": build_directory(run.hash, directory_bits(run.n_tokens)),
         "group": groups,
         "value_offsets": run.value_offsets,
         "value_bytes": run.value_bytes,

@@ -12,7 +12,7 @@ __all__ = ["NOT_FOUND", "find_tokens"]
 NOT_FOUND = np.int64(-1)
 """Token of a value that the vocabulary does not hold."""
 
-_BLOCK = 64
+_BLOCK = 32
 
 
 @njit

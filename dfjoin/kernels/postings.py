@@ -7,7 +7,7 @@ import numpy as np
 from dfjoin.kernels._compile import njit, njit_lean
 from dfjoin.kernels.strings import equal_bytes
 
-__all__ = ["build_directory", "copy_values", "merge_entries"]
+__all__ = ["build_directory", "copy_values", "directory_bits", "merge_entries"]
 
 
 @njit
@@ -153,6 +153,26 @@ def copy_values(chosen, starts, lengths, data, out, offsets):
             out[o + j] = data[start + j]
         o += length
         offsets[i + 1] = o
+
+
+def directory_bits(n_tokens):
+    """Return the prefix length of the directory of a vocabulary: one or two tokens to a prefix.
+
+    Parameters
+    ----------
+    n_tokens : int
+
+    Returns
+    -------
+    int
+        1 to 32.
+
+    Notes
+    -----
+    2 to 4 bytes a token. With four to eight tokens to a prefix, as few bytes as the hashes' own cache
+    line would ask for, a look-up takes a third longer: its scan is a loop whose end cannot be predicted.
+    """
+    return min(32, max(1, int(max(n_tokens, 2)).bit_length() - 1))
 
 
 @njit

@@ -12,13 +12,21 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.counting import clear_counts, collect_lists, count_lists, select_top
+from dfjoin.kernels.counting import (
+    clear_counts,
+    collect_lists,
+    count_few,
+    count_lists,
+    select_top,
+    select_top_of_all,
+)
 from dfjoin.search.readahead import ReadAhead
 from dfjoin.types import SearchStats
 
 __all__ = ["Gathered", "Query", "Scratch", "TopColumns", "WorkArrays", "damaged_postings", "gather", "merge_list"]
 
 _POSTING_BYTES = 4
+_SCAN_SHARE = 4  # more postings than a quarter of the columns: all columns are scanned
 
 
 @dataclass(frozen=True)
@@ -92,13 +100,13 @@ class WorkArrays:
         Zeros between searches.
     hits : ndarray of int32, shape (n_lists,)
         Zeros between searches.
-    columns : ndarray of int32, shape (n_columns,)
+    columns : ndarray of int32, shape (n_columns + 1,)
     """
 
     def __init__(self, n_columns: int, n_lists: int) -> None:
         self.counts = np.zeros(n_columns, np.int32)
         self.hits = np.zeros(n_lists, np.int32)
-        self.columns = np.empty(n_columns, np.int32)
+        self.columns = np.empty(n_columns + 1, np.int32)
 
     @cached_property
     def marks(self) -> NDArray[np.uint8]:
@@ -155,19 +163,22 @@ def merge_list(segment: Segment, arrays: WorkArrays, query: Query, found: Gather
     O(values + postings of the distinct lists). When these are more than a quarter of the columns, counts
     are kept for all columns and scanned; else the columns met are recorded.
     """
-    tokens = segment.tokens
-    counts, columns = arrays.counts, arrays.columns
-    is_dense = found.n_postings > segment.n_columns // 4
-    n_met = count_lists(
-        found.lists, found.n_lists, arrays.hits, tokens.list_indptr, tokens.list_columns, counts, columns,
-        found.n_private, is_dense,
-    )  # fmt: skip
-    if n_met < 0:
-        raise damaged_postings(segment)
-    cardinality = segment.catalog.numbers["cardinality"]
-    best = select_top(counts, columns, n_met, is_dense, query.is_allowed, cardinality, query.minimum, query.k)
-    result = counts[best]
-    clear_counts(counts, columns, n_met, is_dense)
+    tokens, counts = segment.tokens, arrays.counts
+    lists = (found.lists, found.n_lists, arrays.hits, tokens.list_indptr, tokens.list_columns, counts)
+    wanted = (query.is_allowed, segment.catalog.numbers["cardinality"], query.minimum, query.k)
+    if found.n_postings > segment.n_columns // _SCAN_SHARE:
+        if not count_lists(*lists):
+            raise damaged_postings(segment)
+        best = select_top_of_all(counts, *wanted)
+        result = counts[best]
+        counts[:] = 0
+    else:
+        n_met = count_few(*lists, arrays.columns, found.n_private)
+        if n_met < 0:
+            raise damaged_postings(segment)
+        best = select_top(counts, arrays.columns, n_met, *wanted)
+        result = counts[best]
+        clear_counts(counts, arrays.columns, n_met)
     stats = SearchStats(
         plan="mergelist",
         lists_read=found.n_lists,

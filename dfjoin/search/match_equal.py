@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.segment import Tokens
 from dfjoin.kernels.lookup import find_tokens
-from dfjoin.kernels.postings import build_directory
+from dfjoin.kernels.postings import build_directory, directory_bits
 from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.values.normalize import ValueSet
 
@@ -34,8 +34,7 @@ class Vocabulary:
         total = int(self.value_offsets[-1])
         self.value_bytes = np.zeros(total + 8, np.uint8)
         self.value_bytes[:total] = values.data[starts + np.arange(total)]
-        bits = max(1, int(max(len(values), 8) / 4).bit_length() - 1)
-        self.directory = build_directory(self.hash, bits)
+        self.directory = build_directory(self.hash, directory_bits(len(values)))
         for array in (self.hash, self.value_offsets, self.value_bytes, self.directory):
             array.flags.writeable = False
 

@@ -118,7 +118,7 @@ def _finish(segment: Segment, arrays: WorkArrays, query: Query, lists, n_met: in
     met = arrays.columns[:n_met]
     whole = met[arrays.marks[met] == _WHOLE]
     cardinality = segment.catalog.numbers["cardinality"]
-    best = select_top(arrays.counts, whole, whole.size, False, query.is_allowed, cardinality, query.minimum, query.k)
+    best = select_top(arrays.counts, whole, whole.size, query.is_allowed, cardinality, query.minimum, query.k)
     result = arrays.counts[best]
     _clean(arrays, lists, n_met)
     stats = SearchStats(
@@ -137,5 +137,5 @@ def _clean(arrays: WorkArrays, lists, n_met: int) -> None:
     """Set the arrays back to zero where a plan has written."""
     met = arrays.columns[:n_met]
     arrays.marks[met] = 0
-    clear_counts(arrays.counts, arrays.columns, n_met, False)
+    clear_counts(arrays.counts, arrays.columns, n_met)
     arrays.hits[lists] = 0

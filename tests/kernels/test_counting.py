@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.counting import clear_counts, collect_lists, count_lists, gather_groups, select_top
+from dfjoin.kernels.counting import (
+    clear_counts,
+    collect_lists,
+    count_few,
+    count_lists,
+    gather_groups,
+    select_top,
+    select_top_of_all,
+)
 from tests.kernels.packing import csr
 
 N_COLUMNS = 6
@@ -22,7 +30,7 @@ class Counting:
         self.indptr, self.list_columns = csr(lists)
         self.hits = np.zeros(len(lists), np.int32)
         self.counts = np.zeros(N_COLUMNS, np.int32)
-        self.columns = np.zeros(N_COLUMNS, np.int32)
+        self.columns = np.zeros(N_COLUMNS + 1, np.int32)
         self.lists = np.zeros(len(groups), np.uint32)
         self.state = np.zeros(3, np.int64)
         self.is_dense = is_dense
@@ -40,18 +48,12 @@ class Counting:
         self.n_lists, self.n_touched, self.n_postings = self.state.tolist()
 
     def count(self):
-        self.n_touched = count_lists(
-            self.lists,
-            self.n_lists,
-            self.hits,
-            self.indptr,
-            self.list_columns,
-            self.counts,
-            self.columns,
-            self.n_touched,
-            self.is_dense,
-        )
-        return self.n_touched
+        """Count with the kernel that scans, or the one that records; tell whether it found damage."""
+        lists = (self.lists, self.n_lists, self.hits, self.indptr, self.list_columns, self.counts)
+        if self.is_dense:
+            return not count_lists(*lists)
+        self.n_touched = count_few(*lists, self.columns, self.n_touched)
+        return self.n_touched < 0
 
 
 def naive_counts(groups, weights=None):
@@ -96,7 +98,7 @@ def test_counts_are_those_of_a_counter_and_scratch_is_clean_afterwards(is_dense,
     weights = [i % 4 + 1 for i in range(len(groups))] if has_weights else None
     run = Counting(groups, np.array(weights, np.int32) if has_weights else NO_WEIGHTS, is_dense)
     before = run.n_touched
-    run.count()
+    assert not run.count()
     expected = naive_counts(groups, weights)
     assert run.counts.tolist() == [expected[column] for column in range(N_COLUMNS)]
     assert not run.hits.any()
@@ -106,22 +108,23 @@ def test_counts_are_those_of_a_counter_and_scratch_is_clean_afterwards(is_dense,
         touched = run.columns[: run.n_touched].tolist()
         assert len(touched) == len(set(touched))
         assert set(touched) == set(expected)
-    clear_counts(run.counts, run.columns, run.n_touched, is_dense)
-    assert not run.counts.any()
+        clear_counts(run.counts, run.columns, run.n_touched)
+        assert not run.counts.any()
 
 
 @pytest.mark.parametrize("is_dense", [False, True])
 @pytest.mark.parametrize("column", [-1, N_COLUMNS, 2**30])
 def test_a_posting_outside_the_segment_is_reported(is_dense, column):
     run = Counting([N_COLUMNS], NO_WEIGHTS, is_dense, lists=[[0, column]])
-    assert run.count() == -1
+    assert run.count()
 
 
+@pytest.mark.parametrize("is_dense", [False, True])
 @pytest.mark.parametrize("indptr", [[0, 99], [-1, 2]])
-def test_a_list_outside_the_postings_is_reported(indptr):
-    run = Counting([N_COLUMNS], NO_WEIGHTS, lists=[[0, 1]])
+def test_a_list_outside_the_postings_is_reported(is_dense, indptr):
+    run = Counting([N_COLUMNS], NO_WEIGHTS, is_dense, lists=[[0, 1]])
     run.indptr[:] = indptr
-    assert run.count() == -1
+    assert run.count()
 
 
 def naive_top(counts, touched, allowed, cardinality, minimum, k):
@@ -144,16 +147,12 @@ def test_the_best_columns_come_first_with_ties_by_cardinality_and_then_id(is_den
     touched = data.draw(st.permutations([c for c in range(n) if counts[c]]))
     columns = np.zeros(n, np.int32)
     columns[: len(touched)] = touched
-    best = select_top(
-        np.array(counts, np.int32),
-        columns,
-        0 if is_dense else len(touched),
-        is_dense,
-        np.array(allowed, np.uint8),
-        np.array(cardinality, np.int64),
-        minimum,
-        k,
-    )
+    wanted = (np.array(allowed, np.uint8), np.array(cardinality, np.int64), minimum, k)
+    given_counts = np.array(counts, np.int32)
+    if is_dense:
+        best = select_top_of_all(given_counts, *wanted)
+    else:
+        best = select_top(given_counts, columns, len(touched), *wanted)
     assert best.tolist() == naive_top(counts, touched, allowed, cardinality, minimum, k)
 
 
@@ -161,15 +160,23 @@ def test_equal_columns_are_selected_by_id_and_the_mask_and_the_minimum_hold():
     counts = np.array([2, 3, 3, 1, 3, 2], np.int32)
     columns = np.array([5, 4, 3, 2, 1, 0], np.int32)
     cardinality = np.array([9, 9, 9, 1, 8, 9], np.int64)
-    assert select_top(counts, columns, 6, False, ANY, cardinality, 1, 4).tolist() == [4, 1, 2, 0]
-    assert select_top(counts, columns, 6, False, ANY, cardinality, 3, 9).tolist() == [4, 1, 2]
+    assert select_top(counts, columns, 6, ANY, cardinality, 1, 4).tolist() == [4, 1, 2, 0]
+    assert select_top(counts, columns, 6, ANY, cardinality, 3, 9).tolist() == [4, 1, 2]
     mask = np.array([1, 0, 1, 1, 0, 1], np.uint8)
-    assert select_top(counts, columns, 6, False, mask, cardinality, 2, 9).tolist() == [2, 0, 5]
-    assert select_top(counts, columns, 0, False, ANY, cardinality, 1, 3).tolist() == []
+    assert select_top(counts, columns, 6, mask, cardinality, 2, 9).tolist() == [2, 0, 5]
+    assert select_top(counts, columns, 0, ANY, cardinality, 1, 3).tolist() == []
 
 
-@pytest.mark.parametrize("is_dense", [False, True])
-def test_clearing_leaves_counts_that_were_not_touched(is_dense):
+def test_clearing_leaves_counts_that_were_not_touched():
     counts = np.array([4, 5, 6], np.int32)
-    clear_counts(counts, np.array([2, 0, 1], np.int32), 2, is_dense)
-    assert counts.tolist() == ([0, 0, 0] if is_dense else [0, 5, 0])
+    clear_counts(counts, np.array([2, 0, 1], np.int32), 2)
+    assert counts.tolist() == [0, 5, 0]
+
+
+@given(st.integers(1, 400), st.integers(0, 2**32 - 1), st.integers(1, 5))
+def test_blocks_that_are_passed_over_hold_nothing_of_the_best(n, seed, k):
+    rng = np.random.default_rng(seed)
+    counts = np.where(rng.random(n) < 0.05, rng.integers(1, 9, n), 0).astype(np.int32)
+    cardinality = rng.integers(1, 4, n)
+    best = select_top_of_all(counts, ANY, cardinality, 1, k)
+    assert best.tolist() == naive_top(counts, range(n), [], cardinality, 1, k)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels.grouping import expand_groups, group_lists, group_tokens, transpose_lists
-from dfjoin.kernels.postings import build_directory, copy_values, merge_entries
+from dfjoin.kernels.postings import build_directory, copy_values, directory_bits, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
 from tests.kernels.packing import csr, pack, uncsr
 
@@ -149,3 +149,10 @@ def test_transposed_lists_are_the_sets_of_the_columns(postings):
         for column in one
     ]
     assert positions.tolist() == before
+
+
+@pytest.mark.parametrize(
+    ("n_tokens", "bits"), [(0, 1), (1, 1), (2, 1), (3, 1), (4, 2), (1000, 9), (1024, 10), (2**40, 32)]
+)
+def test_a_prefix_has_one_or_two_tokens(n_tokens, bits):
+    assert directory_bits(n_tokens) == bits
