@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ def add(
     check.check_choice(on_error, "on_error", ("skip", "raise"))
     check.check_choice(keep_data, "keep_data", (True, False))
     base = read_manifest(path)
+    opened = _Opened(path)
     settings = base.settings
     scratch = None if keep_data else Path(tempfile.mkdtemp(prefix="dfjoin-frames-"))
     given: Input | None = None
@@ -64,12 +65,14 @@ def add(
         given = gather(source, path, here, spark_tables=spark_tables, scratch=scratch)
         known = {root.id: root for root in base.roots}
         given.roots = [known.get(root.id, root) for root in given.roots]
+        present = opened.of(base.segments)
+        _refuse_parts(present, given.tables)
         if not replaces:
-            given.tables = _new_or_changed(path, base, given, full)
+            given.tables = _new_or_changed(path, present, given, full)
             if not given.tables and not given.extra:
                 return base
         runner = runner or _engine_for_size(given)
-        change = _Addition(path, base, given, replaces)
+        change = _Addition(path, base, given, replaces, opened)
         return build_version(
             path,
             base,
@@ -110,8 +113,28 @@ def _engine_for_size(given: Input) -> Engine:
     return SparkEngine()
 
 
-def _segments(path: Path, manifest: Manifest) -> list[Segment]:
-    return [Segment(path, meta) for meta in manifest.segments]
+class _Opened:
+    """Segments of the versions of one index; each is opened once, however often a change is tried.
+
+    Parameters
+    ----------
+    path : Path
+        Directory of the index.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._segments: dict[str, Segment] = {}
+
+    def of(self, metas: Iterable[SegmentMeta]) -> list[Segment]:
+        """Return the segments that a version lists."""
+        found = []
+        for meta in metas:
+            key = f"{meta.id} {json.dumps(meta.tombstones, sort_keys=True)}"
+            if key not in self._segments:
+                self._segments[key] = Segment(self.path, meta)
+            found.append(self._segments[key])
+        return found
 
 
 def _find(segments: Iterable[Segment], name: str) -> tuple[Segment, int] | None:
@@ -123,12 +146,23 @@ def _find(segments: Iterable[Segment], name: str) -> tuple[Segment, int] | None:
     return None
 
 
-def _new_or_changed(path: Path, base: Manifest, given: Input, full: bool) -> list[TableSource]:
+def _refuse_parts(segments: list[Segment], tables: list[TableSource]) -> None:
+    """Raise when a file is one of those that make up a table of the index: it would be indexed twice."""
+    for table in tables:
+        for above in list(PurePosixPath(table.name).parents)[:-1]:
+            found = _find(segments, str(above))
+            if found is not None and found[0].catalog.table_record(found[1])["root"] == table.root.id:
+                raise InvalidParameterError(
+                    f"`source` names {table.name!r}, which is a part of the table {str(above)!r} of the index; add "
+                    "the directory of that table"
+                )
+
+
+def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: bool) -> list[TableSource]:
     """Leave out the files that the index has as they are, and those that it could not read and are the same.
 
     A name that is taken is that of the same file, which may have changed; any other use of it is an error.
     """
-    segments = _segments(path, base)
     skipped = {
         record["name"]: (record["size"], record["mtime_ns"])
         for segment in segments
@@ -184,12 +218,15 @@ class _Addition:
         What was read.
     replaces : bool
         Tables of the same names are superseded, whoever added them.
+    opened : _Opened
+        Segments looked at before.
     """
 
     path: Path
     base: Manifest
     given: Input
     replaces: bool
+    opened: _Opened
 
     def apply(self, latest: Manifest, segments: list[SegmentMeta]) -> Manifest:
         """Return the version after `latest` that has the new segments."""
@@ -198,19 +235,19 @@ class _Addition:
                 "another writer has replaced the whole index with other settings meanwhile; nothing of this change is "
                 "visible: repeat it"
             )
-        present = _segments(self.path, latest)
+        present = self.opened.of(latest.segments)
         # A table that could not be read supersedes nothing: what was indexed of it stays.
-        read = [n for meta in segments for n in Segment(self.path, meta).catalog.table_names()]
+        read = [name for segment in self.opened.of(segments) for name in segment.catalog.table_names()]
         there = [name for name in read if _find(present, name) is not None]
         if not self.replaces:
-            before = _segments(self.path, self.base)
+            before = self.opened.of(self.base.segments)
             clash = [name for name in there if _find(before, name) is None]
             if clash:
                 raise ConcurrentCommitError(
                     f"another writer has added tables of the same names meanwhile: {shortlist(clash)}; nothing of "
                     "this change is visible: use `Lake.replace(source)` to put these in their place"
                 )
-        kept = _without(self.path, latest, there, is_strict=False) if there else latest.segments
+        kept = _without(self.opened, latest, there, is_strict=False) if there else latest.segments
         operation = f"{'replace' if self.replaces else 'add'} {len(read)} tables"
         return latest.next(operation, roots=_with_roots(latest.roots, self.given.roots), segments=(*kept, *segments))
 
@@ -231,11 +268,11 @@ def _with_roots(roots: tuple[Root, ...], new: list[Root]) -> tuple[Root, ...]:
     return tuple(merged)
 
 
-def _without(path: Path, latest: Manifest, names: list[str], is_strict: bool) -> list[SegmentMeta]:
+def _without(opened: _Opened, latest: Manifest, names: list[str], is_strict: bool) -> list[SegmentMeta]:
     """Return the segments with the columns of some tables marked as deleted."""
     missing = set(names)
     metas = []
-    for segment in _segments(path, latest):
+    for segment in opened.of(latest.segments):
         numbers = [n for name in names if (n := segment.catalog.find_table(name)) >= 0 and segment.is_table_alive(n)]
         if not numbers:
             metas.append(segment.meta)
@@ -249,7 +286,7 @@ def _without(path: Path, latest: Manifest, names: list[str], is_strict: bool) ->
             continue  # nothing of the segment is left
         before = (segment.meta.tombstones or {}).get("n_deleted_tables", 0)
         n_indexed = int(((alive == 0) & (segment.catalog.numbers["is_indexed"] > 0)).sum())
-        marks = write_alive(path, segment.meta.id, latest.version + 1, alive, before + len(numbers), n_indexed)
+        marks = write_alive(opened.path, segment.meta.id, latest.version + 1, alive, before + len(numbers), n_indexed)
         metas.append(replace(segment.meta, tombstones=marks))
     if missing and is_strict:
         raise ConcurrentCommitError(
@@ -265,7 +302,8 @@ def remove(path: Path, tables: Any) -> Manifest:
     if not patterns:
         raise InvalidParameterError("`tables` must name at least one table or pattern, got none")
     base = read_manifest(path)
-    every = [name for segment in _segments(path, base) for name in segment.alive_table_names()]
+    opened = _Opened(path)
+    every = [name for segment in opened.of(base.segments) for name in segment.alive_table_names()]
     known = set(every)
     names: list[str] = []
     for pattern in patterns:
@@ -275,7 +313,7 @@ def remove(path: Path, tables: Any) -> Manifest:
         names += found
     names = list(dict.fromkeys(names))
     operation = f"remove {len(names)} tables"
-    return commit_change(path, lambda m: m.next(operation, segments=tuple(_without(path, m, names, is_strict=True))))
+    return commit_change(path, lambda m: m.next(operation, segments=tuple(_without(opened, m, names, is_strict=True))))
 
 
 def replace_tables(path: Path, source: Any, **options: Any) -> Manifest:

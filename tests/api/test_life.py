@@ -38,6 +38,26 @@ def answers(lake, **options):
     return list(zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True))
 
 
+def test_a_file_of_a_table_that_is_a_directory_is_not_added_a_second_time(tmp_path):
+    parts = tmp_path / "data" / "sales"
+    parts.mkdir(parents=True)
+    for number in range(2):
+        frame("p", "q", str(number)).to_parquet(parts / f"part-{number}.parquet")
+    frame("r", "s").to_csv(tmp_path / "data" / "other.csv", index=False)
+    lake = dfjoin.build_lake(tmp_path / "data", tmp_path / "ix", **OPTIONS)
+    assert names(lake) == ["other.csv", "sales"]
+    frame("x", "y").to_parquet(parts / "part-2.parquet")
+    for method in (lake.add, lake.replace):
+        for file in ("part-0.parquet", "part-2.parquet"):
+            with pytest.raises(
+                InvalidParameterError, match=f"names 'sales/{file}', which is a part of the table 'sales'"
+            ):
+                method(parts / file)
+    assert names(dfjoin.open_lake(tmp_path / "ix")) == ["other.csv", "sales"]
+    lake.add(parts)
+    assert lake.tables.set_index("table").loc["sales", "n_rows"] == 8
+
+
 def all_answers(lake):
     found = {plan: answers(lake, plan=plan) for plan in (None, *PLANS)}
     assert all(rows == found[None] for rows in found.values())
