@@ -21,6 +21,7 @@ __all__ = [
     "RESERVED_GROUPS",
     "TOKENS",
     "ComponentMeta",
+    "ComponentStream",
     "crc_of_file",
     "map_component",
     "write_bytes",
@@ -120,6 +121,53 @@ def write_component(directory: Path, group: str, name: str, array: NDArray) -> C
     file = f"{group}/{name}.npy"
     size, crc = _write(directory / file, parts)
     return ComponentMeta(name, file, TOKENS[name].str, array.shape, size, crc)
+
+
+class ComponentStream:
+    """Writes a component that comes in parts, so that it is never held whole.
+
+    Parameters
+    ----------
+    directory : Path
+        The segment's directory.
+    group : str
+        Directory name of the component group.
+    name : str
+        Component name, in `TOKENS`.
+    """
+
+    def __init__(self, directory: Path, group: str, name: str) -> None:
+        self._name, self._file = name, f"{group}/{name}.npy"
+        self._path = directory / self._file
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._stream = self._path.open("xb")
+        self._stream.write(self._header(0))
+        self.length = 0
+
+    def _header(self, length: int) -> bytes:
+        """Return the header of an array of that length; as long for any other."""
+        header = io.BytesIO()
+        fields = {"descr": TOKENS[self._name].str, "fortran_order": False, "shape": (length,)}
+        np.lib.format.write_array_header_1_0(header, fields)
+        return header.getvalue()
+
+    def append(self, array: NDArray) -> None:
+        """Write the next part."""
+        self._stream.write(np.ascontiguousarray(array, TOKENS[self._name]).data)
+        self.length += array.size
+
+    def finish(self) -> ComponentMeta:
+        """Complete the header, sync the file and return what the manifest says of it."""
+        self._stream.seek(0)
+        self._stream.write(self._header(self.length))
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self._stream.close()
+        size = self._path.stat().st_size
+        # The header comes first and is known last: the checksum takes a second pass.
+        return ComponentMeta(
+            self._name, self._file, TOKENS[self._name].str, (self.length,), size, crc_of_file(self._path)
+        )
 
 
 def write_bytes(directory: Path, group: str, file_name: str, data: Any) -> ComponentMeta:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,24 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import Records, replace_field, write_catalog
-from dfjoin.index.components import CATALOG_FILE, write_bytes, write_component
+from dfjoin.index.components import (
+    CATALOG_FILE,
+    TOKENS,
+    ComponentMeta,
+    ComponentStream,
+    map_component,
+    write_bytes,
+    write_component,
+)
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.runs import PADDING, Run
 from dfjoin.kernels.grouping import group_lists, group_tokens, transpose_lists
 from dfjoin.kernels.postings import build_directory, directory_bits
 
 __all__ = ["write_segment"]
+
+_PAIRS = "pairs"
+"""Directory of a segment that is being written from several stretches: the columns of each token."""
 
 
 def write_segment(
@@ -46,18 +59,21 @@ def write_segment(
 
     Notes
     -----
-    Memory: the tokens and postings of the segment once, about its size on disk.
+    Memory: one stretch, and for the whole segment 8 bytes a token and 16 a posting; values and hashes are
+    written as they come, and each token's columns wait in a file that is mapped.
     """
-    run = _join(list(runs))
     segment_id = uuid.uuid4().hex
     directory = index / "segments" / segment_id
+    tokens_id, catalog_id = f"tokens-{uuid.uuid4().hex[:8]}", f"catalog-{uuid.uuid4().hex[:8]}"
+    run, written = _write_values(iter(runs), directory, tokens_id)
     arrays = _token_arrays(run, len(columns))
     cardinalities = arrays.pop("cardinalities")
     is_indexed = columns.field("is_indexed").to_numpy() > 0
     known = columns.field("cardinality").to_numpy()
     columns = replace_field(columns, "cardinality", np.where(is_indexed, cardinalities, known))
-    tokens_id, catalog_id = f"tokens-{uuid.uuid4().hex[:8]}", f"catalog-{uuid.uuid4().hex[:8]}"
-    components = tuple(write_component(directory, tokens_id, name, a) for name, a in arrays.items())
+    written += [write_component(directory, tokens_id, name, array) for name, array in arrays.items()]
+    of_name = {component.name: component for component in written}
+    components = tuple(of_name[name] for name in TOKENS)
     catalog = write_bytes(directory, catalog_id, CATALOG_FILE, write_catalog(tables, columns, skipped))
     counts = {
         "tables": len(tables),
@@ -69,27 +85,50 @@ def write_segment(
         "postings": int(arrays["list_columns"].size),
         "pairs": int(run.columns.size),
     }
+    del run, arrays
+    shutil.rmtree(directory / _PAIRS, ignore_errors=True)
     groups = (GroupMeta("tokens", tokens_id, components), GroupMeta("catalog", catalog_id, (catalog,)))
     return SegmentMeta(segment_id, counts, groups)
 
 
-def _join(parts: list[Run]) -> Run:
-    """Put consecutive stretches together."""
-    if len(parts) == 1:
-        return parts[0]
-    offsets = [np.zeros(1, np.int64)]
-    indptr = [np.zeros(1, np.int64)]
-    for part in parts:
-        offsets.append(part.value_offsets[1:] + offsets[-1][-1])
-        indptr.append(part.indptr[1:] + indptr[-1][-1])
-    padding = np.zeros(PADDING, np.uint8)
-    return Run(
-        np.concatenate([part.hash for part in parts] or [np.empty(0, np.uint64)]),
-        np.concatenate(offsets),
-        np.concatenate([*(part.value_bytes[: part.value_offsets[-1]] for part in parts), padding]),
-        np.concatenate(indptr),
-        np.concatenate([part.columns for part in parts] or [np.empty(0, np.int32)]),
+def _write_values(runs: Iterator[Run], directory: Path, group: str) -> tuple[Run, list[ComponentMeta]]:
+    """Write the hashes and values of all stretches; return the tokens, and what was written of them."""
+    first = next(runs, _NOTHING)
+    second = next(runs, None)
+    if second is None:
+        arrays = {"hash": first.hash, "value_offsets": first.value_offsets, "value_bytes": first.value_bytes}
+        return first, [write_component(directory, group, name, array) for name, array in arrays.items()]
+    hashes, offsets, data = (
+        ComponentStream(directory, group, name) for name in ("hash", "value_offsets", "value_bytes")
     )
+    (directory / _PAIRS).mkdir()
+    n_pairs = 0
+    with (directory / _PAIRS / "indptr").open("xb") as indptr, (directory / _PAIRS / "columns").open("xb") as columns:
+        offsets.append(np.zeros(1, np.int64))
+        indptr.write(np.zeros(1, np.int64).data)
+        for run in itertools.chain((first, second), runs):
+            hashes.append(run.hash)
+            offsets.append(run.value_offsets[1:] + data.length)
+            data.append(run.value_bytes[: run.value_offsets[-1]])
+            indptr.write((run.indptr[1:] + n_pairs).data)
+            columns.write(np.ascontiguousarray(run.columns).data)
+            n_pairs += run.columns.size
+    data.append(np.zeros(PADDING, np.uint8))
+    written = [stream.finish() for stream in (hashes, offsets, data)]
+    values = [map_component(directory, component) for component in written]
+    pairs = [_map_all(directory / _PAIRS / "indptr", np.int64), _map_all(directory / _PAIRS / "columns", np.int32)]
+    return Run(*values, *pairs), written
+
+
+_NOTHING = Run(
+    np.empty(0, np.uint64), np.zeros(1, np.int64), np.zeros(PADDING, np.uint8), np.zeros(1, np.int64),
+    np.empty(0, np.int32),
+)  # fmt: skip
+
+
+def _map_all(path: Path, dtype: type) -> NDArray[Any]:
+    """Map a whole file as an array; an empty one cannot be mapped."""
+    return np.asarray(np.memmap(path, dtype, "c")) if path.stat().st_size else np.empty(0, dtype)
 
 
 def _token_arrays(run: Run, n_columns: int) -> dict[str, NDArray[Any]]:
@@ -101,11 +140,8 @@ def _token_arrays(run: Run, n_columns: int) -> dict[str, NDArray[Any]]:
         list_indptr, list_columns, group_indptr, n_columns
     )
     return {
-        "hash": run.hash,
         "directory": build_directory(run.hash, directory_bits(run.n_tokens)),
         "group": groups,
-        "value_offsets": run.value_offsets,
-        "value_bytes": run.value_bytes,
         "group_indptr": group_indptr,
         "group_tokens": tokens_of_groups,
         "list_indptr": list_indptr,

@@ -1,16 +1,22 @@
 """Component files: written once, mapped read-only, checked before they are used."""
 
 import io
+import tempfile
 import zlib
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index import components
 from dfjoin.index.components import (
     TOKENS,
     ComponentMeta,
+    ComponentStream,
     crc_of_file,
     map_component,
     write_bytes,
@@ -129,3 +135,16 @@ class TestDamage:
         (directory / meta.file).write_bytes(data)
         with pytest.raises(IndexCorruptedError, match="`hash`"):
             map_component(directory, ComponentMeta("hash", meta.file, "<u8", (1 << 40,), 208, 0))
+
+
+@given(st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=5), max_size=4))
+def test_a_component_written_in_parts_is_the_file_of_the_whole(parts):
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        whole = write_component(directory, "whole", "hash", np.array([n for part in parts for n in part], np.uint64))
+        stream = ComponentStream(directory, "parts", "hash")
+        for part in parts:
+            stream.append(np.array(part, np.uint64))
+        streamed = stream.finish()
+        assert (directory / streamed.file).read_bytes() == (directory / whole.file).read_bytes()
+        assert replace(streamed, file=whole.file) == whole
