@@ -18,7 +18,8 @@ __all__ = ["Layout", "as_utf8", "layout_of", "read_text", "stream_text"]
 
 _BLOCK_BYTES = 8 << 20
 _ROWS_PER_BATCH = 1 << 16
-_MAX_BLOCK_BYTES = 128 << 20
+_MAX_BLOCK_BYTES = 64 << 20
+_TOO_LONG = f"a row is longer than {_MAX_BLOCK_BYTES >> 20} MiB; is a quote missing?"
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -143,7 +144,7 @@ def _explained(error: pa.ArrowInvalid) -> Exception:
     if "Expected" in text and "columns" in text:
         return RaggedError(text)
     if "straddl" in text:
-        return TableReadError(f"a cell is larger than {_MAX_BLOCK_BYTES >> 20} MiB")
+        return TableReadError(_TOO_LONG)
     return RaggedError(text)
 
 
@@ -200,7 +201,7 @@ def stream_text(
     Notes
     -----
     Memory: three blocks of 8 MiB; a file with a longer row is read again from there on with larger
-    blocks, up to 128 MiB.
+    blocks, up to 64 MiB.
     """
     block_size = _BLOCK_BYTES
     n_done = n_ragged_done = 0  # rows handed on, which a second reading passes over
@@ -219,8 +220,10 @@ def stream_text(
             break
         except pa.ArrowInvalid as error:
             if "straddl" in str(error) and block_size < _MAX_BLOCK_BYTES:
-                block_size *= 4
+                block_size *= 8
                 continue
+            if "straddl" in str(error):
+                raise TableReadError(_TOO_LONG) from error
             raise TableReadError(f"its rows cannot be parsed: {error}") from error
     yield from _parse_apart(ragged.texts, layout, columns)
 

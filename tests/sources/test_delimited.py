@@ -125,7 +125,7 @@ def test_cells_larger_than_a_block_are_read(monkeypatch):
 def test_a_cell_that_no_block_holds_is_explained():
     error = delimited._explained(pa.ArrowInvalid("straddling object straddles two block boundaries"))
     assert isinstance(error, TableReadError)
-    assert str(error) == "a cell is larger than 128 MiB"
+    assert str(error) == "a row is longer than 64 MiB; is a quote missing?"
 
 
 @pytest.fixture
