@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dfjoin.errors import IndexNotFoundError, InvalidTypeError, TableNotFoundError, shortlist
 from dfjoin.index.manifest import Manifest, read_manifest
-from dfjoin.index.segment import Segment
+from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.lake_life import LakeLife
 from dfjoin.types import IndexSettings, Root
 
@@ -104,6 +104,7 @@ class Lake(LakeLife):
         self._path = Path(text.removeprefix("file://")).absolute()
         self._moved = dict(roots or {})
         self._lock = threading.Lock()
+        self._segments: tuple[Segment, ...] = ()
         self._set(read_manifest(self._path, version))
         known = {root.name or root.uri for root in self._manifest.roots}
         unknown = [name for name in self._moved if name not in known]
@@ -114,7 +115,7 @@ class Lake(LakeLife):
 
     def _set(self, manifest: Manifest) -> None:
         self._manifest = manifest
-        self._segments = tuple(Segment(self._path, meta) for meta in manifest.segments)
+        self._segments = tuple(self._pool().of(manifest.segments))
         self._searcher: Searcher | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -257,6 +258,10 @@ class Lake(LakeLife):
         from dfjoin.join.tables import read_frame
 
         return read_frame(self, name, columns, on_stale=on_stale)
+
+    def _pool(self) -> SegmentPool:
+        """Return what opens segments of any version: those of this one are open."""
+        return SegmentPool(self._path, self._segments)
 
     def _move_to(self, manifest: Manifest) -> Lake:
         """Move this object to a version that it has just committed."""

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from dfjoin.index.manifest import Manifest
+    from dfjoin.index.segment import SegmentPool
 
 __all__ = ["LakeLife"]
 
@@ -20,6 +21,10 @@ class LakeLife:
 
     def _move_to(self, manifest: Manifest) -> Self:
         """Move this object to a version that it has just committed."""
+        raise AttributeError("a Lake knows how")  # pragma: no cover
+
+    def _pool(self) -> SegmentPool:
+        """Return what opens segments of any version."""
         raise AttributeError("a Lake knows how")  # pragma: no cover
 
     def _moved_roots(self) -> dict[int, str]:
@@ -77,7 +82,7 @@ class LakeLife:
 
         return self._move_to(
             life.add(
-                self._path, source, engine=engine, spark=spark, full=full, replaces=False, on_error=on_error,
+                self._pool(), source, engine=engine, spark=spark, full=full, replaces=False, on_error=on_error,
                 keep_data=keep_data, progress=progress, moved=self._moved_roots(),
             )
         )  # fmt: skip
@@ -108,7 +113,7 @@ class LakeLife:
 
         return self._move_to(
             life.replace_tables(
-                self._path, source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data,
+                self._pool(), source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data,
                 progress=progress, moved=self._moved_roots(),
             )
         )  # fmt: skip
@@ -133,7 +138,7 @@ class LakeLife:
         """
         from dfjoin import life
 
-        return self._move_to(life.remove(self._path, tables))
+        return self._move_to(life.remove(self._pool(), tables))
 
     def compact(
         self, *, full: bool = False, engine: str | None = "inline", spark: Any = None, progress: bool = True

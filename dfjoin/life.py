@@ -30,7 +30,7 @@ from dfjoin.errors import (
 from dfjoin.index.change import commit_change
 from dfjoin.index.manifest import Manifest, SegmentMeta, list_versions, read_manifest
 from dfjoin.index.policy import choose_merges
-from dfjoin.index.segment import Segment
+from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.tombstones import write_alive
 from dfjoin.ingest.driver import Engine, InlineEngine, Input, build_version, discard_frames, is_committed
 from dfjoin.ingest.inputs import FRAMES, gather
@@ -46,16 +46,16 @@ _NO_COUNTS = {"tables": 0, "columns": 0, "segments": 0, "created_by": ""}
 
 
 def add(
-    path: Path, source: Any, *, engine: str | None, spark: Any, full: bool, replaces: bool, on_error: str,
+    opened: SegmentPool, source: Any, *, engine: str | None, spark: Any, full: bool, replaces: bool, on_error: str,
     keep_data: bool, progress: bool, moved: dict[int, str] | None = None,
 ) -> Manifest:  # fmt: skip
-    """Carry out `Lake.add` and `Lake.replace`."""
+    """Carry out `Lake.add` and `Lake.replace`; `opened` knows the index, and what of it was read before."""
+    path = opened.path
     check.check_choice(engine, "engine", (None, "spark", "inline"))
     check.check_choice(full, "full", (True, False))
     check.check_choice(on_error, "on_error", ("skip", "raise"))
     check.check_choice(keep_data, "keep_data", (True, False))
     base = read_manifest(path)
-    opened = _Opened(path)
     settings = base.settings
     scratch = None if keep_data else Path(tempfile.mkdtemp(prefix="dfjoin-frames-"))
     given: Input | None = None
@@ -111,30 +111,6 @@ def _engine_for_size(given: Input) -> Engine:
     from spark_ext.build import SparkEngine
 
     return SparkEngine()
-
-
-class _Opened:
-    """Segments of the versions of one index; each is opened once, however often a change is tried.
-
-    Parameters
-    ----------
-    path : Path
-        Directory of the index.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._segments: dict[str, Segment] = {}
-
-    def of(self, metas: Iterable[SegmentMeta]) -> list[Segment]:
-        """Return the segments that a version lists."""
-        found = []
-        for meta in metas:
-            key = f"{meta.id} {json.dumps(meta.tombstones, sort_keys=True)}"
-            if key not in self._segments:
-                self._segments[key] = Segment(self.path, meta)
-            found.append(self._segments[key])
-        return found
 
 
 def _find(segments: Iterable[Segment], name: str) -> tuple[Segment, int] | None:
@@ -218,7 +194,7 @@ class _Addition:
         What was read.
     replaces : bool
         Tables of the same names are superseded, whoever added them.
-    opened : _Opened
+    opened : SegmentPool
         Segments looked at before.
     """
 
@@ -226,7 +202,7 @@ class _Addition:
     base: Manifest
     given: Input
     replaces: bool
-    opened: _Opened
+    opened: SegmentPool
 
     def apply(self, latest: Manifest, segments: list[SegmentMeta]) -> Manifest:
         """Return the version after `latest` that has the new segments."""
@@ -268,7 +244,7 @@ def _with_roots(roots: tuple[Root, ...], new: list[Root]) -> tuple[Root, ...]:
     return tuple(merged)
 
 
-def _without(opened: _Opened, latest: Manifest, names: list[str], is_strict: bool) -> list[SegmentMeta]:
+def _without(opened: SegmentPool, latest: Manifest, names: list[str], is_strict: bool) -> list[SegmentMeta]:
     """Return the segments with the columns of some tables marked as deleted."""
     missing = set(names)
     metas = []
@@ -296,13 +272,13 @@ def _without(opened: _Opened, latest: Manifest, names: list[str], is_strict: boo
     return metas
 
 
-def remove(path: Path, tables: Any) -> Manifest:
+def remove(opened: SegmentPool, tables: Any) -> Manifest:
     """Carry out `Lake.remove`."""
     patterns = check.check_patterns(tables, "tables")
     if not patterns:
         raise InvalidParameterError("`tables` must name at least one table or pattern, got none")
+    path = opened.path
     base = read_manifest(path)
-    opened = _Opened(path)
     every = [name for segment in opened.of(base.segments) for name in segment.alive_table_names()]
     known = set(every)
     names: list[str] = []
@@ -316,9 +292,9 @@ def remove(path: Path, tables: Any) -> Manifest:
     return commit_change(path, lambda m: m.next(operation, segments=tuple(_without(opened, m, names, is_strict=True))))
 
 
-def replace_tables(path: Path, source: Any, **options: Any) -> Manifest:
+def replace_tables(opened: SegmentPool, source: Any, **options: Any) -> Manifest:
     """Carry out `Lake.replace`."""
-    return add(path, source, full=True, replaces=True, **options)
+    return add(opened, source, full=True, replaces=True, **options)
 
 
 def compact(path: Path, *, full: bool, engine: str | None, spark: Any, progress: bool) -> Manifest:

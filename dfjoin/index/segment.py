@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from dfjoin.index.components import ComponentMeta, check_size, crc_of_file, map_
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.tombstones import read_alive
 
-__all__ = ["Segment", "Tokens"]
+__all__ = ["Segment", "SegmentPool", "Tokens"]
 
 
 class Tokens(NamedTuple):
@@ -187,3 +188,36 @@ class Segment:
                         "CRC-32 is not the recorded one; build the index again"
                     )
         return problems
+
+
+class SegmentPool:
+    """Segments of the versions of one index; what is open already is not opened again.
+
+    Segments are immutable, so versions share them; one whose tombstones changed is another object.
+
+    Parameters
+    ----------
+    path : Path
+        Local directory of the index.
+    known : iterable of Segment
+        Segments of the index that are open.
+    """
+
+    def __init__(self, path: Path, known: Iterable[Segment] = ()) -> None:
+        self.path = path
+        self._segments = {_identity(segment.meta): segment for segment in known}
+
+    def of(self, metas: Iterable[SegmentMeta]) -> list[Segment]:
+        """Return the segments that a version lists, in its order."""
+        found = []
+        for meta in metas:
+            key = _identity(meta)
+            segment = self._segments.get(key)
+            if segment is None or segment.meta != meta:
+                segment = self._segments[key] = Segment(self.path, meta)
+            found.append(segment)
+        return found
+
+
+def _identity(meta: SegmentMeta) -> tuple[str, str]:
+    return meta.id, str(meta.tombstones)

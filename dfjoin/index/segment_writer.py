@@ -30,6 +30,7 @@ from dfjoin.kernels.postings import build_directory, directory_bits
 
 __all__ = ["write_segment"]
 
+_VALUES = ("hash", "value_offsets", "value_bytes")
 _PAIRS = "pairs"
 """Directory of a segment that is being written from several stretches: the columns of each token."""
 
@@ -96,11 +97,8 @@ def _write_values(runs: Iterator[Run], directory: Path, group: str) -> tuple[Run
     first = next(runs, _NOTHING)
     second = next(runs, None)
     if second is None:
-        arrays = {"hash": first.hash, "value_offsets": first.value_offsets, "value_bytes": first.value_bytes}
-        return first, [write_component(directory, group, name, array) for name, array in arrays.items()]
-    hashes, offsets, data = (
-        ComponentStream(directory, group, name) for name in ("hash", "value_offsets", "value_bytes")
-    )
+        return first, [write_component(directory, group, name, getattr(first, name)) for name in _VALUES]
+    hashes, offsets, data = (ComponentStream(directory, group, name) for name in _VALUES)
     (directory / _PAIRS).mkdir()
     n_pairs = 0
     with (directory / _PAIRS / "indptr").open("xb") as indptr, (directory / _PAIRS / "columns").open("xb") as columns:

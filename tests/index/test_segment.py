@@ -11,7 +11,7 @@ from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.components import TOKENS, write_component
 from dfjoin.index.manifest import commit
 from dfjoin.index.runs import run_of_segment
-from dfjoin.index.segment import Segment
+from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.segment_writer import write_segment
 from dfjoin.search.evidence import tokens_of_column, value_of_token
 
@@ -179,3 +179,15 @@ class TestDamage:
         segment.__dict__["tokens"] = sound
         after = dfjoin.discover_joinable(query, "q", lake)
         pd.testing.assert_frame_equal(pd.DataFrame(before), pd.DataFrame(after))
+
+
+def test_versions_share_the_segments_that_did_not_change(lake):
+    first = lake.segments[0]
+    lake.add({"c": pd.DataFrame({"x": ["w1", "w2"]})}, engine="inline", progress=False)
+    assert lake.segments[0] is first and len(lake.segments) == 2
+    lake.remove("a")
+    assert lake.segments[0] is not first and lake.segments[0].alive is not None
+    pool = SegmentPool(lake.path, lake.segments)
+    assert pool.of(lake.manifest.segments) == list(lake.segments)
+    grown = replace(lake.manifest.segments[0], counts={**first.meta.counts, "columns": 99})
+    assert pool.of([grown])[0].n_columns == 99
