@@ -115,13 +115,16 @@ class Searcher:
         if segment.n_tokens == 0:
             return []
         groups = self.groups_of(number, values)
+        n_found = int(np.count_nonzero(groups >= 0))
+        if n_found == 0:
+            return []
         k = segment.n_columns if params.k is None else params.k
         query = Query(groups, weights, allowed_columns(segment, params), minimum, max(1, k))
         top = run_plan(segment, self._scratch_of(number), query, params.plan)
         matched = top.counts
         if weights.size:  # ranked by rows; the distinct values of the winners are counted apart
             matched = self._count_values(number, query, top)
-        top.stats.n_found = int(np.count_nonzero(groups >= 0))
+        top.stats.n_found = n_found
         stats.add(top.stats)
         catalog = segment.catalog
         cardinality = catalog.numbers["cardinality"]
