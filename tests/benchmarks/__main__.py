@@ -1,8 +1,9 @@
-"""The runner: ``python -m tests.benchmarks exact | generated | build | open | costs``."""
+"""The runner: ``python -m tests.benchmarks exact | generated | plans | build | open | costs``."""
 
 from __future__ import annotations
 
 import argparse
+import gc
 import resource
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from tests.benchmarks import exact
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.generate import generate
 from tests.benchmarks.life import run_machine
+from tests.benchmarks.plans import measure_cold, measure_warm
 from tests.benchmarks.reads import measure_reads
 
 OURS = ["dfjoin", "dfjoin mergelist", "dfjoin probeset", "dfjoin josie"]
@@ -79,6 +81,24 @@ def run_open(options: argparse.Namespace) -> None:
     print(f"resident before the first query {before / 1024:.0f} MB, after {after / 1024:.0f} MB (kernels included)")
 
 
+def run_plans(options: argparse.Namespace) -> None:
+    """The planner against each plan: warm and cold, with strong matches and without; what a cold query touches."""
+    index = options.index
+    lake = dfjoin.open_lake(index)
+    if options.lake is None:
+        queries = exact.generated_queries(lake, options.per_stratum)
+    else:
+        queries = exact.real_queries(options.lake, options.queries)[:: options.every]
+    print("warm, µs p50, from matched query to ranked columns:")
+    print(measure_warm(lake, queries).to_string(float_format="{:.3g}".format), flush=True)
+    del lake
+    gc.collect()
+    warm = Path(tempfile.mkdtemp()) / "warm.dfjoin"
+    dfjoin.build_lake({"t": pd.DataFrame({"c": ["france", "peru", "chad"]})}, warm, engine="inline", progress=False)
+    print("cold, ms p50, whole query:")
+    print(measure_cold(index, warm, queries[:: options.cold_every]).to_string(float_format="{:.3g}".format))
+
+
 def run_costs(options: argparse.Namespace) -> None:
     """Fit the read costs on an index and keep them for this user."""
     from dfjoin.search.costs import fit_costs, save_costs
@@ -128,6 +148,14 @@ def main() -> None:
     opening = commands.add_parser("open", help=run_open.__doc__)
     opening.add_argument("index", type=Path)
     opening.set_defaults(run=run_open)
+    plans = commands.add_parser("plans", help=run_plans.__doc__)
+    plans.add_argument("index", type=Path)
+    plans.add_argument("--lake", type=Path, help="directory of tables; without it the index is a generated one")
+    plans.add_argument("--queries", type=Path, default=shared / "queries.csv")
+    plans.add_argument("--every", type=int, default=1, help="take every n-th query")
+    plans.add_argument("--cold-every", type=int, default=4, help="of these, every n-th cold")
+    plans.add_argument("--per-stratum", type=int, default=40)
+    plans.set_defaults(run=run_plans)
     costs = commands.add_parser("costs", help=run_costs.__doc__)
     costs.add_argument("index", type=Path)
     costs.set_defaults(run=run_costs)

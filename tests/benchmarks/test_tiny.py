@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 import dfjoin
@@ -10,6 +11,7 @@ from tests.benchmarks import exact
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.contenders import Pairs
 from tests.benchmarks.generate import generate
+from tests.benchmarks.plans import measure_cold, measure_warm
 from tests.conftest import EXAMPLE_LAKE, PROJECT
 
 ALL = ["dfjoin", "dfjoin mergelist", "dfjoin probeset", "dfjoin josie", "numpy"]
@@ -40,6 +42,16 @@ def test_the_table_has_a_row_for_each_contender(generated, capsys):
     assert table.index.tolist() == ALL
     assert (table.dropna(axis=1) > 0).all().all()
     assert "brute force" in capsys.readouterr().out
+
+
+def test_the_planner_is_measured_warm_and_cold(generated, tmp_path):
+    queries = exact.generated_queries(generated, 2)
+    warm = measure_warm(generated, queries, rounds=1)
+    assert (warm["planner/best"] > 0).all() and len(warm) == 2 * len({stratum for stratum, _ in queries})
+    small = tmp_path / "small"
+    dfjoin.build_lake({"t": pd.DataFrame({"c": ["france", "peru"]})}, small, engine="inline", progress=False)
+    cold = measure_cold(generated.path, small, queries[:2])
+    assert (cold[["planner", "mergelist", "open ms", "touched MB"]] > 0).all().all()
 
 
 def test_build_time_is_measured_against_the_bare_cost():
