@@ -6,7 +6,7 @@ import numpy as np
 
 from dfjoin.kernels._compile import njit
 
-__all__ = ["has_unseen", "unseen_ranges"]
+__all__ = ["has_unseen", "unseen_blocks", "unseen_ranges"]
 
 
 @njit
@@ -85,3 +85,42 @@ def has_unseen(lists, n_lists, indptr, item_bytes, base, page_bytes, seen):
         if 0 <= page < seen.shape[0] and seen[page] == 0:
             return True
     return False
+
+
+@njit
+def unseen_blocks(hashes, directory, block_tokens, seen, blocks):
+    """Collect the blocks of a vocabulary where some hashes are looked up and that were not asked for before.
+
+    Parameters
+    ----------
+    hashes : ndarray of uint64, shape (n,)
+    directory : ndarray of uint32, shape (2**bits + 1,)
+        Where each prefix of the hash starts.
+    block_tokens : int
+        Tokens to a block.
+    seen : ndarray of uint8, shape (n_blocks,)
+        1 for blocks that were asked for; updated.
+    blocks : ndarray of int64, shape (n,)
+        Receives the blocks, in the order they were met.
+
+    Returns
+    -------
+    int
+        Number of blocks.
+
+    Notes
+    -----
+    A prefix that reaches into the next block is counted to its first. O(n).
+    """
+    bits = 0
+    while (1 << bits) + 1 < directory.shape[0]:
+        bits += 1
+    shift = np.uint64(64 - bits)
+    n = 0
+    for i in range(hashes.shape[0]):
+        block = np.int64(directory[np.int64(hashes[i] >> shift)]) // block_tokens
+        if block < seen.shape[0] and seen[block] == 0:
+            seen[block] = 1
+            blocks[n] = block
+            n += 1
+    return n

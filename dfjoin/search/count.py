@@ -20,7 +20,7 @@ from dfjoin.kernels.counting import (
     select_top,
     select_top_of_all,
 )
-from dfjoin.search.readahead import ReadAhead
+from dfjoin.search.readahead import ReadAhead, VocabularyReadAhead
 from dfjoin.types import SearchStats
 
 __all__ = ["Gathered", "Query", "Scratch", "TopColumns", "WorkArrays", "damaged_postings", "gather", "merge_list"]
@@ -74,6 +74,7 @@ class Scratch:
         self._n_lists = segment.tokens.list_indptr.size - 1
         self._free: list[WorkArrays] = []
         self.postings = ReadAhead(segment.tokens.list_columns)
+        self.vocabulary = VocabularyReadAhead(segment.tokens)
 
     @contextmanager
     def lend(self) -> Iterator[WorkArrays]:

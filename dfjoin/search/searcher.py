@@ -143,6 +143,7 @@ class Searcher:
         """Match the query to one segment: the posting group of each value, -1 for none."""
         segment = self.segments[number]
         tokens = segment.tokens
+        self._scratch_of(number).vocabulary.ask(values.hashes)
         groups = gather_groups(match_tokens(values, tokens), tokens.group, tokens.group_indptr.size - 1)
         if groups.size and groups[0] == -2:
             raise IndexCorruptedError(

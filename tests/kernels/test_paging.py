@@ -2,7 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.paging import has_unseen, unseen_ranges
+from dfjoin.kernels.paging import has_unseen, unseen_blocks, unseen_ranges
+from dfjoin.kernels.postings import build_directory
 
 PAGE, BASE, ITEM = 64, 16, 4
 
@@ -44,3 +45,24 @@ def test_it_stops_when_there_is_no_more_room():
     ranges = np.zeros((2, 2), np.int64)
     lists = np.array([0, 4, 8], np.uint32)
     assert unseen_ranges(lists, 3, indptr, ITEM, 0, PAGE, 0, np.zeros(200, np.uint8), ranges) == 2
+
+
+@given(
+    st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=60, unique=True),
+    st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=20), min_size=1, max_size=3),
+    st.integers(1, 9),
+)
+def test_every_block_of_a_vocabulary_is_asked_for_once(vocabulary, queries, block_tokens):
+    vocabulary = sorted(vocabulary)
+    directory = build_directory(np.array(vocabulary, np.uint64), 4)
+    seen = np.zeros(-(-len(vocabulary) // block_tokens), np.uint8)
+    asked = set()
+    for query in queries:
+        hashes = np.array(query, np.uint64)
+        blocks = np.zeros(len(query), np.int64)
+        n = unseen_blocks(hashes, directory, block_tokens, seen, blocks)
+        starts = [sum(h >> 60 < q >> 60 for h in vocabulary) for q in query]
+        wanted = {s // block_tokens for s in starts if s < len(vocabulary)} - asked
+        assert sorted(blocks[:n].tolist()) == sorted(wanted & set(range(seen.size)))
+        asked |= wanted
+        assert set(np.flatnonzero(seen).tolist()) == asked & set(range(seen.size))

@@ -1,0 +1,84 @@
+"""What is asked for of a cold index covers what a query then reads, and is asked for once."""
+
+import mmap
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.search import readahead
+from dfjoin.search.match_equal import match_tokens, vocabulary_of
+from dfjoin.search.query import make_query
+from dfjoin.search.readahead import ReadAhead, VocabularyReadAhead
+
+
+@pytest.fixture
+def lake(build):
+    values = [f"value number {i}" for i in range(40_000)]
+    lake = build({"a": pd.DataFrame({"x": values}), "b": pd.DataFrame({"x": values[::7]})})
+    return dfjoin.open_lake(lake.path)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Pages asked for, as (name of the array's owner, first, count)."""
+    calls = []
+    ask = readahead._Pages.ask
+
+    def record(self, first, count):
+        calls.append((self, first, count))
+        ask(self, first, count)
+
+    monkeypatch.setattr(readahead._Pages, "ask", record)
+    return calls
+
+
+def pages(calls, owner):
+    return {page for pages, first, count in calls if pages is owner for page in range(first, first + count)}
+
+
+def pages_of_items(owner, starts, ends):
+    size = mmap.PAGESIZE
+    found = set()
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        first, last = owner.base + start * owner.item_bytes, owner.base + end * owner.item_bytes - 1
+        found |= set(range(first // size, last // size + 1))
+    return found
+
+
+def test_the_pages_of_all_values_are_asked_for_before_they_are_looked_up(lake, asked):
+    tokens = lake.segments[0].tokens
+    ahead = VocabularyReadAhead(tokens)
+    assert len(asked) == 1  # the directory
+    query = pd.Series([f"value number {i}" for i in range(0, 40_000, 4001)])
+    values = make_query(query, lake.settings, name="q").values
+    n_ranges = ahead.ask(values.hashes)
+    assert 1 < n_ranges <= len(values)
+    found = match_tokens(values, tokens)
+    assert (found >= 0).all()
+    for owner in ahead._by_token:
+        assert pages_of_items(owner, found, found + 1) <= pages(asked, owner)
+    starts, ends = tokens.value_offsets[found], tokens.value_offsets[found + 1]
+    assert pages_of_items(ahead._values, starts, ends) <= pages(asked, ahead._values)
+    n_asked = len(asked)
+    assert ahead.ask(values.hashes) == 0 and len(asked) == n_asked
+
+
+def test_a_vocabulary_asked_for_whole_is_left_alone(lake, asked):
+    tokens = lake.segments[0].tokens
+    ahead = VocabularyReadAhead(tokens)
+    assert ahead.ask(np.array(tokens.hash)) == 1
+    assert ahead._n_unseen == 0
+    assert ahead.ask(np.array(tokens.hash)) == 0
+
+
+def test_arrays_in_memory_are_never_asked_for(lake, asked):
+    query = make_query(pd.Series(["value number 1", "x"]), lake.settings, name="q").values
+    view = vocabulary_of(query)
+    in_memory = lake.segments[0].tokens._replace(hash=view.hash, directory=view.directory)
+    ahead = VocabularyReadAhead(in_memory)
+    assert ahead.ask(query.hashes) == 0
+    postings = ReadAhead(np.arange(10, dtype=np.int32))
+    assert postings.ask(np.array([0], np.uint32), 1, np.array([0, 10])) == 0
+    assert asked == []
