@@ -32,7 +32,7 @@ class ReadCosts:
     """
 
     list_ns: float = 30.0
-    posting_ns: float = 1.8
+    posting_ns: float = 1.5
     set_ns: float = 250.0
     entry_ns: float = 1.2
 

@@ -26,7 +26,7 @@ PLANS = ("mergelist", "probeset", "josie")
 """Names of the plans; each returns the same rows in the same order."""
 
 _SMALL_NS = 150_000.0  # a merge estimated below this is done before a cleverer plan has begun
-_LONG_LISTS = 20  # postings per query value and answer, below which verifying costs more than merging
+_LONG_LISTS = 100  # postings per query value and answer, below which verifying costs more than merging
 _COLD_POSTINGS = 8192  # with fewer, the pages are as soon read as asked for
 _BATCH = 16
 _POSTING_BYTES = 12  # column, position, cardinality
