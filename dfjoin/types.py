@@ -145,6 +145,21 @@ class IndexSettings:
         Memory that a build task may use for distinct values before it spills, in bytes.
     columns, exclude : tuple of str
         Patterns ``table/column`` (``fnmatch``) of the columns to index, and of those to leave out.
+    permutations : int
+        Values of a column's MinHash signature; 0 makes no signatures.
+    signature_min : int or None
+        Distinct values from which on a column gets a signature; None: as many as `permutations`. Smaller
+        columns are always answered from their posting lists.
+    partitions : int
+        Partitions of the signed columns by set size, at most.
+    partitioning : {"optimal", "equal_depth"}
+        How the partitions are cut.
+    partition_ends : tuple of int
+        Largest set size of each partition; cut when the index is built, so that no later change of its
+        segments changes which columns are found.
+    keep_sets : bool
+        Keep the token sets of columns that have a signature. Without them the index answers for such
+        columns by estimates only.
     """
 
     null_spellings: tuple[str, ...] = ("",)
@@ -156,6 +171,17 @@ class IndexSettings:
     task_bytes: int = 256 << 20
     columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    permutations: int = 256
+    signature_min: int | None = None
+    partitions: int = 32
+    partitioning: str = "optimal"
+    partition_ends: tuple[int, ...] = ()
+    keep_sets: bool = True
+
+    @property
+    def smallest_signed(self) -> int:
+        """Distinct values from which on a column gets a signature."""
+        return self.permutations if self.signature_min is None else self.signature_min
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import Records, replace_field, write_catalog
 from dfjoin.index.components import CATALOG_FILE, write_bytes, write_component
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
-from dfjoin.index.runs import PADDING, Run
+from dfjoin.index.runs import PADDING, Run, merge_runs
+from dfjoin.index.signatures import SignedColumns, sign_large_columns, write_signatures
 from dfjoin.kernels.grouping import group_lists, group_tokens, transpose_lists
 from dfjoin.kernels.postings import build_directory
+from dfjoin.types import IndexSettings
 
 __all__ = ["write_segment"]
 
@@ -27,6 +29,8 @@ def write_segment(
     tables: pa.StructArray,
     columns: pa.StructArray,
     skipped: Records,
+    settings: IndexSettings | None = None,
+    signed: SignedColumns | None = None,
 ) -> SegmentMeta:
     """Write a new segment; it belongs to the index once a manifest names it.
 
@@ -39,6 +43,10 @@ def write_segment(
     tables, columns, skipped : pyarrow.StructArray
         Catalogue records, sorted as `dfjoin.index.catalog.write_catalog` says; ``cardinality`` of an
         indexed column is set here, from its tokens.
+    settings : IndexSettings, optional
+        Whether and how columns are signed, and whether their sets are kept; no signatures by default.
+    signed : SignedColumns, optional
+        Signatures that were made before; their columns may come without tokens, and have their cardinality.
 
     Returns
     -------
@@ -55,6 +63,14 @@ def write_segment(
     cardinalities = arrays.pop("cardinalities")
     is_indexed = columns.field("is_indexed").to_numpy() > 0
     known = columns.field("cardinality").to_numpy()
+    if signed is not None:
+        cardinalities[signed.columns] = known[signed.columns]
+    elif settings is not None and settings.permutations:
+        signed = sign_large_columns(arrays, np.where(is_indexed, cardinalities, 0), settings)
+        if not settings.keep_sets and signed.columns.size:
+            run = _without_columns(run, signed.columns, len(columns))
+            arrays = _token_arrays(run, len(columns))
+            del arrays["cardinalities"]
     columns = replace_field(columns, "cardinality", np.where(is_indexed, cardinalities, known))
     tokens_id, catalog_id = f"tokens-{uuid.uuid4().hex[:8]}", f"catalog-{uuid.uuid4().hex[:8]}"
     components = tuple(write_component(directory, tokens_id, name, a) for name, a in arrays.items())
@@ -69,8 +85,10 @@ def write_segment(
         "postings": int(arrays["list_columns"].size),
         "pairs": int(run.columns.size),
     }
-    groups = (GroupMeta("tokens", tokens_id, components), GroupMeta("catalog", catalog_id, (catalog,)))
-    return SegmentMeta(segment_id, counts, groups)
+    groups = [GroupMeta("tokens", tokens_id, components), GroupMeta("catalog", catalog_id, (catalog,))]
+    if signed is not None:
+        groups.append(write_signatures(directory, signed, cardinalities))
+    return SegmentMeta(segment_id, counts, tuple(groups))
 
 
 def _join(parts: list[Run]) -> Run:
@@ -90,6 +108,13 @@ def _join(parts: list[Run]) -> Run:
         np.concatenate(indptr),
         np.concatenate([part.columns for part in parts] or [np.empty(0, np.int32)]),
     )
+
+
+def _without_columns(run: Run, columns: NDArray[np.int32], n_columns: int) -> Run:
+    """Take columns out of a run, and the tokens that no other column holds."""
+    column_map = np.arange(n_columns, dtype=np.int32)
+    column_map[columns] = -1
+    return _join(list(merge_runs([run], [column_map], max(1, run.n_tokens))))
 
 
 def _token_arrays(run: Run, n_columns: int) -> dict[str, NDArray[Any]]:

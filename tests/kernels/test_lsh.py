@@ -70,10 +70,10 @@ def test_no_slots_at_all():
 def test_a_slot_outside_the_segment_is_noticed():
     starts, ends = np.zeros(1, np.int64), np.ones(1, np.int64)
     for slot in (-1, 1, 2**31 - 1):
-        assert -1 == collect_candidates(
+        assert collect_candidates(
             starts, ends, np.array([[slot]], np.int32), 0, np.array([0, 1]), np.array([1]), np.array([1]),
             np.zeros(1, np.uint16), np.zeros(1, np.uint8), np.empty(1, np.int32),
-        )  # fmt: skip
+        ) == -1  # fmt: skip
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=8), min_size=1, max_size=5), st.randoms(use_true_random=False))
