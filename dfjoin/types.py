@@ -213,6 +213,12 @@ class SearchParams:
         Kinds of candidate columns; empty: all.
     plan : {None, "mergelist", "probeset", "josie"}
         The plan to use; None: the planner's choice.
+    mode : {"exact", "lsh"}
+        How candidates are found.
+    verify : bool
+        Count the candidates of signatures; else their containment is estimated.
+    recall : float
+        Share of the columns above the threshold that signatures are to find.
     """
 
     k: int | None = 10
@@ -222,6 +228,9 @@ class SearchParams:
     exclude: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     plan: str | None = None
+    mode: str = "exact"
+    verify: bool = True
+    recall: float = 0.95
 
 
 @dataclass
@@ -242,6 +251,15 @@ class SearchStats:
         Logical bytes of postings and set entries read.
     candidates_pruned : int
         Candidates dropped unread by a bound.
+    signatures_compared : int
+        Columns whose signature was compared with the query's.
+    candidates : int
+        Columns that their signature made candidates.
+    expected_recall : float
+        Share of the columns above the threshold that their signature is expected to make candidates, their
+        containment taken as uniform; 1 where nothing depended on signatures.
+    is_complete : bool
+        No column can be missing.
     """
 
     plan: str = ""
@@ -253,15 +271,21 @@ class SearchStats:
     set_entries_read: int = 0
     bytes_read: int = 0
     candidates_pruned: int = 0
+    signatures_compared: int = 0
+    candidates: int = 0
+    expected_recall: float = 1.0
+    is_complete: bool = True
 
     def add(self, other: SearchStats) -> None:
         """Add what another segment's search read."""
         plans = dict.fromkeys([*filter(None, self.plan.split("+")), other.plan])
         self.plan = "+".join(plans)
         for name in self.__dataclass_fields__:
-            if name not in ("plan", "n_values"):
+            if name not in ("plan", "n_values", "expected_recall", "is_complete"):
                 setattr(self, name, getattr(self, name) + getattr(other, name))
         self.n_values = max(self.n_values, other.n_values)
+        self.expected_recall = min(self.expected_recall, other.expected_recall)
+        self.is_complete = self.is_complete and other.is_complete
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

@@ -90,7 +90,7 @@ def choose_bands(n_rows: int, threshold: float, ratio: int, recall: float) -> Ba
     ratio : int
         From `ratio_class`, for the largest set size of the partition.
     recall : float
-        0 to 1; 0 takes the pair with the fewest errors whatever its recall.
+        0 to 1; 0 takes the pair with the fewest errors whatever its recall, 1 every row as a band.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def choose_bands(n_rows: int, threshold: float, ratio: int, recall: float) -> Ba
     false_positives, false_negatives = error_areas(low, upper, bands, rows, NODES, WEIGHTS)
     recalls = 1 - false_negatives / (top - low)
     errors = false_positives + false_negatives
-    good = recalls >= min(recall, recalls.max())
+    good = recalls >= min(recall, recalls.max()) if recall < 1 else bands == n_rows
     errors[~good] = np.inf
     best = int(np.argmin(errors))
     return Bands(int(bands[best]), int(rows[best]), float(recalls[best]))
