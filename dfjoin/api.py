@@ -38,6 +38,8 @@ def discover_joinable(
     radius_unit: str | None = None,
     pad: int | None = None,
     dayfirst: bool | None = None,
+    recall: float | None = None,
+    progressive: bool = False,
 ) -> JoinCandidates:
     """Find the columns of a lake that share the most values with a column of a frame.
 
@@ -54,10 +56,13 @@ def discover_joinable(
         more, in turn.
     lake : Lake or path
         The index to search.
-    mode : {"exact"}
-        How values match; ``"exact"`` is equality of canonical values.
+    mode : {"exact", "lsh"}
+        How candidates are found. ``"exact"``: from posting lists, every column. ``"lsh"``: from MinHash
+        signatures (LSH Ensemble), at a cost that hardly depends on the sizes of the columns; a column may
+        be missing then, none is wrong. Values match by equality of canonical values in both.
     k : int, optional
-        Most rows per query column, at least 1. With neither `k` nor `threshold`: 10.
+        Most rows per query column, at least 1. With neither `k` nor `threshold`: 10. In ``mode="lsh"`` the
+        threshold is lowered from 1 in steps of 0.05 until `k` columns reach it.
     threshold : float, optional
         Smallest containment, 0 to 1: share of the query column's distinct values that the candidate
         holds. Alone: every such column. With `k`: the best `k` of them.
@@ -71,7 +76,9 @@ def discover_joinable(
     plan : {None, "mergelist", "probeset", "josie"}
         How the index is read; None: chosen by estimated cost. The rows are the same.
     verify : bool, default True
-        Of other modes; an exact result needs no verification.
+        Count the matched values of what ``mode="lsh"`` finds. False: estimate them from the signatures,
+        without reading any set; such rows have ``exact`` False and a standard error. An exact search needs no
+        verification.
     radius, radius_unit : optional
         Of the embedding mode.
     pad : int, optional
@@ -79,6 +86,12 @@ def discover_joinable(
         codes that a frame has read as numbers.
     dayfirst : bool, optional
         How to read all-digit dates of the query; None: as the column itself tells.
+    recall : float, optional
+        Of ``mode="lsh"``, 0 to 1, default 0.95: the share of the columns at or above the threshold that is to
+        be found; more of it costs more candidates. 0 weighs false positives and false negatives alike.
+    progressive : bool, default False
+        Of ``mode="lsh"``: return an iterator of two results, first the estimates, at once, then the exact and
+        complete answer (where the index keeps no sets: the best it can tell).
 
     Returns
     -------
@@ -87,9 +100,12 @@ def discover_joinable(
         shared distinct values, at least 1), ``containment`` (float64, matched / query cardinality),
         ``jaccard`` (float64), ``query_cardinality, cardinality, n_rows`` (int64), ``kind`` (str),
         ``relationship`` (1:1, 1:m, m:1, m:m with `df` on the left), ``accidental`` (bool: integers whose
-        overlap is what their ranges predict), ``method`` (str), ``exact`` (bool).
+        overlap is what their ranges predict), ``method`` (str), ``exact`` (bool: the numbers of the row are
+        counts, not estimates); in ``mode="lsh"`` also ``containment_error`` (float64, standard error of
+        `containment`, 0 where it is exact).
         Order: matched descending, cardinality ascending, table, column by code point.
-        ``attrs["dfjoin"]`` holds the mode, whether it is complete, and what was read.
+        ``attrs["dfjoin"]`` holds the mode, whether it is complete, and what was read; in ``mode="lsh"`` each
+        search has its ``expected_recall``.
 
     Raises
     ------
@@ -114,10 +130,13 @@ def discover_joinable(
     Notes
     -----
     Exact: the rows that a comparison with every column would give. O(values + postings of the distinct
-    posting lists that hold them).
+    posting lists that hold them). In ``mode="lsh"`` columns too small to be signed, and every column when such
+    columns may reach the threshold, are searched exactly; `attrs` says ``complete`` then. The rows do not
+    depend on how the index is cut into segments.
 
     Source: Zhu, Deng, Nargesian, Miller: "JOSIE: Overlap Set Similarity Search for Finding Joinable
-    Tables in Data Lakes", SIGMOD 2019, sections 2 and 3. Deviation: ties are broken by cardinality and
+    Tables in Data Lakes", SIGMOD 2019, sections 2 and 3; Zhu, Nargesian, Pu, Miller: "LSH Ensemble:
+    Internet-Scale Domain Search", VLDB 2016. Deviation: ties are broken by cardinality and
     name, where the paper leaves them open.
 
     Examples
@@ -136,6 +155,7 @@ def discover_joinable(
     return discover(
         df, on, lake, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables, exclude=exclude,
         kinds=kinds, plan=plan, verify=verify, radius=radius, radius_unit=radius_unit, pad=pad, dayfirst=dayfirst,
+        recall=recall, progressive=progressive,
     )  # fmt: skip
 
 
@@ -151,6 +171,8 @@ def discover_joinable_batch(
     exclude: str | list[str] | None = None,
     kinds: str | list[str] | None = None,
     plan: str | None = None,
+    verify: bool = True,
+    recall: float | None = None,
     n_threads: int | None = None,
 ) -> JoinCandidates:
     """Find joinable columns for many query columns in one call.
@@ -161,7 +183,7 @@ def discover_joinable_batch(
         Name → query column; the name appears as ``query_column``.
     lake : Lake or path
         The index to search.
-    mode, k, threshold, weighted, tables, exclude, kinds, plan
+    mode, k, threshold, weighted, tables, exclude, kinds, plan, verify, recall
         As in `discover_joinable`, per query column.
     n_threads : int, optional
         Threads to search with; as many as there are processors by default.
@@ -195,7 +217,7 @@ def discover_joinable_batch(
 
     return discover_batch(
         columns, lake, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables,
-        exclude=exclude, kinds=kinds, plan=plan, n_threads=n_threads,
+        exclude=exclude, kinds=kinds, plan=plan, verify=verify, recall=recall, n_threads=n_threads,
     )  # fmt: skip
 
 
@@ -240,8 +262,8 @@ def auto_join(
         Tables to join at most; only over a lake, one column per table.
     threshold : float, default 0.5
         Smallest containment of the key, 0 to 1.
-    mode : {"exact"}
-        How values match.
+    mode : {"exact", "lsh"}
+        How candidates are found over a lake, as in `discover_joinable`.
     columns : str or list of str, optional
         Columns to bring; all but the key by default.
     how : {"left", "inner", "right", "outer"}

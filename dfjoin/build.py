@@ -18,6 +18,7 @@ from dfjoin.errors import (
     shortlist,
 )
 from dfjoin.index.manifest import Manifest, latest_version, read_manifest
+from dfjoin.index.signatures import check_signature_settings
 from dfjoin.ingest.driver import Engine, InlineEngine, build_version
 from dfjoin.ingest.inputs import gather
 from dfjoin.lake import Lake
@@ -26,7 +27,7 @@ from dfjoin.values.unicode import UNICODE_VERSION
 
 __all__ = ["build_lake"]
 
-_FIXED = ("unicode_version", "columns", "exclude")  # of IndexSettings, set by other arguments
+_FIXED = ("unicode_version", "columns", "exclude", "partition_ends")  # of IndexSettings, set by other arguments
 
 
 def build_lake(
@@ -71,7 +72,11 @@ def build_lake(
         Of the embedding mode, which this version does not have.
     settings : dict or IndexSettings, optional
         ``null_spellings`` (default: the empty text alone; ``NA`` is text), ``dayfirst``, ``samples``
-        (values kept per column, 0 for none), ``segment_bytes``, ``task_bytes``, ``hash_seed``.
+        (values kept per column, 0 for none), ``segment_bytes``, ``task_bytes``, ``hash_seed``; and for
+        ``mode="lsh"``: ``permutations`` (values of a MinHash signature, default 256, 0 for none),
+        ``signature_min`` (distinct values from which on a column gets one, default: as many as
+        permutations), ``partitions`` (32), ``partitioning`` (``"optimal"`` or ``"equal_depth"``),
+        ``keep_sets`` (False drops the token sets of columns that have a signature).
     keep_data : bool, default True
         Keep frames given in memory as Parquet inside the index, so that they can be joined.
     on_error : {"skip", "raise"}
@@ -193,7 +198,7 @@ def _settings(settings: Any, columns: Any, exclude: Any) -> IndexSettings:
         legal = [f.name for f in fields(IndexSettings) if f.name not in _FIXED]
         for name in settings:
             if name not in legal:
-                raise InvalidParameterError(f"`settings` may hold {shortlist(legal, 10)}, got {name!r}")
+                raise InvalidParameterError(f"`settings` may hold {shortlist(legal, 15)}, got {name!r}")
         chosen = IndexSettings.from_dict(settings)
     else:
         raise InvalidTypeError(f"`settings` must be a dict or IndexSettings, got {type(settings).__name__}")
@@ -203,10 +208,12 @@ def _settings(settings: Any, columns: Any, exclude: Any) -> IndexSettings:
         raise InvalidParameterError(f"`settings['samples']` must be an integer of at least 0, got {chosen.samples!r}")
     for name in ("segment_bytes", "task_bytes", "hash_seed"):
         check.check_positive_int(getattr(chosen, name), f"settings['{name}']")
+    check_signature_settings(chosen)
     return replace(
         chosen,
         null_spellings=spellings,
         unicode_version=UNICODE_VERSION,
+        partition_ends=(),
         columns=check.check_patterns(columns, "columns"),
         exclude=check.check_patterns(exclude, "exclude"),
     )
@@ -218,7 +225,7 @@ def _check_same_settings(base: Manifest, chosen: IndexSettings, settings: Any, c
     differing = [
         f.name
         for f in fields(IndexSettings)
-        if f.name != "unicode_version"
+        if f.name not in ("unicode_version", "partition_ends")
         and (settings is not None if f.name not in given else given[f.name] is not None)
         and getattr(chosen, f.name) != getattr(base.settings, f.name)
     ]

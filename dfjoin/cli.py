@@ -37,6 +37,7 @@ Find the columns of a lake that share the most values with a column of a table.
   dfjoin discover lake.dfjoin orders.csv --on country
   dfjoin discover lake.dfjoin orders.csv --on zip --pad 5 --threshold 0.8
   dfjoin discover lake.dfjoin orders.csv --on country --explain 0
+  dfjoin discover lake.dfjoin orders.csv --on id --mode lsh --threshold 0.7
 
 Without --on, every column of text, integers or dates is tried in turn."""
 
@@ -150,6 +151,9 @@ def _add_discover(commands: Any) -> None:
     parser.add_argument("--exclude", action="append", help="pattern of tables to leave out")
     parser.add_argument("--kinds", action="append", help="kind of candidate columns: text, integer, date …")
     parser.add_argument("--plan", help="force a plan of the search")
+    parser.add_argument("--mode", default="exact", help="exact, or lsh: candidates by MinHash signatures")
+    parser.add_argument("--recall", type=float, help="share of the matching columns that lsh is to find (default 0.95)")
+    parser.add_argument("--no-verify", action="store_true", help="estimate what lsh finds instead of counting it")
     parser.add_argument("--pad", type=int, help="write integers with zeros up to this many digits")
     parser.add_argument("--explain", type=int, metavar="I", help="explain result number I")
 
@@ -232,6 +236,9 @@ def _discover(options: argparse.Namespace) -> int:
         df,
         options.on,
         options.index,
+        mode=options.mode,
+        verify=not options.no_verify,
+        recall=options.recall,
         k=options.k,
         threshold=options.threshold,
         weighted=options.weighted,

@@ -140,6 +140,53 @@ class LakeLife:
 
         return self._move_to(life.remove(self._pool(), tables))
 
+    def add_signatures(
+        self,
+        *,
+        permutations: int = 256,
+        signature_min: int | None = None,
+        partitions: int = 32,
+        partitioning: str = "optimal",
+    ) -> Self:
+        """Give the index the MinHash signatures that ``mode="lsh"`` needs, or others than it has.
+
+        Parameters
+        ----------
+        permutations : int, default 256
+            Values of a signature.
+        signature_min : int, optional
+            Distinct values from which on a column gets a signature; as many as permutations by default.
+        partitions : int, default 32
+            Partitions of the signed columns by set size, at most.
+        partitioning : {"optimal", "equal_depth"}
+            How they are cut: with the fewest expected false positives, or into equal numbers of columns.
+
+        Returns
+        -------
+        Lake
+            This object, at the new version; at the same one if it has these signatures already.
+
+        Raises
+        ------
+        IncompatibleSettingsError
+            If the index has other signatures and no token sets to make new ones from.
+        ConcurrentCommitError
+            If another writer changed the index meanwhile; nothing is lost, call it again.
+
+        Notes
+        -----
+        No table is read: dictionary and sets hold what is needed. About 2 ns per value of the large columns,
+        twice ``4 permutations`` bytes for each of them.
+        """
+        from dfjoin import life
+
+        return self._move_to(
+            life.add_signatures(
+                self._path, permutations=permutations, signature_min=signature_min, partitions=partitions,
+                partitioning=partitioning,
+            )
+        )  # fmt: skip
+
     def compact(
         self, *, full: bool = False, engine: str | None = "inline", spark: Any = None, progress: bool = True
     ) -> Self:

@@ -145,6 +145,21 @@ class IndexSettings:
         Memory that a build task may use for distinct values before it spills, in bytes.
     columns, exclude : tuple of str
         Patterns ``table/column`` (``fnmatch``) of the columns to index, and of those to leave out.
+    permutations : int
+        Values of a column's MinHash signature; 0 makes no signatures.
+    signature_min : int or None
+        Distinct values from which on a column gets a signature; None: as many as `permutations`. Smaller
+        columns are always answered from their posting lists.
+    partitions : int
+        Partitions of the signed columns by set size, at most.
+    partitioning : {"optimal", "equal_depth"}
+        How the partitions are cut.
+    partition_ends : tuple of int
+        Largest set size of each partition; cut when the index is built, so that no later change of its
+        segments changes which columns are found.
+    keep_sets : bool
+        Keep the token sets of columns that have a signature. Without them the index answers for such
+        columns by estimates only.
     """
 
     null_spellings: tuple[str, ...] = ("",)
@@ -156,6 +171,17 @@ class IndexSettings:
     task_bytes: int = 256 << 20
     columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    permutations: int = 256
+    signature_min: int | None = None
+    partitions: int = 32
+    partitioning: str = "optimal"
+    partition_ends: tuple[int, ...] = ()
+    keep_sets: bool = True
+
+    @property
+    def smallest_signed(self) -> int:
+        """Distinct values from which on a column gets a signature."""
+        return self.permutations if self.signature_min is None else self.signature_min
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -187,6 +213,12 @@ class SearchParams:
         Kinds of candidate columns; empty: all.
     plan : {None, "mergelist", "probeset", "josie"}
         The plan to use; None: the planner's choice.
+    mode : {"exact", "lsh"}
+        How candidates are found.
+    verify : bool
+        Count the candidates of signatures; else their containment is estimated.
+    recall : float
+        Share of the columns above the threshold that signatures are to find.
     """
 
     k: int | None = 10
@@ -196,6 +228,9 @@ class SearchParams:
     exclude: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     plan: str | None = None
+    mode: str = "exact"
+    verify: bool = True
+    recall: float = 0.95
 
 
 @dataclass
@@ -216,6 +251,15 @@ class SearchStats:
         Logical bytes of postings and set entries read.
     candidates_pruned : int
         Candidates dropped unread by a bound.
+    signatures_compared : int
+        Columns whose signature was compared with the query's.
+    candidates : int
+        Columns that their signature made candidates.
+    expected_recall : float
+        Share of the columns above the threshold that their signature is expected to make candidates, their
+        containment taken as uniform; 1 where nothing depended on signatures.
+    is_complete : bool
+        No column can be missing.
     """
 
     plan: str = ""
@@ -227,15 +271,21 @@ class SearchStats:
     set_entries_read: int = 0
     bytes_read: int = 0
     candidates_pruned: int = 0
+    signatures_compared: int = 0
+    candidates: int = 0
+    expected_recall: float = 1.0
+    is_complete: bool = True
 
     def add(self, other: SearchStats) -> None:
         """Add what another segment's search read."""
         plans = dict.fromkeys([*filter(None, self.plan.split("+")), other.plan])
         self.plan = "+".join(plans)
         for name in self.__dataclass_fields__:
-            if name not in ("plan", "n_values"):
+            if name not in ("plan", "n_values", "expected_recall", "is_complete"):
                 setattr(self, name, getattr(self, name) + getattr(other, name))
         self.n_values = max(self.n_values, other.n_values)
+        self.expected_recall = min(self.expected_recall, other.expected_recall)
+        self.is_complete = self.is_complete and other.is_complete
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""

@@ -129,8 +129,20 @@ def _unneeded(path: Path, kept: list[Manifest], seconds: float) -> list[Path]:
         for entry in _entries(path / directory):
             if f"{directory}/{entry.name}" not in needed and _newest(entry) <= limit:
                 found.append(entry)
+    for name, groups in _groups_of(kept).items():
+        unnamed = [e for e in _entries(path / "segments" / name) if e.name not in groups]
+        found += [e for e in unnamed if _newest(e) <= limit]
     found += [e for e in _entries(path / "manifests") if e.suffix != ".json" and e.stat().st_mtime <= limit]
     return sorted(found)
+
+
+def _groups_of(manifests: list[Manifest]) -> dict[str, set[str]]:
+    """Directories of the component groups that some version names, by segment."""
+    named: dict[str, set[str]] = {}
+    for manifest in manifests:
+        for segment in manifest.segments:
+            named.setdefault(segment.id, set()).update(group.id for group in segment.groups)
+    return named
 
 
 def _frames_of(path: Path, meta: SegmentMeta, manifests: list[Manifest]) -> list[str]:

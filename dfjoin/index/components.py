@@ -19,6 +19,7 @@ __all__ = [
     "CATALOG_FILE",
     "GROUPS",
     "RESERVED_GROUPS",
+    "SIGNATURES",
     "TOKENS",
     "ComponentMeta",
     "ComponentStream",
@@ -44,13 +45,22 @@ TOKENS: dict[str, np.dtype] = {
 }
 """Components of the ``tokens`` group and their dtypes, all one-dimensional."""
 
+SIGNATURES: dict[str, np.dtype] = {
+    "signature_columns": np.dtype("<i4"),
+    "signature_values": np.dtype("<u4"),
+    "signature_slots": np.dtype("<i4"),
+}
+"""Components of the ``signatures`` group and their dtypes; the last two are of shape (n_rows, n_signed)."""
+
+_DTYPES = {**TOKENS, **SIGNATURES}
+
 CATALOG_FILE = "catalog.arrow"
 """The one file of the ``catalog`` group."""
 
-GROUPS = ("tokens", "catalog")
+GROUPS = ("tokens", "catalog", "signatures")
 """Component groups that this version reads and writes; each is a feature of the manifest."""
 
-RESERVED_GROUPS = ("signatures", "vectors", "patterns")
+RESERVED_GROUPS = ("vectors", "patterns")
 """Names kept for later component groups of format version 1."""
 
 _CHUNK = 16 << 20
@@ -63,7 +73,7 @@ class ComponentMeta:
     Parameters
     ----------
     name : str
-        Component, see `TOKENS`.
+        Component, see `TOKENS` and `SIGNATURES`.
     file : str
         POSIX path below the segment's directory.
     dtype : str
@@ -104,15 +114,15 @@ def write_component(directory: Path, group: str, name: str, array: NDArray) -> C
     group : str
         Directory name of the component group.
     name : str
-        Component name, in `TOKENS`.
-    array : ndarray, one-dimensional
-        Of the dtype that `TOKENS` says.
+        Component name, in `TOKENS` or `SIGNATURES`.
+    array : ndarray
+        Of the dtype that these say.
 
     Returns
     -------
     ComponentMeta
     """
-    array = np.ascontiguousarray(array, TOKENS[name])
+    array = np.ascontiguousarray(array, _DTYPES[name])
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
     parts: list[Any] = [header.getvalue()]
@@ -120,7 +130,7 @@ def write_component(directory: Path, group: str, name: str, array: NDArray) -> C
     parts += [view[i : i + _CHUNK].data for i in range(0, view.size, _CHUNK)]
     file = f"{group}/{name}.npy"
     size, crc = _write(directory / file, parts)
-    return ComponentMeta(name, file, TOKENS[name].str, array.shape, size, crc)
+    return ComponentMeta(name, file, _DTYPES[name].str, array.shape, size, crc)
 
 
 class ComponentStream:
@@ -215,7 +225,7 @@ def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, SyntaxError, TokenError, OverflowError) as error:
         raise IndexCorruptedError(_corrupted(meta, f"its header cannot be read ({error})")) from error
-    expected = TOKENS.get(meta.name)
+    expected = _DTYPES.get(meta.name)
     if mapped.dtype != expected or mapped.dtype.str != meta.dtype or mapped.shape != meta.shape:
         found = f"{mapped.dtype.str} of shape {mapped.shape}"
         raise IndexCorruptedError(

@@ -177,7 +177,7 @@ class Manifest:
             manifest = cls(
                 str(values["index_uuid"]),
                 int(values["version"]),
-                IndexSettings.from_dict(values["settings"]),
+                IndexSettings.from_dict({"permutations": 0, **values["settings"]}),  # absent before signatures
                 tuple(Root(r["id"], r["name"], r["uri"], r["kind"]) for r in values["roots"]),
                 tuple(SegmentMeta.from_dict(s) for s in values["segments"]),
                 str(values["created_by"]),

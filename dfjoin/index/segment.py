@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import IndexCorruptedError
+from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
 from dfjoin.index.catalog import Catalog
-from dfjoin.index.components import ComponentMeta, check_size, crc_of_file, map_component
+from dfjoin.index.components import SIGNATURES, ComponentMeta, check_size, crc_of_file, map_component
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.tombstones import read_alive
 
-__all__ = ["Segment", "SegmentPool", "Tokens"]
+__all__ = ["Segment", "SegmentPool", "Signatures", "Tokens"]
 
 
 class Tokens(NamedTuple):
@@ -34,6 +34,15 @@ class Tokens(NamedTuple):
     list_positions: NDArray[np.int32]
     set_indptr: NDArray[np.int64]
     set_lists: NDArray[np.uint32]
+
+
+class Signatures(NamedTuple):
+    """The arrays of a segment's ``signatures`` group, see FORMAT.md, and the cardinality of each slot."""
+
+    columns: NDArray[np.int32]
+    values: NDArray[np.uint32]
+    slots: NDArray[np.int32]
+    sizes: NDArray[np.int64]
 
 
 class Segment:
@@ -74,6 +83,36 @@ class Segment:
         tokens = Tokens(*(map_component(self.directory, by_name[name]) for name in Tokens._fields))
         self._check_shapes(tokens)
         return tokens
+
+    @cached_property
+    def signatures(self) -> Signatures:
+        """Map the ``signatures`` group.
+
+        Raises
+        ------
+        IncompatibleSettingsError
+            If the segment has none.
+        """
+        if self.meta.group("signatures") is None:
+            raise IncompatibleSettingsError(
+                f'segment {self.meta.id} of the index has no signatures, which mode="lsh" needs; add them with '
+                "`lake.add_signatures()`"
+            )
+        by_name = {c.name: c for c in self._components("signatures")}
+        missing = [name for name in SIGNATURES if name not in by_name]
+        if missing:
+            raise IndexCorruptedError(
+                f"component `{missing[0]}` of segment {self.meta.id} is not in the manifest; build the index again"
+            )
+        columns, values, slots = (map_component(self.directory, by_name[name]) for name in SIGNATURES)
+        is_inside = columns.ndim == 1 and (columns.size == 0 or 0 <= columns.min() <= columns.max() < self.n_columns)
+        sizes = self.catalog.numbers["cardinality"][columns] if is_inside else np.empty(0, np.int64)
+        is_matrix = values.ndim == 2 and values.shape == slots.shape == (values.shape[0], columns.size)
+        if not is_inside or not is_matrix or np.any(sizes[1:] < sizes[:-1]):
+            raise IndexCorruptedError(
+                f"the `signatures` of segment {self.meta.id} do not fit its columns; build the index again"
+            )
+        return Signatures(columns, values, slots, sizes)
 
     @cached_property
     def catalog(self) -> Catalog:

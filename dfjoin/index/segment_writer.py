@@ -24,15 +24,18 @@ from dfjoin.index.components import (
     write_component,
 )
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
-from dfjoin.index.runs import PADDING, Run
+from dfjoin.index.runs import PADDING, Run, merge_runs
+from dfjoin.index.signatures import SignedColumns, sign_large_columns, write_signatures
 from dfjoin.kernels.grouping import group_lists, group_tokens, transpose_lists
 from dfjoin.kernels.postings import build_directory, directory_bits
+from dfjoin.types import IndexSettings
 
 __all__ = ["write_segment"]
 
 _VALUES = ("hash", "value_offsets", "value_bytes")
-_PAIRS = "pairs"
-"""Directory of a segment that is being written from several stretches: the columns of each token."""
+_STRETCH_TOKENS = 1 << 20
+_PAIRS = "pairs-"
+"""Start of a directory in a segment that is being written from several stretches: each token's columns."""
 
 
 def write_segment(
@@ -41,6 +44,8 @@ def write_segment(
     tables: pa.StructArray,
     columns: pa.StructArray,
     skipped: Records,
+    settings: IndexSettings | None = None,
+    signed: SignedColumns | None = None,
 ) -> SegmentMeta:
     """Write a new segment; it belongs to the index once a manifest names it.
 
@@ -53,6 +58,10 @@ def write_segment(
     tables, columns, skipped : pyarrow.StructArray
         Catalogue records, sorted as `dfjoin.index.catalog.write_catalog` says; ``cardinality`` of an
         indexed column is set here, from its tokens.
+    settings : IndexSettings, optional
+        Whether and how columns are signed, and whether their sets are kept; no signatures by default.
+    signed : SignedColumns, optional
+        Signatures that were made before; their columns may come without tokens, and have their cardinality.
 
     Returns
     -------
@@ -71,6 +80,17 @@ def write_segment(
     cardinalities = arrays.pop("cardinalities")
     is_indexed = columns.field("is_indexed").to_numpy() > 0
     known = columns.field("cardinality").to_numpy()
+    if signed is not None:
+        cardinalities[signed.columns] = known[signed.columns]
+    elif settings is not None and settings.permutations:
+        signed = sign_large_columns({**arrays, "hash": run.hash}, np.where(is_indexed, cardinalities, 0), settings)
+        if not settings.keep_sets and signed.columns.size:
+            dropped = tokens_id
+            tokens_id = f"tokens-{uuid.uuid4().hex[:8]}"
+            run, written = _write_values(_without_columns(run, signed.columns, len(columns)), directory, tokens_id)
+            shutil.rmtree(directory / dropped)
+            arrays = _token_arrays(run, len(columns))
+            del arrays["cardinalities"]
     columns = replace_field(columns, "cardinality", np.where(is_indexed, cardinalities, known))
     written += [write_component(directory, tokens_id, name, array) for name, array in arrays.items()]
     of_name = {component.name: component for component in written}
@@ -87,9 +107,12 @@ def write_segment(
         "pairs": int(run.columns.size),
     }
     del run, arrays
-    shutil.rmtree(directory / _PAIRS, ignore_errors=True)
-    groups = (GroupMeta("tokens", tokens_id, components), GroupMeta("catalog", catalog_id, (catalog,)))
-    return SegmentMeta(segment_id, counts, groups)
+    for scratch in directory.glob(f"{_PAIRS}*"):
+        shutil.rmtree(scratch, ignore_errors=True)
+    groups = [GroupMeta("tokens", tokens_id, components), GroupMeta("catalog", catalog_id, (catalog,))]
+    if signed is not None:
+        groups.append(write_signatures(directory, signed, cardinalities))
+    return SegmentMeta(segment_id, counts, tuple(groups))
 
 
 def _write_values(runs: Iterator[Run], directory: Path, group: str) -> tuple[Run, list[ComponentMeta]]:
@@ -99,9 +122,10 @@ def _write_values(runs: Iterator[Run], directory: Path, group: str) -> tuple[Run
     if second is None:
         return first, [write_component(directory, group, name, getattr(first, name)) for name in _VALUES]
     hashes, offsets, data = (ComponentStream(directory, group, name) for name in _VALUES)
-    (directory / _PAIRS).mkdir()
+    scratch = directory / f"{_PAIRS}{group}"
+    scratch.mkdir()
     n_pairs = 0
-    with (directory / _PAIRS / "indptr").open("xb") as indptr, (directory / _PAIRS / "columns").open("xb") as columns:
+    with (scratch / "indptr").open("xb") as indptr, (scratch / "columns").open("xb") as columns:
         offsets.append(np.zeros(1, np.int64))
         indptr.write(np.zeros(1, np.int64).data)
         for run in itertools.chain((first, second), runs):
@@ -114,7 +138,7 @@ def _write_values(runs: Iterator[Run], directory: Path, group: str) -> tuple[Run
     data.append(np.zeros(PADDING, np.uint8))
     written = [stream.finish() for stream in (hashes, offsets, data)]
     values = [map_component(directory, component) for component in written]
-    pairs = [_map_all(directory / _PAIRS / "indptr", np.int64), _map_all(directory / _PAIRS / "columns", np.int32)]
+    pairs = [_map_all(scratch / "indptr", np.int64), _map_all(scratch / "columns", np.int32)]
     return Run(*values, *pairs), written
 
 
@@ -127,6 +151,13 @@ _NOTHING = Run(
 def _map_all(path: Path, dtype: type) -> NDArray[Any]:
     """Map a whole file as an array; an empty one cannot be mapped."""
     return np.asarray(np.memmap(path, dtype, "c")) if path.stat().st_size else np.empty(0, dtype)
+
+
+def _without_columns(run: Run, columns: NDArray[np.int32], n_columns: int) -> Iterator[Run]:
+    """Take columns out of a run, and the tokens that no other column holds."""
+    column_map = np.arange(n_columns, dtype=np.int32)
+    column_map[columns] = -1
+    return merge_runs([run], [column_map], _STRETCH_TOKENS)
 
 
 def _token_arrays(run: Run, n_columns: int) -> dict[str, NDArray[Any]]:

@@ -7,21 +7,25 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
+
+import numpy as np
 
 from dfjoin.errors import IndexFormatError
 from dfjoin.index.catalog import Catalog
 from dfjoin.index.components import CATALOG_FILE
 from dfjoin.index.manifest import Manifest, SegmentMeta, commit, list_versions, now, read_manifest
+from dfjoin.index.segment import Segment
+from dfjoin.index.signatures import cut_partitions
 from dfjoin.ingest.plan import estimated_bytes, pack_runs, split_tables
 from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.requests import execute, merge_request, read_meta, run_request
 from dfjoin.ingest.task import RunMeta
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 
-__all__ = ["Engine", "InlineEngine", "Input", "build_version", "discard_frames", "is_committed"]
+__all__ = ["Engine", "InlineEngine", "Input", "build_version", "discard_frames", "freeze_partitions", "is_committed"]
 
 _TASK_INPUT_BYTES = 256 << 20  # no task reads more than this before its siblings get a share
 _TASKS_PER_SLOT = 3
@@ -152,7 +156,7 @@ def build_version(
             segments.sort(key=lambda segment: first_table(index, segment))
             if commit_segments is not None:
                 return commit_segments(segments)
-            manifest = _next(base, settings, given.roots, segments)
+            manifest = _next(base, freeze_partitions(index, settings, segments), given.roots, segments)
             commit(index, manifest)
             return manifest
     except BaseException:
@@ -198,6 +202,19 @@ def first_table(index: Path, segment: SegmentMeta) -> bytes:
     catalog = Catalog(index / "segments" / segment.id / segment.group("catalog").id / CATALOG_FILE)  # type: ignore[union-attr]
     names = catalog.table_names()
     return names[0].encode("utf-8", "surrogatepass") if names else b""
+
+
+def freeze_partitions(index: Path, settings: IndexSettings, segments: Sequence[SegmentMeta]) -> IndexSettings:
+    """Return the settings with the partitions of the signed columns cut, from the catalogues of the segments.
+
+    They belong to the index and not to a segment: adding and merging must not change which columns are found.
+    """
+    if not settings.permutations:
+        return settings
+    opened = [Segment(index, meta) for meta in segments]
+    sizes = [s.catalog.numbers["cardinality"][s.catalog.numbers["is_indexed"] > 0] for s in opened]
+    every = np.concatenate([np.empty(0, np.int64), *sizes])
+    return replace(settings, partition_ends=cut_partitions(every[every >= max(1, settings.smallest_signed)], settings))
 
 
 def _next(base: Manifest | None, settings: IndexSettings, roots: list[Root], segments: list[SegmentMeta]) -> Manifest:

@@ -16,6 +16,7 @@ from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.runs import Run, merge_runs, read_run, run_of_segment
 from dfjoin.index.segment import Segment
 from dfjoin.index.segment_writer import write_segment
+from dfjoin.index.signatures import merge_signatures
 from dfjoin.types import IndexSettings
 from dfjoin.values.profile import Profile, merge_profiles
 
@@ -61,7 +62,7 @@ def merge_into_segment(
         merged: Iterable[Run] = runs
     else:
         merged = merge_runs(runs, [maps[owner] for owner in owners], chunk)
-    meta = write_segment(index, merged, tables, columns, _merge_skipped(catalogs, skipped))
+    meta = write_segment(index, merged, tables, columns, _merge_skipped(catalogs, skipped), settings)
     for run_id in run_ids:
         shutil.rmtree(index / "runs" / run_id, ignore_errors=True)
     return meta.to_dict()
@@ -78,7 +79,8 @@ def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSetting
     tables, columns, maps = merge_catalogs(catalogs, settings.samples, [s.alive_tables() for s in segments])
     runs = [run_of_segment(segment.tokens) for segment in segments]
     merged = merge_runs(runs, maps, max(1 << 20, settings.segment_bytes // 256))
-    return write_segment(index, merged, tables, columns, _merge_skipped(catalogs, [])).to_dict()
+    signed = merge_signatures(segments, maps) if settings.permutations else None
+    return write_segment(index, merged, tables, columns, _merge_skipped(catalogs, []), settings, signed).to_dict()
 
 
 def _merge_skipped(catalogs: list[Catalog], skipped: list[dict[str, str]]) -> pa.StructArray:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
+from dfjoin.search.advice import compare_modes
 from dfjoin.search.evidence import shared_mask, tokens_of_column, value_of_token
 from dfjoin.search.query import QueryColumn
-from dfjoin.types import SearchStats
+from dfjoin.types import SearchParams, SearchStats
 
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
@@ -33,11 +34,14 @@ class SearchContext:
         Name in ``query_column`` → the query column.
     stats : dict
         Name in ``query_column`` → what its search read.
+    params : SearchParams
+        What was asked for.
     """
 
     lake: Lake
     queries: dict[str, QueryColumn] = field(default_factory=dict)
     stats: dict[str, SearchStats] = field(default_factory=dict)
+    params: SearchParams = field(default_factory=SearchParams)
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,11 @@ class Explanation:
         Examples; shared and query values in the user's spelling, the candidate's in canonical form.
     found_by : dict
         Plan, and what the search read.
+    error : float or None
+        Standard error of the containment where `matched` is an estimate.
+    advice : str
+        Which mode is expected to answer this query faster; empty where the index offers one only, and where an
+        exact search was the right choice.
     """
 
     query_column: str
@@ -72,6 +81,8 @@ class Explanation:
     only_query: list[str]
     only_candidate: list[str]
     found_by: dict[str, Any]
+    error: float | None = None
+    advice: str = ""
 
     def __str__(self) -> str:
         """Write the explanation in a few lines."""
@@ -80,7 +91,8 @@ class Explanation:
         share = self.matched / max(1, self.query_cardinality)
         lines = [
             f"{self.query_column!r} joins {self.table} column {self.column!r}, {self.relationship}",
-            f"  shared: {self.matched:,} of {self.query_cardinality:,} values ({share:.1%})" + _examples(self.shared),
+            f"  shared: {self.matched:,} of {self.query_cardinality:,} values ({share:.1%})"
+            + (_examples(self.shared) if self.error is None else f", estimated, standard error {self.error:.1%}"),
             f"  only in your column: {missing:,}" + _examples(self.only_query),
             f"  only in the table: {extra:,}" + _examples(self.only_candidate),
         ]
@@ -91,6 +103,13 @@ class Explanation:
             f"  found by {read['plan']}: {read['lists_read']:,} lists, {read['sets_read']:,} sets, "
             f"{read['bytes_read']:,} bytes read, {read['candidates_pruned']:,} candidates pruned"
         )
+        if read["signatures_compared"]:
+            lines.append(
+                f"  {read['signatures_compared']:,} signatures compared, {read['candidates']:,} candidates, "
+                f"expected recall {read['expected_recall']:.3f}"
+            )
+        if self.advice:
+            lines.append(f"  {self.advice}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -98,6 +117,11 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def _has_set(lake: Lake, row: pd.Series) -> bool:
+    """Tell whether the index keeps the token set of a row's column."""
+    return lake.settings.keep_sets or row["cardinality"] < lake.settings.smallest_signed
 
 
 def _examples(values: list[str]) -> str:
@@ -161,8 +185,17 @@ class JoinCandidates(pd.DataFrame):
             Prints as a few lines; ``to_dict()`` for programs.
         """
         row, query, segment, column = self._candidate(i)
-        number = self.context.lake.segments.index(segment)
-        groups = self.context.lake.searcher.groups_of(number, query.values)
+        lake = self.context.lake
+        advice = compare_modes(lake.searcher, lake.settings, query.values, self.context.params)
+        found_by = self.context.stats[row["query_column"]].to_dict()
+        told = "" if advice is None or self.context.params.mode == advice.mode == "exact" else str(advice)
+        if not _has_set(lake, row):
+            return Explanation(
+                row["query_column"], row["table"], row["column"], int(row["matched"]), len(query.values),
+                int(row["cardinality"]), row["relationship"], bool(row["accidental"]), [], [], [], found_by,
+                float(row["containment_error"]), told,
+            )  # fmt: skip
+        groups = lake.searcher.groups_of(lake.segments.index(segment), query.values)
         is_shared = shared_mask(segment, column, groups)
         shared = np.flatnonzero(is_shared)[:_N_EXAMPLES]
         alone = np.flatnonzero(~is_shared)[:_N_EXAMPLES]
@@ -186,7 +219,8 @@ class JoinCandidates(pd.DataFrame):
             [query.spelling(code) for code in shared.tolist()],
             [query.spelling(code) for code in alone.tolist()],
             theirs,
-            self.context.stats[row["query_column"]].to_dict(),
+            found_by,
+            advice=told,
         )
 
     def pairs(self, i: int = 0) -> pd.DataFrame:
@@ -203,7 +237,12 @@ class JoinCandidates(pd.DataFrame):
             ``query_value`` in the user's spelling, ``candidate_value`` in canonical form, and
             ``query_rows``, the rows of the user's frame that hold it; in order of first row.
         """
-        _, query, segment, column = self._candidate(i)
+        row, query, segment, column = self._candidate(i)
+        if not _has_set(self.context.lake, row):
+            raise IncompatibleSettingsError(
+                f"the index keeps no token set of `{row['table']}` column {row['column']!r} (keep_sets=False), so that "
+                "its pairs cannot be listed; read the table with `lake.table(name)`"
+            )
         number = self.context.lake.segments.index(segment)
         groups = self.context.lake.searcher.groups_of(number, query.values)
         shared = np.flatnonzero(shared_mask(segment, column, groups))

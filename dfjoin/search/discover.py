@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,61 +23,80 @@ from dfjoin.frames import is_pandas, is_spark, select_column
 from dfjoin.index.catalog import KINDS
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates, SearchContext
+from dfjoin.search.lsh import search_signatures
 from dfjoin.search.planner import PLANS
 from dfjoin.search.query import QueryColumn, better_width, make_query
 from dfjoin.search.rank import make_frame, rank_hits
 from dfjoin.search.searcher import Hit
 from dfjoin.types import SearchParams, SearchStats
+from dfjoin.values.normalize import ValueSet
 from dfjoin.values.profile import INDEXED_KINDS
 from dfjoin.warn import warn
 
 __all__ = ["MODES", "check_frame", "discover", "discover_batch", "search_params", "search_queries"]
 
-MODES = ("exact",)
+MODES = ("exact", "lsh")
 """Search modes that this version has."""
 
-_RESERVED_MODES = ("lsh", "embedding", "transform")
+_RESERVED_MODES = ("embedding", "transform")
 _DEFAULT_K = 10
 
 
 def discover(
     df: pd.DataFrame, on: Any, lake: Any, *, mode, k, threshold, weighted, tables, exclude, kinds, plan,
-    verify, radius, radius_unit, pad, dayfirst,
-) -> JoinCandidates:  # fmt: skip
+    verify, radius, radius_unit, pad, dayfirst, recall=None, progressive=False,
+) -> Any:  # fmt: skip
     """Carry out `dfjoin.discover_joinable`."""
-    params = search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit)
-    check.check_choice(verify, "verify", (True, False))
+    params = search_params(
+        mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit, verify, recall, progressive
+    )
     opened = resolve_lake(lake)
     check_frame(df)
     options = _query_options(pad, dayfirst)
     columns = _query_columns(df, on, options, opened)
-    return search_queries(opened, [make_query(c, opened.settings, **options) for c in columns], params)
+    queries = [make_query(c, opened.settings, **options) for c in columns]
+    check_mode(opened, params)
+    return refine(opened, queries, params) if progressive else search_queries(opened, queries, params)
+
+
+def refine(lake: Lake, queries: list[QueryColumn], params: SearchParams) -> Iterator[JoinCandidates]:
+    """Yield what signatures tell at once, then the exact answer, or the best that an index without sets can give.
+
+    Source: Zhu, thesis, section 5.3.1.
+    """
+    yield search_queries(lake, queries, replace(params, verify=False))
+    yield search_queries(lake, queries, replace(params, mode="exact") if lake.settings.keep_sets else params)
 
 
 def discover_batch(
-    columns: Any, lake: Any, *, mode, k, threshold, weighted, tables, exclude, kinds, plan, n_threads
-) -> JoinCandidates:
+    columns: Any, lake: Any, *, mode, k, threshold, weighted, tables, exclude, kinds, plan, n_threads, verify=True,
+    recall=None,
+) -> JoinCandidates:  # fmt: skip
     """Carry out `dfjoin.discover_joinable_batch`."""
-    params = search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, None, None)
+    params = search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, None, None, verify, recall)
     if not isinstance(columns, Mapping):
         raise InvalidTypeError(
             f'`columns` must map names to columns, got {type(columns).__name__}; give {{"name": df["name"]}}'
         )
     opened = resolve_lake(lake)
+    check_mode(opened, params)
     threads = check.check_positive_int(n_threads, "n_threads") if n_threads is not None else os.cpu_count() or 1
 
     def run(item: tuple[str, Any]) -> tuple[QueryColumn, list[Hit], SearchStats]:
         name, column = item
         series = column if isinstance(column, pd.Series) else pd.Series(column)
         query = make_query(series, opened.settings, argument="columns", name=str(name))
-        return query, *opened.searcher.search(query.values, params)
+        return query, *run_search(opened, query.values, params)
 
     with ThreadPoolExecutor(min(threads, max(1, len(columns)))) as pool:
         results = list(pool.map(run, columns.items()))
     return _result(opened, results, params)
 
 
-def search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit) -> SearchParams:
+def search_params(
+    mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit, verify=True, recall=None,
+    progressive=False,
+) -> SearchParams:  # fmt: skip
     """Check the arguments of a search and turn them into its parameters."""
     if mode in _RESERVED_MODES:
         raise IncompatibleSettingsError(
@@ -96,6 +116,12 @@ def search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, ra
         check.check_choice(kind, "kinds", KINDS)
     if plan is not None:
         check.check_choice(plan, "plan", PLANS)
+    check.check_choice(verify, "verify", (True, False))
+    check.check_choice(progressive, "progressive", (True, False))
+    owners = (("plan", plan, "exact"), ("recall", recall, "lsh"), ("progressive", progressive or None, "lsh"))
+    for name, value, owner in owners:
+        if value is not None and mode != owner:
+            raise InvalidParameterError(f'`{name}` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')
     return SearchParams(
         k=_DEFAULT_K if k is None and threshold is None else k,
         threshold=threshold,
@@ -104,6 +130,9 @@ def search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, ra
         exclude=check.check_patterns(exclude, "exclude"),
         kinds=wanted,
         plan=plan,
+        mode=mode,
+        verify=verify,
+        recall=SearchParams.recall if recall is None else check.check_fraction(recall, "recall"),
     )
 
 
@@ -152,11 +181,32 @@ def _query_columns(df: pd.DataFrame, on: Any, options: dict[str, Any], lake: Lak
     return found
 
 
+def check_mode(lake: Lake, params: SearchParams) -> None:
+    """Raise when the index was built without what the mode needs."""
+    if params.mode == "exact" and not lake.settings.keep_sets:
+        raise IncompatibleSettingsError(
+            'the index keeps no token sets of its large columns (keep_sets=False), which mode="exact" needs; use '
+            'mode="lsh", or build it anew with keep_sets=True'
+        )
+    if params.mode == "lsh" and not lake.settings.permutations:
+        raise IncompatibleSettingsError(
+            'the index has no signatures, which mode="lsh" needs; add them with `lake.add_signatures()`, or use '
+            'mode="exact"'
+        )
+
+
+def run_search(lake: Lake, values: ValueSet, params: SearchParams) -> tuple[list[Hit], SearchStats]:
+    """Search for one query column in the mode that was asked for."""
+    if params.mode == "lsh":
+        return search_signatures(lake.searcher, lake.settings, values, params)
+    return lake.searcher.search(values, params)
+
+
 def search_queries(lake: Lake, queries: list[QueryColumn], params: SearchParams) -> JoinCandidates:
     """Search every query column, warn of lost zeros, and make the result frame."""
     results = []
     for query in queries:
-        hits, stats = lake.searcher.search(query.values, params)
+        hits, stats = run_search(lake, query.values, params)
         best = hits[0].matched if hits else 0
         width, padded = better_width(query, lake.searcher, lake.settings, params, best)
         if width:
@@ -173,17 +223,17 @@ def _result(
     lake: Lake, results: list[tuple[QueryColumn, list[Hit], SearchStats]], params: SearchParams
 ) -> JoinCandidates:
     """Make the result frame of one or more query columns."""
-    parts = [rank_hits(lake, query, hits, "exact", params.is_weighted) for query, hits, _ in results]
+    parts = [rank_hits(lake, query, hits, params.mode, params.is_weighted) for query, hits, _ in results]
     if not parts:
         empty = make_query(pd.Series([], dtype=object), lake.settings, name="")
-        parts = [rank_hits(lake, empty, [], "exact", params.is_weighted)]
+        parts = [rank_hits(lake, empty, [], params.mode, params.is_weighted)]
     merged = parts[0] if len(parts) == 1 else {name: _join([p[name] for p in parts]) for name in parts[0]}
     frame = make_frame(merged)
     queries = {query.name: query for query, _, _ in results}
-    frame._context = SearchContext(lake, queries, {query.name: stats for query, _, stats in results})
+    frame._context = SearchContext(lake, queries, {query.name: stats for query, _, stats in results}, params)
     frame.attrs["dfjoin"] = {
-        "mode": "exact",
-        "complete": True,
+        "mode": params.mode,
+        "complete": all(stats.is_complete for _, _, stats in results),
         "index": str(lake.path),
         "version": lake.version,
         "searches": [{"query_column": query.name, **stats.to_dict()} for query, _, stats in results[:20]],

@@ -35,7 +35,7 @@ RESULT_COLUMNS = (
     "method",
     "exact",
 )
-"""Columns of every result, in this order; ``weighted=True`` adds two behind them."""
+"""Columns of every result, in this order; ``weighted=True`` adds two behind them, ``mode="lsh"`` one more."""
 
 _ACCIDENTAL_MARGIN = 1.1
 
@@ -69,11 +69,13 @@ def rank_hits(lake: Lake, query: QueryColumn, hits: list[Hit], method: str, weig
         "relationship": [f"{left}:{'1' if u else 'm'}" for u in (cardinality == filled).tolist()],
         "accidental": _accidental(query, hits, matched, cardinality, numbers),
         "method": [method] * n,
-        "exact": np.ones(n, bool),
+        "exact": np.fromiter((h.error is None for h in hits), bool, n),
     }
     if weighted:
         rows = np.fromiter((h.matched_rows for h in hits), np.int64, n)
         columns |= {"matched_rows": rows, "row_containment": rows / max(1, query.n_non_null)}
+    if method == "lsh":
+        columns["containment_error"] = np.fromiter((h.error or 0.0 for h in hits), np.float64, n)
     return columns
 
 

@@ -18,14 +18,17 @@ from dfjoin.search.planner import PLANS, run_plan
 from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.normalize import ValueSet
 
-__all__ = ["PLANS", "Hit", "Searcher", "smallest_count"]
+__all__ = ["PLANS", "Hit", "Searcher", "rank_key", "smallest_count"]
 
 _NO_WEIGHTS = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One candidate column: its segment, its id there, and its counts."""
+    """One candidate column: its segment, its id there, and its counts.
+
+    `error` is the standard error of its containment where the counts are estimates, None where they are exact.
+    """
 
     segment: int
     column: int
@@ -34,6 +37,7 @@ class Hit:
     cardinality: int
     table: str
     name: str
+    error: float | None = None
 
 
 def smallest_count(threshold: float | None, total: int) -> int:
@@ -120,13 +124,17 @@ class Searcher:
             return []
         k = segment.n_columns if params.k is None else params.k
         query = Query(groups, weights, allowed_columns(segment, params), minimum, max(1, k))
-        top = run_plan(segment, self._scratch_of(number), query, params.plan)
-        matched = top.counts
-        if weights.size:  # ranked by rows; the distinct values of the winners are counted apart
-            matched = self._count_values(number, query, top)
+        top = run_plan(segment, self.scratch_of(number), query, params.plan)
         top.stats.n_found = n_found
         stats.add(top.stats)
-        catalog = segment.catalog
+        return self.make_hits(number, query, top)
+
+    def make_hits(self, number: int, query: Query, top: TopColumns) -> list[Hit]:
+        """Make hits of columns of a segment that share a value with the query."""
+        matched = top.counts
+        if query.weights.size:  # ranked by rows; the distinct values of the winners are counted apart
+            matched = self._count_values(number, query, top)
+        catalog = self.segments[number].catalog
         cardinality = catalog.numbers["cardinality"]
         return [
             Hit(number, c, m, r, n, catalog.table_name(c), catalog.column_name(c))
@@ -143,7 +151,7 @@ class Searcher:
         """Match the query to one segment: the posting group of each value, -1 for none."""
         segment = self.segments[number]
         tokens = segment.tokens
-        self._scratch_of(number).vocabulary.ask(values.hashes)
+        self.scratch_of(number).vocabulary.ask(values.hashes)
         groups = gather_groups(match_tokens(values, tokens), tokens.group, tokens.group_indptr.size - 1)
         if groups.size and groups[0] == -2:
             raise IndexCorruptedError(
@@ -152,7 +160,8 @@ class Searcher:
             )
         return groups
 
-    def _scratch_of(self, number: int) -> Scratch:
+    def scratch_of(self, number: int) -> Scratch:
+        """Return the work arrays of a segment, to be lent."""
         scratch = self._scratch.get(number)
         if scratch is None:
             scratch = self._scratch.setdefault(number, Scratch(self.segments[number]))
@@ -164,7 +173,7 @@ class Searcher:
         chosen = np.zeros(segment.n_columns, np.uint8)
         chosen[top.columns] = 1
         unweighted = Query(query.groups, _NO_WEIGHTS, chosen, 1, max(1, top.columns.size))
-        with self._scratch_of(number).lend() as arrays:
+        with self.scratch_of(number).lend() as arrays:
             counted = merge_list(segment, arrays, unweighted, gather(segment, arrays, unweighted))
         by_column = dict(zip(counted.columns.tolist(), counted.counts.tolist(), strict=True))
         return np.array([by_column[c] for c in top.columns.tolist()], np.int32)
@@ -178,13 +187,10 @@ def _merge(hits: list[Hit], found: list[Hit], k: int | None) -> list[Hit]:
     """Merge two ranked lists by the full order of results."""
     if not hits:
         return found
-    merged = hits + found
-    merged.sort(
-        key=lambda h: (
-            -h.matched_rows,
-            h.cardinality,
-            h.table.encode("utf-8", "surrogatepass"),
-            h.name.encode("utf-8", "surrogatepass"),
-        )
-    )
-    return merged if k is None else merged[:k]
+    return sorted(hits + found, key=rank_key)[:k]
+
+
+def rank_key(hit: Hit) -> tuple[int, int, bytes, bytes]:
+    """Return what results are sorted by: matched rows descending, cardinality, table, column by code point."""
+    table, name = hit.table.encode("utf-8", "surrogatepass"), hit.name.encode("utf-8", "surrogatepass")
+    return -hit.matched_rows, hit.cardinality, table, name

@@ -26,10 +26,10 @@ def find(lake, df=DF, on="q", **options):
 
 
 BAD = [
-    ({"mode": "lsh"}, IncompatibleSettingsError, r"`mode` \"lsh\" is not in this version of dfjoin, which has 'exact'"),
+    ({"mode": "embedding"}, IncompatibleSettingsError, r"`mode` .embedding. is not in this version .* 'exact', 'lsh'"),
     ({"mode": "embedding"}, IncompatibleSettingsError, 'use mode="exact"'),
     ({"mode": "transform"}, IncompatibleSettingsError, "is not in this version"),
-    ({"mode": "fuzzy"}, InvalidParameterError, r"`mode` must be one of 'exact', got 'fuzzy'"),
+    ({"mode": "fuzzy"}, InvalidParameterError, r"`mode` must be one of 'exact', 'lsh', got 'fuzzy'"),
     ({"mode": None}, InvalidParameterError, r"`mode` must be one of"),
     ({"k": 0}, InvalidParameterError, r"`k` must be at least 1, got 0"),
     ({"k": -3}, InvalidParameterError, r"`k` must be at least 1, got -3"),

@@ -73,11 +73,12 @@ class LifeOfAnIndex(RuleBasedStateMachine):
         self.versions[version] = content
         assert self.lake.version == version
 
-    @initialize(content=tables, segment_bytes=st.sampled_from([1 << 12, 1 << 28]))
-    def build(self, content, segment_bytes):
-        self.lake = dfjoin.build_lake(
-            frames_of(content), self.index, settings={"segment_bytes": segment_bytes}, **OPTIONS
-        )
+    @initialize(
+        content=tables, segment_bytes=st.sampled_from([1 << 12, 1 << 28]), signature_min=st.sampled_from([1, 3, None])
+    )
+    def build(self, content, segment_bytes, signature_min):
+        settings = {"segment_bytes": segment_bytes, "permutations": 64, "signature_min": signature_min}
+        self.lake = dfjoin.build_lake(frames_of(content), self.index, settings=settings, **OPTIONS)
         self.record(content)
 
     @rule(content=tables)
@@ -228,6 +229,14 @@ class LifeOfAnIndex(RuleBasedStateMachine):
             hits = dfjoin.discover_joinable(query, "q", self.lake, k=30, plan=plan)
             found = list(zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True))
             assert found == expected, f"plan {plan}"
+        signed = dfjoin.discover_joinable(query, "q", self.lake, k=30, mode="lsh", recall=1.0)
+        found = list(zip(signed["table"], signed["column"], signed["matched"].tolist(), strict=True))
+        assert found == [row for row in expected if row in found], "what signatures find is counted and ranked"
+        missing = [row for row in expected if row not in found]
+        assert not (missing and signed.attrs["dfjoin"]["complete"])
+        # A column that is equal to the query agrees with it in every row.
+        equal = [row for row in expected if sets[row[:2]] == oracles.value_set(self.query)]
+        assert not [row for row in equal if row in missing]
 
 
 IS_LONG = os.environ.get("DFJOIN_HYPOTHESIS") == "long"

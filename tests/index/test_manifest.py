@@ -304,9 +304,9 @@ class TestOpening:
         lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
         path = next((lake.path / "manifests").glob("*.json"))
         values = json.loads(path.read_text())
-        values["reader_features"].append("signatures")
+        values["reader_features"].append("vectors")
         path.write_text(seal(values))
-        with pytest.raises(IndexVersionError, match="signatures"):
+        with pytest.raises(IndexVersionError, match="vectors"):
             dfjoin.open_lake(lake.path)
 
     def test_the_manifest_does_not_grow_with_the_lake(self, build):

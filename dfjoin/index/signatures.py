@@ -1,0 +1,222 @@
+"""The ``signatures`` group of a segment: MinHash signatures of its large columns, each row sorted for search.
+
+Slots number the signed columns by (cardinality, column id). The signature matrix, one row for each MinHash
+value and one column for each slot, is stored with every row sorted: the values, and the slot of each.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin import _validation as check
+from dfjoin.errors import InvalidParameterError
+from dfjoin.index.components import SIGNATURES, write_component
+from dfjoin.index.manifest import GroupMeta
+from dfjoin.kernels.minhash import sign_columns
+from dfjoin.kernels.partitioning import optimal_ends
+from dfjoin.types import IndexSettings
+
+if TYPE_CHECKING:
+    from dfjoin.index.segment import Segment
+
+__all__ = [
+    "PARTITIONINGS",
+    "SignedColumns",
+    "check_signature_settings",
+    "cut_partitions",
+    "merge_signatures",
+    "partition_slots",
+    "read_signatures",
+    "sign_large_columns",
+    "write_signatures",
+]
+
+
+PARTITIONINGS = ("optimal", "equal_depth")
+"""How the signed columns may be cut into partitions."""
+
+_MAX_ROWS = 4096
+
+
+def check_signature_settings(settings: IndexSettings) -> None:
+    """Raise `InvalidParameterError` or `InvalidTypeError` for settings of signatures that are not legal."""
+    if settings.permutations != 0 or isinstance(settings.permutations, bool):
+        check.check_positive_int(settings.permutations, "settings['permutations']")
+        if settings.permutations > _MAX_ROWS:
+            raise InvalidParameterError(
+                f"`settings['permutations']` must be at most {_MAX_ROWS}, or 0 for none, got {settings.permutations!r}"
+            )
+    if settings.signature_min is not None:
+        check.check_positive_int(settings.signature_min, "settings['signature_min']")
+    check.check_positive_int(settings.partitions, "settings['partitions']")
+    check.check_choice(settings.partitioning, "settings['partitioning']", PARTITIONINGS)
+    check.check_choice(settings.keep_sets, "settings['keep_sets']", (True, False))
+    if not settings.keep_sets and not settings.permutations:
+        raise InvalidParameterError(
+            "`settings['keep_sets']` False needs signatures to stand for the sets, but `permutations` is 0; leave "
+            "one of them out"
+        )
+
+
+class SignedColumns(NamedTuple):
+    """Signatures on their way from one segment to another.
+
+    Parameters
+    ----------
+    columns : ndarray of int32, shape (n,)
+        Column ids, ascending.
+    matrix : ndarray of uint32, shape (n, n_rows)
+        The signature of each.
+    """
+
+    columns: NDArray[np.int32]
+    matrix: NDArray[np.uint32]
+
+
+def sign_large_columns(
+    tokens: dict[str, NDArray[Any]], cardinality: NDArray[np.int64], settings: IndexSettings
+) -> SignedColumns:
+    """Compute the signatures of the columns that are large enough, from a segment's dictionary and sets.
+
+    Parameters
+    ----------
+    tokens : dict
+        Arrays of the ``tokens`` group.
+    cardinality : ndarray of int64, shape (n_columns,)
+        Distinct values of each column; 0 for one that is not indexed.
+    settings : IndexSettings
+
+    Returns
+    -------
+    SignedColumns
+    """
+    large = np.flatnonzero(cardinality >= max(1, settings.smallest_signed)).astype(np.int32)
+    matrix = sign_columns(
+        large, tokens["hash"], tokens["group_indptr"], tokens["group_tokens"], tokens["set_indptr"],
+        tokens["set_lists"], settings.permutations, np.uint64(settings.hash_seed),
+    )  # fmt: skip
+    return SignedColumns(large, matrix)
+
+
+def write_signatures(directory: Path, signed: SignedColumns, cardinality: NDArray[np.int64]) -> GroupMeta:
+    """Write the ``signatures`` group below a segment's directory.
+
+    Parameters
+    ----------
+    directory : Path
+        The segment's directory.
+    signed : SignedColumns
+    cardinality : ndarray of int64, shape (n_columns,)
+
+    Returns
+    -------
+    GroupMeta
+    """
+    order = np.argsort(cardinality[signed.columns], kind="stable")
+    # Value and slot in one number, so that a plain sort does the work, and equal values stand by set size.
+    packed = signed.matrix[order].T.astype(np.uint64, order="C") << np.uint64(32)
+    packed |= np.arange(order.size, dtype=np.uint64)
+    packed.sort(axis=1)
+    arrays = {
+        "signature_columns": signed.columns[order],
+        "signature_values": (packed >> np.uint64(32)).astype(np.uint32),
+        "signature_slots": packed.astype(np.uint32).view(np.int32),
+    }
+    group = f"signatures-{uuid.uuid4().hex[:8]}"
+    return GroupMeta("signatures", group, tuple(write_component(directory, group, n, arrays[n]) for n in SIGNATURES))
+
+
+def read_signatures(segment: Segment) -> SignedColumns:
+    """Read the signatures of a segment back, one row for each column."""
+    stored = segment.signatures
+    order = np.argsort(stored.columns, kind="stable")
+    matrix = np.empty(stored.values.shape, np.uint32)
+    np.put_along_axis(matrix, stored.slots.astype(np.int64), stored.values, axis=1)
+    return SignedColumns(stored.columns[order], np.ascontiguousarray(matrix.T[order]))
+
+
+def merge_signatures(segments: Sequence[Segment], maps: Sequence[NDArray[np.int32]]) -> SignedColumns | None:
+    """Unite the signatures of segments whose columns are merged into one; nothing is computed again.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+    maps : sequence of ndarray of int32
+        For each segment: column id → id in the merged one, -1 for a column that is gone.
+
+    Returns
+    -------
+    SignedColumns or None
+        None when a segment has no signatures.
+    """
+    if any(segment.meta.group("signatures") is None for segment in segments):
+        return None
+    columns, matrices = [], []
+    for segment, column_map in zip(segments, maps, strict=True):
+        signed = read_signatures(segment)
+        targets = column_map[signed.columns]
+        columns.append(targets[targets >= 0])
+        matrices.append(signed.matrix[targets >= 0])
+    every = np.concatenate(columns)
+    order = np.argsort(every, kind="stable")
+    return SignedColumns(every[order], np.concatenate(matrices)[order])
+
+
+def cut_partitions(sizes: NDArray[np.int64], settings: IndexSettings) -> tuple[int, ...]:
+    """Cut the sizes of the signed columns into partitions.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64
+        Distinct values of each signed column.
+    settings : IndexSettings
+        `partitions` at most, `partitioning`.
+
+    Returns
+    -------
+    tuple of int
+        Largest size of each partition, ascending; fewer when there are not so many different sizes.
+    """
+    distinct, counts = np.unique(sizes, return_counts=True)
+    n = min(settings.partitions, distinct.size)
+    if n == 0:
+        return ()
+    if settings.partitioning == "optimal":
+        ends = distinct[optimal_ends(distinct, counts.astype(np.int64), n)]
+    else:
+        ends = np.sort(sizes)[np.arange(1, n + 1) * sizes.size // n - 1]
+    return tuple(np.unique(ends).tolist())
+
+
+def partition_slots(sizes: NDArray[np.int64], ends: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the partition of each slot.
+
+    Columns larger than the last end, which came after the partitions were cut, are in partitions whose ends
+    double.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (n,)
+        Distinct values of each slot, ascending.
+    ends : sequence of int
+        Largest size of each partition, ascending.
+
+    Returns
+    -------
+    indptr : ndarray of int64, shape (n_partitions + 1,)
+        Slots of each partition.
+    ends : ndarray of int64, shape (n_partitions,)
+        Largest size of each, the doubled ones included.
+    """
+    every = list(ends)
+    largest = int(sizes[-1]) if sizes.size else 0
+    while not every or every[-1] < largest:
+        every.append(2 * every[-1] if every else 1024)
+    upper = np.array(every, np.int64)
+    return np.append(0, np.searchsorted(sizes, upper, "right")), upper

@@ -1,0 +1,335 @@
+"""Search by signatures (LSH Ensemble): candidate columns by band, then counted exactly, or estimated."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
+from dfjoin.index.segment import Segment, Signatures
+from dfjoin.index.signatures import partition_slots
+from dfjoin.kernels.counting import clear_counts
+from dfjoin.kernels.lsh import collect_candidates, find_equal, sum_sets
+from dfjoin.kernels.minhash import sign_hashes
+from dfjoin.search.costs import load_costs
+from dfjoin.search.count import Query, TopColumns, damaged_postings, gather, merge_list
+from dfjoin.search.filters import allowed_columns
+from dfjoin.search.searcher import Hit, Searcher, rank_key, smallest_count
+from dfjoin.search.tuning import Bands, choose_bands, containment_of, jaccard_of, ratio_class, standard_error
+from dfjoin.types import IndexSettings, SearchParams, SearchStats
+from dfjoin.values.normalize import ValueSet
+
+__all__ = ["Candidates", "bands_of", "check_signatures", "find_candidates", "is_near", "search_signatures"]
+
+_STEP = 0.05
+_GRID = 100  # thresholds are tuned for on this grid, so that what was integrated serves other queries
+_ENTRY_BYTES = 4
+_NO_WEIGHTS = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What signatures say of one segment.
+
+    Parameters
+    ----------
+    slots : ndarray of int32, shape (n,)
+        Candidates: the slots that agree with the query in a whole band.
+    agreed : ndarray of uint16, shape (n_signed,)
+        Rows in which each slot agrees with the query.
+    n_compared : int
+        Slots that are large enough to reach the threshold.
+    n_agreeing : int
+        Entries read.
+    """
+
+    slots: NDArray[np.int32]
+    agreed: NDArray[np.uint16]
+    n_compared: int
+    n_agreeing: int
+
+
+def check_signatures(segment: Segment, settings: IndexSettings) -> Signatures:
+    """Return the signatures of a segment, or raise when they are not those that the settings say."""
+    stored = segment.signatures
+    if stored.values.shape[0] != settings.permutations:
+        raise IncompatibleSettingsError(
+            f"segment {segment.meta.id} has signatures of {stored.values.shape[0]} values and the index compares those "
+            f"of {settings.permutations}; make them anew with `lake.add_signatures()`"
+        )
+    return stored
+
+
+def bands_of(n_rows: int, threshold: float, ends: NDArray[np.int64], n_query: int, recall: float) -> list[Bands]:
+    """Choose (b, r) for each partition, see `dfjoin.search.tuning.choose_bands`."""
+    threshold = math.floor(threshold * _GRID + 1e-9) / _GRID
+    return [choose_bands(n_rows, threshold, ratio_class(end, n_query), recall) for end in ends.tolist()]
+
+
+def find_candidates(
+    stored: Signatures,
+    signature: NDArray[np.uint32],
+    smallest: int,
+    indptr: NDArray[np.int64],
+    bands: list[Bands],
+) -> Candidates:
+    """Find the signed columns that agree with a signature in a whole band of their partition.
+
+    Parameters
+    ----------
+    stored : Signatures
+        Of a segment.
+    signature : ndarray of uint32, shape (n_rows,)
+        Of the query.
+    smallest : int
+        Columns with fewer values cannot reach the threshold and are passed over.
+    indptr : ndarray of int64, shape (n_partitions + 1,)
+        Slots of each partition.
+    bands : list of Bands
+        (b, r) of each partition.
+
+    Returns
+    -------
+    Candidates
+    """
+    n_rows, n = stored.values.shape
+    first_slot = int(np.searchsorted(stored.sizes, smallest))
+    starts, ends = np.empty((2, n_rows), np.int64)
+    n_agreeing = find_equal(signature, stored.values, first_slot, starts, ends)
+    agreed = np.zeros(n, np.uint16)
+    slots = np.empty(n, np.int32)
+    numbers = np.array([(b.n_bands, b.n_band_rows) for b in bands], np.int64).reshape(-1, 2)
+    n_found = 0
+    if n_agreeing:
+        n_found = collect_candidates(
+            starts, ends, stored.slots, first_slot, indptr, numbers[:, 0].copy(), numbers[:, 1].copy(), agreed,
+            np.zeros(n, np.uint8), slots,
+        )  # fmt: skip
+    if n_found < 0:
+        raise IndexCorruptedError(
+            "component `signature_slots` of the index names slots that the segment does not have; run `verify()` on "
+            "the lake, then build the index again"
+        )
+    return Candidates(slots[:n_found], agreed, n - first_slot, n_agreeing)
+
+
+def is_near(
+    agreed: NDArray[np.uint16], sizes: NDArray[np.int64], threshold: float, n_query: int, n_rows: int, recall: float
+) -> NDArray[np.bool_]:
+    """Tell which columns may reach a threshold, by the rows in which they agree with the query.
+
+    A column at the threshold is lost with a probability of (1 - recall) / 2.
+
+    Parameters
+    ----------
+    agreed : ndarray of uint16, shape (n,)
+    sizes : ndarray of int64, shape (n,)
+        Distinct values of each column.
+    threshold : float
+        Containment.
+    n_query, n_rows : int
+        Distinct values of the query; values of a signature.
+    recall : float
+    """
+    if recall >= 1:
+        return np.ones(agreed.size, bool)
+    wanted = jaccard_of(np.minimum(threshold, sizes / n_query), sizes, n_query)
+    margin = NormalDist().inv_cdf((1 + recall) / 2) * np.sqrt(wanted * (1 - wanted) / n_rows)
+    return agreed / n_rows >= wanted - margin - 1e-9
+
+
+def search_signatures(
+    searcher: Searcher, settings: IndexSettings, values: ValueSet, params: SearchParams
+) -> tuple[list[Hit], SearchStats]:
+    """Find the columns that contain at least a share of the query, by signatures where this saves reading.
+
+    Parameters
+    ----------
+    searcher : Searcher
+    settings : IndexSettings
+        Of the index.
+    values : ValueSet
+        The query column's values.
+    params : SearchParams
+        Without a threshold, or with `k`, thresholds are lowered from 1 in steps until `k` columns are found.
+
+    Returns
+    -------
+    hits : list of Hit
+        In the order of results; with `params.verify` counted exactly wherever the index holds the sets.
+    stats : SearchStats
+        `is_complete` tells whether a column may be missing.
+
+    Raises
+    ------
+    IncompatibleSettingsError
+        If a segment has no signatures, or others than the settings say.
+
+    Notes
+    -----
+    Source: Zhu, thesis, sections 2.4 and 3.5.1 (k by lowering the threshold). A column of fewer values than
+    the threshold asks for cannot reach it, so a search reads posting lists only where columns too small to be
+    signed may qualify; then the query is small too, the lists hold the large columns as well, and the answer is
+    that of exact search. O(values + rows that agree + sets of the candidates).
+    """
+    stats = SearchStats(n_values=len(values))
+    if len(values) == 0:
+        return [], stats
+    search = _Search(searcher, settings, values, params)
+    hits: list[Hit] = []
+    for threshold in _thresholds(params):
+        n_needed = search.fewest_values(threshold)
+        if n_needed < settings.smallest_signed and settings.keep_sets:
+            return searcher.search(values, params)
+        hits = search.hits_at(threshold, n_needed)
+        if params.k is not None and len(hits) >= params.k:
+            break
+    stats.add(search.stats)
+    return hits[: params.k], stats
+
+
+def _thresholds(params: SearchParams) -> list[float]:
+    """List the thresholds to try, highest first; the last is the one that was asked for."""
+    lowest = 0.0 if params.threshold is None else params.threshold
+    if params.k is None:
+        return [lowest]
+    steps = [round(1 - _STEP * i, 6) for i in range(round(1 / _STEP))]
+    return [t for t in steps if t > lowest] + [lowest]
+
+
+@dataclass
+class _Part:
+    """One segment in a search: its signatures, and what is known of its columns so far."""
+
+    number: int
+    stored: Signatures
+    indptr: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    allowed: NDArray[np.uint8]
+    groups: NDArray[np.int64] | None = None
+    counted: set[int] = field(default_factory=set)
+    hits: dict[int, Hit] = field(default_factory=dict)
+    """Column → its hit, if it reaches the threshold that was asked for."""
+
+
+class _Search:
+    """One query on its way through the segments of an index, at falling thresholds."""
+
+    def __init__(self, searcher: Searcher, settings: IndexSettings, values: ValueSet, params: SearchParams) -> None:
+        self.searcher = searcher
+        self.settings = settings
+        self.values = values
+        self.params = params
+        self.stats = SearchStats(plan="lsh", n_values=len(values))
+        rows = values.row_counts() if params.is_weighted else None
+        self.weights = _NO_WEIGHTS if rows is None else rows.astype(np.int32)
+        self.total = len(values) if rows is None else int(rows.sum())
+        self.heaviest = None if rows is None else np.cumsum(np.sort(rows)[::-1])
+        self.minimum = smallest_count(params.threshold, self.total)
+        self.signature = sign_hashes(values.hashes, settings.permutations, np.uint64(settings.hash_seed))
+        self.parts = []
+        for number, segment in enumerate(searcher.segments):
+            if segment.n_columns:
+                stored = check_signatures(segment, settings)
+                indptr, ends = partition_slots(stored.sizes, settings.partition_ends)
+                self.parts.append(_Part(number, stored, indptr, ends, allowed_columns(segment, params)))
+
+    def fewest_values(self, threshold: float) -> int:
+        """Return how many distinct values a column holds at least that reaches a threshold."""
+        minimum = smallest_count(threshold, self.total)
+        return minimum if self.heaviest is None else int(np.searchsorted(self.heaviest, minimum)) + 1
+
+    def hits_at(self, threshold: float, n_needed: int) -> list[Hit]:
+        """Return the hits that reach a threshold, in the order of results."""
+        minimum = smallest_count(threshold, self.total)
+        hits: list[Hit] = []
+        recall, n_compared = 0.0, 0
+        for part in self.parts:
+            candidates, expected = self._probe(part, threshold, n_needed)
+            n_compared += candidates.n_compared
+            recall += expected * candidates.n_compared
+            self._examine(part, candidates)
+            hits += [h for h in part.hits.values() if h.error is not None or h.matched_rows >= minimum]
+        if n_needed < self.settings.smallest_signed:  # small columns, whose sets are always kept
+            small, stats = self.searcher.search(self.values, replace(self.params, threshold=threshold))
+            hits += small
+            self.stats.add(stats)
+        self.stats.signatures_compared = n_compared
+        self.stats.candidates = sum(len(part.counted) for part in self.parts)
+        self.stats.expected_recall = recall / n_compared if n_compared else 1.0
+        self.stats.is_complete = n_compared == 0
+        return sorted(hits, key=rank_key)
+
+    def _probe(self, part: _Part, threshold: float, n_needed: int) -> tuple[Candidates, float]:
+        """Find the candidates of a segment, and the recall to expect."""
+        n_query, n_rows, wanted = len(self.values), self.settings.permutations, self.params.recall
+        tuned = threshold if self.heaviest is None else n_needed / n_query
+        bands = bands_of(n_rows, tuned, part.ends, n_query, wanted)
+        found = find_candidates(part.stored, self.signature, n_needed, part.indptr, bands)
+        widths = np.diff(np.maximum(part.indptr, part.stored.sizes.size - found.n_compared)).tolist()
+        recall = sum(w * b.recall for w, b in zip(widths, bands, strict=True)) / max(1, found.n_compared)
+        agreed, sizes = found.agreed[found.slots], part.stored.sizes[found.slots]
+        slots = found.slots[is_near(agreed, sizes, n_needed / n_query, n_query, n_rows, wanted)]
+        if part.allowed.size:
+            slots = slots[part.allowed[part.stored.columns[slots]] > 0]
+        return replace(found, slots=np.sort(slots)), recall
+
+    def _examine(self, part: _Part, candidates: Candidates) -> None:
+        """Count the candidates that were not yet, or estimate them."""
+        columns = part.stored.columns[candidates.slots]
+        is_new = np.array([column not in part.counted for column in columns.tolist()], bool)
+        if not is_new.any():
+            return
+        part.counted.update(columns[is_new].tolist())
+        if self.params.verify and self.settings.keep_sets:
+            self._count(part, columns[is_new])
+        else:
+            self._estimate(part, candidates.slots[is_new], candidates.agreed)
+
+    def _estimate(self, part: _Part, slots: NDArray[np.int32], agreed: NDArray[np.uint16]) -> None:
+        """Make hits of candidates with the containment that their signatures tell."""
+        n_query, n_rows = len(self.values), self.settings.permutations
+        columns, sizes = part.stored.columns[slots], part.stored.sizes[slots]
+        similarity = agreed[slots] / n_rows
+        shares = containment_of(similarity, sizes, n_query).tolist()
+        errors = standard_error(similarity, sizes, n_query, n_rows).tolist()
+        catalog = self.searcher.segments[part.number].catalog
+        for column, size, share, error in zip(columns.tolist(), sizes.tolist(), shares, errors, strict=True):
+            matched = max(1, min(round(share * n_query), size))
+            rows = matched if self.heaviest is None else max(1, round(share * self.total))
+            names = catalog.table_name(column), catalog.column_name(column)
+            part.hits[column] = Hit(part.number, column, matched, rows, size, *names, error)
+
+    def _count(self, part: _Part, columns: NDArray[np.int32]) -> None:
+        """Count candidates by reading their sets, or, where that takes less, the posting lists of the query."""
+        searcher, segment = self.searcher, self.searcher.segments[part.number]
+        if part.groups is None:
+            part.groups = searcher.groups_of(part.number, self.values)
+            self.stats.n_found += int(np.count_nonzero(part.groups >= 0))
+        chosen = np.zeros(segment.n_columns, np.uint8)
+        chosen[columns] = 1
+        query = Query(part.groups, self.weights, chosen, self.minimum, columns.size)
+        tokens, costs = segment.tokens, load_costs()
+        n_entries = int((tokens.set_indptr[columns + 1] - tokens.set_indptr[columns]).sum())
+        with searcher.scratch_of(part.number).lend() as arrays:
+            found = gather(segment, arrays, query)
+            merging = costs.list_ns * found.n_lists + costs.posting_ns * found.n_postings
+            if merging <= costs.set_ns * columns.size + costs.entry_ns * n_entries:
+                top = merge_list(segment, arrays, query, found)
+            else:
+                totals = sum_sets(columns, tokens.set_indptr, tokens.set_lists, arrays.hits, arrays.counts)
+                arrays.hits[found.lists[: found.n_lists]] = 0
+                clear_counts(arrays.counts, arrays.columns, found.n_private)
+                if totals[0] < 0:
+                    raise damaged_postings(segment)
+                good = totals >= self.minimum
+                read = SearchStats(
+                    "lsh", sets_read=columns.size, set_entries_read=n_entries, bytes_read=n_entries * _ENTRY_BYTES
+                )
+                top = TopColumns(columns[good], totals[good], read)
+        self.stats.add(top.stats)
+        part.hits.update((hit.column, hit) for hit in searcher.make_hits(part.number, query, top))

@@ -1,0 +1,453 @@
+"""mode="lsh": verified rows are right, what may be missing is told, and nothing depends on how the index is cut."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dfjoin
+from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError, InvalidTypeError
+from dfjoin.index.components import write_component
+from dfjoin.index.manifest import commit
+from dfjoin.search.lsh import is_near
+from dfjoin.search.tuning import choose_bands, containment_of, jaccard_of, ratio_class, standard_error
+from tests import oracles
+
+OPTIONS = {"engine": "inline", "progress": False}
+SIGNED = {"permutations": 128, "signature_min": 8}
+RECALL = 0.9
+"""Least share of the columns above the threshold that the seeded lakes below must find at the default target."""
+
+
+def some_lake(rng, n_columns=60, n_words=3000):
+    """Columns of Zipf sizes, a third of them cut from other columns."""
+    words = np.array([f"w{i}" for i in range(n_words)])
+    sets = []
+    for number in range(n_columns):
+        size = int(min(n_words // 2, 12 * (rng.pareto(0.8) + 1)))
+        if number % 3 == 2:
+            source = sets[rng.integers(number)]
+            size = max(2, int(source.size * rng.uniform(0.3, 1)))
+            sets.append(rng.choice(source, size, replace=False))
+        else:
+            sets.append(rng.choice(words, size, replace=False))
+    frames = {f"t{i:02d}": pd.DataFrame({"c": values}) for i, values in enumerate(sets)}
+    return frames, {(f"t{i:02d}", "c"): set(values.tolist()) for i, values in enumerate(sets) if len(values) >= 2}
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """A lake of large and small columns, its sets, and queries cut from them."""
+    rng = np.random.default_rng(5)
+    frames, sets = some_lake(rng, 150)
+    index = tmp_path_factory.mktemp("many") / "lake"
+    lake = dfjoin.build_lake(frames, index, settings=SIGNED, **OPTIONS)
+    queries = []
+    for table in rng.choice(sorted(frames), 40, replace=False).tolist():
+        values = frames[table]["c"].to_numpy()
+        kept = rng.choice(values, max(1, int(values.size * rng.uniform(0.4, 1))), replace=False)
+        queries.append(np.append(kept, [f"new{i}" for i in range(int(rng.integers(1, 1 + kept.size // 2 + 1)))]))
+    return lake, sets, queries
+
+
+def rows(hits):
+    return list(zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True))
+
+
+def ask(query, lake, **options):
+    return dfjoin.discover_joinable(pd.DataFrame({"q": query}), "q", lake, mode="lsh", **options)
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.5, 0.8, 1.0])
+def test_verified_rows_are_right_and_few_are_missing(many, threshold):
+    lake, sets, queries = many
+    n_expected = n_found = 0
+    for query in queries:
+        expected = oracles.rank(oracles.value_set(query), sets, threshold=threshold)
+        hits = ask(query, lake, threshold=threshold)
+        assert [row for row in expected if row in rows(hits)] == rows(hits), "precision 1, in the order of results"
+        assert hits["exact"].all() and (hits["containment_error"] == 0).all() and set(hits["method"]) <= {"lsh"}
+        if hits.attrs["dfjoin"]["complete"]:
+            assert rows(hits) == expected
+        n_expected += len(expected)
+        n_found += len(hits)
+    assert n_found >= RECALL * n_expected, f"recall {n_found / n_expected:.3f} at {threshold}"
+
+
+def test_some_answers_came_from_signatures(many):
+    lake, _, queries = many
+    told = [ask(query, lake, threshold=0.5).attrs["dfjoin"] for query in queries]
+    assert 0 < sum(t["complete"] for t in told) < len(told)
+    for t in told:
+        (search,) = t["searches"]
+        assert t["mode"] == "lsh" and t["complete"] == search["is_complete"]
+        assert (search["expected_recall"] == 1) == t["complete"] or search["expected_recall"] > 0.9
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, 1000])
+def test_k_by_lowering_the_threshold(many, k):
+    lake, sets, queries = many
+    n_expected = n_found = 0
+    for query in queries:
+        expected = oracles.rank(oracles.value_set(query), sets, k=k)
+        hits = ask(query, lake, k=k)
+        found = rows(hits)
+        assert len(found) <= k and all(len(oracles.value_set(query) & sets[t, c]) == m for t, c, m in found)
+        if hits.attrs["dfjoin"]["complete"]:
+            assert found == expected
+        n_expected += sum(m for _, _, m in expected)
+        n_found += sum(m for _, _, m in found)
+    assert n_found >= RECALL * n_expected, f"{n_found} of {n_expected} matches at k = {k}"
+
+
+def test_k_with_a_threshold_returns_the_best_of_those_above_it(many):
+    lake, _, queries = many
+    for query in queries[:15]:
+        every, best = ask(query, lake, threshold=0.4), ask(query, lake, threshold=0.4, k=2)
+        assert rows(best) == rows(every)[: len(best)] and len(best) == min(2, len(every))
+
+
+def test_without_k_and_threshold_there_are_ten(many):
+    lake, _, queries = many
+    assert all(len(ask(query, lake)) <= 10 for query in queries[:5])
+
+
+def test_small_queries_and_small_columns_are_answered_exactly(many):
+    """Whatever a column of fewer values than are signed can reach is searched in the posting lists."""
+    lake, sets, _ = many
+    for query in (["w1"], ["w1", "w2", "w3"], [f"w{i}" for i in range(60)]):
+        hits = ask(query, lake, threshold=0.1)
+        assert rows(hits) == oracles.rank(set(query), sets, threshold=0.1)
+        assert hits.attrs["dfjoin"]["complete"]
+
+
+def test_no_column_is_large_enough(many):
+    lake, _, _ = many
+    hits = ask([f"x{i}" for i in range(5000)], lake, threshold=0.9)
+    assert len(hits) == 0 and hits.attrs["dfjoin"]["complete"]
+
+
+@pytest.mark.parametrize("values", [[], [None, None], ["", ""]])
+def test_empty_queries_give_empty_results(many, values):
+    lake, _, _ = many
+    for verify in (True, False):
+        hits = dfjoin.discover_joinable(
+            pd.DataFrame({"q": pd.Series(values, dtype=object)}), "q", lake, mode="lsh", threshold=0.5, verify=verify
+        )
+        assert len(hits) == 0 and list(hits)[-1] == "containment_error" and hits.attrs["dfjoin"]["complete"]
+
+
+class TestEstimates:
+    def test_they_are_flagged_and_as_near_as_they_say(self, many):
+        lake, sets, queries = many
+        errors = []
+        for query in queries:
+            wanted = oracles.value_set(query)
+            hits = ask(query, lake, threshold=0.3, verify=False)
+            for row in hits.itertuples():
+                truth = len(wanted & sets[row.table, row.column]) / len(wanted)
+                if row.exact:
+                    assert row.containment == truth and row.containment_error == 0
+                else:
+                    assert row.containment_error > 0 and 0 < row.containment <= 1
+                    errors.append((row.containment - truth) / row.containment_error)
+        assert len(errors) > 50
+        assert np.mean(np.abs(errors) <= 2.5) > 0.95
+
+    def test_verified_rows_are_among_them(self, many):
+        lake, _, queries = many
+        for query in queries[:15]:
+            verified, estimated = (ask(query, lake, threshold=0.5, verify=v) for v in (True, False))
+            pairs = set(zip(estimated["table"], estimated["column"], strict=True))
+            assert set(zip(verified["table"], verified["column"], strict=True)) <= pairs
+            assert estimated["matched"].is_monotonic_decreasing
+
+    def test_no_set_is_read(self, many):
+        lake, _, queries = many
+        (search,) = ask(max(queries, key=len), lake, threshold=0.8, verify=False).attrs["dfjoin"]["searches"]
+        assert search["bytes_read"] == search["n_found"] == 0 and search["signatures_compared"] > 0
+
+
+def test_a_higher_recall_buys_candidates(many):
+    lake, _, queries = many
+    counts, found = {}, {}
+    for recall in (0.0, 0.5, 0.99, 1.0):
+        told = [ask(query, lake, threshold=0.5, recall=recall) for query in queries]
+        counts[recall] = sum(hits.attrs["dfjoin"]["searches"][0]["candidates"] for hits in told)
+        found[recall] = sum(map(len, told))
+    assert counts[0.0] <= counts[0.5] < counts[0.99] < counts[1.0]
+    assert found[0.5] <= found[0.99] <= found[1.0]
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A lake whose large columns are signatures alone, its sets and frames."""
+    frames, sets = some_lake(np.random.default_rng(5), 60)
+    small = pd.DataFrame({"c": ["w1", "only", "w2"]})
+    frames, sets = {**frames, "small": small}, {**sets, ("small", "c"): {"w1", "only", "w2"}}
+    index = tmp_path_factory.mktemp("bare") / "lake"
+    return dfjoin.build_lake(frames, index, settings={**SIGNED, "keep_sets": False}, **OPTIONS), sets, frames
+
+
+class TestWithoutSets:
+    def test_large_columns_are_estimated_and_small_ones_counted(self, bare):
+        lake, sets, frames = bare
+        for table in list(frames)[:20]:
+            query = frames[table]["c"].tolist()
+            for row in ask(query, lake, threshold=0.2).itertuples():
+                assert row.exact == (row.cardinality < 8)
+                if row.exact:
+                    assert row.matched == len(set(query) & sets[row.table, row.column])
+
+    def test_columns_equal_to_the_query_are_found(self, bare):
+        lake, _sets, frames = bare
+        for table in frames:
+            query = frames[table]["c"].tolist()
+            if len(query) >= 2:
+                assert (table, "c") in [row[:2] for row in rows(ask(query, lake, threshold=1.0))]
+
+    def test_small_columns_in_the_same_answer(self, bare):
+        lake, _, _ = bare
+        for options in ({"threshold": 0.9}, {"k": 1}, {"k": 100}):
+            hits = ask(["w1", "w2", "only"], lake, **options)
+            assert rows(hits)[0] == ("small", "c", 3) and hits["exact"].iloc[0]
+
+    def test_exact_search_says_what_to_do(self, bare):
+        lake, _, frames = bare
+        df = frames["t00"]
+        for call in (
+            lambda: df.discover_joinable("c", lake),
+            lambda: dfjoin.discover_joinable_batch({"c": df["c"]}, lake),
+            lambda: df.auto_join(lake, on="c"),
+        ):
+            with pytest.raises(IncompatibleSettingsError, match=r"no token sets .*keep_sets=False.*use mode=\"lsh\""):
+                call()
+
+    def test_explanations_without_examples(self, bare):
+        lake, _, frames = bare
+        table = max(frames, key=lambda name: len(frames[name]))
+        hits = ask(frames[table]["c"].tolist(), lake, threshold=0.9)
+        told = hits.explain(0)
+        assert told.error == hits["containment_error"].iloc[0] > 0 and told.shared == [] and told.advice == ""
+        assert "estimated, standard error" in str(told)
+        with pytest.raises(IncompatibleSettingsError, match=r"keeps no token set of `t\d\d` column 'c'"):
+            hits.pairs(0)
+
+    def test_progressive_stays_an_estimate(self, bare):
+        lake, _, frames = bare
+        table = max(frames, key=lambda name: len(frames[name]))
+        first, second = ask(frames[table]["c"].tolist(), lake, threshold=0.5, progressive=True)
+        assert rows(first) == rows(second) and not second.attrs["dfjoin"]["complete"]
+
+    def test_a_join_with_a_picked_candidate(self, bare):
+        lake, _, frames = bare
+        table = max(frames, key=lambda name: len(frames[name]))
+        df = pd.DataFrame({"q": frames[table]["c"].tolist()[:500]})
+        hits = df.discover_joinable("q", lake, mode="lsh", threshold=0.9)
+        wide = df.auto_join(hits.iloc[[0]])
+        assert wide["c_rows" if "c_rows" in wide else wide.columns[-1]].notna().all()
+
+
+def test_progressive_gives_estimates_and_then_the_exact_answer(many):
+    lake, sets, queries = many
+    query = max(queries, key=len)
+    answers = ask(query, lake, threshold=0.5, progressive=True)
+    first = next(answers)
+    assert not first["exact"].any() and not first.attrs["dfjoin"]["complete"]
+    second = next(answers)
+    assert rows(second) == oracles.rank(oracles.value_set(query), sets, threshold=0.5)
+    assert second.attrs["dfjoin"]["complete"] and second.attrs["dfjoin"]["mode"] == "exact"
+    assert list(answers) == []
+
+
+def test_a_batch_gives_the_rows_of_single_searches(many):
+    lake, _, queries = many
+    columns = {str(i): pd.Series(query) for i, query in enumerate(queries[:8])}
+    for options in ({}, {"verify": False}, {"recall": 0.5}):
+        batch = dfjoin.discover_joinable_batch(columns, lake, mode="lsh", threshold=0.4, n_threads=3, **options)
+        for name, column in columns.items():
+            own = batch[batch["query_column"] == name]
+            assert rows(own) == rows(ask(column, lake, threshold=0.4, **options))
+
+
+def test_weights(rng, build):
+    frames, sets = some_lake(rng, 40)
+    lake = build(frames, settings=SIGNED)
+    for table in list(frames)[:12]:
+        values = frames[table]["c"].to_numpy()
+        query = np.append(values, rng.choice(values, values.size))
+        weights = pd.Series(query).value_counts().to_dict()
+        hits = ask(query, lake, threshold=0.6, weighted=True)
+        expected = oracles.rank(set(values), sets, threshold=0.6, weights=weights)
+        found = list(zip(hits["table"], hits["column"], hits["matched_rows"].tolist(), strict=True))
+        assert [row for row in expected if row in found] == found and (table, "c") in [row[:2] for row in found]
+        assert all(m == len(set(values) & sets[t, c]) for t, c, m in rows(hits))
+        assert list(hits)[-3:] == ["matched_rows", "row_containment", "containment_error"]
+        estimated = ask(query, lake, threshold=0.6, weighted=True, verify=False)
+        assert (estimated["matched_rows"] <= query.size).all()
+
+
+def test_filters_and_deleted_tables(many, tmp_path):
+    lake, _sets, queries = many
+    query = max(queries, key=len)
+    every = rows(ask(query, lake, threshold=0.3))
+    some = rows(ask(query, lake, threshold=0.3, tables="t[0-4]*", exclude="t1*", kinds="text"))
+    assert some == [row for row in every if row[0][1] in "0234"]
+    assert rows(ask(query, lake, threshold=0.3, kinds="date")) == []
+    frames, _ = some_lake(np.random.default_rng(5), 30)
+    own = dfjoin.build_lake(frames, tmp_path / "own", settings=SIGNED, **OPTIONS)
+    query = max(frames.values(), key=len)["c"].tolist()
+    before = rows(ask(query, own, threshold=0.2))
+    own.remove(before[0][0])
+    assert rows(ask(query, own, threshold=0.2)) == before[1:]
+    assert rows(ask(query, own, threshold=0.2, verify=False)) != []
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_rows_do_not_depend_on_segments(seed):
+    import tempfile
+
+    rng = np.random.default_rng(seed)
+    frames, _ = some_lake(rng, 24, 600)
+    names = list(frames)
+    rng.shuffle(names)
+    with tempfile.TemporaryDirectory() as place:
+        whole = dfjoin.build_lake(frames, f"{place}/whole", settings=SIGNED, **OPTIONS)
+        cut = dfjoin.build_lake(frames, f"{place}/cut", settings=SIGNED, **OPTIONS)
+        cut.remove(names[:12])
+        for start in (0, 4, 8):
+            cut.add({name: frames[name] for name in names[start : start + 4]}, **OPTIONS)
+        merged = dfjoin.open_lake(cut.path).compact(full=True)
+        assert len(cut.segments) == 4 and len(merged.segments) == 1
+        query = [*frames[names[0]]["c"].tolist()[:300], "other"]
+        for options in ({"threshold": 0.4}, {"k": 3}, {"threshold": 0.4, "verify": False}, {"k": 3, "recall": 0.5}):
+            expected = ask(query, whole, **options)
+            for other in (cut, merged):
+                pd.testing.assert_frame_equal(pd.DataFrame(ask(query, other, **options)), pd.DataFrame(expected))
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("options", "error", "text"),
+        [
+            ({"threshold": 1.5}, InvalidParameterError, "`threshold` must be between 0 and 1, got 1.5"),
+            ({"threshold": "high"}, InvalidTypeError, "`threshold` must be a number"),
+            ({"recall": 2}, InvalidParameterError, "`recall` must be between 0 and 1, got 2"),
+            ({"recall": "all"}, InvalidTypeError, "`recall` must be a number between 0 and 1"),
+            ({"verify": 1}, InvalidParameterError, "`verify` must be one of True, False, got 1"),
+            ({"progressive": 1}, InvalidParameterError, "`progressive` must be one of True, False, got 1"),
+            ({"plan": "josie"}, InvalidParameterError, "`plan` belongs to mode=\"exact\", but the mode is 'lsh'"),
+            ({"mode": "exact", "recall": 0.9}, InvalidParameterError, '`recall` belongs to mode="lsh"'),
+            ({"mode": "exact", "progressive": True}, InvalidParameterError, '`progressive` belongs to mode="lsh"'),
+        ],
+    )
+    def test_arguments(self, many, options, error, text):
+        with pytest.raises(error, match=text):
+            dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", many[0], **{"mode": "lsh", **options})
+
+    def test_an_index_without_signatures(self, build):
+        lake = build({"a": pd.DataFrame({"x": ["u", "v"]})}, settings={"permutations": 0})
+        with pytest.raises(IncompatibleSettingsError, match=r"no signatures, .*`lake.add_signatures\(\)`, or use"):
+            ask(["u"], lake)
+        with pytest.raises(IncompatibleSettingsError, match="no signatures"):
+            ask(["u"], lake, progressive=True)
+        assert rows(ask(["u", "v"], lake.add_signatures(permutations=8))) == [("a", "x", 2)]
+
+    def test_signatures_of_other_settings(self, build):
+        """A segment whose signatures are not those that the manifest tells of."""
+        words = [f"w{i}" for i in range(300)]
+        lake = build({"a": pd.DataFrame({"x": words})}, settings={"permutations": 64})
+        other = build({"a": pd.DataFrame({"x": words})}, settings={"permutations": 32})
+        from dataclasses import replace
+
+        settings = replace(other.settings, permutations=64, signature_min=None)
+        commit(other.path, other.manifest.next("test", settings=settings))
+        assert len(ask(words, lake, threshold=0.5)) == 1
+        with pytest.raises(IncompatibleSettingsError, match=r"signatures of 32 values .* of 64; .*add_signatures\(\)"):
+            ask(words, dfjoin.open_lake(other.path), threshold=0.5)
+
+    def test_slots_that_lead_outside(self, build):
+        words = [f"w{i}" for i in range(300)]
+        lake = build({"a": pd.DataFrame({"x": words, "y": words})}, settings={"permutations": 16})
+        (meta,) = lake.manifest.segments
+        bad = write_component(lake.segments[0].directory, "other", "signature_slots", np.full((16, 2), 7))
+        from dataclasses import replace
+
+        groups = tuple(
+            replace(g, components=tuple(bad if c.name == "signature_slots" else c for c in g.components))
+            for g in meta.groups
+        )
+        commit(lake.path, lake.manifest.next("test", segments=(replace(meta, groups=groups),)))
+        with pytest.raises(IndexCorruptedError, match="`signature_slots` of the index names slots"):
+            ask(words, dfjoin.open_lake(lake.path), threshold=0.5)
+
+
+class TestExplanations:
+    def test_how_it_was_found_and_what_is_faster(self, many):
+        lake, _, queries = many
+        hits = ask(max(queries, key=len), lake, threshold=0.5)
+        told = hits.explain(0)
+        text = str(told)
+        assert "found by lsh" in text and "signatures compared" in text and "expected recall" in text
+        assert 'mode="exact" is expected to be the faster' in told.advice and told.error is None
+        assert told.matched == hits["matched"].iloc[0] and told.shared
+
+    def test_exact_search_does_not_speak_of_itself(self, many):
+        lake, _, queries = many
+        hits = dfjoin.discover_joinable(pd.DataFrame({"q": queries[0]}), "q", lake, threshold=0.5)
+        assert hits.explain(0).advice == ""
+
+
+class TestTuning:
+    def test_translations_are_inverse(self):
+        sizes = np.array([10, 100, 5000])
+        for t in (0.05, 0.1):
+            assert containment_of(jaccard_of(t, sizes, 100), sizes, 100) == pytest.approx(t)
+        assert containment_of(0.9, 10, 100) == 0.1
+
+    def test_without_a_bound_it_is_the_pair_with_the_fewest_errors(self):
+        """Equation 2.26 over all pairs, on thin slices."""
+        upper, t = 2.0 ** (8 / 16), (np.arange(20_000) + 0.5) / 20_000
+        s = t / (upper + 1 - t)
+
+        def errors(b, r):
+            found = 1 - (1 - s**r) ** b
+            return float(np.mean(np.where(t < 0.5, found, 1 - found)))
+
+        bands = choose_bands(64, 0.5, 8, 0.0)
+        best = min(errors(b, r) for r in range(1, 65) for b in range(1, 64 // r + 1))
+        assert errors(bands.n_bands, bands.n_band_rows) <= best + 0.005
+
+    @pytest.mark.parametrize("recall", [0.5, 0.9, 0.99])
+    @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.95, 1.0])
+    def test_the_recall_is_reached_where_it_can_be(self, threshold, recall):
+        for ratio in (-16, 0, 3, 40):
+            bands = choose_bands(256, threshold, ratio, recall)
+            most = choose_bands(256, threshold, ratio, 1.0)
+            if 2.0 ** (ratio / 16) < threshold:
+                assert bands.n_bands == 0
+                continue
+            assert 0 < bands.n_bands * bands.n_band_rows <= 256
+            assert (most.n_bands, most.n_band_rows) == (256, 1)
+            assert bands.recall >= min(recall, most.recall) - 1e-9
+
+    def test_a_threshold_of_one_still_finds_equal_columns(self):
+        bands = choose_bands(256, 1.0, 0, 0.95)
+        assert bands.recall > 0.99
+
+    def test_ratios_are_rounded_up(self):
+        for size, n_query in ((100, 100), (101, 100), (7, 1000), (10**9, 3)):
+            upper = 2.0 ** (ratio_class(size, n_query) / 16)
+            assert upper >= min(size / n_query, 2**14) - 1e-6 and upper <= max(2**-14, size / n_query * 1.05)
+
+    def test_what_agrees_too_little_is_left_out(self):
+        sizes = np.array([100, 100, 100, 50])
+        near = is_near(np.array([255, 170, 90, 128], np.uint16), sizes, 1.0, 100, 256, 0.95)
+        assert near.tolist() == [False, False, False, True]
+        assert is_near(np.zeros(4, np.uint16), sizes, 1.0, 100, 256, 1.0).all()
+
+    def test_standard_error_against_simulation(self, rng):
+        s, m, sizes = 0.3, 256, 400
+        drawn = containment_of(rng.binomial(m, s, 20_000) / m, sizes, 300)
+        assert np.std(drawn) == pytest.approx(standard_error(s, sizes, 300, m), rel=0.05)
