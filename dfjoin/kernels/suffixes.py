@@ -9,7 +9,7 @@ import numpy as np
 
 from dfjoin.kernels._compile import njit
 
-__all__ = ["DEPTH", "MIN_Q", "best_matches", "suffix_keys", "suffix_positions", "sort_ties"]
+__all__ = ["DEPTH", "MIN_Q", "best_matches", "sort_ties", "suffix_keys", "suffix_positions"]
 
 DEPTH = 64
 """Bytes of a suffix that count; longer q-grams are cut to them."""

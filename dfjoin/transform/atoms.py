@@ -13,21 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dfjoin.transform.characters import CLASSES
+from dfjoin.transform.figures import Group, Lookup, Round, StripZeros, Year
 from dfjoin.transform.program import Extract
-from dfjoin.transform.reformat import (
-    CASES,
-    Case,
-    Group,
-    Keep,
-    Lookup,
-    Pad,
-    Plain,
-    Replace,
-    Round,
-    Squeeze,
-    StripZeros,
-    Year,
-)
+from dfjoin.transform.reformat import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
 from dfjoin.transform.tables import TABLES
 from dfjoin.transform.units import Run, Slice, Split, Step
 

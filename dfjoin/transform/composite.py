@@ -76,7 +76,8 @@ def split_column(column: Column) -> list[tuple[Program, Column]]:
                 ahead.append(((*steps, step), made))
         frontier = ahead
     ranked = sorted(
-        ((-len(set(made)), len(steps), repr(steps), steps) for made, steps in found.items() if steps), key=lambda e: e[:3]
+        ((-len(set(made)), len(steps), repr(steps), steps) for made, steps in found.items() if steps),
+        key=lambda e: e[:3],
     )
     parts = []
     for n, _, _, steps in ranked[:_MAX_PARTS]:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
+from itertools import pairwise
 
 from dfjoin.transform.program import Constant, Program
 
@@ -39,7 +40,7 @@ class _Characters:
         self.singles: Counter[str] = Counter()
         for value in values:
             text = f"\n{value}\n"
-            self.pairs.update(zip(text, text[1:]))
+            self.pairs.update(pairwise(text))
             self.firsts.update(text[:-1])
             self.singles.update(text[1:])
         self.total = self.singles.total()
@@ -48,7 +49,7 @@ class _Characters:
     def log2(self, value: str, n_own: int) -> float:
         """Return log2 of the probability of a value, with its own `n_own` occurrences taken out."""
         text = f"\n{value}\n"
-        pairs = Counter(zip(text, text[1:]))
+        pairs = Counter(pairwise(text))
         firsts, singles = Counter(text[:-1]), Counter(text[1:])
         bits = 0.0
         for (a, b), count in pairs.items():

@@ -115,7 +115,7 @@ class _Search:
 
     def most_progress(self, rest: Outputs) -> list[Atom]:
         """Return the operators whose output takes most of the remainders, by mean share, then weight."""
-        fitting = []
+        fitting: list[tuple[float, int, int, Atom]] = []
         for atom in self.atoms:
             share = 0.0
             for text, out in zip(rest, atom.outputs, strict=True):

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels import suffixes
-from dfjoin.transform.columns import Column
 from dfjoin.values.normalize import ValueSet
 
-__all__ = ["RowPairs", "SuffixArray", "find_pairs"]
+__all__ = ["RowPairs", "SuffixArray", "find_pairs", "no_pairs"]
 
 _MOST = 64
 """A q-gram in more values than this tells nothing about a pair."""
@@ -65,6 +64,12 @@ class RowPairs:
 
     def __len__(self) -> int:
         return int(self.left.shape[0])
+
+
+def no_pairs() -> RowPairs:
+    """Return no pairs at all."""
+    nothing = np.empty(0, np.int64)
+    return RowPairs(nothing, nothing, nothing.astype(np.float64), nothing)
 
 
 def find_pairs(source: SuffixArray, target: SuffixArray) -> RowPairs:

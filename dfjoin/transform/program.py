@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.transform import reformat, scalar, units
+from dfjoin.transform import figures, reformat, scalar, units
 from dfjoin.transform.spans import Spans
 from dfjoin.transform.sql import quote, when_empty
 from dfjoin.transform.units import Step
@@ -30,10 +30,11 @@ VERSION = 1
 
 _CLASSES: dict[str, Any] = {
     step.name: step
-    for step in (*(getattr(units, n) for n in ("Split", "Run", "Slice")), *(
-        getattr(reformat, n)
-        for n in ("Case", "Group", "Keep", "Lookup", "Pad", "Plain", "Replace", "Round", "Squeeze", "StripZeros", "Year")
-    ))
+    for step in (
+        *(units.Split, units.Run, units.Slice),
+        *(reformat.Case, reformat.Keep, reformat.Pad, reformat.Plain, reformat.Replace, reformat.Squeeze),
+        *(figures.Group, figures.Lookup, figures.Round, figures.StripZeros, figures.Year),
+    )
 }
 
 
@@ -232,7 +233,8 @@ class Program:
             raise InvalidParameterError(
                 f"a program must have version {VERSION}, got {values.get('version')!r}; use the dfjoin that wrote it"
             )
-        columns, pieces = values.get("columns"), values.get("pieces")
+        columns: Any = values.get("columns")
+        pieces: Any = values.get("pieces")
         if not _is_list_of(columns, str, MAX_COLUMNS):
             raise InvalidTypeError(f"`columns` of a program must be 1 to {MAX_COLUMNS} names, got {columns!r:.80}")
         if not _is_list_of(pieces, Mapping, MAX_PIECES):
@@ -344,7 +346,8 @@ def _read_step(values: Mapping[str, Any]) -> Step:
     given = {key: value for key, value in values.items() if key != "step"}
     if set(given) != wanted:
         raise InvalidParameterError(
-            f"step {name!r} must have the parameters {shortlist(sorted(wanted))}, got {shortlist(sorted(map(str, given)))}"
+            f"step {name!r} must have the parameters {shortlist(sorted(wanted))}, "
+            f"got {shortlist(sorted(map(str, given)))}"
         )
     for key, value in given.items():
         check_step(name, key, value)

@@ -162,7 +162,11 @@ def _refine(group: Group, learned: Learned, names: Sequence[str], fresh: np.ndar
 
 
 def _learn_with(
-    group: Group, columns: list[Column], chosen: list[tuple[int, int]], rng: np.random.Generator, fresh: np.ndarray | None
+    group: Group,
+    columns: list[Column],
+    chosen: list[tuple[int, int]],
+    rng: np.random.Generator,
+    fresh: np.ndarray | None,
 ) -> list[Outcome]:
     """Learn from every example set over some columns; return the outcomes, the best first."""
     names = [column.name for column in columns]
@@ -183,9 +187,7 @@ def _learn_with(
     return sorted(refined, key=lambda outcome: _rank(outcome, fresh))
 
 
-def learn_group(
-    group: Group, rng: np.random.Generator, *, covered: np.ndarray | None = None
-) -> list[Outcome]:
+def learn_group(group: Group, rng: np.random.Generator, *, covered: np.ndarray | None = None) -> list[Outcome]:
     """Learn programs for one pair of columns, the best first.
 
     Parameters

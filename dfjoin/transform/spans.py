@@ -35,13 +35,17 @@ class Spans:
     def of(cls, array: pa.Array | pa.ChunkedArray) -> Spans:
         """View an Arrow array of strings; empty strings are nulls."""
         if isinstance(array, pa.ChunkedArray):
-            array = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in array.chunks] or [pa.array([], pa.string())])
+            array = pa.concat_arrays(
+                [chunk.cast(pa.large_string()) for chunk in array.chunks] or [pa.array([], pa.string())]
+            )
         if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
             array = array.cast(pa.string())
         n = len(array)
         _, offsets_buffer, data_buffer = array.buffers()
         if n == 0 or data_buffer is None:
-            return cls(_locked(np.zeros(8, np.uint8)), _locked(np.full(n, -1, np.int64)), _locked(np.full(n, -1, np.int64)))
+            return cls(
+                _locked(np.zeros(8, np.uint8)), _locked(np.full(n, -1, np.int64)), _locked(np.full(n, -1, np.int64))
+            )
         dtype = np.dtype(np.int64 if pa.types.is_large_string(array.type) else np.int32)
         offsets = np.frombuffer(offsets_buffer, dtype, n + 1, array.offset * dtype.itemsize).astype(np.int64)
         starts, ends = offsets[:-1].copy(), offsets[1:]

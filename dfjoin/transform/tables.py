@@ -6,8 +6,21 @@ from functools import cache
 
 __all__ = ["TABLES", "look_up_pairs"]
 
-_MONTHS = "January February March April May June July August September October November December".split()
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _STATES = (
     "Alabama=AL Alaska=AK Arizona=AZ Arkansas=AR California=CA Colorado=CO Connecticut=CT Delaware=DE "
     "Florida=FL Georgia=GA Hawaii=HI Idaho=ID Illinois=IL Indiana=IN Iowa=IA Kansas=KS Kentucky=KY Louisiana=LA "
@@ -18,10 +31,10 @@ _STATES = (
 )
 _WORDS = (
     "Street=St Avenue=Ave Boulevard=Blvd Road=Rd Drive=Dr Lane=Ln Court=Ct Place=Pl Square=Sq Highway=Hwy Parkway=Pkwy "
-    "Suite=Ste Apartment=Apt Building=Bldg Floor=Fl North=N South=S East=E West=W Northeast=NE Northwest=NW Southeast=SE "
-    "Southwest=SW Mount=Mt Fort=Ft Saint=St Incorporated=Inc Corporation=Corp Company=Co Limited=Ltd University=Univ "
-    "Department=Dept Institute=Inst International=Intl Association=Assn Doctor=Dr Professor=Prof Mister=Mr Governor=Gov "
-    "Senator=Sen President=Pres General=Gen Captain=Capt Junior=Jr Senior=Sr Number=No Volume=Vol Edition=Ed Page=P"
+    "Suite=Ste Apartment=Apt Building=Bldg Floor=Fl North=N South=S East=E West=W Northeast=NE Northwest=NW "
+    "Southeast=SE Southwest=SW Mount=Mt Fort=Ft Saint=St Incorporated=Inc Corporation=Corp Company=Co Limited=Ltd "
+    "University=Univ Department=Dept Institute=Inst International=Intl Association=Assn Doctor=Dr Professor=Prof "
+    "Mister=Mr Governor=Gov Senator=Sen President=Pres General=Gen Captain=Capt Junior=Jr Senior=Sr Number=No Volume=Vol Edition=Ed Page=P"
 )
 
 

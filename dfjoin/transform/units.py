@@ -80,6 +80,7 @@ class Split:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
+        """See `Step`."""
         return scalar.split_part(text, self.separator, self.index)
 
     def apply(self, spans: Spans) -> Spans:
@@ -119,6 +120,7 @@ class Run:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
+        """See `Step`."""
         return scalar.nth_run(text, pattern_of(self.kind), self.index)
 
     def apply(self, spans: Spans) -> Spans:
@@ -159,6 +161,7 @@ class Slice:
     weight: ClassVar[int] = 3
 
     def __call__(self, text: str) -> str | None:
+        """See `Step`."""
         return scalar.slice_text(text, self.start, self.stop)
 
     def apply(self, spans: Spans) -> Spans:

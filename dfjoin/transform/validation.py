@@ -7,7 +7,8 @@ from typing import Any
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.transform.characters import CLASSES
-from dfjoin.transform.reformat import CASES, GROUP_SEPARATORS
+from dfjoin.transform.figures import GROUP_SEPARATORS
+from dfjoin.transform.reformat import CASES
 from dfjoin.transform.tables import TABLES
 
 __all__ = ["check_step"]

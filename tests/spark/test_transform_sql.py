@@ -19,7 +19,10 @@ def run(spark, programs, rows):
 
 
 @settings(max_examples=25)
-@given(programs=st.lists(PROGRAMS, min_size=8, max_size=8), rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=30, max_size=30))
+@given(
+    programs=st.lists(PROGRAMS, min_size=8, max_size=8),
+    rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=30, max_size=30),
+)
 def test_spark_gives_what_python_gives(spark, programs, rows):
     rows = [*rows, (None, "a"), ("", "b"), ("a, b", None)]
     for program, found in zip(programs, run(spark, programs, rows), strict=True):

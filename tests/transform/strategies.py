@@ -3,28 +3,17 @@
 from hypothesis import strategies as st
 
 from dfjoin.transform.characters import CLASSES
+from dfjoin.transform.figures import GROUP_SEPARATORS, Group, Lookup, Round, StripZeros, Year
 from dfjoin.transform.program import Constant, Extract, Program
-from dfjoin.transform.reformat import (
-    CASES,
-    GROUP_SEPARATORS,
-    Case,
-    Group,
-    Keep,
-    Lookup,
-    Pad,
-    Plain,
-    Replace,
-    Round,
-    Squeeze,
-    StripZeros,
-    Year,
-)
+from dfjoin.transform.reformat import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
 from dfjoin.transform.tables import TABLES
 from dfjoin.transform.units import Run, Slice, Split
 
 ODD = "éÉßΣσςİıŸÿŁł中😀\u0301\u00a0–'\"\\$`\n\t{}#"
 """Characters that casing, widths, quoting or patterns may get wrong."""
-_WORDS = st.sampled_from(["Ann", "o'neil", "JAN", "march", "12", "007", "1234567.5", "-0.45", "99", "texas", "St", "ÉCOLE"])
+_WORDS = st.sampled_from(
+    ["Ann", "o'neil", "JAN", "march", "12", "007", "1234567.5", "-0.45", "99", "texas", "St", "ÉCOLE"]
+)
 _GAPS = st.sampled_from([" ", ", ", "  ", "-", ".", ",,", " (", ")", "é", ""])
 _CELLS = st.lists(st.tuples(_WORDS, _GAPS), max_size=4).map(lambda parts: "".join(a + b for a, b in parts))
 TEXTS = st.none() | _CELLS | st.text("aAb ,.-019" + ODD, max_size=9) | st.text(max_size=8)
