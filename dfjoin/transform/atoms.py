@@ -16,7 +16,7 @@ from dfjoin.transform.characters import CLASSES
 from dfjoin.transform.figures import Group, Lookup, Round, StripZeros, Year
 from dfjoin.transform.program import Extract
 from dfjoin.transform.reformat import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
-from dfjoin.transform.tables import TABLES
+from dfjoin.transform.tables import tables_with
 from dfjoin.transform.units import Run, Slice, Split, Step
 
 __all__ = ["Atom", "find_atoms"]
@@ -94,6 +94,7 @@ def _separators(texts: Outputs) -> list[str]:
         for separator in seen:
             counts[separator] = counts.get(separator, 0) + 1
     common = [s for s, count in counts.items() if 2 * count > len(texts)]
+    common.sort(key=lambda s: -len(s))  # of equal ways the first is kept: the most telling separator
     words = []
     for word in dict.fromkeys(_WORD.findall(texts[0])):
         if not all(word in text for text in texts[1:]) or (len(texts) == 1 and len(word) < 4):
@@ -217,6 +218,10 @@ def _slices(texts: Outputs, contains: Callable[[Outputs], bool], is_deep: bool) 
 
 def _rewritings(texts: Outputs, targets: Outputs) -> Iterator[tuple[Step, ...]]:
     """Yield steps worth trying on a view: those whose kind of character is there."""
+    for table in tables_with(texts[0].lower()):
+        yield (Lookup(table),)
+        if table == "month to number":
+            yield Lookup(table), Pad(2)
     has_digit = any(c.isdigit() for c in texts[0])
     if has_digit:
         widths = {len(run) for run in re.findall("[0-9]+", targets[0])} - {1}
@@ -226,11 +231,7 @@ def _rewritings(texts: Outputs, targets: Outputs) -> Iterator[tuple[Step, ...]]:
         yield from ((Year(pivot),) for pivot in (70,))
         yield from ((Round(digits),) for digits in range(4))
         yield from ((Round(digits), Group(",")) for digits in (0, 2))
-        yield (Lookup("number to month"),)
-        yield (Lookup("number to short month"),)
     if any(c.isalpha() for c in texts[0]):
-        yield from ((Lookup(table),) for table in TABLES if not table.startswith("number"))
-        yield Lookup("month to number"), Pad(2)
         yield Case("title"), Keep("capitals")
         yield (Plain(),)
     if any(not c.isalnum() for c in texts[0]) or len(texts[0]) < 64:
@@ -306,7 +307,12 @@ def find_atoms(rows: Sequence[tuple[str, ...]], targets: Outputs, *, is_exact: b
                 offer(outputs, weight + more, Extract(piece.column, (*piece.steps, step)))
         if depth > 1:
             continue
+        if contains(atom.outputs) and not any(c.isdigit() for c in atom.outputs[0]):
+            continue
         for steps in _rewritings(atom.outputs, targets):
+            one = _run_steps(steps, atom.outputs[0])
+            if not one or one.lower() not in lowered[0]:
+                continue
             made = tuple(_run_steps(steps, text) or "" for text in atom.outputs)
             if made != atom.outputs and all(made) and contains(made):
                 for weight, piece in atom.ways[:2]:

@@ -20,6 +20,8 @@ from dfjoin.transform.sides import DIRECTIONS, Direction, Side, sample_sides
 
 __all__ = ["find_programs"]
 
+_LEAST_PROMISE = 0.1
+"""Pairs of columns with a smaller part of the best promise are passed over."""
 _MAX_GROUPS = 10
 """Pairs of columns that are learned from, the most promising first."""
 
@@ -96,12 +98,12 @@ def find_programs(
     if examples is not None:
         return from_examples(sides, _check_examples(examples), tried)
     candidates = _search(sides, rng, tried, splits=False)
-    best = max((candidate.score for candidate in candidates), default=0.0)
+    best = max((candidate.merit for candidate in candidates), default=0.0)
     if best < 1.0:
         candidates += _search(sides, rng, tried, splits=True)
     if not candidates:
         return TransformJoin(tried=tuple(tried))
-    chosen = min(candidates, key=lambda c: (-round(c.score, 6), sum(o.program.n_operators for o in c.outcomes)))
+    chosen = min(candidates, key=lambda c: (-round(c.merit, 6), sum(o.program.n_operators for o in c.outcomes)))
     return as_result(chosen, tried)
 
 
@@ -139,7 +141,8 @@ def _groups(sides: tuple[Side, Side], splits: bool) -> list[tuple[Direction, Gro
                 if len(pairs) >= 2:
                     groups.append((direction, group, program))
     groups.sort(key=lambda entry: (-entry[1].promise, entry[0], entry[1].main.name, entry[1].target.name))
-    return groups[:_MAX_GROUPS]
+    least = _LEAST_PROMISE * groups[0][1].promise if groups else 0.0
+    return [entry for entry in groups[:_MAX_GROUPS] if entry[1].promise >= least]
 
 
 def _search(sides: tuple[Side, Side], rng: np.random.Generator, tried: list[str], splits: bool) -> list[Candidate]:
@@ -155,6 +158,6 @@ def _search(sides: tuple[Side, Side], rng: np.random.Generator, tried: list[str]
         candidate = judge(wholes, outcomes, direction, rng, tried)
         if candidate is not None:
             candidates.append(candidate)
-            if candidate.score > 2 * ENOUGH:
+            if candidate.merit > 2 * ENOUGH:
                 break
     return candidates

@@ -38,7 +38,7 @@ def from_examples(sides: tuple[Side, Side], examples: list[tuple[str, str]], tri
         candidates.append(Candidate(direction, group, Program.identity(wanted.name), outcomes, sum(shares), shares))
     if not candidates:
         return TransformJoin(tried=tuple(tried))
-    return as_result(min(candidates, key=lambda c: (len(c.outcomes), -round(c.score, 6))), tried)
+    return as_result(min(candidates, key=lambda c: (len(c.outcomes), -round(c.merit, 6))), tried)
 
 
 def _example_outcomes(table: list[Column], main: Column, wanted: Column, pairs: list[tuple[str, str]]) -> list[Outcome]:

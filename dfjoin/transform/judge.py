@@ -36,6 +36,11 @@ class Candidate:
     score: float
     shares: tuple[float, float]
 
+    @property
+    def merit(self) -> float:
+        """What candidates are ranked by: coverage, less what is wrong, and what a row joins more than once."""
+        return self.score * min(outcome.precision for outcome in self.outcomes) * self.group.target.uniqueness
+
 
 class Whole:
     """The whole columns behind a group of samples."""

@@ -44,8 +44,8 @@ def sample_sizes(n_source: int, n_target: int, participation: float = 0.1) -> tu
     --------
     >>> sample_sizes(1_000_000, 1_000_000)
     (14143, 14143)
-    >>> sample_sizes(500, 1_000_000)
-    (500, 400000)
+    >>> sample_sizes(1_000_000, 500)
+    (400001, 500)
     """
     if n_source == 0 or n_target == 0:
         return n_source, n_target

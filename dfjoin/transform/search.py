@@ -24,6 +24,8 @@ _SETS = ((3, 14), (2, 6))
 _MAX_TEXT = 400
 """Longer values are no examples."""
 _REFINED = 3
+_HOPELESS = 10
+"""Example sets after which a pair of columns is given up if no program joins anything worth mention."""
 _ENOUGH = 0.97
 
 
@@ -171,6 +173,7 @@ def _learn_with(
     """Learn from every example set over some columns; return the outcomes, the best first."""
     names = [column.name for column in columns]
     found: dict[str, tuple[Learned, Outcome]] = {}
+    n_tried = 0
     for numbers in example_sets(len(chosen), rng):
         rows = [group.texts(chosen[i][0], columns) for i in numbers]
         targets = [group.wanted(chosen[i][1]) for i in numbers]
@@ -180,7 +183,9 @@ def _learn_with(
             key = repr(learned.pieces)
             if key not in found:
                 found[key] = (learned, _try(group, learned.program(names)))
-        if any(outcome.score > 2 * _ENOUGH for _, outcome in found.values()):
+        best = max((outcome.score for _, outcome in found.values()), default=0.0)
+        n_tried += 1
+        if best > 2 * _ENOUGH or (n_tried == _HOPELESS and best < 0.02):
             break
     ranked = sorted(found.values(), key=lambda entry: _rank(entry[1], fresh))
     refined = [_refine(group, learned, names, fresh) for learned, _ in ranked[:_REFINED]]

@@ -57,7 +57,10 @@ def sample_sides(
 ) -> tuple[Side, Side]:
     """Sample the rows of both tables where they are large."""
     n_rows = [len(columns[0]) if columns else 0 for columns in wholes]
-    sizes = n_rows if max(n_rows) <= _SMALL else [max(sample_sizes(*n_rows)), max(sample_sizes(*n_rows[::-1]))]
+    sizes = n_rows
+    if max(n_rows) > _SMALL:  # enough for either direction
+        forward, backward = sample_sizes(*n_rows), sample_sizes(*n_rows[::-1])
+        sizes = [max(forward[0], backward[1]), max(forward[1], backward[0])]
     sides = []
     for columns, n, size, names in zip(wholes, n_rows, sizes, given, strict=True):
         rows = sample_rows(n, size, rng)

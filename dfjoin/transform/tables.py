@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-__all__ = ["TABLES", "look_up_pairs"]
+__all__ = ["TABLES", "look_up_pairs", "tables_with"]
 
 _MONTHS = [
     "January",
@@ -30,11 +30,12 @@ _STATES = (
     "Utah=UT Vermont=VT Virginia=VA Washington=WA West_Virginia=WV Wisconsin=WI Wyoming=WY District_of_Columbia=DC"
 )
 _WORDS = (
-    "Street=St Avenue=Ave Boulevard=Blvd Road=Rd Drive=Dr Lane=Ln Court=Ct Place=Pl Square=Sq Highway=Hwy Parkway=Pkwy "
-    "Suite=Ste Apartment=Apt Building=Bldg Floor=Fl North=N South=S East=E West=W Northeast=NE Northwest=NW "
-    "Southeast=SE Southwest=SW Mount=Mt Fort=Ft Saint=St Incorporated=Inc Corporation=Corp Company=Co Limited=Ltd "
-    "University=Univ Department=Dept Institute=Inst International=Intl Association=Assn Doctor=Dr Professor=Prof "
-    "Mister=Mr Governor=Gov Senator=Sen President=Pres General=Gen Captain=Capt Junior=Jr Senior=Sr Number=No Volume=Vol Edition=Ed Page=P"
+    "Street=St Avenue=Ave Boulevard=Blvd Road=Rd Drive=Dr Lane=Ln Court=Ct Place=Pl Square=Sq Highway=Hwy "
+    "Parkway=Pkwy Suite=Ste Apartment=Apt Building=Bldg Floor=Fl North=N South=S East=E West=W Northeast=NE "
+    "Northwest=NW Southeast=SE Southwest=SW Mount=Mt Fort=Ft Saint=St Incorporated=Inc Corporation=Corp "
+    "Company=Co Limited=Ltd University=Univ Department=Dept Institute=Inst International=Intl Association=Assn "
+    "Doctor=Dr Professor=Prof Mister=Mr Governor=Gov Senator=Sen President=Pres General=Gen Captain=Capt "
+    "Junior=Jr Senior=Sr Number=No Volume=Vol Edition=Ed Page=P"
 )
 
 
@@ -69,6 +70,20 @@ _PAIRS: dict[str, list[tuple[str, str]]] = {
 }
 TABLES = tuple(_PAIRS)
 """Names of the tables."""
+
+
+@cache
+def _tables_by_key() -> dict[str, list[str]]:
+    tables: dict[str, list[str]] = {}
+    for table in TABLES:
+        for key in dict.fromkeys(key.lower() for key, _ in _PAIRS[table]):
+            tables.setdefault(key, []).append(table)
+    return tables
+
+
+def tables_with(key: str) -> list[str]:
+    """Return the tables that have an entry for a text in small letters."""
+    return _tables_by_key().get(key, [])
 
 
 @cache
