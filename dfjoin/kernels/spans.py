@@ -10,7 +10,7 @@ import numpy as np
 
 from dfjoin.kernels._compile import njit
 
-__all__ = ["TO_THE_END", "nth_run", "read_utf8", "slice_characters", "split_part"]
+__all__ = ["TO_THE_END", "nth_run", "read_utf8", "slice_characters", "split_part", "text_after", "text_before"]
 
 TO_THE_END = np.int64(1 << 62)
 """`stop` of a slice that has no end."""
@@ -105,6 +105,67 @@ def split_part(data, starts, ends, separator, index):
         if wanted == 0 and stop > begin:
             out_starts[row] = begin
             out_ends[row] = stop
+    return out_starts, out_ends
+
+
+@njit
+def text_after(data, starts, ends, separator):
+    """Narrow each span to what follows the first occurrence of a separator.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+    starts, ends : ndarray of int64, shape (n,)
+    separator : ndarray of uint8
+        At least one byte.
+
+    Returns
+    -------
+    tuple of ndarray of int64, shape (n,)
+        Starts and ends; null where it does not occur or nothing follows.
+    """
+    n = starts.shape[0]
+    out_starts = np.full(n, -1, np.int64)
+    out_ends = np.full(n, -1, np.int64)
+    for row in range(n):
+        if starts[row] < 0:
+            continue
+        at = _find(data, starts[row], ends[row], separator)
+        if at >= 0 and at + separator.shape[0] < ends[row]:
+            out_starts[row] = at + separator.shape[0]
+            out_ends[row] = ends[row]
+    return out_starts, out_ends
+
+
+@njit
+def text_before(data, starts, ends, separator):
+    """Narrow each span to what precedes the last occurrence of a separator.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+    starts, ends : ndarray of int64, shape (n,)
+    separator : ndarray of uint8
+        At least one byte.
+
+    Returns
+    -------
+    tuple of ndarray of int64, shape (n,)
+        Starts and ends; null where it does not occur or nothing precedes.
+    """
+    n = starts.shape[0]
+    out_starts = np.full(n, -1, np.int64)
+    out_ends = np.full(n, -1, np.int64)
+    width = separator.shape[0]
+    for row in range(n):
+        if starts[row] < 0:
+            continue
+        at = ends[row] - width
+        while at > starts[row] and _find(data, at, at + width, separator) < 0:
+            at -= 1
+        if at > starts[row]:
+            out_starts[row] = starts[row]
+            out_ends[row] = at
     return out_starts, out_ends
 
 

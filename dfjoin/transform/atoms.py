@@ -17,7 +17,7 @@ from dfjoin.transform.figures import Group, Lookup, Round, StripZeros, Year
 from dfjoin.transform.program import Extract
 from dfjoin.transform.reformat import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
 from dfjoin.transform.tables import tables_with
-from dfjoin.transform.units import Run, Slice, Split, Step
+from dfjoin.transform.units import After, Before, Run, Slice, Split, Step
 
 __all__ = ["Atom", "find_atoms"]
 
@@ -127,6 +127,11 @@ def _cuts(texts: Outputs, is_first: bool) -> Iterator[tuple[int, Step, Outputs]]
             outputs = tuple(p[index] for p in parts)
             if all(outputs):
                 yield 2 + extra + abs(index if index >= 0 else index + 1) // 2, Split(separator, index), outputs
+        if n > 1 and max(len(p) for p in parts) > 2:
+            for step in (After(separator), Before(separator)):
+                outputs = tuple(step(text) or "" for text in texts)
+                if all(outputs):
+                    yield 3 + extra, step, outputs
     for kind in ("words", "digits", "letters", "decimals", "capitals") if is_first else ("words", "digits"):
         patterns = _PATTERNS[kind]
         runs = [patterns(text) for text in texts]

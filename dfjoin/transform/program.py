@@ -31,7 +31,7 @@ VERSION = 1
 _CLASSES: dict[str, Any] = {
     step.name: step
     for step in (
-        *(units.Split, units.Run, units.Slice),
+        *(units.After, units.Before, units.Run, units.Slice, units.Split),
         *(reformat.Case, reformat.Keep, reformat.Pad, reformat.Plain, reformat.Replace, reformat.Squeeze),
         *(figures.Group, figures.Lookup, figures.Round, figures.StripZeros, figures.Year),
     )

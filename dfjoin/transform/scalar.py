@@ -23,6 +23,8 @@ __all__ = [
     "split_part",
     "squeeze_spaces",
     "strip_zeros",
+    "text_after",
+    "text_before",
     "title_case",
 ]
 
@@ -31,6 +33,16 @@ def split_part(text: str, separator: str, index: int) -> str | None:
     """Return one of the parts between occurrences of a separator."""
     parts = text.split(separator)
     return parts[index] if -len(parts) <= index < len(parts) else None
+
+
+def text_after(text: str, separator: str) -> str:
+    """Return what follows the first occurrence of a separator."""
+    return text.partition(separator)[2]
+
+
+def text_before(text: str, separator: str) -> str:
+    """Return what precedes the last occurrence of a separator."""
+    return text.rpartition(separator)[0]
 
 
 def nth_run(text: str, pattern: str, index: int) -> str | None:

@@ -18,7 +18,7 @@ from dfjoin.transform.characters import CLASSES, class_table, pattern_of
 from dfjoin.transform.spans import Spans
 from dfjoin.transform.sql import bind, quote, when_empty
 
-__all__ = ["Run", "Slice", "Split", "Step", "as_bytes", "position"]
+__all__ = ["After", "Before", "Run", "Slice", "Split", "Step", "as_bytes", "position"]
 
 
 class Step(Protocol):
@@ -100,6 +100,81 @@ class Split:
     def describe(self) -> str:
         """See `Step`."""
         return f"split({self.separator!r})[{self.index}]"
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """What follows the first occurrence of a separator, further ones included.
+
+    Parameters
+    ----------
+    separator : str
+        At least one character.
+    """
+
+    separator: str
+    name: ClassVar[str] = "after"
+    weight: ClassVar[int] = 2
+
+    def __call__(self, text: str) -> str | None:
+        """See `Step`."""
+        return scalar.text_after(text, self.separator)
+
+    def apply(self, spans: Spans) -> Spans:
+        """Narrow the spans."""
+        return spans.narrowed(kernels.text_after(spans.data, spans.starts, spans.ends, as_bytes(self.separator)))
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        """See `Step`."""
+        return "text_after", (self.separator,)
+
+    def sql(self, operand: str) -> str:
+        """Use ``instr``, which is 0 where the separator does not occur."""
+        found = f"instr(x, {quote(self.separator)})"
+        rest = f"substring(x, {found} + {len(self.separator)})"
+        return when_empty(bind(operand, f"CASE WHEN {found} > 0 THEN {rest} END"))
+
+    def describe(self) -> str:
+        """See `Step`."""
+        return f"after({self.separator!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What precedes the last occurrence of a separator, earlier ones included.
+
+    Parameters
+    ----------
+    separator : str
+        At least one character.
+    """
+
+    separator: str
+    name: ClassVar[str] = "before"
+    weight: ClassVar[int] = 2
+
+    def __call__(self, text: str) -> str | None:
+        """See `Step`."""
+        return scalar.text_before(text, self.separator)
+
+    def apply(self, spans: Spans) -> Spans:
+        """Narrow the spans."""
+        return spans.narrowed(kernels.text_before(spans.data, spans.starts, spans.ends, as_bytes(self.separator)))
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        """See `Step`."""
+        return "text_before", (self.separator,)
+
+    def sql(self, operand: str) -> str:
+        """Use ``substring_index``, whose result from the end tells where the last one stands."""
+        tail = f"char_length(substring_index(x, {quote(self.separator)}, -1))"
+        return when_empty(
+            bind(operand, f"substring(x, 1, greatest(char_length(x) - {tail} - {len(self.separator)}, 0))")
+        )
+
+    def describe(self) -> str:
+        """See `Step`."""
+        return f"before({self.separator!r})"
 
 
 @dataclass(frozen=True, slots=True)

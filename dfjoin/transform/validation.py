@@ -40,6 +40,8 @@ def _one_of(choices: Any) -> tuple[Callable[[Any], bool], str]:
 _TEXT = (_is_text, f"a text of 1 to {_MAX_TEXT} characters")
 _INDEX = (_is_index, f"an integer from -{_MAX_INDEX} to {_MAX_INDEX}")
 _RULES: dict[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
+    ("after", "separator"): _TEXT,
+    ("before", "separator"): _TEXT,
     ("split", "separator"): _TEXT,
     ("split", "index"): _INDEX,
     ("run", "kind"): _one_of(tuple(CLASSES)),

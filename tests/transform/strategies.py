@@ -7,7 +7,7 @@ from dfjoin.transform.figures import GROUP_SEPARATORS, Group, Lookup, Round, Str
 from dfjoin.transform.program import Constant, Extract, Program
 from dfjoin.transform.reformat import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
 from dfjoin.transform.tables import TABLES
-from dfjoin.transform.units import Run, Slice, Split
+from dfjoin.transform.units import After, Before, Run, Slice, Split
 
 ODD = "éÉßΣσςİıŸÿŁł中😀\u0301\u00a0–'\"\\$`\n\t{}#"
 """Characters that casing, widths, quoting or patterns may get wrong."""
@@ -23,6 +23,8 @@ _INDEX = st.integers(-4, 4)
 _SEPARATORS = st.sampled_from([" ", ",", ", ", "aa", "a", ".", "é", "'", "\\", "$", "|", "[", "😀", "\n"])
 STEPS = st.one_of(
     st.builds(Split, _SEPARATORS, _INDEX),
+    st.builds(After, _SEPARATORS),
+    st.builds(Before, _SEPARATORS),
     st.builds(Run, st.sampled_from(sorted(CLASSES)), _INDEX),
     st.builds(Slice, _INDEX, st.none() | _INDEX),
     st.builds(Case, st.sampled_from(CASES)),
