@@ -7,7 +7,7 @@ from collections import Counter
 
 from dfjoin.transform.columns import Column
 from dfjoin.transform.program import Extract, Program
-from dfjoin.transform.units import Slice, Split, Step
+from dfjoin.transform.units import After, Slice, Split, Step
 
 __all__ = ["split_column"]
 
@@ -15,7 +15,7 @@ _ALIGNED = 0.8
 """A separator is part of the structure if so many of the values have it."""
 _UNIQUE = 0.9
 _LOOKED_AT = 500
-_MAX_PARTS = 8
+_MAX_PARTS = 12
 _GAP = re.compile(r"[^\w]+")
 
 
@@ -25,16 +25,17 @@ def _structure(texts: list[str]) -> list[str]:
     for text in texts:
         gaps = _GAP.findall(text)
         counts.update({*gaps, *(c for gap in gaps for c in gap)} - {" "})
-    common = [gap for gap, count in counts.items() if count >= _ALIGNED * len(texts)]
-    return sorted(common, key=lambda gap: (-len(gap), gap))[:8]
+    common = {gap for gap, count in counts.items() if count >= _ALIGNED * len(texts)}
+    whole = {gap for gap in common if not any(gap != other and gap in other for other in common)}
+    return sorted(whole, key=lambda gap: (-len(gap), gap))[:8]
 
 
 def _parts(texts: list[str]) -> list[Step]:
     steps: list[Step] = []
     for separator in _structure(texts):
-        steps += [Split(separator, 0), Split(separator, -1)]
+        steps += [Split(separator, 0), After(separator)]
         if any(text.count(separator) > 1 for text in texts):
-            steps.append(Split(separator, 1))
+            steps += [Split(separator, 1), Split(separator, -1)]
     n = sum(not text[-1].isalnum() for text in texts if text)
     if n >= _ALIGNED * len(texts):
         steps.append(Slice(0, -1))
@@ -51,7 +52,7 @@ def split_column(column: Column) -> list[tuple[Program, Column]]:
     Returns
     -------
     list of (Program, Column)
-        Parts that are nearly a key, most distinct values first, at most 8: the program that cuts a part
+        Parts that are nearly a key, most distinct values first, at most 12: the program that cuts a part
         out, and the part.
 
     Notes

@@ -75,14 +75,15 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
 
     Notes
     -----
-    Integers and dates: how densely the targets fill their range. Otherwise the sum over the targets of
+    Integers and dates: twice the share of their range that the targets fill, since numbers and days come in
+    stretches. Otherwise the sum over the targets of
     their probability under a model of neighbouring characters made of outputs and targets, with the
     target itself left out, or if that is larger under the model that all characters seen are equally
     likely; at most 500 of each are looked at, and the sum is scaled up.
     """
     numbers = _as_numbers(targets)
     if numbers is not None:
-        return min(1.0, len(numbers) / (max(numbers) - min(numbers) + 1))
+        return min(1.0, 2 * len(numbers) / (max(numbers) - min(numbers) + 1))
     some_outputs = outputs[:: max(1, len(outputs) // _SAMPLE)][:_SAMPLE]
     some = targets[:: max(1, len(targets) // _SAMPLE)][:_SAMPLE]
     model = _Characters([*some_outputs, *some])
