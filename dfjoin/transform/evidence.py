@@ -17,6 +17,7 @@ MIN_BITS = 10.0
 """Evidence that must remain when a program has been paid for: chance below 1 in 1,000."""
 _PRIOR = 3.0
 _SAMPLE = 500
+_SHAPED = 20
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
 
@@ -29,6 +30,13 @@ def _as_numbers(values: Sequence[str]) -> list[int] | None:
         return [date(*map(int, match.groups())).toordinal() for match in found if match] if all(found) else None
     except ValueError:
         return None
+
+
+def _filled(values: Sequence[str]) -> float:
+    """Return twice the share of the texts of their shape that values of one length fill, 0 for few or others."""
+    if len(values) < _SHAPED or len({len(value) for value in values}) != 1:
+        return 0.0
+    return 2 * len(values) / math.prod(float(len(set(characters))) for characters in zip(*values, strict=True))
 
 
 class _Characters:
@@ -79,7 +87,9 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     stretches. Otherwise the sum over the targets of
     their probability under a model of neighbouring characters made of outputs and targets, with the
     target itself left out, or if that is larger under the model that all characters seen are equally
-    likely; at most 500 of each are looked at, and the sum is scaled up.
+    likely; values of one length also fill the texts of their shape, those with the characters that some
+    value has at each place, and twice that share is the least. At most 500 of each are looked at, and
+    the sum is scaled up.
     """
     numbers = _as_numbers(targets)
     if numbers is not None:
@@ -91,7 +101,7 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     alphabet = max(2, len(model.singles) - 1)
     neighbours = sum(2.0 ** min(0.0, model.log2(value, given[value])) for value in some)
     total = max(neighbours, sum(float(alphabet) ** -len(value) for value in some))
-    return min(1.0, max(1e-12, total * len(targets) / len(some)))
+    return min(1.0, max(1e-12, total * len(targets) / len(some), _filled(targets)))
 
 
 def description_bits(program: Program) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dfjoin.transform.columns import Column
+from dfjoin.transform.columns import Column, count_distinct
 from dfjoin.transform.evidence import MIN_BITS
 from dfjoin.transform.outcome import Outcome, evaluate
 from dfjoin.transform.program import Program
@@ -106,9 +106,9 @@ def shares_of(outcomes: list[Outcome]) -> tuple[float, float]:
     rows = outcomes[0].row_targets.copy()
     for outcome in outcomes[1:]:
         rows = np.where(rows >= 0, rows, outcome.row_targets)
-    codes = outcomes[0].source_codes[(rows >= 0) & (outcomes[0].source_codes >= 0)]
     n_source, n_target = outcomes[0].n_source, outcomes[0].n_target
-    return np.unique(codes).size / max(1, n_source), np.unique(rows[rows >= 0]).size / max(1, n_target)
+    n_joined = count_distinct(outcomes[0].source_codes[rows >= 0], n_source)
+    return n_joined / max(1, n_source), count_distinct(rows, n_target) / max(1, n_target)
 
 
 def _more(whole: Whole, first: Outcome, rng: np.random.Generator) -> list[Outcome]:
@@ -131,7 +131,7 @@ def _is_honest_beside(outcome: Outcome, rows: np.ndarray) -> bool:
     """Tell whether a further program brings rows, agrees with the earlier ones and takes no joined value."""
     fresh = (rows < 0) & (outcome.row_targets >= 0)
     both = (rows >= 0) & (outcome.row_targets >= 0)
-    n_fresh = np.unique(outcome.source_codes[fresh]).size
+    n_fresh = count_distinct(outcome.source_codes[fresh], outcome.n_source)
     if n_fresh < 2 or outcome.bits < MIN_BITS:
         return False
     n_wrong = int((both & (rows != outcome.row_targets)).sum())

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.transform.columns import SETTINGS, Column, match_rows
+from dfjoin.transform.columns import SETTINGS, Column, count_distinct, match_rows
 from dfjoin.transform.evidence import chance_of_match, description_bits, evidence_bits
 from dfjoin.transform.program import Program
 from dfjoin.values.normalize import ValueSet, normalize_column
@@ -55,13 +55,12 @@ class Outcome:
     @cached_property
     def n_joined(self) -> int:
         """Distinct source values that join."""
-        codes = self.source_codes[(self.row_targets >= 0) & (self.source_codes >= 0)]
-        return int(np.unique(codes).size)
+        return count_distinct(self.source_codes[self.row_targets >= 0], self.n_source)
 
     @cached_property
     def n_reached(self) -> int:
         """Distinct target values that are joined."""
-        return int(np.unique(self.hits[self.hits >= 0]).size)
+        return count_distinct(self.hits, self.n_target)
 
     @property
     def source_coverage(self) -> float:
