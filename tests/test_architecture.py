@@ -21,6 +21,7 @@ COMMON = {"errors", "types", "_validation", "_optional", "_version", "warn"}
 
 AT_IMPORT = {
     "kernels": set(),
+    "transform": {"values", "kernels"},
     "errors": set(),
     "types": set(),
     "_validation": set(),

@@ -1,0 +1,325 @@
+"""Logical operators: every way to make a part of the target out of the input, found by enumeration.
+
+A *view* is a part of an input column reached by at most two splits or runs (SplitSplitSubstr of the
+paper without its Substring); an *atom* is a view, a slice of one, or one written anew, whose result
+occurs in the target of every example. Ways that give the same results on all examples are one
+atom with alternatives; the learner takes the lightest, and a check against whole columns may choose another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from dfjoin.transform.characters import CLASSES
+from dfjoin.transform.figures import Group, Lookup, Round, StripZeros, Year
+from dfjoin.transform.program import Extract
+from dfjoin.transform.reformat import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
+from dfjoin.transform.tables import tables_with
+from dfjoin.transform.units import After, Before, Run, Slice, Split, Step
+
+__all__ = ["Atom", "find_atoms"]
+
+_MAX_PARTS = 12
+"""Parts and runs are counted up to here from either end."""
+_MAX_VIEWS = 1500
+_MAX_SEPARATORS = 12
+_MAX_SLICE = 12
+_ALTERNATIVES = 6
+_NOT_WORD = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
+_WORD = re.compile(r"[A-Za-z0-9\u00c0-\U0010ffff]{2,}")
+
+Outputs = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Atom:
+    """A way to make part of the target.
+
+    Parameters
+    ----------
+    outputs : tuple of str
+        What it makes of each example.
+    ways : list of (int, Extract)
+        The lightest first: weight and piece.
+    """
+
+    outputs: Outputs
+    ways: list[tuple[int, Extract]] = field(default_factory=list)
+
+    @property
+    def weight(self) -> int:
+        """Weight of the lightest way."""
+        return self.ways[0][0]
+
+    @property
+    def piece(self) -> Extract:
+        """The lightest way."""
+        return self.ways[0][1]
+
+
+class _Found:
+    """Outputs → atom, each with its lightest ways."""
+
+    def __init__(self) -> None:
+        self.atoms: dict[Outputs, Atom] = {}
+
+    def add(self, outputs: Outputs, weight: int, piece: Extract) -> bool:
+        """Add a way; tell whether its outputs are new."""
+        atom = self.atoms.get(outputs)
+        if atom is None:
+            self.atoms[outputs] = Atom(outputs, [(weight, piece)])
+            return True
+        ways = atom.ways
+        if (len(ways) < _ALTERNATIVES or weight < ways[-1][0]) and all(way[1] != piece for way in ways):
+            ways.append((weight, piece))
+            ways.sort(key=lambda way: way[0])  # stable: of equal ones the one found first
+            del ways[_ALTERNATIVES:]
+        return False
+
+
+def _separators(texts: Outputs) -> list[str]:
+    """List separators of the texts: characters and runs between words, words that all texts share."""
+    counts: dict[str, int] = {}
+    for text in texts:
+        seen: dict[str, None] = {}
+        for run in _NOT_WORD.findall(text):
+            for character in run:
+                seen[character] = None
+            if 2 <= len(run) <= 6:
+                seen[run] = None
+                if len(run) > 2:
+                    seen[run[:2]] = seen[run[-2:]] = None
+        for separator in seen:
+            counts[separator] = counts.get(separator, 0) + 1
+    common = [s for s, count in counts.items() if 2 * count > len(texts)]
+    common.sort(key=lambda s: -len(s))  # of equal ways the first is kept: the most telling separator
+    words = []
+    for word in dict.fromkeys(_WORD.findall(texts[0])):
+        if not all(word in text for text in texts[1:]) or (len(texts) == 1 and len(word) < 4):
+            continue
+        words.append(_with_neighbours(word, texts))
+    return common[:_MAX_SEPARATORS] + words[: _MAX_SEPARATORS // 2]
+
+
+def _with_neighbours(word: str, texts: Outputs) -> str:
+    """Extend a word that all texts share by the punctuation around it that they share as well."""
+    for pattern in (r"(\W{0,4})$", r"^(\W{0,4})"):
+        is_left = pattern.endswith("$")
+        around = {
+            found[0] if (found := re.findall(pattern, text.partition(word)[0 if is_left else 2])) else ""
+            for text in texts
+        }
+        if len(around) == 1:
+            piece = around.pop()
+            word = piece + word if is_left else word + piece
+    return word
+
+
+def _cuts(texts: Outputs, is_first: bool) -> Iterator[tuple[int, Step, Outputs]]:
+    """Yield weight, step and results of each split and run that works on all texts."""
+    for separator in _separators(texts):
+        parts = [text.split(separator) for text in texts]
+        n = min(len(p) for p in parts)
+        extra = 0 if not any(c.isalnum() for c in separator) else 2
+        for index in _indices(n, max(len(p) for p in parts)):
+            outputs = tuple(p[index] for p in parts)
+            if all(outputs):
+                yield 2 + extra + abs(index if index >= 0 else index + 1) // 2, Split(separator, index), outputs
+        if n > 1 and max(len(p) for p in parts) > 2:
+            for step in (After(separator), Before(separator)):
+                outputs = tuple(step(text) or "" for text in texts)
+                if all(outputs):
+                    yield 3 + extra, step, outputs
+    for kind in ("words", "digits", "letters", "decimals", "capitals") if is_first else ("words", "digits"):
+        patterns = _PATTERNS[kind]
+        runs = [patterns(text) for text in texts]
+        n = min(len(r) for r in runs)
+        for index in _indices(n, max(len(r) for r in runs)):
+            yield 3 + abs(index if index >= 0 else index + 1) // 2, Run(kind, index), tuple(r[index] for r in runs)
+
+
+def _fields(texts: Outputs) -> Iterator[tuple[int, Step, Outputs]]:
+    """Yield the pairs and fours of digits of numbers of one even length: years, months, days, hours."""
+    n = len(texts[0])
+    if n > 14 or n < 4 or n % 2 or not all(len(text) == n and text.isascii() and text.isdigit() for text in texts):
+        return
+    for width in (2, 4):
+        for start in range(0, n - width + 1, 2):
+            yield 4, Slice(start, start + width), tuple(text[start : start + width] for text in texts)
+
+
+def _indices(n: int, longest: int) -> Iterable[int]:
+    """Indices that exist in all examples, from the start and from the end."""
+    if n == longest == 1:
+        return (0,) if n else ()
+    near = range(min(n, _MAX_PARTS))
+    return (*near, *(-1 - i for i in near))
+
+
+def _pattern(kind: str) -> Callable[[str], list[str]]:
+    from dfjoin.transform.characters import pattern_of
+
+    return re.compile(pattern_of(kind) + "+").findall
+
+
+_PATTERNS = {kind: _pattern(kind) for kind in CLASSES}
+
+
+def _views(rows: Sequence[tuple[str, ...]]) -> _Found:
+    """Find the parts of the input columns that one or two cuts reach."""
+    found = _Found()
+    n_columns = len(rows[0])
+    frontier: list[tuple[int, Extract, Outputs]] = []
+    for column in range(n_columns):
+        texts = tuple(row[column] for row in rows)
+        if all(texts) and found.add(texts, 1, Extract(column)):
+            frontier.append((1, Extract(column), texts))
+    for depth in range(2):
+        ahead: list[tuple[int, Extract, Outputs]] = []
+        for weight, piece, texts in frontier:
+            if len(found.atoms) > _MAX_VIEWS * n_columns:
+                break
+            for more, step, outputs in (*_cuts(texts, depth == 0), *_fields(texts)):
+                if outputs == texts:
+                    continue
+                next_piece = Extract(piece.column, (*piece.steps, step))
+                if found.add(outputs, weight + more, next_piece):
+                    ahead.append((weight + more, next_piece, outputs))
+        frontier = ahead
+    return found
+
+
+def _slices(texts: Outputs, contains: Callable[[Outputs], bool], is_deep: bool) -> Iterator[tuple[int, Slice, Outputs]]:
+    """Yield weight, slice and results of the slices of a view that occur in all targets."""
+    shortest = min(len(text) for text in texts)
+    longest = max(len(text) for text in texts)
+    for stop in range(1, min(longest, _MAX_SLICE)):
+        outputs = tuple(text[:stop] for text in texts)
+        if not contains(outputs):
+            break
+        yield 2 + (stop > 1), Slice(0, stop), outputs
+    for start in range(1, min(longest, _MAX_SLICE)):
+        outputs = tuple(text[-start:] for text in texts)
+        if not contains(outputs):
+            break
+        yield 3 + (start > 1), Slice(-start, None), outputs
+    for start in range(0, 1 if is_deep else 5):
+        for cut in range(0, 5):
+            if 0 < start + cut < shortest:
+                outputs = tuple(text[start : len(text) - cut] for text in texts)
+                if contains(outputs):
+                    yield 4 + (start > 1) + (cut > 1), Slice(start, -cut or None), outputs
+    if is_deep:
+        return
+    for start in range(1, min(shortest, 24)):
+        for stop in range(start + 1, min(shortest, start + _MAX_SLICE) + 1):
+            outputs = tuple(text[start:stop] for text in texts)
+            if not contains(outputs):
+                break
+            yield 5, Slice(start, stop), outputs
+
+
+def _rewritings(texts: Outputs, targets: Outputs) -> Iterator[tuple[Step, ...]]:
+    """Yield steps worth trying on a view: those whose kind of character is there."""
+    for table in tables_with(texts[0].lower()):
+        yield (Lookup(table),)
+        if table == "month to number":
+            yield Lookup(table), Pad(2)
+    has_digit = any(c.isdigit() for c in texts[0])
+    if has_digit:
+        widths = {len(run) for run in re.findall("[0-9]+", targets[0])} - {1}
+        yield from ((Pad(width),) for width in sorted(widths) if width <= 20)
+        yield (StripZeros(),)
+        yield (Group(","),)
+        yield from ((Year(pivot),) for pivot in (70,))
+        yield from ((Round(digits),) for digits in range(4))
+        yield from ((Round(digits), Group(",")) for digits in (0, 2))
+    if any(c.isalpha() for c in texts[0]):
+        yield Case("title"), Keep("capitals")
+        yield (Plain(),)
+    if any(not c.isalnum() for c in texts[0]) or len(texts[0]) < 64:
+        yield from ((Keep(kind),) for kind in ("digits", "words", "letters", "capitals"))
+        yield Case("title"), Keep("words")
+        yield Case("title"), Keep("words"), Slice(1, None)
+    old = dict.fromkeys(run for text in texts[:3] for run in _NOT_WORD.findall(text))
+    old = dict.fromkeys([*old, *(c for run in old for c in run)])
+    new = ["", *dict.fromkeys(c for target in targets[:2] for c in target if not c.isalnum())]
+    for a in list(old)[:8]:
+        yield from ((Replace(a, b),) for b in new[:6] if a != b)
+    if "  " in "".join(texts):
+        yield (Squeeze(),)
+
+
+def _run_steps(steps: tuple[Step, ...], text: str) -> str | None:
+    result: str | None = text
+    for step in steps:
+        result = step(result) if result else None
+    return result
+
+
+def find_atoms(rows: Sequence[tuple[str, ...]], targets: Outputs, *, is_exact: bool) -> list[Atom]:
+    """Find every atom: outputs that occur in all targets, with the ways to make them.
+
+    Parameters
+    ----------
+    rows : sequence of tuple of str
+        The input columns of each example; an empty text where a value is missing.
+    targets : tuple of str
+        What is to be made of each.
+    is_exact : bool
+        False: casing does not matter, and `targets` are in small letters.
+
+    Returns
+    -------
+    list of Atom
+        In the order of their discovery, which depends on the examples alone.
+
+    Notes
+    -----
+    Source: Auto-Join (thesis, section 4.4.2), FindNextBestLogicalOp over Substr, SplitSubstr and
+    SplitSplitSubstr. Additions: separators of any length and shared words, runs of a class, and the steps of
+    `dfjoin.transform.reformat`. Parts are counted up to 12 from either end.
+    """
+
+    def fold(outputs: Outputs) -> Outputs:
+        return outputs if is_exact else tuple(text.lower() for text in outputs)
+
+    def contains(outputs: Outputs) -> bool:
+        return all(out.lower() in target for out, target in zip(outputs, lowered, strict=True))
+
+    def offer(outputs: Outputs, weight: int, piece: Extract) -> None:
+        if not contains(outputs) or not any(c.isalnum() for c in outputs[0]):
+            return
+        folded = fold(outputs)
+        if not is_exact or all(out in target for out, target in zip(outputs, targets, strict=True)):
+            found.add(folded, weight, piece)
+        if is_exact and any(c.isalpha() for c in outputs[0]):
+            for style in CASES:
+                cased = tuple(Case(style)(out) or "" for out in outputs)
+                if cased != outputs and all(out in target for out, target in zip(cased, targets, strict=True)):
+                    found.add(cased, weight + 1, Extract(piece.column, (*piece.steps, Case(style))))
+
+    lowered = tuple(target.lower() for target in targets)
+    found = _Found()
+    for atom in _views(rows).atoms.values():
+        for weight, piece in atom.ways:
+            offer(atom.outputs, weight, piece)
+        depth = len(atom.piece.steps)
+        for more, step, outputs in _slices(atom.outputs, contains, depth > 1):
+            for weight, piece in atom.ways[:3]:
+                offer(outputs, weight + more, Extract(piece.column, (*piece.steps, step)))
+        if depth > 1:
+            continue
+        if contains(atom.outputs) and not any(c.isdigit() for c in atom.outputs[0]):
+            continue
+        for steps in _rewritings(atom.outputs, targets):
+            one = _run_steps(steps, atom.outputs[0])
+            if not one or one.lower() not in lowered[0]:
+                continue
+            made = tuple(_run_steps(steps, text) or "" for text in atom.outputs)
+            if made != atom.outputs and all(made) and contains(made):
+                for weight, piece in atom.ways[:2]:
+                    offer(made, weight + 2 + len(steps), Extract(piece.column, (*piece.steps, *steps)))
+    return list(found.atoms.values())

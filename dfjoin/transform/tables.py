@@ -1,0 +1,95 @@
+"""The abbreviation table: names that the world writes in two ways, by closed and settled lists."""
+
+from __future__ import annotations
+
+from functools import cache
+
+__all__ = ["TABLES", "look_up_pairs", "tables_with"]
+
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_STATES = (
+    "Alabama=AL Alaska=AK Arizona=AZ Arkansas=AR California=CA Colorado=CO Connecticut=CT Delaware=DE "
+    "Florida=FL Georgia=GA Hawaii=HI Idaho=ID Illinois=IL Indiana=IN Iowa=IA Kansas=KS Kentucky=KY Louisiana=LA "
+    "Maine=ME Maryland=MD Massachusetts=MA Michigan=MI Minnesota=MN Mississippi=MS Missouri=MO Montana=MT Nebraska=NE "
+    "Nevada=NV New_Hampshire=NH New_Jersey=NJ New_Mexico=NM New_York=NY North_Carolina=NC North_Dakota=ND Ohio=OH "
+    "Oklahoma=OK Oregon=OR Pennsylvania=PA Rhode_Island=RI South_Carolina=SC South_Dakota=SD Tennessee=TN Texas=TX "
+    "Utah=UT Vermont=VT Virginia=VA Washington=WA West_Virginia=WV Wisconsin=WI Wyoming=WY District_of_Columbia=DC"
+)
+_WORDS = (
+    "Street=St Avenue=Ave Boulevard=Blvd Road=Rd Drive=Dr Lane=Ln Court=Ct Place=Pl Square=Sq Highway=Hwy "
+    "Parkway=Pkwy Suite=Ste Apartment=Apt Building=Bldg Floor=Fl North=N South=S East=E West=W Northeast=NE "
+    "Northwest=NW Southeast=SE Southwest=SW Mount=Mt Fort=Ft Saint=St Incorporated=Inc Corporation=Corp "
+    "Company=Co Limited=Ltd University=Univ Department=Dept Institute=Inst International=Intl Association=Assn "
+    "Doctor=Dr Professor=Prof Mister=Mr Governor=Gov Senator=Sen President=Pres General=Gen Captain=Capt "
+    "Junior=Jr Senior=Sr Number=No Volume=Vol Edition=Ed Page=P"
+)
+
+
+def _listed(text: str) -> list[tuple[str, str]]:
+    pairs = (entry.split("=") for entry in text.split())
+    return [(name.replace("_", " "), short) for name, short in pairs]
+
+
+def _both(name: str, pairs: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
+    """Name a list of (long, short) in both directions; the first long form of a short one wins."""
+    back: dict[str, tuple[str, str]] = {}
+    for long, short in pairs:
+        back.setdefault(short.lower(), (short, long))
+    return {f"{name} to short": pairs, f"{name} to long": list(back.values())}
+
+
+_NUMBERS = [str(i) for i in range(1, 13)]
+_PADDED = [f"{i:02d}" for i in range(1, 13)]
+_SHORT_MONTHS = [month[:3] for month in _MONTHS]
+_PAIRS: dict[str, list[tuple[str, str]]] = {
+    **_both("month", list(zip(_MONTHS, _SHORT_MONTHS, strict=True))),
+    "month to number": [
+        *zip(_MONTHS, _NUMBERS, strict=True),
+        *zip(_SHORT_MONTHS, _NUMBERS, strict=True),
+        ("Sept", "9"),
+    ],
+    "number to month": [*zip(_NUMBERS, _MONTHS, strict=True), *zip(_PADDED, _MONTHS, strict=True)],
+    "number to short month": [*zip(_NUMBERS, _SHORT_MONTHS, strict=True), *zip(_PADDED, _SHORT_MONTHS, strict=True)],
+    **_both("weekday", [(day, day[:3]) for day in _DAYS]),
+    **_both("state", _listed(_STATES)),
+    **_both("word", _listed(_WORDS)),
+}
+TABLES = tuple(_PAIRS)
+"""Names of the tables."""
+
+
+@cache
+def _tables_by_key() -> dict[str, list[str]]:
+    tables: dict[str, list[str]] = {}
+    for table in TABLES:
+        for key in dict.fromkeys(key.lower() for key, _ in _PAIRS[table]):
+            tables.setdefault(key, []).append(table)
+    return tables
+
+
+def tables_with(key: str) -> list[str]:
+    """Return the tables that have an entry for a text in small letters."""
+    return _tables_by_key().get(key, [])
+
+
+@cache
+def look_up_pairs(table: str) -> tuple[str, str]:
+    """Return the keys, in small letters, and the values of a table, each joined by commas."""
+    entries: dict[str, str] = {}
+    for key, value in _PAIRS[table]:
+        entries.setdefault(key.lower(), value)
+    return ",".join(entries), ",".join(entries.values())

@@ -1,0 +1,29 @@
+"""The Spark SQL form of programs against the form for one string, on arbitrary text."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.transform.strategies import PROGRAMS, TEXTS
+
+pytestmark = pytest.mark.spark
+
+
+def run(spark, programs, rows):
+    """Return the results of each program: a list of columns."""
+    frame = spark.createDataFrame([(a, b) for a, b in rows], "a string, b string")
+    names = [f"p{i}" for i in range(len(programs))]
+    written = [f"{p.to_spark_sql(['a', 'b'])} AS {n}" for p, n in zip(programs, names, strict=True)]
+    found = frame.coalesce(1).selectExpr(*written).collect()
+    return [[row[name] for row in found] for name in names]
+
+
+@settings(max_examples=25)
+@given(
+    programs=st.lists(PROGRAMS, min_size=8, max_size=8),
+    rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=30, max_size=30),
+)
+def test_spark_gives_what_python_gives(spark, programs, rows):
+    rows = [*rows, (None, "a"), ("", "b"), ("a, b", None)]
+    for program, found in zip(programs, run(spark, programs, rows), strict=True):
+        assert found == [program(*row) for row in rows], program

@@ -1,0 +1,55 @@
+import math
+
+import numpy as np
+import pytest
+
+from dfjoin.transform.evidence import chance_of_match, description_bits, evidence_bits
+from dfjoin.transform.program import Constant, Extract, Program
+from dfjoin.transform.units import Split
+
+
+def tail(k, n, p):
+    """Return the binomial tail, term by term."""
+    return sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
+
+
+@pytest.mark.parametrize(("k", "n", "p"), [(5, 5, 0.1), (3, 10, 0.05), (40, 100, 0.2), (1, 1, 0.5), (2, 100, 0.001)])
+def test_evidence_is_never_more_than_the_binomial_tail_allows(k, n, p):
+    assert 0 < evidence_bits(k, n, p) <= -math.log2(tail(k, n, p)) + 1e-9
+
+
+@pytest.mark.parametrize(("k", "n", "p"), [(0, 5, 0.1), (0, 0, 0.1), (1, 10, 0.1), (5, 100, 0.1), (5, 5, 1.0)])
+def test_no_more_hits_than_expected_are_no_evidence(k, n, p):
+    assert evidence_bits(k, n, p) == 0
+
+
+def test_dense_numbers_match_by_chance():
+    assert chance_of_match(["1", "2"], [str(i) for i in range(100)]) == 1
+    assert chance_of_match(["1"], ["1900", "1999"]) == 4 / 100
+    assert chance_of_match(["1"], ["2024-01-01", "2024-01-08"]) == 4 / 8
+
+
+def test_long_texts_do_not_match_by_chance_and_short_codes_may():
+    rng = np.random.default_rng(0)
+    letters = list("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    codes = sorted({"".join(rng.choice(letters, 2)) for _ in range(200)})
+    texts = ["".join(rng.choice(letters, 12)) for _ in range(200)]
+    assert chance_of_match(codes, codes) > 0.05
+    assert chance_of_match(texts, texts) < 1e-6
+
+
+def test_what_two_columns_share_by_chance_is_about_what_is_estimated():
+    rng = np.random.default_rng(1)
+
+    def draw(n):
+        return sorted({"".join(rng.choice(list("abcde"), 4)) for _ in range(n)})
+
+    outputs, targets = draw(300), draw(100)
+    share = len(set(outputs) & set(targets)) / len(outputs)
+    assert 0.5 * share < chance_of_match(outputs, targets) < 2 * share
+
+
+def test_longer_programs_cost_more():
+    short = Program.identity("a")
+    longer = Program(("a",), (Extract(0, (Split(" ", 0),)), Constant("@x.org")))
+    assert description_bits(short) < description_bits(longer)

@@ -1,0 +1,242 @@
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
+from dfjoin.transform.find import find_programs
+from dfjoin.transform.program import Program
+from dfjoin.transform.result import TransformJoin, join_rows
+
+LETTERS = np.array(list("abcdefghijklmnoprstuvw"))
+
+
+def words(rng, n, low=4, high=9):
+    """Return distinct random words."""
+    found = {}
+    while len(found) < n:
+        found["".join(rng.choice(LETTERS, rng.integers(low, high))).capitalize()] = None
+    return list(found)
+
+
+def table(**columns):
+    return {name: pa.array(values, pa.string()) for name, values in columns.items()}
+
+
+def pairs(found, left, right):
+    """Return the joined rows as a set."""
+    joined = join_rows(found, left, right)
+    return set(zip(joined.left_rows.tolist(), joined.right_rows.tolist(), strict=True))
+
+
+@pytest.fixture
+def people(rng):
+    """Sixty people, and the order that another table has them in."""
+    return words(rng, 60), words(rng, 60), rng.permutation(60)
+
+
+TRUTH = {
+    "last, first": lambda a, b, i: f"{b}, {a} ({1950 + i})",
+    "e-mail": lambda a, b, i: f"{a[0].lower()}.{b.lower()}@example.org",
+    "user": lambda a, b, i: f"{a[:2]}{b}",
+    "upper": lambda a, b, i: f"{a} {b}".upper(),
+}
+
+
+@pytest.mark.parametrize("form", TRUTH)
+def test_names_in_two_columns_join_what_is_made_of_them(people, form):
+    first, last, order = people
+    made = [TRUTH[form](a, b, i) for i, (a, b) in enumerate(zip(first, last, strict=True))]
+    left = table(id=[str(7 * i) for i in range(60)], first=first, last=last)
+    right = table(key=[made[i] for i in order], other=words(np.random.default_rng(3), 60))
+    found = find_programs(left, right)
+    assert pairs(found, left, right) == {(int(row), place) for place, row in enumerate(order)}
+    assert found.source_coverage == found.target_coverage == 1.0
+
+
+def test_both_directions_are_found(people):
+    first, last, order = people
+    short = [f"{a} {b}" for a, b in zip(first, last, strict=True)]
+    long = [f"[{i:03d}] {short[i]} - born {1900 + i}" for i in order]
+    left, right = table(name=short), table(entry=long)
+    forward, backward = find_programs(left, right), find_programs(right, left)
+    assert (forward.direction, backward.direction) == ("right_to_left", "left_to_right")
+    assert {(b, a) for a, b in pairs(backward, right, left)} == pairs(forward, left, right)
+    assert len(pairs(forward, left, right)) == 60
+
+
+def test_several_programs_cover_what_one_cannot(people):
+    first, last, order = people
+    made = [f"{b}, {a}, y" if i % 3 else f"x, {a}, {b}" for i, (a, b) in enumerate(zip(first, last, strict=True))]
+    left, right = table(person=made), table(name=[f"{first[i]} {last[i]}" for i in order])
+    found = find_programs(left, right, seed=2)
+    assert len(found.programs) == 2
+    assert sum(ranked.support for ranked in found.programs) == 60
+    assert pairs(found, left, right) == {(int(row), place) for place, row in enumerate(order)}
+    assert set(join_rows(found, left, right).programs.tolist()) == {0, 1}
+
+
+def test_composite_columns_are_split_where_nothing_else_joins(people, rng):
+    first, last, order = people
+    names = [f"{a} {b}" for a, b in zip(first, last, strict=True)]
+    left = table(entry=[f"{name}; {w}" for name, w in zip(names, words(rng, 60), strict=True)])
+    codes = words(rng, 60)
+    right = table(label=[f"{names[i]} ({codes[i]})" for i in order])
+    found = find_programs(left, right)
+    assert pairs(found, left, right) == {(int(row), place) for place, row in enumerate(order)}
+    assert found.target is not None
+    assert not found.target.is_identity
+
+
+def test_nulls_and_empty_texts_join_nothing(people):
+    first, last, _ = people
+    left = table(name=[*(f"{b}, {a}" for a, b in zip(first, last, strict=True)), None, ""])
+    right = table(name=[*(f"{a} {b}" for a, b in zip(first, last, strict=True)), None, ""])
+    found = find_programs(left, right)
+    assert pairs(found, left, right) == {(i, i) for i in range(60)}
+
+
+def test_repeated_rows_join_every_row_of_their_value():
+    names = words(np.random.default_rng(5), 20)
+    left = table(x=[f"<{name}>" for name in [*names, *names[:5]]])
+    right = table(y=[*names, names[0]])
+    found = find_programs(left, right)
+    expected = {(i, i % 20) for i in range(25)} | {(0, 20), (20, 20)}
+    assert pairs(found, left, right) == expected
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 10_000))
+def test_random_tables_do_not_join(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 80))
+    left = table(a=words(rng, n), b=[f"{x} {y}" for x, y in zip(words(rng, n), words(rng, n), strict=True)])
+    right = table(c=words(rng, n), d=[f"{y}-{i}" for i, y in enumerate(words(rng, n))])
+    found = find_programs(left, right)
+    assert not found.found, str(found)
+
+
+def test_numbers_of_one_range_do_not_join():
+    left = table(id=[str(i) for i in range(1, 101)], year=[str(1900 + i) for i in range(100)])
+    right = table(number=[str(i) for i in range(50, 150)], founded=[str(1920 + i % 90) for i in range(100)])
+    found = find_programs(left, right)
+    assert not found.found
+    assert any("chance may explain it" in line for line in found.tried)
+
+
+def test_dates_of_one_range_do_not_join():
+    days = [f"2024-{1 + i // 28:02d}-{1 + i % 28:02d}" for i in range(100)]
+    assert not find_programs(table(sold=days), table(born=days[10:90])).found
+
+
+def test_what_was_tried_is_told():
+    rng = np.random.default_rng(8)
+    found = find_programs(table(a=words(rng, 50, 8, 12)), table(b=words(rng, 50, 8, 12)))
+    assert str(found).startswith("no join found")
+    assert all(" = " in line for line in found.tried)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_tables_without_rows_do_not_join(rows):
+    one = table(a=["x y"] * rows)
+    assert not find_programs(one, one).found
+    assert pairs(find_programs(one, one), one, one) == set()
+
+
+def test_columns_may_be_named(people):
+    first, last, order = people
+    full = [f"{a} {b}" for a, b in zip(first, last, strict=True)]
+    left = table(good=full, better=[f"{name} II" for name in full])
+    right = table(key=[full[i].upper() for i in order])
+    found = find_programs(left, right, on="better", right_on="key")
+    assert found.source_columns == ("better",)
+    assert len(pairs(found, left, right)) == 60
+
+
+def test_examples_are_honoured(people):
+    first, last, _ = people
+    left = table(first=first, last=last)
+    right = table(mail=[f"{a[0]}{b}@x.org".lower() for a, b in zip(first, last, strict=True)])
+    examples = [(first[i], f"{first[i][0]}{last[i]}@x.org".lower()) for i in (3, 4)]
+    found = find_programs(left, right, on="first", right_on="mail", examples=examples)
+    assert pairs(found, left, right) == {(i, i) for i in range(60)}
+    assert find_programs(left, right, examples=examples).direction == "left_to_right"
+
+
+def test_examples_of_two_rows_are_enough_where_evidence_is_not():
+    left, right = table(x=["Ann Lee", "Bob Ray", "Cy Poe"]), table(y=["AL", "BR", "CP"])
+    assert not find_programs(left, right).found
+    found = find_programs(left, right, examples=[("Ann Lee", "AL"), ("Bob Ray", "BR")])
+    assert pairs(found, left, right) == {(0, 0), (1, 1), (2, 2)}
+
+
+def test_examples_that_nothing_explains_give_no_join():
+    found = find_programs(table(x=["a1", "b2"]), table(y=["xyz", "uvw"]), examples=[("a1", "xyz")])
+    assert not found.found
+    assert found.tried == ("x = y: no program makes the examples", "y = x: no program makes the examples")
+
+
+def test_the_seed_decides_and_nothing_else(people):
+    first, last, order = people
+    left = table(a=[f"{b}, {a}" for a, b in zip(first, last, strict=True)])
+    right = table(b=[f"{first[i]} {last[i]}" for i in order])
+    assert find_programs(left, right, seed=4) == find_programs(left, right, seed=4)
+
+
+def test_a_result_is_json_and_its_programs_can_be_read_back(people):
+    first, last, _ = people
+    left = table(a=[f"{b}, {a}" for a, b in zip(first, last, strict=True)])
+    found = find_programs(left, table(b=[f"{a} {b}" for a, b in zip(first, last, strict=True)]))
+    written = json.loads(json.dumps(found.to_dict()))
+    assert Program.from_dict(written["programs"][0]["program"]) == found.programs[0].program
+    assert written["direction"] == "left_to_right"
+    assert "60 rows" in str(found)
+
+
+def test_nothing_found_is_an_empty_join():
+    joined = join_rows(TransformJoin(), table(a=["x"]), table(b=["x"]))
+    assert joined.left_rows.size == joined.right_rows.size == joined.programs.size == 0
+
+
+def test_large_tables_are_sampled_and_joined_whole():
+    rng = np.random.default_rng(1)
+    n = 30_000
+    names = [f"{a}{i:05d}" for i, a in enumerate(rng.choice(words(rng, 500), n))]
+    order = rng.permutation(n)
+    left, right = (
+        table(name=[f"x-{name}-{i % 7}" for i, name in enumerate(names)]),
+        table(key=[names[i] for i in order]),
+    )
+    found = find_programs(left, right)
+    assert pairs(found, left, right) == {(int(row), place) for place, row in enumerate(order)}
+
+
+ONE = table(a=["x"])
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"on": "b"}, ColumnNotFoundError, r"`on` must name columns of the table, 'a'; got 'b'"),
+        ({"right_on": ["a", "c"]}, ColumnNotFoundError, r"`right_on` must name columns of the table, 'a'; got 'c'"),
+        (
+            {"examples": []},
+            InvalidTypeError,
+            r"`examples` must be pairs of texts \(left value, right value\), got \[\]",
+        ),
+        ({"examples": [("x",)]}, InvalidTypeError, "`examples` must be pairs of texts"),
+        ({"examples": [("x", 1)]}, InvalidTypeError, "`examples` must be pairs of texts"),
+    ],
+)
+def test_wrong_arguments_are_named(options, error, text):
+    with pytest.raises(error, match=text):
+        find_programs(ONE, ONE, **options)
+
+
+def test_examples_must_be_in_the_tables():
+    two = table(a=["x"], b=["y"])
+    with pytest.raises(InvalidParameterError, match="`examples` must hold values of the tables, but no column has 'q'"):
+        find_programs(two, two, examples=[("q", "x")])

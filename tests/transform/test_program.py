@@ -1,0 +1,135 @@
+import json
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.transform.figures import Lookup
+from dfjoin.transform.program import Constant, Extract, Program
+from dfjoin.transform.reformat import Case, Pad
+from dfjoin.transform.units import Slice, Split
+from tests.transform.strategies import PROGRAMS, TEXTS
+
+NAME = Program(("name",), (Extract(0, (Split(", ", 1), Case("upper"))), Constant(" "), Extract(0, (Split(", ", 0),))))
+ROWS = st.lists(st.tuples(TEXTS, TEXTS), max_size=20)
+
+
+@given(PROGRAMS, ROWS)
+def test_columns_give_what_rows_give(program, rows):
+    arrays = [pa.array([row[i] for row in rows], pa.string()) for i in range(2)]
+    assert program.apply(arrays).to_pylist() == [program(*row) for row in rows]
+
+
+@given(PROGRAMS, ROWS)
+def test_pasted_python_gives_what_rows_give(program, rows):
+    space = {}
+    exec(program.to_python("pasted"), space)
+    assert [space["pasted"](*row) for row in rows] == [program(*row) for row in rows]
+
+
+@given(PROGRAMS)
+def test_json_brings_the_same_program_back(program):
+    assert Program.from_dict(json.loads(json.dumps(program.to_dict()))) == program
+
+
+@given(ROWS)
+def test_sliced_chunked_and_large_arrays_give_the_same(rows):
+    program = Program(("a", "b"), (Extract(0, (Slice(0, 2),)), Extract(1)))
+    a, b = ([row[i] for row in rows] for i in range(2))
+    expected = [program(*row) for row in rows]
+    sliced = [pa.array(["xx", *column], pa.string())[1:] for column in (a, b)]
+    chunked = [pa.chunked_array([column[:3], column[3:]], pa.string()) for column in (a, b)]
+    large = [pa.array(column, pa.large_string()) for column in (a, b)]
+    for arrays in (sliced, chunked, large):
+        assert program.apply(arrays).to_pylist() == expected
+
+
+def test_a_program_is_one_readable_line_and_a_table_of_steps():
+    assert str(NAME) == "name.split(', ')[1].upper() + ' ' + name.split(', ')[0]"
+    assert NAME.to_steps() == [
+        {"piece": 0, "column": "name", "step": "split", "parameters": {"separator": ", ", "index": 1}},
+        {"piece": 0, "column": "name", "step": "case", "parameters": {"style": "upper"}},
+        {"piece": 1, "column": None, "step": "constant", "parameters": {"text": " "}},
+        {"piece": 2, "column": "name", "step": "split", "parameters": {"separator": ", ", "index": 0}},
+    ]
+    assert Program.identity("a b").to_steps() == [{"piece": 0, "column": "a b", "step": "copy", "parameters": {}}]
+    assert str(Program.identity("a b")) == "[a b]"
+
+
+@pytest.mark.parametrize(
+    ("steps", "text", "expected"),
+    [
+        ((Lookup("month to number"), Pad(2)), "March", "03"),
+        ((Lookup("state to short"),), "NEW york", "NY"),
+        ((Lookup("word to long"),), "blvd", "Boulevard"),
+        ((Lookup("month to short"),), "Smarch", None),
+        ((Slice(3, 3),), "abcdef", None),
+    ],
+)
+def test_steps_apply_or_give_nothing(steps, text, expected):
+    assert Program(("x",), (Extract(0, steps),))(text) == expected
+
+
+def test_apply_needs_the_columns_of_the_program():
+    with pytest.raises(InvalidParameterError, match=r"`arrays` must be 1 arrays of one length, .*got lengths \[1, 1\]"):
+        NAME.apply([pa.array(["a"]), pa.array(["b"])])
+
+
+def test_sql_needs_an_expression_for_each_column():
+    with pytest.raises(InvalidParameterError, match=r"`columns` must be 1 SQL expressions, for 'name'; got 2"):
+        NAME.to_spark_sql(["a", "b"])
+
+
+def test_python_needs_a_name():
+    with pytest.raises(InvalidParameterError, match=r"`name` must be a Python identifier, got 'a b'"):
+        NAME.to_python("a b")
+
+
+def changed(**changes):
+    return {**NAME.to_dict(), **changes}
+
+
+def piece(**step):
+    return changed(pieces=[{"column": 0, "steps": [step]}])
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "text"),
+    [
+        ([], InvalidTypeError, "a program must be a JSON object, got list"),
+        (changed(version=2), InvalidParameterError, "a program must have version 1, got 2; use the dfjoin"),
+        (changed(version=True), InvalidParameterError, "a program must have version 1, got True"),
+        (changed(columns=[]), InvalidTypeError, r"`columns` of a program must be 1 to 3 names, got \[\]"),
+        (changed(columns=["a"] * 4), InvalidTypeError, "`columns` of a program must be 1 to 3 names"),
+        (changed(columns=[1]), InvalidTypeError, "`columns` of a program must be 1 to 3 names"),
+        (changed(pieces=[]), InvalidTypeError, "`pieces` of a program must be 1 to 33 objects"),
+        (changed(pieces=[{"constant": "a"}] * 34), InvalidTypeError, "`pieces` of a program must be 1 to 33"),
+        (changed(pieces=[{"constant": "a"}]), InvalidParameterError, "must take something from a column"),
+        (changed(pieces=[{"constant": ""}]), InvalidTypeError, "`constant` of a program must be a text that is not"),
+        (changed(pieces=[{"x": 1}]), InvalidParameterError, "must have constant, or column and steps; got 'x'"),
+        (changed(pieces=[{"column": 1, "steps": []}]), InvalidParameterError, "`column` of a piece must be 0 to 0"),
+        (changed(pieces=[{"column": True, "steps": []}]), InvalidParameterError, "`column` of a piece must be 0"),
+        (changed(pieces=[{"column": 0, "steps": {}}]), InvalidTypeError, "`steps` of a piece must be at most 8"),
+        (changed(pieces=[{"column": 0, "steps": [{}] * 9}]), InvalidTypeError, "`steps` of a piece must be at most"),
+        (piece(step="eval"), InvalidParameterError, "`step` must be one of 'after', .*got 'eval'"),
+        (piece(step=[]), InvalidParameterError, "`step` must be one of"),
+        (piece(step="split", separator="a"), InvalidParameterError, "must have the parameters 'index', 'separator'"),
+        (piece(step="split", separator="", index=0), InvalidParameterError, "`separator` of step 'split' must be"),
+        (piece(step="split", separator="\ud800", index=0), InvalidParameterError, "`separator` of step 'split'"),
+        (piece(step="split", separator="a", index=2**70), InvalidParameterError, "`index` of step 'split' must be"),
+        (piece(step="run", kind="x", index=0), InvalidParameterError, "`kind` of step 'run' must be one of 'digits'"),
+        (piece(step="slice", start=0, stop="1"), InvalidParameterError, "`stop` of step 'slice' must be an integer"),
+        (piece(step="pad", width=10**9, fill="0"), InvalidParameterError, "`width` of step 'pad' must be an integer"),
+        (piece(step="pad", width=1, fill="é"), InvalidParameterError, "`fill` of step 'pad' must be one printable"),
+        (piece(step="round", digits=7), InvalidParameterError, "`digits` of step 'round' must be an integer from 0"),
+        (piece(step="case", style=["upper"]), InvalidParameterError, "`style` of step 'case' must be one of 'lower'"),
+        (piece(step="lookup", table="x"), InvalidParameterError, "`table` of step 'lookup' must be one of"),
+        (piece(step="year", pivot=-1), InvalidParameterError, "`pivot` of step 'year' must be an integer from 0"),
+        (piece(step="group", separator=";"), InvalidParameterError, "`separator` of step 'group' must be one of"),
+    ],
+)
+def test_hostile_programs_are_refused_by_name(values, error, text):
+    with pytest.raises(error, match=text):
+        Program.from_dict(values)
