@@ -28,6 +28,7 @@ AT_IMPORT = {
     "_version": set(),
     "warn": set(),
     "values": {"kernels"},
+    "fuzzy": {"values", "kernels"},
     "index": {"kernels"},
     "sources": {"values", "kernels"},
     "frames": {"sources"},
