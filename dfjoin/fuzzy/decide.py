@@ -46,6 +46,11 @@ class Accepted:
 def accept(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bool) -> Accepted:
     """Choose the targets to join: as many as the asked precision allows.
 
+    The share of wrong pairs is estimated twice, since wrong pairs come in two kinds, and the larger one
+    counts: by reference texts with their nearest other reference text (what a query text without
+    counterpart meets when the columns are alike), and by query texts with the runner-up of their nearest
+    reference text (what it meets when they are not, say names and codes).
+
     Parameters
     ----------
     problem : Problem
@@ -57,21 +62,24 @@ def accept(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bo
     Returns
     -------
     Accepted
-        Empty, with the reason, where no threshold reaches the precision.
+        Empty, with the reason, where no threshold reaches the precision: columns that are not related are
+        not joined.
     """
     targets = problem.targets
     scores = np.where(targets.partners >= 0, scorer.score(targets.values), -np.inf)
-    decoys = scorer.score(problem.decoys.values)
-    errors = np.maximum(estimate_errors(scores, decoys), _known_errors(problem, scorer, scores))
-    chosen = np.flatnonzero((errors <= 1.0 - precision) & (targets.partners >= 0))
+    wrong_kinds = [scorer.score(wrong.values) for wrong in (problem.decoys, problem.runners_up)]
+    errors = np.maximum.reduce([estimate_errors(scores, wrong) for wrong in wrong_kinds])
+    errors = np.maximum(errors, _known_errors(problem, scorer, scores))
+    is_admissible = targets.is_admissible
+    if not is_admissible.any():
+        return _refuse("no text shares a quarter of its 3-grams with its nearest text of the other column")
+    chosen = np.flatnonzero((errors <= 1.0 - precision) & is_admissible)
     if chosen.size == 0:
-        return _refuse(
-            f"at best {max(0.0, 1.0 - float(errors.min(initial=1.0))):.0%} of the pairs would be right by estimate, "
-            f"below the precision of {precision:.0%}"
-        )
+        best = max(0.0, 1.0 - float(errors[is_admissible].min()))
+        return _refuse(f"by estimate at best {best:.1%} of the pairs would be right, and {precision:.1%} are asked for")
     threshold = float(scores[chosen].min())
     error = float(errors[chosen].max())
-    n_right = (1.0 - wrong_share(scores, decoys)) * scores.size
+    n_right = (1.0 - min(wrong_share(scores, wrong) for wrong in wrong_kinds)) * scores.size
     if is_one_to_one:
         is_free = ~np.isin(targets.partners[chosen], problem.taken)
         chosen = keep_best(chosen[is_free], targets.partners, scores)

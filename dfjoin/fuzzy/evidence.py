@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.fuzzy.columns import Columns, Side, find_candidates
-from dfjoin.fuzzy.distances import CONFIGURATIONS, base_distance, measure
+from dfjoin.fuzzy.distances import CONFIGURATIONS, Configuration, base_distance, measure
 from dfjoin.fuzzy.rules import Rules, rule_evidence
 
 __all__ = ["NAMES", "Evidence", "gather", "nearest_two"]
@@ -21,6 +21,11 @@ _BATCH = 4096
 
 _FLOOR = 0.02
 """Added to distances before they are divided: a distance below it is as good as none."""
+
+
+_SHARED = CONFIGURATIONS.index(Configuration("3-grams", "jaccard"))
+_LEAST_SHARED = 0.25
+"""Texts that share less are not joined, however alone they are: "new" is the only code in "new haven"."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,11 @@ class Evidence:
 
     def __len__(self) -> int:
         return int(self.partners.size)
+
+    @property
+    def is_admissible(self) -> NDArray[np.bool_]:
+        """Whether a text has a partner with which it shares a quarter of the 3-grams of both, by weight."""
+        return (self.partners >= 0) & (self.nearest[:, 0, _SHARED] <= 1.0 - _LEAST_SHARED)
 
     def take(self, rows: NDArray[np.int64]) -> Evidence:
         """Return the evidence of some texts."""
@@ -87,7 +97,9 @@ def nearest_two(rows: NDArray[np.int32], base: NDArray[np.float64], distances: N
     return chosen, np.stack([distances[chosen], rivals], axis=1)
 
 
-def gather(columns: Columns, side: Side, rules: Rules, texts: NDArray[np.int64] | None = None) -> Evidence:
+def gather(
+    columns: Columns, side: Side, rules: Rules, texts: NDArray[np.int64] | None = None
+) -> tuple[Evidence, Evidence]:
     """Collect the evidence of all texts of a side, batch by batch.
 
     Parameters
@@ -101,31 +113,45 @@ def gather(columns: Columns, side: Side, rules: Rules, texts: NDArray[np.int64] 
 
     Returns
     -------
-    Evidence
-        Of the texts, in their order.
+    nearest, runners_up : Evidence
+        Of the texts, in their order: on the nearest reference text, and on the nearest one if that were
+        not there.
     """
     texts = np.arange(len(side)) if texts is None else texts
-    parts = [_gather(columns, side, rules, texts[i : i + _BATCH]) for i in range(0, texts.size, _BATCH)]
-    if not parts:
-        parts = [_gather(columns, side, rules, texts)]
+    starts = range(0, max(1, texts.size), _BATCH)
+    parts = [_gather(columns, side, rules, texts[i : i + _BATCH]) for i in starts]
+    return _concatenate([part[0] for part in parts]), _concatenate([part[1] for part in parts])
+
+
+def _concatenate(parts: list[Evidence]) -> Evidence:
     fields = ([getattr(part, name) for part in parts] for name in Evidence.__dataclass_fields__)
     return Evidence(*(np.concatenate(field) for field in fields))
 
 
-def _gather(columns: Columns, side: Side, rules: Rules, texts: NDArray[np.int64]) -> Evidence:
+def _gather(columns: Columns, side: Side, rules: Rules, texts: NDArray[np.int64]) -> tuple[Evidence, Evidence]:
     rows, others = find_candidates(columns, side, texts)
     distances = measure(columns, side, rows, others)
     base = base_distance(distances)
-    chosen, found = nearest_two(rows, base, distances)
-    n = texts.size
-    places = np.searchsorted(texts, rows[chosen])
-    partners = np.full(n, -1, np.int32)
-    partners[places] = others[chosen]
-    least = np.ones(n)
-    least[places] = base[chosen]
-    nearest = np.ones((n, 2, len(CONFIGURATIONS)))
-    nearest[places] = found
-    values = np.zeros((n, len(NAMES)))
-    values[places, : len(CONFIGURATIONS)] = np.log((found[:, 0] + _FLOOR) / (found[:, 1] + _FLOOR))
-    values[places, len(CONFIGURATIONS) :] = rule_evidence(columns, side, rules, rows[chosen], others[chosen])
-    return Evidence(partners, least, nearest, values)
+    is_left = np.ones(rows.size, bool)
+    found = []
+    for _ in range(2):
+        pairs = np.flatnonzero(is_left)
+        chosen, nearest = nearest_two(rows[pairs], base[pairs], distances[pairs])
+        chosen = pairs[chosen]
+        is_left[chosen] = False
+        evidence = rule_evidence(columns, side, rules, rows[chosen], others[chosen])
+        places = np.searchsorted(texts, rows[chosen])
+        found.append(_lay_out(texts.size, places, others[chosen], base[chosen], nearest, evidence))
+    return found[0], found[1]
+
+
+def _lay_out(n: int, places, partners, base, nearest, evidence) -> Evidence:
+    """Put what was found at the places of its texts; the others have no partner."""
+    k = len(CONFIGURATIONS)
+    out = Evidence(np.full(n, -1, np.int32), np.ones(n), np.ones((n, 2, k)), np.zeros((n, len(NAMES))))
+    out.partners[places] = partners
+    out.distances[places] = base
+    out.nearest[places] = nearest
+    out.values[places, :k] = np.log((nearest[:, 0] + _FLOOR) / (nearest[:, 1] + _FLOOR))
+    out.values[places, k:] = evidence
+    return out

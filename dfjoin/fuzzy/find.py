@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +25,8 @@ __all__ = ["apply_fuzzy", "find_fuzzy"]
 _LEAST_DECOYS = 10
 """Reference texts below which no precision can be estimated."""
 
-Strings = pa.Array | pa.ChunkedArray
-RowPairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+Strings: TypeAlias = pa.Array | pa.ChunkedArray
+RowPairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def find_fuzzy(
@@ -96,7 +96,7 @@ def find_fuzzy(
     texts = _fold(left, "left"), _fold(right, "right")
     check_fraction(precision, "precision")
     known_rows = _check_known(known, texts)
-    side = "left" if is_left_reference(*texts) else "right"
+    side: Literal["left", "right"] = "left" if is_left_reference(*texts) else "right"
     reference, query, known_rows = _in_roles(side, texts, known_rows)
     if len(reference) < _LEAST_DECOYS:
         plural = "text" if len(reference) == 1 else "texts"
@@ -119,8 +119,8 @@ def find_fuzzy(
     pairs = (rows.partner_rows, rows.rows) if side == "left" else (rows.rows, rows.partner_rows)
     order = np.lexsort(pairs[::-1])
     return FuzzyJoin(
-        pairs[0][order], pairs[1][order], problem.targets.distances[origin][order], accepted.errors[rows.numbers][order],
-        settings, accepted.precision, accepted.recall, tried, accepted.reason,
+        pairs[0][order], pairs[1][order], problem.targets.distances[origin][order],
+        accepted.errors[rows.numbers][order], settings, accepted.precision, accepted.recall, tried, accepted.reason,
     )  # fmt: skip
 
 
@@ -155,9 +155,9 @@ def apply_fuzzy(settings: FuzzySettings | dict[str, Any], left: Strings, right: 
     reference, query, _ = _in_roles(settings.reference, texts, (none, none))
     columns = prepare(reference, query)
     rules, _ = learn_from_reference(columns, settings.seed)
-    evidence = gather(columns, columns.query, rules)
+    evidence, _ = gather(columns, columns.query, rules)
     scores = settings.scorer.score(evidence.values)
-    chosen = np.flatnonzero((evidence.partners >= 0) & (scores >= settings.threshold))
+    chosen = np.flatnonzero(evidence.is_admissible & (scores >= settings.threshold))
     if settings.is_one_to_one:
         chosen = keep_best(chosen, evidence.partners, scores)
     rows = expand(query, chosen, reference, evidence.partners[chosen])

@@ -31,6 +31,9 @@ class Problem:
         Which texts these are.
     decoys : Evidence
         Of reference texts, each with its nearest other one.
+    runners_up : Evidence
+        Of the query texts to join, each with the reference text that would be the nearest one if the
+        nearest were not there.
     known : Evidence
         Of the query texts whose partners are known.
     is_known_right : ndarray of bool, shape (n_known,)
@@ -44,6 +47,7 @@ class Problem:
     targets: Evidence
     target_texts: NDArray[np.int64]
     decoys: Evidence
+    runners_up: Evidence
     known: Evidence
     is_known_right: NDArray[np.bool_]
     taken: NDArray[np.int64]
@@ -105,7 +109,8 @@ def set_up(reference: Texts, query: Texts, known: tuple[NDArray[np.int64], NDArr
     """
     columns = prepare(reference, query)
     rules, sample = learn_from_reference(columns, seed)
-    evidence = gather(columns, columns.query, rules)
+    evidence, runners_up = gather(columns, columns.query, rules)
+    decoys, _ = gather(columns, columns.reference, rules, sample)
     partner, text = reference.codes[known[0]], query.codes[known[1]]
     is_pair = (partner >= 0) & (text >= 0)
     partner, text = partner[is_pair], text[is_pair]
@@ -114,6 +119,6 @@ def set_up(reference: Texts, query: Texts, known: tuple[NDArray[np.int64], NDArr
     pairs = (text << 32) + partner
     is_right = np.isin((known_texts << 32) + evidence.partners[known_texts], pairs)
     return Problem(
-        reference, query, evidence.take(target_texts), target_texts, gather(columns, columns.reference, rules, sample),
+        reference, query, evidence.take(target_texts), target_texts, decoys, runners_up.take(target_texts),
         evidence.take(known_texts), is_right, np.unique(partner),
     )  # fmt: skip

@@ -25,7 +25,7 @@ def _advance(equal, plus, minus, carry):
     diagonal = (((equal & plus) + plus) ^ plus) | equal
     right_plus = minus | ~(diagonal | plus)
     right_minus = plus & diagonal
-    return x, diagonal, right_plus, right_minus
+    return x, right_plus, right_minus
 
 
 @njit_lean
@@ -45,7 +45,7 @@ def _edit_distance(a, a_start, n_a, b, b_start, n_b, peq, plus, minus):
         carry = 1
         for block in range(n_blocks):
             equal = peq[b[b_start + j], block]
-            x, diagonal, right_plus, right_minus = _advance(equal, plus[block], minus[block], carry)
+            x, right_plus, right_minus = _advance(equal, plus[block], minus[block], carry)
             if block == n_blocks - 1:
                 if right_plus & last:
                     score += 1
