@@ -29,6 +29,7 @@ AT_IMPORT = {
     "_version": set(),
     "warn": set(),
     "values": {"kernels"},
+    "fuzzy": {"values", "kernels"},
     "index": {"kernels"},
     "sources": {"values", "kernels"},
     "frames": {"sources"},
