@@ -175,8 +175,8 @@ class LakeLife:
 
         Notes
         -----
-        No table is read: dictionary and sets hold what is needed. About 2 ns per value of the large columns,
-        twice ``4 permutations`` bytes for each of them.
+        No table is read: dictionary and sets hold what is needed. 20 to 50 ns per value of the large columns,
+        and ``8 permutations`` bytes for each of them.
         """
         from dfjoin import life
 

@@ -11,8 +11,9 @@ from dfjoin.index.signatures import partition_slots
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.search.costs import load_costs
 from dfjoin.search.count import Query, gather
-from dfjoin.search.lsh import bands_of, check_signatures, find_candidates
+from dfjoin.search.lsh import check_signatures, find_candidates
 from dfjoin.search.searcher import Searcher, smallest_count
+from dfjoin.search.tuning import bands_of_partitions
 from dfjoin.types import IndexSettings, SearchParams
 from dfjoin.values.normalize import ValueSet
 
@@ -101,7 +102,7 @@ def compare_modes(searcher: Searcher, settings: IndexSettings, values: ValueSet,
         exact.append(merging)
         stored = check_signatures(segment, settings)
         indptr, ends = partition_slots(stored.sizes, settings.partition_ends)
-        bands = bands_of(settings.permutations, params.threshold or 0.0, ends, len(values), params.recall)
+        bands = bands_of_partitions(settings.permutations, params.threshold or 0.0, ends, len(values), params.recall)
         probed = find_candidates(stored, signature, needed, indptr, bands)
         columns = stored.columns[probed.slots]
         n_candidates += columns.size
@@ -110,7 +111,7 @@ def compare_modes(searcher: Searcher, settings: IndexSettings, values: ValueSet,
         entries = int((segment.tokens.set_indptr[columns + 1] - segment.tokens.set_indptr[columns]).sum())
         reading = costs.set_ns * columns.size + costs.entry_ns * entries
         verifying.append(min(merging, reading) if params.verify else 0.0)
-    if needed < settings.smallest_signed:  # signatures say nothing that the lists would not
-        return Advice(sum(exact), sum(exact) + signing, n_candidates)
+    if needed < settings.smallest_signed:  # that mode searches exactly then
+        return Advice(sum(exact), sum(exact), n_candidates)
     looking = _LOOKUP_NS * len(values) if n_candidates and params.verify else 0.0
     return Advice(sum(exact), signing + looking + sum(verifying), n_candidates)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
-from statistics import NormalDist
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +18,20 @@ from dfjoin.search.costs import load_costs
 from dfjoin.search.count import Query, TopColumns, damaged_postings, gather, merge_list
 from dfjoin.search.filters import allowed_columns
 from dfjoin.search.searcher import Hit, Searcher, rank_key, smallest_count
-from dfjoin.search.tuning import Bands, choose_bands, containment_of, jaccard_of, ratio_class, standard_error
+from dfjoin.search.tuning import (
+    BandsOfPartitions,
+    bands_of_partitions,
+    containment_of,
+    jaccard_of,
+    margin_of,
+    standard_error,
+)
 from dfjoin.types import IndexSettings, SearchParams, SearchStats
 from dfjoin.values.normalize import ValueSet
 
-__all__ = ["Candidates", "bands_of", "check_signatures", "find_candidates", "is_near", "search_signatures"]
+__all__ = ["Candidates", "check_signatures", "find_candidates", "is_near", "search_signatures"]
 
 _STEP = 0.05
-_GRID = 100  # thresholds are tuned for on this grid, so that what was integrated serves other queries
 _ENTRY_BYTES = 4
 _NO_WEIGHTS = np.empty(0, np.int32)
 
@@ -64,18 +69,12 @@ def check_signatures(segment: Segment, settings: IndexSettings) -> Signatures:
     return stored
 
 
-def bands_of(n_rows: int, threshold: float, ends: NDArray[np.int64], n_query: int, recall: float) -> list[Bands]:
-    """Choose (b, r) for each partition, see `dfjoin.search.tuning.choose_bands`."""
-    threshold = math.floor(threshold * _GRID + 1e-9) / _GRID
-    return [choose_bands(n_rows, threshold, ratio_class(end, n_query), recall) for end in ends.tolist()]
-
-
 def find_candidates(
     stored: Signatures,
     signature: NDArray[np.uint32],
     smallest: int,
     indptr: NDArray[np.int64],
-    bands: list[Bands],
+    bands: BandsOfPartitions,
 ) -> Candidates:
     """Find the signed columns that agree with a signature in a whole band of their partition.
 
@@ -89,8 +88,8 @@ def find_candidates(
         Columns with fewer values cannot reach the threshold and are passed over.
     indptr : ndarray of int64, shape (n_partitions + 1,)
         Slots of each partition.
-    bands : list of Bands
-        (b, r) of each partition.
+    bands : BandsOfPartitions
+        (b, r) of each.
 
     Returns
     -------
@@ -102,11 +101,10 @@ def find_candidates(
     n_agreeing = find_equal(signature, stored.values, first_slot, starts, ends)
     agreed = np.zeros(n, np.uint16)
     slots = np.empty(n, np.int32)
-    numbers = np.array([(b.n_bands, b.n_band_rows) for b in bands], np.int64).reshape(-1, 2)
     n_found = 0
     if n_agreeing:
         n_found = collect_candidates(
-            starts, ends, stored.slots, first_slot, indptr, numbers[:, 0].copy(), numbers[:, 1].copy(), agreed,
+            starts, ends, stored.slots, first_slot, indptr, bands.n_bands, bands.n_band_rows, agreed,
             np.zeros(n, np.uint8), slots,
         )  # fmt: skip
     if n_found < 0:
@@ -138,7 +136,7 @@ def is_near(
     if recall >= 1:
         return np.ones(agreed.size, bool)
     wanted = jaccard_of(np.minimum(threshold, sizes / n_query), sizes, n_query)
-    margin = NormalDist().inv_cdf((1 + recall) / 2) * np.sqrt(wanted * (1 - wanted) / n_rows)
+    margin = margin_of(recall) * np.sqrt(wanted * (1 - wanted) / n_rows)
     return agreed / n_rows >= wanted - margin - 1e-9
 
 
@@ -230,13 +228,22 @@ class _Search:
         self.total = len(values) if rows is None else int(rows.sum())
         self.heaviest = None if rows is None else np.cumsum(np.sort(rows)[::-1])
         self.minimum = smallest_count(params.threshold, self.total)
-        self.signature = sign_hashes(values.hashes, settings.permutations, np.uint64(settings.hash_seed))
-        self.parts = []
-        for number, segment in enumerate(searcher.segments):
+
+    @cached_property
+    def signature(self) -> NDArray[np.uint32]:
+        """The query's signature."""
+        return sign_hashes(self.values.hashes, self.settings.permutations, np.uint64(self.settings.hash_seed))
+
+    @cached_property
+    def parts(self) -> list[_Part]:
+        """The segments that hold columns."""
+        parts = []
+        for number, segment in enumerate(self.searcher.segments):
             if segment.n_columns:
-                stored = check_signatures(segment, settings)
-                indptr, ends = partition_slots(stored.sizes, settings.partition_ends)
-                self.parts.append(_Part(number, stored, indptr, ends, allowed_columns(segment, params)))
+                stored = check_signatures(segment, self.settings)
+                indptr, ends = partition_slots(stored.sizes, self.settings.partition_ends)
+                parts.append(_Part(number, stored, indptr, ends, allowed_columns(segment, self.params)))
+        return parts
 
     def fewest_values(self, threshold: float) -> int:
         """Return how many distinct values a column holds at least that reaches a threshold."""
@@ -268,10 +275,10 @@ class _Search:
         """Find the candidates of a segment, and the recall to expect."""
         n_query, n_rows, wanted = len(self.values), self.settings.permutations, self.params.recall
         tuned = threshold if self.heaviest is None else n_needed / n_query
-        bands = bands_of(n_rows, tuned, part.ends, n_query, wanted)
+        bands = bands_of_partitions(n_rows, tuned, part.ends, n_query, wanted)
         found = find_candidates(part.stored, self.signature, n_needed, part.indptr, bands)
-        widths = np.diff(np.maximum(part.indptr, part.stored.sizes.size - found.n_compared)).tolist()
-        recall = sum(w * b.recall for w, b in zip(widths, bands, strict=True)) / max(1, found.n_compared)
+        widths = np.diff(np.maximum(part.indptr, part.stored.sizes.size - found.n_compared))
+        recall = float(widths @ bands.recall) / max(1, found.n_compared)
         agreed, sizes = found.agreed[found.slots], part.stored.sizes[found.slots]
         slots = found.slots[is_near(agreed, sizes, n_needed / n_query, n_query, n_rows, wanted)]
         if part.allowed.size:

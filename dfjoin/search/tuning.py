@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +12,24 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.partitioning import error_areas
 
-__all__ = ["NODES", "WEIGHTS", "Bands", "choose_bands", "containment_of", "jaccard_of", "ratio_class", "standard_error"]
+__all__ = [
+    "NODES",
+    "WEIGHTS",
+    "Bands",
+    "BandsOfPartitions",
+    "bands_of_partitions",
+    "choose_bands",
+    "containment_of",
+    "jaccard_of",
+    "margin_of",
+    "ratio_classes",
+    "standard_error",
+]
 
 _MAX_BAND_ROWS = 32
 _STEP = 1.12  # between the numbers of bands that are considered
 _CLASSES = 16  # of |X| / |Q| for each doubling
+_GRID = 100  # thresholds are tuned for on this grid, so that what was integrated serves other queries
 _LARGEST = 14 * _CLASSES  # beyond it a signature tells nothing any more
 
 
@@ -63,15 +77,16 @@ def _pairs(n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.array(bands, np.int64), np.array(rows, np.int64)
 
 
-def ratio_class(size: int, n_query: int) -> int:
-    """Return the class of the ratio |X| / |Q|; its upper bound stands for the ratio.
+def ratio_classes(sizes: NDArray[np.int64], n_query: int) -> NDArray[np.int64]:
+    """Return the class of each ratio |X| / |Q|; its upper bound stands for the ratio.
 
     Examples
     --------
-    >>> ratio_class(100, 100), ratio_class(200, 100), ratio_class(101, 100)
-    (0, 16, 1)
+    >>> ratio_classes(np.array([100, 200, 101]), 100).tolist()
+    [0, 16, 1]
     """
-    return min(_LARGEST, max(-_LARGEST, math.ceil(_CLASSES * math.log2(size / n_query) - 1e-9)))
+    classes = np.ceil(_CLASSES * np.log2(sizes / n_query) - 1e-9)
+    return np.clip(classes, -_LARGEST, _LARGEST).astype(np.int64)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -88,7 +103,7 @@ def choose_bands(n_rows: int, threshold: float, ratio: int, recall: float) -> Ba
     threshold : float
         Containment, 0 to 1.
     ratio : int
-        From `ratio_class`, for the largest set size of the partition.
+        From `ratio_classes`, for the largest set size of the partition.
     recall : float
         0 to 1; 0 takes the pair with the fewest errors whatever its recall, 1 every row as a band.
 
@@ -118,6 +133,50 @@ def choose_bands(n_rows: int, threshold: float, ratio: int, recall: float) -> Ba
     errors[~good] = np.inf
     best = int(np.argmin(errors))
     return Bands(int(bands[best]), int(rows[best]), float(recalls[best]))
+
+
+class BandsOfPartitions(NamedTuple):
+    """`Bands` of some partitions, as the kernels take them: int64, int64 and float64, shape (n_partitions,)."""
+
+    n_bands: NDArray[np.int64]
+    n_band_rows: NDArray[np.int64]
+    recall: NDArray[np.float64]
+
+
+def bands_of_partitions(
+    n_rows: int, threshold: float, ends: NDArray[np.int64], n_query: int, recall: float
+) -> BandsOfPartitions:
+    """Choose (b, r) for each partition, see `choose_bands`.
+
+    Parameters
+    ----------
+    n_rows : int
+    threshold : float
+        Rounded down to a hundredth.
+    ends : ndarray of int64, shape (n_partitions,)
+        Largest set size of each.
+    n_query : int
+        Distinct values of the query.
+    recall : float
+    """
+    classes = ratio_classes(ends, n_query).tobytes()
+    return _choose_all(n_rows, math.floor(threshold * _GRID + 1e-9) / _GRID, classes, recall)
+
+
+@lru_cache(maxsize=1 << 10)
+def _choose_all(n_rows: int, threshold: float, classes: bytes, recall: float) -> BandsOfPartitions:
+    """Choose (b, r) for each class of an int64 array."""
+    chosen = [choose_bands(n_rows, threshold, c, recall) for c in np.frombuffer(classes, np.int64).tolist()]
+    columns = [np.array(column) for column in zip(*chosen, strict=True)]
+    for column in columns:  # shared by all queries
+        column.flags.writeable = False
+    return BandsOfPartitions(*columns)
+
+
+@lru_cache(maxsize=64)
+def margin_of(recall: float) -> float:
+    """Return how many standard errors a column at the threshold may fall short, to be lost in (1 - recall) / 2."""
+    return NormalDist().inv_cdf((1 + recall) / 2)
 
 
 def jaccard_of(containment, sizes, n_query: int):

@@ -110,6 +110,23 @@ def test_build_raises_on_unreadable_tables_when_told(run, folder, tmp_path):
 # discover ---------------------------------------------------------------------------------------------
 
 
+def test_discover_by_signatures(run, folder, table, tmp_path):
+    path = tmp_path / "signed"
+    dfjoin.build_lake(folder, path, engine="inline", progress=False, settings={"signature_min": 2})
+    wish = ("discover", path, table, "--on", "land", "--mode", "lsh", "--threshold", "0.5", "--json")
+    status, out, _ = run(*wish)
+    values = json.loads(out)
+    assert status == 0 and values["mode"] == "lsh" and not values["complete"]
+    assert [(h["table"], h["matched"], h["exact"]) for h in values["hits"]] == [
+        ("trade.tsv", 2, True),
+        ("lands.csv", 2, True),
+    ]
+    status, out, _ = run(*wish, "--no-verify", "--recall", "1")
+    assert not any(h["exact"] for h in json.loads(out)["hits"])
+    status, _, err = run("discover", path, table, "--on", "land", "--recall", "0.5")
+    assert status == 2 and '`recall` belongs to mode="lsh"' in err
+
+
 def test_discover_lists_the_candidates(run, index, table):
     status, out, err = run("discover", index, table, "--on", "land")
     assert (status, err) == (0, "")

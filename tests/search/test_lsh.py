@@ -11,7 +11,7 @@ from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError, Invali
 from dfjoin.index.components import write_component
 from dfjoin.index.manifest import commit
 from dfjoin.search.lsh import is_near
-from dfjoin.search.tuning import choose_bands, containment_of, jaccard_of, ratio_class, standard_error
+from dfjoin.search.tuning import choose_bands, containment_of, jaccard_of, ratio_classes, standard_error
 from tests import oracles
 
 OPTIONS = {"engine": "inline", "progress": False}
@@ -438,7 +438,7 @@ class TestTuning:
 
     def test_ratios_are_rounded_up(self):
         for size, n_query in ((100, 100), (101, 100), (7, 1000), (10**9, 3)):
-            upper = 2.0 ** (ratio_class(size, n_query) / 16)
+            upper = 2.0 ** (ratio_classes(np.array([size]), n_query)[0] / 16)
             assert upper >= min(size / n_query, 2**14) - 1e-6 and upper <= max(2**-14, size / n_query * 1.05)
 
     def test_what_agrees_too_little_is_left_out(self):

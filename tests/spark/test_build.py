@@ -40,6 +40,30 @@ def test_spark_and_inline_build_the_same_index(on_spark, example_lake):
     assert list((lake.path / "runs").iterdir()) == []
 
 
+def test_spark_and_inline_make_the_same_signatures(spark, on_spark, tmp_path):
+    """Of files, and of a table whose columns no task sees whole."""
+    words = [f"w{i}" for i in range(600)]
+    frame = spark.createDataFrame([(w, i) for i, w in enumerate(words)], "word string, number long").repartition(4)
+    settings = {"permutations": 64, "signature_min": 20}
+    on_cluster = on_spark({"words": frame}, settings=settings)
+    pandas = {"words": pd.DataFrame({"word": words, "number": range(600)})}
+    inline = dfjoin.build_lake(pandas, tmp_path / "inline", engine="inline", progress=False, settings=settings)
+    for lake in (on_cluster, inline):
+        assert lake.settings.partition_ends == (600,)
+    for one, other in zip(on_cluster.segments[0].signatures, inline.segments[0].signatures, strict=True):
+        np.testing.assert_array_equal(one, other)
+    files = [
+        dfjoin.build_lake(EXAMPLE_LAKE, tmp_path / engine, engine=engine, progress=False, settings=settings, **options)
+        for engine, options in (("spark", {"spark": spark}), ("inline", {}))
+    ]
+    df = pd.DataFrame({"c": pd.read_csv(EXAMPLE_LAKE / "geo" / "countries.csv")["country"]})
+    for options in ({"threshold": 0.3}, {"threshold": 0.3, "verify": False}, {"k": 5}):
+        one, other = (pd.DataFrame(df.discover_joinable("c", lake, mode="lsh", **options)) for lake in files)
+        pd.testing.assert_frame_equal(one, other)
+    on_cluster.compact(full=True, engine="spark", spark=spark)
+    np.testing.assert_array_equal(on_cluster.segments[0].signatures.values, inline.segments[0].signatures.values)
+
+
 def test_build_index_is_build_lake_with_a_session(spark, tmp_path):
     lake = spark_ext.build_index(spark, EXAMPLE_LAKE / "geo", tmp_path / "geo.dfjoin", progress=False)
     assert "countries.csv" in lake.tables["table"].tolist()
