@@ -170,7 +170,19 @@ def _add_join(commands: Any) -> None:
     parser.add_argument("--how", choices=("left", "inner", "right", "outer"), default="left")
     parser.add_argument("--keep-rows", action="store_true", help="keep every pair of rows, aggregate nothing")
     parser.add_argument("--max-expansion", type=float, default=10.0, help="most rows out per row in")
+    add_relation_options(parser)
     parser.add_argument("--plan", help="JSON file with a plan of an earlier join (from --json)")
+
+
+def add_relation_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says how two tables may be related whose keys are not equal."""
+    both = argparse.BooleanOptionalAction
+    parser.add_argument("--transform", action=both, default=None, help="look for programs that make one key the other")
+    parser.add_argument("--fuzzy", action=both, default=None, help="join by likeness what is left over")
+    parser.add_argument("--precision", type=float, help="share of right pairs that likeness is to reach (0.95)")
+    parser.add_argument("--example", nargs=2, action="append", metavar=("LEFT", "RIGHT"), help="values that belong "
+                        "together, to learn from; may be repeated")  # fmt: skip
+    parser.add_argument("--indicator", action="store_true", help="tell for each row whether and how it was matched")
 
 
 def _add_info(commands: Any) -> None:
@@ -267,6 +279,11 @@ def _join(options: argparse.Namespace) -> int:
         ("k", options.k),
         ("threshold", options.threshold),
         ("columns", options.columns),
+        ("transform", options.transform),
+        ("fuzzy", options.fuzzy),
+        ("precision", options.precision),
+        ("examples", None if options.example is None else [tuple(pair) for pair in options.example]),
+        ("indicator", options.indicator or None),
     ):
         if value is not None:
             wishes[name] = value
