@@ -12,11 +12,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dfjoin.transform.characters import CLASSES
-from dfjoin.transform.figures import Group, Lookup, Round, StripZeros, Year
+from dfjoin.transform.characters import CLASSES, pattern_of
 from dfjoin.transform.program import Extract
-from dfjoin.transform.reformat import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
-from dfjoin.transform.tables import tables_with
+from dfjoin.transform.reformat import CASES, Case
+from dfjoin.transform.rewritings import GAPS, rewritings, run_steps
 from dfjoin.transform.units import After, Before, Run, Slice, Split, Step
 
 __all__ = ["Atom", "find_atoms"]
@@ -27,7 +26,6 @@ _MAX_VIEWS = 1500
 _MAX_SEPARATORS = 12
 _MAX_SLICE = 12
 _ALTERNATIVES = 6
-_NOT_WORD = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
 _WORD = re.compile(r"[A-Za-z0-9\u00c0-\U0010ffff]{2,}")
 
 Outputs = tuple[str, ...]
@@ -84,7 +82,7 @@ def _separators(texts: Outputs) -> list[str]:
     counts: dict[str, int] = {}
     for text in texts:
         seen: dict[str, None] = {}
-        for run in _NOT_WORD.findall(text):
+        for run in GAPS.findall(text):
             for character in run:
                 seen[character] = None
             if 2 <= len(run) <= 6:
@@ -159,8 +157,6 @@ def _indices(n: int, longest: int) -> Iterable[int]:
 
 
 def _pattern(kind: str) -> Callable[[str], list[str]]:
-    from dfjoin.transform.characters import pattern_of
-
     return re.compile(pattern_of(kind) + "+").findall
 
 
@@ -221,44 +217,6 @@ def _slices(texts: Outputs, contains: Callable[[Outputs], bool], is_deep: bool) 
             yield 5, Slice(start, stop), outputs
 
 
-def _rewritings(texts: Outputs, targets: Outputs) -> Iterator[tuple[Step, ...]]:
-    """Yield steps worth trying on a view: those whose kind of character is there."""
-    for table in tables_with(texts[0].lower()):
-        yield (Lookup(table),)
-        if table == "month to number":
-            yield Lookup(table), Pad(2)
-    has_digit = any(c.isdigit() for c in texts[0])
-    if has_digit:
-        widths = {len(run) for run in re.findall("[0-9]+", targets[0])} - {1}
-        yield from ((Pad(width),) for width in sorted(widths) if width <= 20)
-        yield (StripZeros(),)
-        yield (Group(","),)
-        yield from ((Year(pivot),) for pivot in (70,))
-        yield from ((Round(digits),) for digits in range(4))
-        yield from ((Round(digits), Group(",")) for digits in (0, 2))
-    if any(c.isalpha() for c in texts[0]):
-        yield Case("title"), Keep("capitals")
-        yield (Plain(),)
-    if any(not c.isalnum() for c in texts[0]) or len(texts[0]) < 64:
-        yield from ((Keep(kind),) for kind in ("digits", "words", "letters", "capitals"))
-        yield Case("title"), Keep("words")
-        yield Case("title"), Keep("words"), Slice(1, None)
-    old = dict.fromkeys(run for text in texts[:3] for run in _NOT_WORD.findall(text))
-    old = dict.fromkeys([*old, *(c for run in old for c in run)])
-    new = ["", *dict.fromkeys(c for target in targets[:2] for c in target if not c.isalnum())]
-    for a in list(old)[:8]:
-        yield from ((Replace(a, b),) for b in new[:6] if a != b)
-    if "  " in "".join(texts):
-        yield (Squeeze(),)
-
-
-def _run_steps(steps: tuple[Step, ...], text: str) -> str | None:
-    result: str | None = text
-    for step in steps:
-        result = step(result) if result else None
-    return result
-
-
 def find_atoms(rows: Sequence[tuple[str, ...]], targets: Outputs, *, is_exact: bool) -> list[Atom]:
     """Find every atom: outputs that occur in all targets, with the ways to make them.
 
@@ -314,12 +272,16 @@ def find_atoms(rows: Sequence[tuple[str, ...]], targets: Outputs, *, is_exact: b
             continue
         if contains(atom.outputs) and not any(c.isdigit() for c in atom.outputs[0]):
             continue
-        for steps in _rewritings(atom.outputs, targets):
-            one = _run_steps(steps, atom.outputs[0])
+        for steps in rewritings(atom.outputs, targets):
+            one = run_steps(steps, atom.outputs[0])
             if not one or one.lower() not in lowered[0]:
                 continue
-            made = tuple(_run_steps(steps, text) or "" for text in atom.outputs)
+            made = tuple(run_steps(steps, text) or "" for text in atom.outputs)
             if made != atom.outputs and all(made) and contains(made):
                 for weight, piece in atom.ways[:2]:
-                    offer(made, weight + 2 + len(steps), Extract(piece.column, (*piece.steps, *steps)))
+                    offer(
+                        made,
+                        weight + 1 + sum(step.weight for step in steps),
+                        Extract(piece.column, (*piece.steps, *steps)),
+                    )
     return list(found.atoms.values())
