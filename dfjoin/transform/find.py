@@ -46,8 +46,8 @@ def find_programs(
         The tables; columns of other types are read as text.
     on, right_on : str or sequence of str, optional
         Columns that take part, at most three; None: all, and the target must be nearly a key (distinct values ÷
-        rows ≥ 0.8) or the only column, or up to three columns that are a key together and are compared side by side. Several
-        columns given for the target are compared so, too.
+        rows ≥ 0.8) or the only column, or up to three columns that are a key together and are compared side by
+        side. Several columns given for the target are compared so, too.
     examples : sequence of (left value, right value), optional
         Values of `on` and `right_on` that belong together. Programs are learned from these alone, and are
         taken whatever the evidence.

@@ -21,20 +21,21 @@ GAPS = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
 Outputs = tuple[str, ...]
 
 
-def rewritings(texts: Outputs, targets: Outputs) -> Iterator[tuple[Step, ...]]:
-    """Yield steps worth trying on a view: those whose kind of character is there."""
+def rewritings(texts: Outputs, targets: Outputs, *, computes: bool) -> Iterator[tuple[Step, ...]]:
+    """Yield steps worth trying on a view: those whose kind of character is there; arithmetic if it `computes`."""
     for table in tables_with(texts[0].lower()):
         yield (Lookup(table),)
         if table == "month to number":
             yield Lookup(table), Pad(2)
     has_digit = any(c.isdigit() for c in texts[0])
-    yield from ((step,) for step in _computations(texts, targets))
+    if computes:
+        yield from ((step,) for step in _computations(texts, targets))
     if has_digit:
         widths = {len(run) for run in re.findall("[0-9]+", targets[0])} - {1}
         yield from ((Pad(width),) for width in sorted(widths) if width <= 20)
         yield (StripZeros(),)
         yield (Group(","),)
-        yield from ((Year(pivot),) for pivot in (70,))
+        yield (Year(70),)
         yield from ((Round(digits),) for digits in range(4))
         yield from ((Round(digits), Group(",")) for digits in (0, 2))
     if any(c.isalpha() for c in texts[0]):
