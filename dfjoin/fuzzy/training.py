@@ -14,9 +14,12 @@ from dfjoin.fuzzy.precision import estimate_errors
 __all__ = ["Scorer", "fit_scorer", "train_scorer"]
 
 _ROUNDS = 4
+"""After which the weights hardly change any more."""
+
 _RIDGE = 0.1
-_TRUSTED = 0.1
-"""Estimated share of errors up to which pairs are taken as examples of matches."""
+_TRUSTED = 0.2
+"""Estimated share of errors up to which pairs are taken as examples: few enough to be outvoted, and easy
+pairs alone would teach nothing about hard ones."""
 
 _LEAST = 10
 """Examples that are taken at least, and after which an estimate means anything."""
@@ -116,7 +119,7 @@ def train_scorer(
     -----
     Source: Käll, Canterbury, Weston, Noble, MacCoss, "Semi-supervised learning for peptide
     identification from shotgun proteomics datasets" (Percolator), Nature Methods 2007: start with a fixed
-    score, take the targets with an estimated error rate of at most 0.1 (and at least 10, or all) for
+    score, take the targets with an estimated error rate of at most 0.2 (and at least 10, or all) for
     matches, fit, score again, four times. Deviation: weights are not negative and without folds, which
     the ridge makes unnecessary.
     """

@@ -12,7 +12,7 @@ from dfjoin.transform.outcome import Outcome, evaluate
 from dfjoin.transform.program import Program
 from dfjoin.transform.result import RankedProgram, TransformJoin
 from dfjoin.transform.search import Group, learn_group
-from dfjoin.transform.sides import Direction, Side
+from dfjoin.transform.sides import KEY, Direction, Side
 
 __all__ = ["ENOUGH", "MIN_COVERAGE", "MIN_PRECISION", "Candidate", "Whole", "as_result", "judge", "shares_of"]
 
@@ -33,13 +33,14 @@ class Candidate:
     group: Group
     target: Program
     outcomes: list[Outcome]
+    uniqueness: float
     score: float
     shares: tuple[float, float]
 
     @property
     def merit(self) -> float:
         """What candidates are ranked by: coverage, less what is wrong, and what a row joins more than once."""
-        return self.score * min(outcome.precision for outcome in self.outcomes) * self.group.target.uniqueness
+        return self.score * min(outcome.precision for outcome in self.outcomes) * self.uniqueness
 
 
 class Whole:
@@ -47,18 +48,20 @@ class Whole:
 
     def __init__(self, source: Side, target: Side, group: Group, program: Program) -> None:
         self.columns = source.columns
+        self.rows = source.rows
+        self.is_settled = target.is_settled
         self.main = source.whole(group.main.name)
         self.group = group
         self.program = program
         if program.is_identity:
-            self.target = target.whole(program.columns[0]).values
+            self.target = target.whole(program.columns[0])
         else:
             arrays = [target.whole(name).array for name in program.columns]
-            self.target = Column(str(program), program.apply(arrays)).values
+            self.target = Column(str(program), program.apply(arrays))
 
     def judge(self, program: Program) -> Outcome:
         """Evaluate a program on the whole tables."""
-        return evaluate(program, self.columns, self.main, self.target)
+        return evaluate(program, self.columns, self.main, self.target.values)
 
 
 def _why_not(outcome: Outcome, target: Program) -> str:
@@ -81,6 +84,11 @@ def judge(
     if not outcomes or outcomes[0].n_joined == 0:
         tried.append(f"{whole.main.name} = {whole.program}: no program was learned")
         return None
+    if not whole.is_settled and whole.target.uniqueness < KEY:
+        tried.append(
+            f"{whole.main.name} = {whole.program}: the target is no key ({whole.target.uniqueness:.2f} distinct)"
+        )
+        return None
     first = None
     for outcome in outcomes[:4]:
         judged = whole.judge(outcome.program)
@@ -93,12 +101,12 @@ def judge(
         return None
     kept = [first]
     covered = first.row_targets >= 0
-    if max(first.source_coverage, first.target_coverage) < ENOUGH and whole.main.array is whole.group.main.array:
+    if max(first.source_coverage, first.target_coverage) < ENOUGH:
         kept += _more(whole, first, rng)
     for outcome in kept[1:]:
         covered |= outcome.row_targets >= 0
     shares = shares_of(kept)
-    return Candidate(direction, whole.group, whole.program, kept, sum(shares), shares)
+    return Candidate(direction, whole.group, whole.program, kept, whole.target.uniqueness, sum(shares), shares)
 
 
 def shares_of(outcomes: list[Outcome]) -> tuple[float, float]:
@@ -116,7 +124,7 @@ def _more(whole: Whole, first: Outcome, rng: np.random.Generator) -> list[Outcom
     kept: list[Outcome] = []
     rows = first.row_targets.copy()
     for _ in range(_MAX_PROGRAMS - 1):
-        for outcome in learn_group(whole.group, rng, covered=rows >= 0)[:6]:
+        for outcome in learn_group(whole.group, rng, covered=rows[whole.rows] >= 0)[:6]:
             judged = whole.judge(outcome.program)
             if _is_honest_beside(judged, rows):
                 kept.append(judged)

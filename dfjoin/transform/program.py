@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.transform import figures, reformat, scalar, units
+from dfjoin.transform import arithmetic, figures, reformat, scalar, units
 from dfjoin.transform.spans import Spans
 from dfjoin.transform.sql import quote, when_empty
 from dfjoin.transform.units import Step
@@ -33,6 +33,7 @@ _CLASSES: dict[str, Any] = {
     for step in (
         *(units.After, units.Before, units.Run, units.Slice, units.Split),
         *(reformat.Case, reformat.Keep, reformat.Pad, reformat.Plain, reformat.Replace, reformat.Squeeze),
+        *(arithmetic.Base, arithmetic.Linear),
         *(figures.Group, figures.Lookup, figures.Round, figures.StripZeros, figures.Year),
     )
 }

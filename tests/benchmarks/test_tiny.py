@@ -64,3 +64,20 @@ def test_the_runner_teaches():
         [sys.executable, "-m", "tests.benchmarks", "--help"], capture_output=True, text=True, cwd=PROJECT, check=True
     )
     assert "generated" in done.stdout
+
+
+def test_the_fuzzy_benchmark_prints_a_table_for_each_set(tmp_path):
+    case = tmp_path / "autofj" / "Towns"
+    case.mkdir(parents=True)
+    names = [f"{a}{b}" for a in ("north", "south", "east", "west") for b in ("ham", "ford", "bury", "field", "dale")]
+    (case / "left.csv").write_text("id,title\n" + "".join(f"{i},{name}\n" for i, name in enumerate(names)))
+    (case / "right.csv").write_text("id,title\n" + "".join(f"{i},{name} town\n" for i, name in enumerate(names)))
+    rows = "".join(f"{i},{i},{name},{name} town\n" for i, name in enumerate(names))
+    (case / "truth.csv").write_text("left_row,right_row,left_key,right_key\n" + rows)
+    (case / "meta.json").write_text('{"left_key": "title", "right_key": "title", "truth_level": "row"}')
+    command = [sys.executable, "-m", "tests.benchmarks.fuzzy", str(tmp_path), "--sets", "autofj", "--no-rivals"]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("dfjoin")]
+    assert "autofj, 1 cases" in done.stdout
+    assert [line.split()[:2] for line in lines] == [["dfjoin,", "precision=0.95"], ["dfjoin,", "precision=0.9"]]
+    assert all(float(line.split()[2]) >= 0.9 for line in lines)
