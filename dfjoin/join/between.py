@@ -214,12 +214,19 @@ def _text_columns(df: pd.DataFrame, texts: dict[Any, str]) -> dict[str, pa.Array
             array = column_to_arrow(df.iloc[:, position], "df")
         except InvalidTypeError:
             continue
-        if pa.types.is_boolean(array.type):
+        if pa.types.is_boolean(array.type) or _is_measure(array):
             continue
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
         found[texts[label]] = array if pa.types.is_string(array.type) else pc.cast(array, pa.large_string())
     return found
+
+
+def _is_measure(array: pa.Array | pa.ChunkedArray) -> bool:
+    """Tell whether a column holds floats that are no whole numbers: keys are never such."""
+    if not pa.types.is_floating(array.type):
+        return False
+    return bool(pc.any(pc.not_equal(array, pc.floor(array)), min_count=0).as_py())
 
 
 def _related_side(frame: pd.DataFrame, relation: Relation, state: JoinState) -> RightSide:
