@@ -25,6 +25,7 @@ from dfjoin.types import IndexSettings
 __all__ = ["check_relation_wishes", "join_frames"]
 
 _SETTINGS = IndexSettings()
+_KEY_SHARE = 0.8
 _MATCH, _DISTANCE = "_match", "_distance"
 
 
@@ -57,7 +58,9 @@ def join_frames(state: JoinState, other: pd.DataFrame, wishes: dict[str, Any]) -
     on, right_on = wishes["on"], wishes["right_on"]
     if right_on is not None and on is None:
         raise InvalidParameterError("`on` must be given together with `right_on`")
-    labels = right_labels = None
+    labels: list[Any] | None = None
+    right_labels: list[Any] | None = None
+    equal: tuple[list[Any], list[Any]] | None = None
     if on is not None:
         labels, right_labels = _key_labels(state.frame, other, on, right_on)
     is_asked = bool(wishes["transform"] or wishes["fuzzy"] or wishes["examples"])
@@ -65,7 +68,9 @@ def join_frames(state: JoinState, other: pd.DataFrame, wishes: dict[str, Any]) -
     if labels is None and not is_asked:
         pair, passed = pick_key_pair(state.frame, other, _SETTINGS, wishes["threshold"])
         state.passed_over += passed
-        if pair is not None:
+        equal = None if pair is None else ([pair[0]], [pair[1]])
+        # Parties that agree relate no persons: where neither column is a key, one is looked for.
+        if pair is not None and (not may_learn or _is_key(state.frame, pair[0]) or _is_key(other, pair[1])):
             _join_equal(state, other, [pair[0]], [pair[1]], wishes)
             return
     elif (
@@ -79,7 +84,15 @@ def join_frames(state: JoinState, other: pd.DataFrame, wishes: dict[str, Any]) -
     if may_learn and _join_related(state, other, labels, right_labels, wishes):
         return
     if labels is not None and right_labels is not None:
-        _join_equal(state, other, labels, right_labels, wishes)
+        equal = (labels, right_labels)
+    if equal is not None:
+        _join_equal(state, other, equal[0], equal[1], wishes)
+
+
+def _is_key(df: pd.DataFrame, label: Any) -> bool:
+    """Tell whether a column's values are nearly all different."""
+    values, _ = normalize_key(select_column(df, label, "on"), _SETTINGS, None, None)
+    return len(values) >= _KEY_SHARE * int(np.count_nonzero(values.codes >= 0))
 
 
 def _key_labels(df: pd.DataFrame, other: pd.DataFrame, on: Any, right_on: Any) -> tuple[list[Any], list[Any]]:
