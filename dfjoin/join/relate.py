@@ -59,7 +59,7 @@ class Keys:
         self.columns = {name: array.take(pa.array(first)) for name, array in columns.items()}
 
     def texts(self) -> pa.Array:
-        """Return each key as one text, its parts with a space between; null where all are."""
+        """Return each key as one text, its parts with a space between; nulls are left out."""
         arrays = list(self.columns.values())
         if len(arrays) == 1:
             return arrays[0]
