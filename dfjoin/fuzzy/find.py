@@ -176,7 +176,8 @@ def _train(problem: Problem, seed: int) -> Scorer:
     if n > SAMPLE:
         sample = np.sort(np.random.default_rng(seed).choice(n, SAMPLE, replace=False))
     known = problem.known.values[problem.is_known_right][:SAMPLE]
-    return train_scorer(problem.targets.values[sample], problem.decoys.values, known)
+    targets = problem.targets.take(sample)
+    return train_scorer(targets.values, targets.partners, problem.decoys.values, known)
 
 
 def _fold(column: Strings, name: str) -> Texts:

@@ -98,7 +98,10 @@ def fit_scorer(matches: NDArray[np.float64], decoys: NDArray[np.float64], start:
 
 
 def train_scorer(
-    targets: NDArray[np.float64], decoys: NDArray[np.float64], known: NDArray[np.float64] | None = None
+    targets: NDArray[np.float64],
+    partners: NDArray[np.int32],
+    decoys: NDArray[np.float64],
+    known: NDArray[np.float64] | None = None,
 ) -> Scorer:
     """Learn how much each kind of evidence counts, from trusted pairs against decoys.
 
@@ -106,6 +109,8 @@ def train_scorer(
     ----------
     targets : ndarray of float64, shape (n, n_names)
         Evidence of query texts with their nearest reference texts.
+    partners : ndarray of int32, shape (n,)
+        Those reference texts.
     decoys : ndarray of float64, shape (n_decoys, n_names)
         Evidence of reference texts with their nearest other reference texts.
     known : ndarray of float64, shape (n_known, n_names), optional
@@ -127,7 +132,7 @@ def train_scorer(
     known = np.empty((0, targets.shape[1])) if known is None else known
     for _ in range(_ROUNDS):
         scores = scorer.score(targets)
-        errors = estimate_errors(scores, scorer.score(decoys))
+        errors = estimate_errors(scores, partners, scorer.score(decoys))
         is_trusted = errors <= _TRUSTED
         if is_trusted.sum() + known.shape[0] < _LEAST:
             is_trusted = scores >= np.sort(scores)[::-1][: max(_LEAST, scores.size // 10)].min(initial=np.inf)

@@ -85,8 +85,8 @@ def largest_threshold(first, rival, partners, is_one_to_one):
     return best
 
 
-def error_rates(scores, decoys):
-    """Expected wrong pairs over pairs at each score or a lower one, whichever is less."""
+def error_rates(scores, partners, decoys):
+    """Expected wrong pairs over distinct partners above each score or a lower one, whichever is less."""
     if not decoys:
         share = 1.0
     else:
@@ -94,10 +94,12 @@ def error_rates(scores, decoys):
         n = len(ordered)
         middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
         share = sum(d <= middle for d in decoys) / n
-        share = min(1.0, (sum(s <= middle for s in scores) + 1) / len(scores) / share)
+        n_wrong = (sum(s <= middle for s in scores) + 1) / share
+        n_partners = len({p for s, p in zip(scores, partners, strict=True) if s > middle})
+        share = min(1.0, max(n_wrong, len(scores) - n_partners) / len(scores))
 
     def at(s):
         wrong = share * len(scores) * (sum(d >= s for d in decoys) + 1) / (len(decoys) + 1)
-        return wrong / sum(other >= s for other in scores)
+        return wrong / len({p for other, p in zip(scores, partners, strict=True) if other >= s})
 
     return [min(at(other) for other in scores if other <= s) for s in scores]

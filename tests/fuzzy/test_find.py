@@ -215,6 +215,13 @@ def test_columns_related_by_meaning_or_by_nothing_are_not_joined(left, right):
     assert found.to_dict()["settings"] is None
 
 
+def test_a_word_that_one_reference_text_happens_to_have_joins_nothing():
+    left = [f"University of {city}" for city in CAPITALS * 3]
+    right = [*PEOPLE, "University Museum, Santa Barbara"]
+    found = find([f"{name} {i % 3}" for i, name in enumerate(left)], right)
+    assert len(found) == 0
+
+
 def test_random_columns_are_not_joined(rng):
     joined = 0
     for _ in range(10):
