@@ -39,13 +39,15 @@ def _simplest(low: Fraction, high: Fraction) -> tuple[int, Fraction] | None:
 
 
 def _factor(low: Fraction, high: Fraction) -> Fraction | None:
-    """Return a factor in a range: one of a known unit, else the simplest decimal or inverse of one."""
+    """Return a factor in a range: a whole one of few digits, one of a known unit, the simplest decimal or inverse."""
+    direct = _simplest(low, high)
+    if direct and direct[1].denominator == 1 and high - low > Fraction(1, 100):
+        return direct[1]  # whole numbers were multiplied by a whole number
     for power in range(-6, 7):
         for unit in _UNITS:
             for factor in (unit, 1 / unit):
                 if low <= factor * Fraction(10) ** power <= high and (low != high or power == 0):
                     return factor * Fraction(10) ** power
-    direct = _simplest(low, high)
     if low * high <= 0:
         return direct[1] if direct else None
     inverse = _simplest(1 / high, 1 / low)
@@ -109,7 +111,12 @@ def fit_linear(texts: Sequence[str], targets: Sequence[str]) -> list[Linear]:
     of fewest digits is taken, or its inverse. O(n²) for n examples.
     """
     made = [_MADE.fullmatch(target) for target in targets]
-    if len(texts) < 2 or not all(made) or not all(_NUMBER.fullmatch(text) for text in texts):
+    if (
+        len(texts) < 2
+        or list(texts) == list(targets)
+        or not all(made)
+        or not all(_NUMBER.fullmatch(text) for text in texts)
+    ):
         return []
     decimals = [len(match[1] or "") for match in made if match]
     halves = [Fraction(1, 2 * 10**d) for d in decimals]

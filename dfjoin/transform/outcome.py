@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.transform.columns import SETTINGS, Column, count_distinct, match_rows
-from dfjoin.transform.evidence import chance_of_match, description_bits, evidence_bits
+from dfjoin.transform.evidence import chance_of_match, description_bits, evidence_bits, without_constants
 from dfjoin.transform.program import Program
 from dfjoin.values.normalize import ValueSet, normalize_column
 
@@ -82,7 +82,11 @@ class Outcome:
         """Probability that a result is a target value by chance."""
         if len(self.outputs) == 0 or len(self.target) == 0:
             return 1.0
-        chance = chance_of_match(_some(self.outputs), _some(self.target))
+        outputs = without_constants(self.program, _some(self.outputs))
+        targets = without_constants(self.program, _some(self.target))
+        if not outputs or not targets:
+            return 1.0
+        chance = chance_of_match(outputs, targets)
         return min(1.0, chance * max(1.0, len(self.target) / _LOOKED_AT))
 
     @cached_property

@@ -132,6 +132,13 @@ def test_dates_of_one_range_do_not_join():
     assert not find_programs(table(sold=days), table(born=days[10:90])).found
 
 
+def test_numbers_behind_a_constant_do_not_join():
+    left = table(year=[str(1950 + i) for i in range(60)], code=[str(i) for i in range(60)])
+    right = table(file=[f"part-{i:03d}.csv" for i in range(20, 60)], day=[f"Jan 1 {1960 + i}" for i in range(40)])
+    found = find_programs(left, right)
+    assert not found.found, str(found)
+
+
 def test_what_was_tried_is_told():
     rng = np.random.default_rng(8)
     found = find_programs(table(a=words(rng, 50, 8, 12)), table(b=words(rng, 50, 8, 12)))
