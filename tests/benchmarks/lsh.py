@@ -22,7 +22,6 @@ from dfjoin.index.segment import Signatures
 from dfjoin.index.signatures import cut_partitions, partition_slots, sign_large_columns
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.search.advice import compare_modes
-from dfjoin.search.evidence import tokens_of_column
 from dfjoin.search.lsh import find_candidates, is_near
 from dfjoin.search.query import make_query
 from dfjoin.search.tuning import bands_of_partitions
@@ -47,6 +46,17 @@ def stored_signatures(lake) -> Signatures:
     """The signatures of an index of one segment."""
     (segment,) = lake.segments
     return segment.signatures
+
+
+def hashes_of(segment, column: int) -> np.ndarray:
+    """Hashes of a column's values, from the forward index."""
+    tokens = segment.tokens
+    start, end = tokens.set_indptr[column : column + 2].tolist()
+    groups = np.append(column, tokens.set_lists[start:end].astype(np.int64) + segment.n_columns)
+    starts = tokens.group_indptr[groups]
+    widths = tokens.group_indptr[groups + 1] - starts
+    places = np.repeat(starts - np.append(0, np.cumsum(widths)[:-1]), widths) + np.arange(int(widths.sum()))
+    return tokens.hash[tokens.group_tokens[places]]
 
 
 def make_cases(lake, queries) -> list[Case]:
@@ -118,7 +128,7 @@ class Asymmetric:
         pool = np.random.default_rng(7).integers(0, 2**64, largest, dtype=np.uint64)
         matrix = np.empty((stored.columns.size, settings.permutations), np.uint32)
         for slot, column in enumerate(stored.columns.tolist()):
-            own = segment.tokens.hash[tokens_of_column(segment, column)]
+            own = hashes_of(segment, column)
             padded = np.concatenate([own, pool[: largest - own.size]])
             matrix[slot] = sign_hashes(padded, settings.permutations, np.uint64(settings.hash_seed))
         slots = np.argsort(matrix.T, axis=1, kind="stable").astype(np.int32)
@@ -283,7 +293,7 @@ def measure_against_datasketch(lake, queries, thresholds=(0.5, 0.8), rounds: int
     cases = make_cases(lake, queries)
     n_rows = lake.settings.permutations
     start = time.perf_counter()
-    sets = (segment.tokens.hash[tokens_of_column(segment, c)] for c in segment.signatures.columns.tolist())
+    sets = (hashes_of(segment, column) for column in segment.signatures.columns.tolist())
     sketches = sketch_with_datasketch(sets, n_rows)
     print(f"datasketch: {len(sketches):,} columns sketched in {time.perf_counter() - start:.1f} s", flush=True)
     asked = sketch_with_datasketch((case.hashes for case in cases), n_rows)
