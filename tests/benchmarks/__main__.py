@@ -93,7 +93,8 @@ def run_lsh(options: argparse.Namespace) -> None:
             print(f"\n{measure}, unverified, by threshold:")
             _print(by_threshold.pivot(index="method", columns="threshold", values=measure))
             print(f"\n{measure}, unverified, by query size at threshold {lsh.BY_SIZE_AT}:")
-            _print(by_size.pivot(index="method", columns="stratum", values=measure))
+            sizes = by_size.pivot(index="method", columns="stratum", values=measure)
+            _print(sizes[[s for s in exact.STRATA if s in sizes]])
         if options.plot:
             lsh.plot_accuracy(by_threshold, by_size, options.plot)
 
