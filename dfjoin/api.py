@@ -121,6 +121,8 @@ def discover_joinable(
     DfjoinWarning
         If the query's integers match more with zeros in front: it names the column, the width and the
         remedy.
+    ApproximateResultWarning
+        If counts were asked for and the index keeps no sets to count in (``keep_sets=False``).
 
     See Also
     --------

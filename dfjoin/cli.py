@@ -131,6 +131,10 @@ def _add_build(commands: Any) -> None:
     parser.add_argument("--exclude", action="append", help="pattern of table/column to leave out")
     parser.add_argument("--null", action="append", metavar="TEXT", help="a spelling of null, such as NA")
     parser.add_argument("--samples", type=int, help="sample values kept per column (default 5)")
+    parser.add_argument(
+        "--permutations", type=int, help="values of a column's MinHash signature (default 256, 0: none)"
+    )
+    parser.add_argument("--drop-sets", action="store_true", help="keep the signatures of large columns alone, for lsh")
     parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
@@ -205,6 +209,10 @@ def _build(options: argparse.Namespace) -> int:
         settings["null_spellings"] = ["", *options.null]
     if options.samples is not None:
         settings["samples"] = options.samples
+    if options.permutations is not None:
+        settings["permutations"] = options.permutations
+    if options.drop_sets:
+        settings["keep_sets"] = False
     lake = build_lake(
         options.source,
         options.index,

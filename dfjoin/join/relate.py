@@ -59,11 +59,11 @@ class Keys:
         self.columns = {name: array.take(pa.array(first)) for name, array in columns.items()}
 
     def texts(self) -> pa.Array:
-        """Return each key as one text, its parts with a space between; nulls are left out."""
+        """Return each key as one text, its parts with a space between; of several a null is an empty one."""
         arrays = list(self.columns.values())
         if len(arrays) == 1:
             return arrays[0]
-        return pc.binary_join_element_wise(*[a.cast(pa.string()) for a in arrays], " ", null_handling="skip")
+        return pc.binary_join_element_wise(*[a.cast(pa.string()).fill_null("") for a in arrays], " ")
 
 
 @dataclass(frozen=True)

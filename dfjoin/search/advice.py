@@ -82,6 +82,8 @@ def compare_modes(searcher: Searcher, settings: IndexSettings, values: ValueSet,
     """
     if not settings.permutations or not settings.keep_sets or len(values) == 0:
         return None
+    if any(segment.meta.group("signatures") is None for segment in searcher.segments):
+        return None
     needed = smallest_count(params.threshold, len(values))
     costs = load_costs()
     exact = [_LOOKUP_NS * len(values) + _CALLS_NS / 2]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from tests.benchmarks import exact
+from tests.benchmarks import exact, lsh
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.contenders import Pairs
 from tests.benchmarks.generate import generate
@@ -57,6 +57,39 @@ def test_the_planner_is_measured_warm_and_cold(generated, tmp_path):
 def test_build_time_is_measured_against_the_bare_cost():
     table = measure_build(EXAMPLE_LAKE, "inline", [1.0])
     assert (table[["bare s", "build s", "MB/s", "peak MB"]] > 0).all().all()
+
+
+class TestSignatures:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def signed(cls, tmp_path_factory):
+        index = tmp_path_factory.mktemp("signed") / "lake.dfjoin"
+        generate(index, 300, 20_000)
+        return dfjoin.open_lake(index).add_signatures(signature_min=10)
+
+    def test_the_shape_of_the_thesis(self, signed, tmp_path):
+        """Partitions raise precision, recall stays near one, asymmetric hashing loses most."""
+        by_threshold, by_size = lsh.measure_accuracy(signed, exact.generated_queries(signed, 6), (4, 16))
+        means = by_threshold.groupby("method")[["precision", "recall"]].mean()
+        assert means.loc["LSH Ensemble (16)", "precision"] > means.loc["MinHash LSH", "precision"]
+        assert means.loc["dfjoin, recall 0.95", "recall"] > 0.9 > means.loc["asymmetric", "recall"]
+        assert means.loc["dfjoin, unverified rows", "precision"] > means.loc["dfjoin, recall 0.95", "precision"]
+        assert set(by_threshold["threshold"]) == set(lsh.THRESHOLDS) and len(by_size)
+        pytest.importorskip("matplotlib")
+        lsh.plot_accuracy(by_threshold, by_size, tmp_path / "plot.png")
+        assert (tmp_path / "plot.png").stat().st_size > 10_000
+
+    def test_costs_and_crossover(self, signed):
+        costs = lsh.measure_costs(signed, 1)
+        assert (costs > 0).all() and signed.version == dfjoin.open_lake(signed.path).version
+        table = lsh.measure_crossover(signed, exact.generated_queries(signed, 2), (0.5,), 1)
+        assert (table[["exact", "verified", "unverified"]] > 0).all().all()
+
+    def test_rivals(self, signed):
+        pytest.importorskip("datasketch")
+        pytest.importorskip("rensa")
+        table = lsh.measure_against_datasketch(signed, exact.generated_queries(signed, 2), (0.5,), 1)
+        assert table["contender"].str.startswith(("datasketch", "dfjoin")).all() and (table["recall"] > 0).all()
 
 
 def test_the_runner_teaches():

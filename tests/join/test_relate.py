@@ -69,8 +69,7 @@ def test_keys_are_the_distinct_rows(rows):
     assert keys.n_keys == len(set(rows))
     held = list(zip(keys.columns["a"].to_pylist(), keys.columns["b"].to_pylist(), strict=True))
     assert [held[code] for code in keys.codes] == rows
-    parts = [[part for part in row if part is not None] for row in held]
-    assert keys.texts().to_pylist() == [" ".join(part) for part in parts]
+    assert keys.texts().to_pylist() == [" ".join(part or "" for part in row) for row in held]
     assert Keys({"a": columns["a"]}).texts().null_count == sum(a is None for a in {a for a, _ in rows})
 
 

@@ -1,5 +1,7 @@
 """mode="lsh": verified rows are right, what may be missing is told, and nothing depends on how the index is cut."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError, InvalidTypeError
+from dfjoin.errors import (
+    ApproximateResultWarning,
+    IncompatibleSettingsError,
+    IndexCorruptedError,
+    InvalidParameterError,
+    InvalidTypeError,
+)
 from dfjoin.index.components import write_component
 from dfjoin.index.manifest import commit
 from dfjoin.search.lsh import is_near
@@ -190,6 +198,7 @@ def bare(tmp_path_factory):
     return dfjoin.build_lake(frames, index, settings={**SIGNED, "keep_sets": False}, **OPTIONS), sets, frames
 
 
+@pytest.mark.filterwarnings("ignore:the index keeps no token sets")
 class TestWithoutSets:
     def test_large_columns_are_estimated_and_small_ones_counted(self, bare):
         lake, sets, frames = bare
@@ -223,6 +232,16 @@ class TestWithoutSets:
         ):
             with pytest.raises(IncompatibleSettingsError, match=r"no token sets .*keep_sets=False.*use mode=\"lsh\""):
                 call()
+
+    def test_estimates_in_the_place_of_counts_are_warned_of(self, bare):
+        lake, _, frames = bare
+        query = max(frames.values(), key=len)["c"].tolist()
+        with pytest.warns(ApproximateResultWarning, match="estimates where `exact` is False, with the standard error"):
+            ask(query, lake, threshold=0.9)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ask(query, lake, threshold=0.9, verify=False)
+            ask(["w1", "w2", "only"], lake, threshold=0.99)
 
     def test_explanations_without_examples(self, bare):
         lake, _, frames = bare
@@ -259,6 +278,15 @@ def test_progressive_gives_estimates_and_then_the_exact_answer(many):
     assert rows(second) == oracles.rank(oracles.value_set(query), sets, threshold=0.5)
     assert second.attrs["dfjoin"]["complete"] and second.attrs["dfjoin"]["mode"] == "exact"
     assert list(answers) == []
+
+
+def test_a_join_over_a_lake_by_signatures(many):
+    lake, _, queries = many
+    df = pd.DataFrame({"q": max(queries, key=len)})
+    hits = ask(df["q"], lake)
+    wide = df.auto_join(lake, on="q", mode="lsh", threshold=0.0, on_no_match="ignore")
+    seen = {step["table"] for step in (*wide.attrs["dfjoin"]["joined"], *wide.attrs["dfjoin"]["passed_over"])}
+    assert set(hits["table"]) & seen and len(wide) == len(df)
 
 
 def test_a_batch_gives_the_rows_of_single_searches(many):
