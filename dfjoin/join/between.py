@@ -65,6 +65,8 @@ def join_frames(state: JoinState, other: pd.DataFrame, wishes: dict[str, Any]) -
         labels, right_labels = _key_labels(state.frame, other, on, right_on)
     is_asked = bool(wishes["transform"] or wishes["fuzzy"] or wishes["examples"])
     may_learn = is_asked or wishes["transform"] is None or wishes["fuzzy"] is None
+    if labels is not None and len(labels) > 1:
+        may_learn = is_asked  # who names a composite key means all of it, and a program may read a part
     if labels is None and not is_asked:
         pair, passed = pick_key_pair(state.frame, other, _SETTINGS, wishes["threshold"])
         state.passed_over += passed

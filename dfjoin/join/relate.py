@@ -18,7 +18,7 @@ from dfjoin.fuzzy.find import find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin
 from dfjoin.join.closest import closest_columns
 from dfjoin.transform.find import find_programs
-from dfjoin.transform.program import Program
+from dfjoin.transform.program import MAX_COLUMNS, Program
 from dfjoin.transform.result import RankedProgram, TransformJoin, join_rows
 
 __all__ = ["KINDS", "Keys", "Relation", "relate"]
@@ -153,7 +153,7 @@ def relate(
     """
     tried: list[str] = []
     programs = TransformJoin()
-    if transform:
+    if transform and all(names is None or len(names) <= MAX_COLUMNS for names in (on, right_on)):
         programs = find_programs(left, right, on=on, right_on=right_on, examples=examples)
         tried += programs.tried
     if programs.found:
