@@ -289,7 +289,8 @@ def auto_join(
     transform, fuzzy : bool, optional
         Between two frames: look for programs over the columns of one side whose results are the key of the
         other, and join by likeness what they leave over. None: where equal keys do not reach `threshold`, or
-        are found in columns that are no keys; not for a composite key that `on` names.
+        are found in columns that are no keys; not for a composite key that `on` names, and by likeness up to
+        100,000 keys on either side.
         True: in any case. False: never.
     precision : float, default 0.95
         Share of right pairs that the fuzzy join is to reach, by an estimate without labels; rows below it

@@ -202,7 +202,7 @@ def _join_related(
         on=None if labels is None else [left_texts[label] for label in labels],
         right_on=None if right_labels is None else [right_texts[label] for label in right_labels],
         transform=wishes["transform"] is not False,
-        fuzzy=wishes["fuzzy"] is not False,
+        fuzzy=wishes["fuzzy"],
         precision=wishes["precision"],
         examples=wishes["examples"],
     )

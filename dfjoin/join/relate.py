@@ -26,6 +26,9 @@ __all__ = ["KINDS", "Keys", "Relation", "relate"]
 KINDS = ("equal", "program", "fuzzy")
 """How a pair of keys was matched, by number."""
 
+_QUICK_KEYS = 100_000
+"""Keys up to which a fuzzy join takes seconds."""
+
 Columns = dict[str, pa.Array]
 
 
@@ -119,7 +122,7 @@ def relate(
     on: Sequence[str] | None,
     right_on: Sequence[str] | None,
     transform: bool,
-    fuzzy: bool,
+    fuzzy: bool | None,
     precision: float,
     examples: Sequence[tuple[str, str]] | None,
 ) -> tuple[Relation | None, list[str]]:
@@ -131,8 +134,10 @@ def relate(
         Columns that may take part.
     on, right_on : sequence of str or None
         Key columns, if the caller named them.
-    transform, fuzzy : bool
-        What to look for.
+    transform : bool
+        Whether to look for programs.
+    fuzzy : bool or None
+        Whether to join by likeness; None: if that is a matter of seconds, by the number of keys.
     precision : float
         Of the fuzzy join.
     examples : sequence of (str, str), optional
@@ -164,7 +169,7 @@ def relate(
         left_columns, right_columns = list(on), list(right_on)
         programs = _identity(left_columns, right_columns)
     else:
-        pair = closest_columns(left, right, on, right_on) if fuzzy else None
+        pair = closest_columns(left, right, on, right_on) if fuzzy is not False else None
         if pair is None:
             return None, tried
         left_columns, right_columns = [pair[0]], [pair[1]]
@@ -177,7 +182,13 @@ def relate(
     found: FuzzyJoin | None = None
     left_keys, right_keys = rows.left_rows, rows.right_rows
     distances = np.zeros(left_keys.size)
-    if fuzzy and np.unique(left_keys).size < sides[0].n_keys:
+    n_left_over = sides[0].n_keys - np.unique(left_keys).size
+    if fuzzy is None and n_left_over and max(n_left_over, sides[1].n_keys) > _QUICK_KEYS:
+        tried.append(
+            f"{' + '.join(left_columns)} = {' + '.join(right_columns)}: {n_left_over:,} keys are left to be joined by "
+            f"likeness with {sides[1].n_keys:,}, which takes minutes; pass fuzzy=True to do it"
+        )
+    elif fuzzy is not False and n_left_over:
         found = find_fuzzy(
             sides[0].texts().cast(pa.large_string()),
             sides[1].texts().cast(pa.large_string()),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dfjoin.join import relate as relate_module
 from dfjoin.join.closest import closest_columns
 from dfjoin.join.relate import KINDS, Keys, relate
 
@@ -153,3 +154,14 @@ def test_the_closest_columns_share_rare_words():
     assert closest_columns(left, right, ["id"], None) is None
     assert closest_columns({"a": strings(["x"] * 50)}, right) is None, "too few distinct values"
     assert closest_columns(left, {"a": strings(LAST)}) is None
+
+
+def test_a_fuzzy_join_that_would_take_minutes_has_to_be_asked_for(people, monkeypatch):
+    left, right = people
+    monkeypatch.setattr(relate_module, "_QUICK_KEYS", 10)
+    fewer = {"person": right["person"].slice(0, 15)}
+    spoilt = {"name": pa.concat_arrays([left["name"], strings(["Nobody at all"])])}
+    relation, tried = relate(spoilt, fewer, **WISHES | {"fuzzy": None})
+    assert relation.fuzzy is None and relation.left_keys.size == 15
+    assert any("6 keys are left to be joined by likeness with 15" in line and "fuzzy=True" in line for line in tried)
+    assert relate(spoilt, fewer, **WISHES)[0].fuzzy is not None
