@@ -97,7 +97,8 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     Notes
     -----
     Integers and dates: twice the share of the outputs' range (without a twentieth at either end) that the
-    targets fill, since numbers and days come in stretches. Otherwise the sum over the targets of
+    targets fill, since numbers and days come in stretches, and the rule for one length below. Otherwise the
+    sum over the targets of
     their probability under a model of neighbouring characters made of outputs and targets, with the
     target itself left out, or if that is larger under the model that all characters seen are equally
     likely; values of one length also fill the texts of their shape, those with the characters that some
@@ -106,7 +107,7 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     """
     density = _density(outputs, targets)
     if density is not None:
-        return min(1.0, max(1e-12, 2 * density))
+        return min(1.0, max(1e-12, 2 * density, _filled(targets)))
     some_outputs = outputs[:: max(1, len(outputs) // _SAMPLE)][:_SAMPLE]
     some = targets[:: max(1, len(targets) // _SAMPLE)][:_SAMPLE]
     model = _Characters([*some_outputs, *some])

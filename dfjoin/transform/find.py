@@ -77,7 +77,8 @@ def find_programs(
        an error, and so are the hits that chance would have made of the results that missed
        (`Outcome.precision`); the estimated share of right ones must be at least 0.9. Later programs must
        also agree with the earlier ones.
-    3. *Coverage.* At least 0.3 of the distinct values of one of the columns are joined.
+    3. *Coverage.* At least 0.3 of the distinct values of one of the columns are joined, and the shares of both
+       columns add up to 0.5.
 
     Each source row joins at most one target value, since a program is a function and the first that hits
     is taken. Tables above 5,000 rows are sampled for learning by equations 4.7 and 4.8.

@@ -14,12 +14,24 @@ from dfjoin.transform.result import RankedProgram, TransformJoin
 from dfjoin.transform.search import Group, learn_group
 from dfjoin.transform.sides import KEY, Direction, Side
 
-__all__ = ["ENOUGH", "MIN_COVERAGE", "MIN_PRECISION", "Candidate", "Whole", "as_result", "judge", "shares_of"]
+__all__ = [
+    "ENOUGH",
+    "MIN_COVERAGE",
+    "MIN_PRECISION",
+    "MIN_SCORE",
+    "Candidate",
+    "Whole",
+    "as_result",
+    "judge",
+    "shares_of",
+]
 
 MIN_PRECISION = 0.9
 """A program whose estimated precision is below is not taken."""
 MIN_COVERAGE = 0.3
 """Programs that join a smaller share of both sides are not taken: the relation is not that of the columns."""
+MIN_SCORE = 0.5
+"""The shares of both sides that a program joins must be so much together."""
 ENOUGH = 0.97
 """Coverage from which nothing better is looked for."""
 _MAX_PROGRAMS = 5
@@ -39,8 +51,9 @@ class Candidate:
 
     @property
     def merit(self) -> float:
-        """What candidates are ranked by: coverage, less what is wrong, and what a row joins more than once."""
-        return self.score * min(outcome.precision for outcome in self.outcomes) * self.uniqueness
+        """What candidates are ranked by: coverage, less what is wrong, and the more, the more both sides are keys."""
+        keys = self.uniqueness * (1 + self.group.main.uniqueness) / 2
+        return self.score * min(outcome.precision for outcome in self.outcomes) * keys
 
 
 class Whole:
@@ -66,7 +79,7 @@ class Whole:
 
 def _why_not(outcome: Outcome, target: Program) -> str:
     """Return why an outcome is not taken, empty if it is."""
-    if max(outcome.source_coverage, outcome.target_coverage) < MIN_COVERAGE:
+    if max(outcome.source_coverage, outcome.target_coverage) < MIN_COVERAGE or outcome.score < MIN_SCORE:
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
     elif outcome.bits < MIN_BITS:
         reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {MIN_BITS:.0f} needed)"
