@@ -107,7 +107,7 @@ def find_programs(
         candidates += _search(sides, rng, tried, splits=True)
     if not candidates:
         return TransformJoin(tried=tuple(tried))
-    chosen = min(candidates, key=lambda c: (-round(c.merit, 6), sum(o.program.n_operators for o in c.outcomes)))
+    chosen = min(candidates, key=lambda candidate: candidate.rank)
     return as_result(chosen, tried)
 
 

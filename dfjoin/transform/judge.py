@@ -35,6 +35,7 @@ MIN_SCORE = 0.5
 ENOUGH = 0.97
 """Coverage from which nothing better is looked for."""
 _MAX_PROGRAMS = 5
+_MAX_PLACE = 10
 
 
 @dataclass
@@ -45,6 +46,7 @@ class Candidate:
     group: Group
     target: Program
     outcomes: list[Outcome]
+    place: int
     uniqueness: float
     score: float
     shares: tuple[float, float]
@@ -55,6 +57,15 @@ class Candidate:
         keys = self.uniqueness * (1 + self.group.main.uniqueness) / 2
         return self.score * min(outcome.precision for outcome in self.outcomes) * keys
 
+    @property
+    def rank(self) -> tuple[float, int]:
+        """Order candidates, the best first: merit, a little less for columns that stand further right; simplicity.
+
+        What a table is about mostly stands in its first columns.
+        """
+        merit = self.merit * (1 - 0.01 * min(self.place, _MAX_PLACE))
+        return -round(merit, 6), sum(outcome.program.n_operators for outcome in self.outcomes)
+
 
 class Whole:
     """The whole columns behind a group of samples."""
@@ -63,6 +74,7 @@ class Whole:
         self.columns = source.columns
         self.rows = source.rows
         self.is_settled = target.is_settled
+        self.place = source.place(group.main.name) + target.place(program.columns[0])
         self.main = source.whole(group.main.name)
         self.group = group
         self.program = program
@@ -119,7 +131,9 @@ def judge(
     for outcome in kept[1:]:
         covered |= outcome.row_targets >= 0
     shares = shares_of(kept)
-    return Candidate(direction, whole.group, whole.program, kept, whole.target.uniqueness, sum(shares), shares)
+    return Candidate(
+        direction, whole.group, whole.program, kept, whole.place, whole.target.uniqueness, sum(shares), shares
+    )
 
 
 def shares_of(outcomes: list[Outcome]) -> tuple[float, float]:
