@@ -12,7 +12,6 @@ from dfjoin.transform.learn import Learned, learn_programs
 from dfjoin.transform.outcome import Outcome, evaluate
 from dfjoin.transform.pairs import RowPairs
 from dfjoin.transform.program import Extract, Program
-from dfjoin.values.normalize import ValueSet
 from dfjoin.values.unicode import normalize_text
 
 __all__ = ["Group", "example_sets", "learn_group"]
@@ -228,8 +227,3 @@ def learn_group(group: Group, rng: np.random.Generator, *, covered: np.ndarray |
         if helpers:
             outcomes += _learn_with(group, [group.main, *helpers], chosen, rng, fresh)
     return sorted(outcomes, key=lambda outcome: _rank(outcome, fresh))
-
-
-def identity_outcome(group: Group, target: ValueSet) -> Outcome:
-    """Return what plain equality joins."""
-    return evaluate(Program.identity(group.main.name), group.table, group.main, target)
