@@ -34,15 +34,22 @@ def _as_number(value: str) -> int | None:
 
 
 def _density(outputs: Sequence[str], targets: Sequence[str]) -> float | None:
-    """Return how densely the targets fill the range of the outputs, None if these are not all numbers."""
+    """Return how densely targets and outputs fill each other's range, None if the outputs are not all numbers."""
     made = [_as_number(value) for value in outputs]
     numbers = sorted(number for number in made if number is not None)
+    known = sorted(number for value in targets if (number := _as_number(value)) is not None)
     if len(numbers) < len(made):
         return None
-    cut = len(numbers) // 20  # what lies far off says nothing about the others
-    low, high = numbers[cut], numbers[-1 - cut]
-    n_inside = sum(low <= number <= high for value in targets if (number := _as_number(value)) is not None)
-    return n_inside / (high - low + 1)
+    if not known:
+        return 0.0
+    return max(_inside(known, numbers), _inside(numbers, known) / len(numbers) * len(known))
+
+
+def _inside(some: list[int], others: list[int]) -> float:
+    """Count the numbers in the range of others, by the size of that range; what lies far off is no part of it."""
+    cut = len(others) // 20
+    low, high = others[cut], others[-1 - cut]
+    return sum(low <= number <= high for number in some) / (high - low + 1)
 
 
 def _filled(values: Sequence[str]) -> float:
@@ -97,16 +104,17 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     Notes
     -----
     Integers and dates: twice the share of the outputs' range (without a twentieth at either end) that the
-    targets fill, since numbers and days come in stretches. Otherwise the sum over the targets of
-    their probability under a model of neighbouring characters made of outputs and targets, with the
-    target itself left out, or if that is larger under the model that all characters seen are equally
-    likely; values of one length also fill the texts of their shape, those with the characters that some
-    value has at each place, and twice that share is the least. At most 500 of each are looked at, and
-    the sum is scaled up.
+    targets fill, or of the outputs in the targets' range times the share of it that these fill, since
+    numbers and days come in stretches; and the rule for one length below. Otherwise the sum over the
+    targets of their probability under a model of neighbouring characters made of outputs and targets, with
+    the target itself left out, or if that is larger under the model that all characters seen are equally
+    likely. Values of one length also fill the texts of their shape, those with the characters that some
+    value has at each place, and twice that share is the least. At most 500 of each are looked at, and the
+    sum is scaled up.
     """
     density = _density(outputs, targets)
     if density is not None:
-        return min(1.0, max(1e-12, 2 * density))
+        return min(1.0, max(1e-12, 2 * density, _filled(targets)))
     some_outputs = outputs[:: max(1, len(outputs) // _SAMPLE)][:_SAMPLE]
     some = targets[:: max(1, len(targets) // _SAMPLE)][:_SAMPLE]
     model = _Characters([*some_outputs, *some])

@@ -61,13 +61,14 @@ class StripZeros:
 def _without_zeros(spans: Spans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Move each start behind its zeros, as long as some string still has one."""
     starts = spans.starts.copy()
-    last = max(spans.data.shape[0] - 1, 0)
-    while True:
+    last = spans.data.shape[0] - 1
+    while last >= 0:
         inside = (starts >= 0) & (starts < spans.ends - 1)
         moving = inside & (spans.data[np.clip(starts, 0, last)] == ord("0"))
         if not moving.any():
             return starts, spans.ends.copy()
         starts[moving] += 1
+    return starts, spans.ends.copy()
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,13 +71,16 @@ def find_programs(
     1. *Evidence.* Of its n distinct results k are values of the target. If they were no more related than
        texts of the same characters, each would be one with probability p (`evidence.chance_of_match`), and
        P(X ≥ k) ≤ 2^(-n KL(k/n ‖ p)). These bits must exceed those that name the program among its
-       alternatives (`evidence.description_bits`) by 10: by the union bound, the chance that *any* program
-       that the learner could have come up with passes is below 1 in 1,000.
+       alternatives (`evidence.description_bits`) by 10. Were that count exact and the results independent, the
+       union bound would put the chance that *any* program passes below 1 in 1,000; the count is rough (2 bits
+       for a piece, 3 for a step, 1 for a character of a constant), and real columns share words, so that
+       the rule is a strong test against unrelated columns, not a proof of meaning.
     2. *Precision.* Where chance may make a result a target value, two source values that join the same one are
        an error, and so are the hits that chance would have made of the results that missed
        (`Outcome.precision`); the estimated share of right ones must be at least 0.9. Later programs must
        also agree with the earlier ones.
-    3. *Coverage.* At least 0.3 of the distinct values of one of the columns are joined.
+    3. *Coverage.* At least 0.3 of the distinct values of one of the columns are joined, and the shares of both
+       columns add up to 0.5.
 
     Each source row joins at most one target value, since a program is a function and the first that hits
     is taken. Tables above 5,000 rows are sampled for learning by equations 4.7 and 4.8.
@@ -106,7 +109,7 @@ def find_programs(
         candidates += _search(sides, rng, tried, splits=True)
     if not candidates:
         return TransformJoin(tried=tuple(tried))
-    chosen = min(candidates, key=lambda c: (-round(c.merit, 6), sum(o.program.n_operators for o in c.outcomes)))
+    chosen = min(candidates, key=lambda candidate: candidate.rank)
     return as_result(chosen, tried)
 
 

@@ -14,15 +14,28 @@ from dfjoin.transform.result import RankedProgram, TransformJoin
 from dfjoin.transform.search import Group, learn_group
 from dfjoin.transform.sides import KEY, Direction, Side
 
-__all__ = ["ENOUGH", "MIN_COVERAGE", "MIN_PRECISION", "Candidate", "Whole", "as_result", "judge", "shares_of"]
+__all__ = [
+    "ENOUGH",
+    "MIN_COVERAGE",
+    "MIN_PRECISION",
+    "MIN_SCORE",
+    "Candidate",
+    "Whole",
+    "as_result",
+    "judge",
+    "shares_of",
+]
 
 MIN_PRECISION = 0.9
 """A program whose estimated precision is below is not taken."""
 MIN_COVERAGE = 0.3
 """Programs that join a smaller share of both sides are not taken: the relation is not that of the columns."""
+MIN_SCORE = 0.5
+"""The shares of both sides that a program joins must be so much together."""
 ENOUGH = 0.97
 """Coverage from which nothing better is looked for."""
 _MAX_PROGRAMS = 5
+_MAX_PLACE = 10
 
 
 @dataclass
@@ -33,14 +46,25 @@ class Candidate:
     group: Group
     target: Program
     outcomes: list[Outcome]
+    place: int
     uniqueness: float
     score: float
     shares: tuple[float, float]
 
     @property
     def merit(self) -> float:
-        """What candidates are ranked by: coverage, less what is wrong, and what a row joins more than once."""
-        return self.score * min(outcome.precision for outcome in self.outcomes) * self.uniqueness
+        """What candidates are ranked by: coverage, less what is wrong, and the more, the more both sides are keys."""
+        keys = self.uniqueness * (1 + self.group.main.uniqueness) / 2
+        return self.score * min(outcome.precision for outcome in self.outcomes) * keys
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        """Order candidates, the best first: merit, a little less for columns that stand further right; simplicity.
+
+        What a table is about mostly stands in its first columns.
+        """
+        merit = self.merit * (1 - 0.01 * min(self.place, _MAX_PLACE))
+        return -round(merit, 6), sum(outcome.program.n_operators for outcome in self.outcomes)
 
 
 class Whole:
@@ -50,6 +74,7 @@ class Whole:
         self.columns = source.columns
         self.rows = source.rows
         self.is_settled = target.is_settled
+        self.place = source.place(group.main.name) + target.place(program.columns[0])
         self.main = source.whole(group.main.name)
         self.group = group
         self.program = program
@@ -66,7 +91,7 @@ class Whole:
 
 def _why_not(outcome: Outcome, target: Program) -> str:
     """Return why an outcome is not taken, empty if it is."""
-    if max(outcome.source_coverage, outcome.target_coverage) < MIN_COVERAGE:
+    if max(outcome.source_coverage, outcome.target_coverage) < MIN_COVERAGE or outcome.score < MIN_SCORE:
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
     elif outcome.bits < MIN_BITS:
         reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {MIN_BITS:.0f} needed)"
@@ -106,7 +131,9 @@ def judge(
     for outcome in kept[1:]:
         covered |= outcome.row_targets >= 0
     shares = shares_of(kept)
-    return Candidate(direction, whole.group, whole.program, kept, whole.target.uniqueness, sum(shares), shares)
+    return Candidate(
+        direction, whole.group, whole.program, kept, whole.place, whole.target.uniqueness, sum(shares), shares
+    )
 
 
 def shares_of(outcomes: list[Outcome]) -> tuple[float, float]:

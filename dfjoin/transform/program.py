@@ -275,11 +275,11 @@ class Program:
                 call = ", ".join([f"part_{number}", *(ascii(value) for value in values)])
                 lines.append(f"    part_{number} = part_{number} and {function}({call})")
             lines.append(f"    if not part_{number}:\n        return None")
-        helpers = [inspect.getsource(getattr(scalar, function)) for function in sorted(used)]
+        pasted = [inspect.getsource(getattr(scalar, function)) for function in sorted(used)]
         text = ascii(f"{self} for the columns {', '.join(self.columns)}")
         body = [f"def {name}({', '.join(arguments)}):", f"    {text}", *lines, f"    return {' + '.join(parts)}"]
-        head = ["from __future__ import annotations\n\nimport re\n"] if helpers else []
-        return "\n\n".join([*head, *helpers, "\n".join(body) + "\n"])
+        head = ["from __future__ import annotations\n\nimport re\n"] if pasted else []
+        return "\n\n".join([*head, *pasted, "\n".join(body) + "\n"])
 
     def to_spark_sql(self, columns: str | Sequence[str]) -> str:
         """Write the program as one Spark SQL expression (Spark 4.0 or later) of built-in functions.

@@ -12,7 +12,6 @@ from dfjoin.transform.learn import Learned, learn_programs
 from dfjoin.transform.outcome import Outcome, evaluate
 from dfjoin.transform.pairs import RowPairs
 from dfjoin.transform.program import Extract, Program
-from dfjoin.values.normalize import ValueSet
 from dfjoin.values.unicode import normalize_text
 
 __all__ = ["Group", "example_sets", "learn_group"]
@@ -117,7 +116,7 @@ def _distinct_pairs(pairs: RowPairs, allowed: np.ndarray | None) -> list[tuple[i
     return chosen
 
 
-def _helpers(group: Group, chosen: list[tuple[int, int]]) -> list[Column]:
+def _companions(group: Group, chosen: list[tuple[int, int]]) -> list[Column]:
     """Return up to two other columns whose words are found in the targets of most pairs."""
     scored = []
     for number, column in enumerate(group.table):
@@ -224,12 +223,7 @@ def learn_group(group: Group, rng: np.random.Generator, *, covered: np.ndarray |
     outcomes = _learn_with(group, [group.main], chosen, rng, fresh)
     best = outcomes[0] if outcomes else None
     if best is None or max(best.source_coverage, best.target_coverage) < _ENOUGH:
-        helpers = _helpers(group, chosen)
-        if helpers:
-            outcomes += _learn_with(group, [group.main, *helpers], chosen, rng, fresh)
+        companions = _companions(group, chosen)
+        if companions:
+            outcomes += _learn_with(group, [group.main, *companions], chosen, rng, fresh)
     return sorted(outcomes, key=lambda outcome: _rank(outcome, fresh))
-
-
-def identity_outcome(group: Group, target: ValueSet) -> Outcome:
-    """Return what plain equality joins."""
-    return evaluate(Program.identity(group.main.name), group.table, group.main, target)

@@ -58,6 +58,10 @@ class Side:
         """Return the column of a name with all its rows."""
         return next(column for column in self.columns if column.name == name)
 
+    def place(self, name: str) -> int:
+        """Return the number of a column, from 0."""
+        return [column.name for column in self.columns].index(name)
+
     def suffixes(self, column: Column) -> SuffixArray:
         """Return the suffix array of a sampled column, made once."""
         if column.name not in self.arrays:

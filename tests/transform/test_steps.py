@@ -22,6 +22,12 @@ def test_columns_give_what_single_texts_give(step, texts):
     assert found == [(step(text) or None) if text else None for text in texts]
 
 
+@pytest.mark.parametrize("texts", [[], [None], [""], [None, "", None]])
+@given(step=STEPS)
+def test_columns_without_a_text_give_nulls(texts, step):
+    assert step.apply(Spans.of(pa.array(texts, pa.string()))).to_arrow().to_pylist() == [None] * len(texts)
+
+
 @pytest.mark.parametrize(
     ("step", "text", "expected"),
     [
