@@ -176,8 +176,8 @@ def relate(
         programs = _identity(left_columns, right_columns)
     sides = Keys({c: left[c] for c in left_columns}), Keys({c: right[c] for c in right_columns})
     rows = join_rows(programs, sides[0].columns, sides[1].columns)
-    is_copy = np.array([_is_identity(ranked.program) for ranked in programs.programs] or [False])
-    is_copy &= programs.target is not None and _is_identity(programs.target)
+    is_copy = np.array([ranked.program.is_identity for ranked in programs.programs] or [False])
+    is_copy &= programs.target is not None and programs.target.is_identity
     kinds = np.where(is_copy[rows.programs], KINDS.index("equal"), KINDS.index("program")).astype(np.int8)
     found: FuzzyJoin | None = None
     left_keys, right_keys = rows.left_rows, rows.right_rows
@@ -212,11 +212,6 @@ def relate(
         distances[order], programs, found,
     )  # fmt: skip
     return relation, tried
-
-
-def _is_identity(program: Program) -> bool:
-    """Tell whether a program copies its one column."""
-    return len(program.columns) == 1 and program == Program.identity(program.columns[0])
 
 
 def _identity(left_columns: list[str], right_columns: list[str]) -> TransformJoin:
