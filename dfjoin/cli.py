@@ -47,6 +47,8 @@ Join a table with the best tables of a lake, or with another table, and write th
   dfjoin join orders.csv lake.dfjoin --on country -o wide.csv
   dfjoin join orders.csv lake.dfjoin --on country -k 3 --columns population -o wide.parquet
   dfjoin join orders.csv countries.csv --on country --right-on name -o wide.csv
+  dfjoin join people.csv mails.csv -o wide.csv              learns how the keys belong together
+  dfjoin join people.csv mails.csv --example "Doe, Jane" jane.doe@x.org -o wide.csv
 
 The rows and their order stay; what was joined, and why, is printed."""
 
