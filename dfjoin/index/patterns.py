@@ -1,4 +1,4 @@
-"""The ``patterns`` group of a segment: pieces of values that survive transformations, and the columns that hold them."""
+"""The ``patterns`` group of a segment: pieces of values that survive transformations, and their columns."""
 
 from __future__ import annotations
 

@@ -210,17 +210,19 @@ def column_pieces(columns, value_offsets, value_bytes, group_indptr, group_token
 
 
 @njit
-def score_columns(indptr, pieces, bits, list_indptr, list_columns, size_bits, bound, scores, touched):
+def score_columns(indptr, pieces, n_holders, bits, list_indptr, list_columns, size_bits, bound, scores, touched):
     """Add up, over the query's values, how much the pieces that a column holds speak for it.
 
-    A piece that a column holds speaks with ``bits[piece] - size_bits[column]``, if that is positive; a value
-    with the most that one of its pieces says, at most `bound`.
+    A piece that a column holds speaks with ``bits[piece] - size_bits[column]``, if that is positive, at most
+    `bound`, divided among the query's values that have it; a value with the most that one of its pieces says.
 
     Parameters
     ----------
     indptr : ndarray of int64, shape (n_values + 1,)
     pieces : ndarray of int32
         Pieces of each value: numbers of lists.
+    n_holders : ndarray of int64, shape (n_lists,)
+        Values that have each piece.
     bits : ndarray of float64, shape (n_lists,)
     list_indptr : ndarray of int64, shape (n_lists + 1,)
     list_columns : ndarray of int32
@@ -244,7 +246,7 @@ def score_columns(indptr, pieces, bits, list_indptr, list_columns, size_bits, bo
             piece = pieces[i]
             for place in range(list_indptr[piece], list_indptr[piece + 1]):
                 column = list_columns[place]
-                weight = min(bound, bits[piece] - size_bits[column])
+                weight = min(bound, bits[piece] - size_bits[column]) / n_holders[piece]
                 if weight > best[column]:
                     if best[column] == 0.0:
                         met[n_met] = column

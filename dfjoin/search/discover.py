@@ -195,8 +195,8 @@ def check_mode(lake: Lake, params: SearchParams) -> None:
         )
     if params.mode == "transform" and not lake.settings.patterns:
         raise IncompatibleSettingsError(
-            'the index has no pattern tokens, which mode="transform" needs; add them with `lake.add_patterns()`, or use '
-            'mode="exact"'
+            'the index has no pattern tokens, which mode="transform" needs; add them with `lake.add_patterns()`, or '
+            'use mode="exact"'
         )
 
 

@@ -18,7 +18,7 @@ from dfjoin.types import SearchParams, SearchStats
 __all__ = ["PackedValues", "QueryPieces", "ScoredColumn", "pack_values", "score_segments"]
 
 _BOUND = 10.0
-"""Bits that one value of the query adds to a column's score at most, so that no single one decides."""
+"""Bits that one piece, and so one value of the query, adds to a column's score at most: no single one decides."""
 _MIN_SCORE = 10.0
 _MIN_SHARE = 0.2
 """Share of the smaller column's values that must be touched: programs must join 0.3 of one of them."""
@@ -90,6 +90,8 @@ class QueryPieces:
         Pieces of each value, as numbers in `hashes`.
     hashes : ndarray of uint64
         The distinct pieces, ascending.
+    n_holders : ndarray of int64
+        Values that have each of them.
     """
 
     def __init__(self, values: PackedValues, seed: int) -> None:
@@ -97,6 +99,7 @@ class QueryPieces:
         self.indptr, every = value_pieces(values.data, values.offsets, np.uint64(seed))
         self.hashes, numbers = np.unique(every, return_inverse=True)
         self.numbers = numbers.astype(np.int32)
+        self.n_holders = np.bincount(self.numbers, minlength=self.hashes.size)
 
 
 def score_segments(
@@ -126,7 +129,8 @@ def score_segments(
     -----
     Were the postings of a piece dealt out at random, a column would get one with a probability of about
     (columns that hold the piece) × (pieces of the column) ÷ (postings of the lake); finding it there speaks
-    with minus the binary logarithm of that: rare pieces weigh more, and pieces in large columns less.
+    with minus the binary logarithm of that: rare pieces weigh more, and pieces in large columns less. What a
+    piece says is divided among the query's values that have it, as in section 4.4.1 (score 1/nm).
     Deleted columns count nowhere, so neither scores nor order depend on segments and tombstones.
     O(postings of the pieces, as often as a value has them).
     Source: Zhu, thesis, section 5.3.1 (higher weights for infrequent tokens).
@@ -142,7 +146,9 @@ def score_segments(
     for number, (segment, (indptr, columns)) in enumerate(zip(segments, lists, strict=True)):
         scores, touched = np.zeros(segment.n_columns), np.zeros(segment.n_columns, np.int32)
         size_bits = np.log2(np.maximum(1, segment.patterns.sizes))
-        score_columns(pieces.indptr, pieces.numbers, bits, indptr, columns, size_bits, _BOUND, scores, touched)
+        score_columns(
+            pieces.indptr, pieces.numbers, pieces.n_holders, bits, indptr, columns, size_bits, _BOUND, scores, touched
+        )
         cardinality = segment.catalog.numbers["cardinality"]
         least = np.minimum(n_query, cardinality) * (_MIN_SHARE * pieces.n_values / max(1, n_query))
         is_good = (scores >= _MIN_SCORE) & (touched >= np.maximum(2, least))

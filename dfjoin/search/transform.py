@@ -29,6 +29,8 @@ _MAX_SCORED = 20_000
 """Query values whose pieces are looked up."""
 _LEARNED = 32
 """Candidates that programs are learned for, the best first; twice `k` if that is more."""
+_PATIENCE = 5
+"""Candidates in a row that give nothing, after which the others are passed over: they share less."""
 _SAMPLE = (100, 4, 1000)
 """Values of a column to learn from: at least, for each value of the other column, at most."""
 
@@ -111,7 +113,7 @@ def search_programs(
     Notes
     -----
     Candidates are ordered by `score_segments`; for the best 32 (twice `k`, if that is more) programs are learned
-    both ways, from the values that share the rarest pieces, at most 1,000 of a column. What is learned
+    both ways until five in a row give nothing, from the values that share the rarest pieces, at most 1,000 of a column. What is learned
     from a part must be honest on the whole by the same rules (evidence, precision, coverage).
     Source: Zhu, thesis, section 5.3.1, with chapter 4 for the verification.
     """
@@ -123,12 +125,14 @@ def search_programs(
     hits: list[ProgramHit] = []
     limit = max(_LEARNED, 2 * (params.k or 0))
     columns, bits = score_segments(searcher.segments, search.pieces, len(query.values), params, stats)
+    n_last = 0
     for scored in columns:
-        if stats.candidates == limit:
+        if stats.candidates == limit or stats.candidates - n_last == _PATIENCE:
             break
         hit = search.examine(scored, bits, stats)
         if hit is not None:
             hits.append(hit)
+            n_last = stats.candidates
     return sorted(hits, key=rank_key)[: params.k], stats
 
 

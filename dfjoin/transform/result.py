@@ -131,7 +131,7 @@ class TransformJoin:
             )
         if bool(direction) != (target is not None):
             raise InvalidParameterError(
-                "`target` of a join by programs must stand where there are programs, and only there"
+                "`target` of a join by programs must be given with programs, and only with them"
             )
         return cls(
             direction,
