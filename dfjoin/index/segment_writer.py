@@ -110,7 +110,7 @@ def write_segment(
     }
     patterns = None
     if settings is not None and settings.patterns:
-        values = {"value_offsets": run.value_offsets, "value_bytes": run.value_bytes}
+        values: dict[str, NDArray[Any]] = {"value_offsets": run.value_offsets, "value_bytes": run.value_bytes}
         kinds = np.where(is_indexed, columns.field("kind").to_numpy(), -1)
         patterns = find_patterns({**arrays, **values}, kinds, settings)
     del run, arrays

@@ -20,6 +20,8 @@ __all__ = ["PackedValues", "QueryPieces", "ScoredColumn", "pack_values", "score_
 _BOUND = 10.0
 """Bits that one piece, and so one value of the query, adds to a column's score at most: no single one decides."""
 _MIN_SCORE = 10.0
+_LEAST_POSTINGS = 1 << 20
+"""A smaller lake is taken to be a part of one of so many postings: in itself it tells too little about rarity."""
 _MIN_SHARE = 0.2
 """Share of the smaller column's values that must be touched: programs must join 0.3 of one of them."""
 
@@ -138,7 +140,7 @@ def score_segments(
     lists = [_postings(segment, pieces.hashes) for segment in segments]
     frequency = np.sum([np.diff(indptr) for indptr, _ in lists], axis=0, dtype=np.int64)
     total = sum(int(s.patterns.sizes[_alive(s)].sum(dtype=np.int64)) for s in segments)
-    bits = np.log2(max(1, total) / np.maximum(1, frequency))
+    bits = np.log2(max(_LEAST_POSTINGS, total) / np.maximum(1, frequency))
     stats.lists_read += int(np.count_nonzero(frequency))
     stats.postings_read += int(frequency.sum())
     stats.bytes_read += 4 * int(frequency.sum())

@@ -39,7 +39,7 @@ RESULT_COLUMNS = (
     "method",
     "exact",
 )
-"""Columns of every result, in this order; ``weighted=True`` adds two behind them, the modes lsh and transform one more."""
+"""Columns of every result, in this order; ``weighted=True`` adds two behind them, other modes one more."""
 
 _ACCIDENTAL_MARGIN = 1.1
 

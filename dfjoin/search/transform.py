@@ -27,7 +27,7 @@ __all__ = ["ProgramHit", "candidate_texts", "join_values", "query_texts", "searc
 
 _MAX_SCORED = 20_000
 """Query values whose pieces are looked up."""
-_LEARNED = 32
+_LEARNED = 16
 """Candidates that programs are learned for, the best first; twice `k` if that is more."""
 _PATIENCE = 5
 """Candidates in a row that give nothing, after which the others are passed over: they share less."""
@@ -112,9 +112,10 @@ def search_programs(
 
     Notes
     -----
-    Candidates are ordered by `score_segments`; for the best 32 (twice `k`, if that is more) programs are learned
-    both ways until five in a row give nothing, from the values that share the rarest pieces, at most 1,000 of a column. What is learned
-    from a part must be honest on the whole by the same rules (evidence, precision, coverage).
+    Candidates are ordered by `score_segments`; for the best 16 (twice `k`, if that is more) programs are learned
+    both ways, until five in a row give nothing, from the values that share the rarest pieces, at most 1,000 of
+    a column. What is learned from a part must be honest on the whole by the same rules (evidence, precision,
+    coverage).
     Source: Zhu, thesis, section 5.3.1, with chapter 4 for the verification.
     """
     stats = SearchStats(plan="transform", n_values=len(query.values), is_complete=False)
