@@ -136,9 +136,9 @@ def discover_joinable(
     Exact: the rows that a comparison with every column would give. O(values + postings of the distinct
     posting lists that hold them). In ``mode="lsh"`` columns too small to be signed, and every column when such
     columns may reach the threshold, are searched exactly; `attrs` says ``complete`` then. The rows do not
-    depend on how the index is cut into segments. ``mode="transform"`` learns programs for the best 16
-    candidates (twice `k`, if that is more), in both directions, over one column of either side, and counts
-    their matches over all values; columns of the lake are read in canonical form, whole rows of their tables are
+    depend on how the index is cut into segments. ``mode="transform"`` learns programs for the best
+    candidates, 16 or twice `k` at most and fewer once nothing more turns up, in both directions, over one column
+    of either side, and counts their matches over all values; it takes about a second for each; columns of the lake are read in canonical form, whole rows of their tables are
     not, and columns whose sets are not kept (``keep_sets=False``) are not found.
 
     Source: Zhu, Deng, Nargesian, Miller: "JOSIE: Overlap Set Similarity Search for Finding Joinable

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,9 @@ _MAX_SCORED = 20_000
 """Query values whose pieces are looked up."""
 _LEARNED = 16
 """Candidates that programs are learned for, the best first; twice `k` if that is more."""
-_PATIENCE = 5
+_FOUND = 5
+"""Columns to find before the search may end, though `k` be smaller: the best score need not match most."""
+_PATIENCE = 4
 """Candidates in a row that give nothing, after which the others are passed over: they share less."""
 _SAMPLE = (100, 4, 1000)
 """Values of a column to learn from: at least, for each value of the other column, at most."""
@@ -112,10 +115,11 @@ def search_programs(
 
     Notes
     -----
-    Candidates are ordered by `score_segments`; for the best 16 (twice `k`, if that is more) programs are learned
-    both ways, until five in a row give nothing, from the values that share the rarest pieces, at most 1,000 of
-    a column. What is learned from a part must be honest on the whole by the same rules (evidence, precision,
-    coverage).
+    Candidates are ordered by `score_segments`. Programs are learned for one after the other, both ways, once for
+    columns of the same values, until `k` (at least 5) columns are found, four candidates in a row gave nothing,
+    or 16 (or twice `k`) were learned for. They are learned from the values that share the rarest pieces, at most
+    1,000 of a column; what is learned from a part must be honest on the whole by the same rules (evidence,
+    precision, coverage).
     Source: Zhu, thesis, section 5.3.1, with chapter 4 for the verification.
     """
     stats = SearchStats(plan="transform", n_values=len(query.values), is_complete=False)
@@ -128,7 +132,8 @@ def search_programs(
     columns, bits = score_segments(searcher.segments, search.pieces, len(query.values), params, stats)
     n_last = 0
     for scored in columns:
-        if stats.candidates == limit or stats.candidates - n_last == _PATIENCE:
+        is_enough = params.k is not None and len(hits) >= max(_FOUND, params.k)
+        if is_enough or stats.candidates == limit or stats.candidates - n_last == _PATIENCE:
             break
         hit = search.examine(scored, bits, stats)
         if hit is not None:
@@ -153,6 +158,8 @@ class _Search:
         self.weights = rows if params.is_weighted else np.ones_like(rows)
         self.minimum = smallest_count(params.threshold, int(self.weights.sum()))
         self.groups: dict[int, NDArray[np.int64]] = {}
+        self.learned: dict[bytes, tuple[str, TransformJoin]] = {}
+        """What was learned for each content of a column: lakes are full of copies."""
 
     def examine(self, scored: ScoredColumn, bits: NDArray[np.float64], stats: SearchStats) -> ProgramHit | None:
         """Learn programs for a candidate and count what they join; None unless that is more than equality."""
@@ -162,10 +169,13 @@ class _Search:
         n_equal = int(shared_mask(segment, scored.column, self.groups[scored.segment]).sum())
         if n_equal >= ENOUGH * min(len(query.values), scored.cardinality):
             return None
-        stats.candidates += 1
         values = _candidate_values(segment, scored.column)
         texts = _texts(values)
-        join = self._learn(values, texts, scored.name, bits)
+        content = hashlib.blake2b(values.offsets.tobytes() + values.data.tobytes()).digest()
+        if content not in self.learned:
+            stats.candidates += 1
+            self.learned[content] = scored.name, self._learn(values, texts, scored.name, bits)
+        join = _renamed(*self.learned[content], scored.name)
         if not join.found:
             return None
         joined = join_rows(join, {query.name: self.texts}, {scored.name: texts})
@@ -206,6 +216,16 @@ class _Search:
         is_right_once = np.unique(joined.left_rows).size == joined.left_rows.size
         left = "1" if self.query.is_unique and is_left_once else "m"
         return f"{left}:{'1' if scored.cardinality == n_filled and is_right_once else 'm'}"
+
+
+def _renamed(old: str, join: TransformJoin, new: str) -> TransformJoin:
+    """Return a join for a candidate column of another name; `old` is the one that it was learned for."""
+    if old == new or join.target is None:
+        return join
+    if join.direction == "left_to_right":
+        return replace(join, target_columns=(new,), target=replace(join.target, columns=(new,)))
+    programs = tuple(replace(one, program=replace(one.program, columns=(new,))) for one in join.programs)
+    return replace(join, source_columns=(new,), programs=programs)
 
 
 def _best_of_rows(indptr: NDArray[np.int64], bits: NDArray[np.float64]) -> NDArray[np.float64]:

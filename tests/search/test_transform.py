@@ -148,6 +148,19 @@ class TestFound:
         assert rows(batch) == [("hidden", "person", 30)] and len(batch.pairs(0)) == 30
         assert rows(df.discover_joinable("name", lake, mode="transform")) == rows(find(lake))
 
+    def test_copies_under_other_names_are_learned_once(self, build):
+        person = HIDDEN["person"]
+        longer = [f"{n} ({1900 + i % 60})" for i, n in enumerate(QUERY)]
+        frames = {f"p{i}": pd.DataFrame({f"who{i}": person}) for i in range(3)}
+        frames |= {f"q{i}": pd.DataFrame({f"long{i}": longer}) for i in range(3)}
+        hits = find(build(frames, settings=SMALL))
+        assert rows(hits) == [(f"q{i}", f"long{i}", 40) for i in range(3)] + [
+            (f"p{i}", f"who{i}", 30) for i in range(3)
+        ]
+        assert hits.context.stats["name"].candidates == 2
+        for i in range(6):
+            assert len(hits.pairs(i)) == hits["matched"][i] and hits["column"][i] in str(hits.explain(i).program)
+
 
 class TestNotFound:
     def test_an_unrelated_lake_gives_no_rows(self, build):
