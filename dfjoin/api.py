@@ -138,8 +138,9 @@ def discover_joinable(
     columns may reach the threshold, are searched exactly; `attrs` says ``complete`` then. The rows do not
     depend on how the index is cut into segments. ``mode="transform"`` learns programs for the best
     candidates, 16 or twice `k` at most and fewer once nothing more turns up, in both directions, over one column
-    of either side, and counts their matches over all values; it takes about a second for each; columns of the lake are read in canonical form, whole rows of their tables are
-    not, and columns whose sets are not kept (``keep_sets=False``) are not found.
+    of either side, and counts their matches over all values: about a second for each candidate, more for long
+    texts. Columns of the lake are read in canonical form; those whose sets are not kept (``keep_sets=False``)
+    are not found.
 
     Source: Zhu, Deng, Nargesian, Miller: "JOSIE: Overlap Set Similarity Search for Finding Joinable
     Tables in Data Lakes", SIGMOD 2019, sections 2 and 3; Zhu, Nargesian, Pu, Miller: "LSH Ensemble:
