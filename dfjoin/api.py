@@ -56,10 +56,13 @@ def discover_joinable(
         more, in turn.
     lake : Lake or path
         The index to search.
-    mode : {"exact", "lsh"}
+    mode : {"exact", "lsh", "transform"}
         How candidates are found. ``"exact"``: from posting lists, every column. ``"lsh"``: from MinHash
         signatures (LSH Ensemble), at a cost that hardly depends on the sizes of the columns; a column may
         be missing then, none is wrong. Values match by equality of canonical values in both.
+        ``"transform"``: columns of text and dates that join after a program ("Obama, Barack" with "barack
+        obama"), found by rare pieces of their values and verified by learning the program; only columns
+        that it joins more values of than equality does, which is left to ``"exact"``. A column may be missing.
     k : int, optional
         Most rows per query column, at least 1. With neither `k` nor `threshold`: 10. In ``mode="lsh"`` the
         threshold is lowered from 1 in steps of 0.05 until `k` columns reach it.
@@ -102,7 +105,8 @@ def discover_joinable(
         ``relationship`` (1:1, 1:m, m:1, m:m with `df` on the left), ``accidental`` (bool: integers whose
         overlap is what their ranges predict), ``method`` (str), ``exact`` (bool: the numbers of the row are
         counts, not estimates); in ``mode="lsh"`` also ``containment_error`` (float64, standard error of
-        `containment`, 0 where it is exact).
+        `containment`, 0 where it is exact); in ``mode="transform"`` `jaccard` is null and ``program`` (str) holds
+        the programs as JSON, which ``explain(i)`` prints and `pairs` applies.
         Order: matched descending, cardinality ascending, table, column by code point.
         ``attrs["dfjoin"]`` holds the mode, whether it is complete, and what was read; in ``mode="lsh"`` each
         search has its ``expected_recall``.
@@ -134,11 +138,16 @@ def discover_joinable(
     Exact: the rows that a comparison with every column would give. O(values + postings of the distinct
     posting lists that hold them). In ``mode="lsh"`` columns too small to be signed, and every column when such
     columns may reach the threshold, are searched exactly; `attrs` says ``complete`` then. The rows do not
-    depend on how the index is cut into segments.
+    depend on how the index is cut into segments. ``mode="transform"`` learns programs for the best
+    candidates, 16 or twice `k` at most and fewer once nothing more turns up, in both directions, over one column
+    of either side, and counts their matches over all values: about a second for each candidate, more for long
+    texts. Columns of the lake are read in canonical form; those whose sets are not kept (``keep_sets=False``)
+    are not found.
 
     Source: Zhu, Deng, Nargesian, Miller: "JOSIE: Overlap Set Similarity Search for Finding Joinable
     Tables in Data Lakes", SIGMOD 2019, sections 2 and 3; Zhu, Nargesian, Pu, Miller: "LSH Ensemble:
-    Internet-Scale Domain Search", VLDB 2016. Deviation: ties are broken by cardinality and
+    Internet-Scale Domain Search", VLDB 2016; Zhu, He, Chaudhuri: "Auto-Join", VLDB 2017, and Zhu's thesis,
+    section 5.3.1, for search by transformation. Deviation: ties are broken by cardinality and
     name, where the paper leaves them open.
 
     Examples

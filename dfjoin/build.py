@@ -76,7 +76,9 @@ def build_lake(
         ``mode="lsh"``: ``permutations`` (values of a MinHash signature, default 256, 0 for none),
         ``signature_min`` (distinct values from which on a column gets one, default: as many as
         permutations), ``partitions`` (32), ``partitioning`` (``"optimal"`` or ``"equal_depth"``),
-        ``keep_sets`` (False drops the token sets of columns that have a signature).
+        ``keep_sets`` (False drops the token sets of columns that have a signature); and ``patterns`` (True
+        indexes the pattern tokens that ``mode="transform"`` needs, default False; `Lake.add_patterns` adds
+        them later).
     keep_data : bool, default True
         Keep frames given in memory as Parquet inside the index, so that they can be joined.
     on_error : {"skip", "raise"}
@@ -208,6 +210,7 @@ def _settings(settings: Any, columns: Any, exclude: Any) -> IndexSettings:
         raise InvalidParameterError(f"`settings['samples']` must be an integer of at least 0, got {chosen.samples!r}")
     for name in ("segment_bytes", "task_bytes", "hash_seed"):
         check.check_positive_int(getattr(chosen, name), f"settings['{name}']")
+    check.check_choice(chosen.patterns, "settings['patterns']", (True, False))
     check_signature_settings(chosen)
     return replace(
         chosen,

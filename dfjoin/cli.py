@@ -157,7 +157,11 @@ def _add_discover(commands: Any) -> None:
     parser.add_argument("--exclude", action="append", help="pattern of tables to leave out")
     parser.add_argument("--kinds", action="append", help="kind of candidate columns: text, integer, date …")
     parser.add_argument("--plan", help="force a plan of the search")
-    parser.add_argument("--mode", default="exact", help="exact, or lsh: candidates by MinHash signatures")
+    parser.add_argument(
+        "--mode",
+        default="exact",
+        help="exact; lsh: candidates by MinHash signatures; transform: columns that join after a learned program",
+    )
     parser.add_argument("--recall", type=float, help="share of the matching columns that lsh is to find (default 0.95)")
     parser.add_argument("--no-verify", action="store_true", help="estimate what lsh finds instead of counting it")
     parser.add_argument("--pad", type=int, help="write integers with zeros up to this many digits")
@@ -275,7 +279,14 @@ def _discover(options: argparse.Namespace) -> int:
         return _print_json(explanation.to_dict()) if options.json else _print(str(explanation))
     if options.json:
         return _print_json({"hits": hits.to_dict(orient="records"), **hits.attrs["dfjoin"]})
-    return _print(repr(hits) if len(hits) else "no column of the lake shares a value")
+    return _print(repr(hits) if len(hits) else _nothing(options.mode))
+
+
+def _nothing(mode: str) -> str:
+    """Say that a search found nothing."""
+    return (
+        "no column of the lake joins after a program" if mode == "transform" else "no column of the lake shares a value"
+    )
 
 
 def _join(options: argparse.Namespace) -> int:

@@ -178,14 +178,36 @@ class LakeLife:
         No table is read: dictionary and sets hold what is needed. 20 to 50 ns per value of the large columns,
         and ``8 permutations`` bytes for each of them.
         """
-        from dfjoin import life
+        from dfjoin import more_groups
 
         return self._move_to(
-            life.add_signatures(
+            more_groups.add_signatures(
                 self._path, permutations=permutations, signature_min=signature_min, partitions=partitions,
                 partitioning=partitioning,
             )
         )  # fmt: skip
+
+    def add_patterns(self) -> Self:
+        """Give the index the pattern tokens that ``mode="transform"`` needs.
+
+        Returns
+        -------
+        Lake
+            This object, at the new version; at the same one if it has them already.
+
+        Raises
+        ------
+        ConcurrentCommitError
+            If another writer changed the index meanwhile; nothing is lost, call it again.
+
+        Notes
+        -----
+        No table is read: they are made of the vocabulary and the sets, for columns of text and dates. Columns whose
+        sets are not kept (``keep_sets=False``) have none. What is added later to the index gets them as well.
+        """
+        from dfjoin import more_groups
+
+        return self._move_to(more_groups.add_patterns(self._path))
 
     def compact(
         self, *, full: bool = False, engine: str | None = "inline", spark: Any = None, progress: bool = True

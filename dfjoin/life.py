@@ -21,7 +21,6 @@ import pandas as pd
 from dfjoin import _validation as check
 from dfjoin.errors import (
     ConcurrentCommitError,
-    IncompatibleSettingsError,
     IndexFormatError,
     InvalidParameterError,
     TableNotFoundError,
@@ -29,10 +28,9 @@ from dfjoin.errors import (
     shortlist,
 )
 from dfjoin.index.change import commit_change
-from dfjoin.index.manifest import Manifest, SegmentMeta, latest_version, list_versions, read_manifest
+from dfjoin.index.manifest import Manifest, SegmentMeta, list_versions, read_manifest
 from dfjoin.index.policy import choose_merges
 from dfjoin.index.segment import Segment, SegmentPool
-from dfjoin.index.signatures import check_signature_settings, sign_large_columns, write_signatures
 from dfjoin.index.tombstones import write_alive
 from dfjoin.ingest.driver import (
     Engine,
@@ -40,16 +38,15 @@ from dfjoin.ingest.driver import (
     Input,
     build_version,
     discard_frames,
-    freeze_partitions,
     is_committed,
 )
 from dfjoin.ingest.inputs import FRAMES, gather
 from dfjoin.ingest.plan import estimated_bytes
 from dfjoin.ingest.requests import compact_request
 from dfjoin.sources.readers import current_fingerprint
-from dfjoin.types import IndexSettings, Root, TableSource
+from dfjoin.types import Root, TableSource
 
-__all__ = ["add", "add_signatures", "compact", "remove", "replace_tables", "restore", "versions"]
+__all__ = ["add", "compact", "remove", "replace_tables", "restore", "versions"]
 
 _INLINE_BYTES = 64 << 20
 _NO_COUNTS = {"tables": 0, "columns": 0, "segments": 0, "created_by": ""}
@@ -347,53 +344,6 @@ def compact(path: Path, *, full: bool, engine: str | None, spark: Any, progress:
         raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
-
-
-def add_signatures(path: Path, **wishes: Any) -> Manifest:
-    """Carry out `Lake.add_signatures`."""
-    base = read_manifest(path)
-    wanted = replace(base.settings, **wishes)
-    check_signature_settings(wanted)
-    check.check_positive_int(wanted.permutations, "permutations")
-    has_all = all(segment.group("signatures") is not None for segment in base.segments)
-    if has_all and wanted == base.settings:
-        return base
-    if not base.settings.keep_sets:
-        raise IncompatibleSettingsError(
-            "the index keeps no token sets of its large columns (keep_sets=False), so that their signatures cannot be "
-            'made again; build it anew with if_exists="replace"'
-        )
-    settings = freeze_partitions(path, wanted, base.segments)
-    signed: dict[str, SegmentMeta] = {}
-    try:
-        for meta in base.segments:
-            signed[meta.id] = _with_signatures(Segment(path, meta), settings)
-
-        def change(latest: Manifest) -> Manifest:
-            if latest.segments != base.segments or latest.settings != base.settings:
-                raise ConcurrentCommitError(
-                    "another writer has changed the index while its columns were signed; nothing of this change is "
-                    "visible: call add_signatures() again"
-                )
-            return latest.next(
-                "add signatures", settings=settings, segments=tuple(signed[s.id] for s in latest.segments)
-            )
-
-        return commit_change(path, change)
-    except BaseException:
-        if latest_version(path) == base.version:
-            for meta in signed.values():
-                shutil.rmtree(path / "segments" / meta.id / meta.groups[-1].id, ignore_errors=True)
-        raise
-
-
-def _with_signatures(segment: Segment, settings: IndexSettings) -> SegmentMeta:
-    """Write new signatures for a segment; return its manifest entry with them."""
-    numbers = segment.catalog.numbers
-    cardinality = np.where(numbers["is_indexed"] > 0, numbers["cardinality"], 0)
-    signed = sign_large_columns(segment.tokens._asdict(), cardinality, settings)
-    group = write_signatures(segment.directory, signed, numbers["cardinality"])
-    return replace(segment.meta, groups=(*(g for g in segment.meta.groups if g.name != group.name), group))
 
 
 def restore(path: Path, version: int) -> Manifest:

@@ -160,6 +160,8 @@ class IndexSettings:
     keep_sets : bool
         Keep the token sets of columns that have a signature. Without them the index answers for such
         columns by estimates only.
+    patterns : bool
+        Index the pattern tokens of text and date columns, which ``mode="transform"`` searches.
     """
 
     null_spellings: tuple[str, ...] = ("",)
@@ -177,6 +179,7 @@ class IndexSettings:
     partitioning: str = "optimal"
     partition_ends: tuple[int, ...] = ()
     keep_sets: bool = True
+    patterns: bool = False
 
     @property
     def smallest_signed(self) -> int:
@@ -213,7 +216,7 @@ class SearchParams:
         Kinds of candidate columns; empty: all.
     plan : {None, "mergelist", "probeset", "josie"}
         The plan to use; None: the planner's choice.
-    mode : {"exact", "lsh"}
+    mode : {"exact", "lsh", "transform"}
         How candidates are found.
     verify : bool
         Count the candidates of signatures; else their containment is estimated.
@@ -254,7 +257,7 @@ class SearchStats:
     signatures_compared : int
         Columns whose signature was compared with the query's.
     candidates : int
-        Columns that their signature made candidates.
+        Columns that their signature made candidates, or that programs were learned for.
     expected_recall : float
         Share of the columns above the threshold that their signature is expected to make candidates, their
         containment taken as uniform; 1 where nothing depended on signatures.

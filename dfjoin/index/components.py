@@ -19,6 +19,7 @@ from dfjoin.index.mapping import map_npy
 __all__ = [
     "CATALOG_FILE",
     "GROUPS",
+    "PATTERNS",
     "RESERVED_GROUPS",
     "SIGNATURES",
     "TOKENS",
@@ -53,15 +54,23 @@ SIGNATURES: dict[str, np.dtype] = {
 }
 """Components of the ``signatures`` group and their dtypes; the last two are of shape (n_rows, n_signed)."""
 
-_DTYPES = {**TOKENS, **SIGNATURES}
+PATTERNS: dict[str, np.dtype] = {
+    "pattern_hash": np.dtype("<u8"),
+    "pattern_indptr": np.dtype("<i8"),
+    "pattern_columns": np.dtype("<i4"),
+    "pattern_sizes": np.dtype("<i4"),
+}
+"""Components of the ``patterns`` group and their dtypes, all one-dimensional."""
+
+_DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS}
 
 CATALOG_FILE = "catalog.arrow"
 """The one file of the ``catalog`` group."""
 
-GROUPS = ("tokens", "catalog", "signatures")
+GROUPS = ("tokens", "catalog", "signatures", "patterns")
 """Component groups that this version reads and writes; each is a feature of the manifest."""
 
-RESERVED_GROUPS = ("vectors", "patterns")
+RESERVED_GROUPS = ("vectors",)
 """Names kept for later component groups of format version 1."""
 
 _CHUNK = 16 << 20
@@ -74,7 +83,7 @@ class ComponentMeta:
     Parameters
     ----------
     name : str
-        Component, see `TOKENS` and `SIGNATURES`.
+        Component, see `TOKENS`, `SIGNATURES` and `PATTERNS`.
     file : str
         POSIX path below the segment's directory.
     dtype : str
@@ -115,7 +124,7 @@ def write_component(directory: Path, group: str, name: str, array: NDArray) -> C
     group : str
         Directory name of the component group.
     name : str
-        Component name, in `TOKENS` or `SIGNATURES`.
+        Component name, in `TOKENS`, `SIGNATURES` or `PATTERNS`.
     array : ndarray
         Of the dtype that these say.
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
 from dfjoin.index.catalog import Catalog
-from dfjoin.index.components import SIGNATURES, ComponentMeta, check_size, crc_of_file, map_component
+from dfjoin.index.components import PATTERNS, SIGNATURES, ComponentMeta, check_size, crc_of_file, map_component
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.tombstones import read_alive
 
-__all__ = ["Segment", "SegmentPool", "Signatures", "Tokens"]
+__all__ = ["Patterns", "Segment", "SegmentPool", "Signatures", "Tokens"]
 
 
 class Tokens(NamedTuple):
@@ -43,6 +43,15 @@ class Signatures(NamedTuple):
     values: NDArray[np.uint32]
     slots: NDArray[np.int32]
     sizes: NDArray[np.int64]
+
+
+class Patterns(NamedTuple):
+    """The arrays of a segment's ``patterns`` group; see FORMAT.md for each."""
+
+    hash: NDArray[np.uint64]
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    sizes: NDArray[np.int32]
 
 
 class Segment:
@@ -74,13 +83,7 @@ class Segment:
     @cached_property
     def tokens(self) -> Tokens:
         """Map the ``tokens`` group."""
-        by_name = {c.name: c for c in self._components("tokens")}
-        missing = [name for name in Tokens._fields if name not in by_name]
-        if missing:
-            raise IndexCorruptedError(
-                f"component `{missing[0]}` of segment {self.meta.id} is not in the manifest; build the index again"
-            )
-        tokens = Tokens(*(map_component(self.directory, by_name[name]) for name in Tokens._fields))
+        tokens = Tokens(*self._map("tokens", Tokens._fields))
         self._check_shapes(tokens)
         return tokens
 
@@ -98,13 +101,7 @@ class Segment:
                 f'segment {self.meta.id} of the index has no signatures, which mode="lsh" needs; add them with '
                 "`lake.add_signatures()`"
             )
-        by_name = {c.name: c for c in self._components("signatures")}
-        missing = [name for name in SIGNATURES if name not in by_name]
-        if missing:
-            raise IndexCorruptedError(
-                f"component `{missing[0]}` of segment {self.meta.id} is not in the manifest; build the index again"
-            )
-        columns, values, slots = (map_component(self.directory, by_name[name]) for name in SIGNATURES)
+        columns, values, slots = self._map("signatures", SIGNATURES)
         is_inside = columns.ndim == 1 and (columns.size == 0 or 0 <= columns.min() <= columns.max() < self.n_columns)
         sizes = self.catalog.numbers["cardinality"][columns] if is_inside else np.empty(0, np.int64)
         is_matrix = values.ndim == 2 and values.shape == slots.shape == (values.shape[0], columns.size)
@@ -113,6 +110,28 @@ class Segment:
                 f"the `signatures` of segment {self.meta.id} do not fit its columns; build the index again"
             )
         return Signatures(columns, values, slots, sizes)
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """Map the ``patterns`` group.
+
+        Raises
+        ------
+        IncompatibleSettingsError
+            If the segment has none.
+        """
+        if self.meta.group("patterns") is None:
+            raise IncompatibleSettingsError(
+                f'segment {self.meta.id} of the index has no pattern tokens, which mode="transform" needs; add them '
+                "with `lake.add_patterns()`"
+            )
+        stored = Patterns(*self._map("patterns", PATTERNS))
+        fits = stored.indptr.size == stored.hash.size + 1 and stored.sizes.size == self.n_columns
+        if not fits or stored.indptr[-1] != stored.columns.size:
+            raise IndexCorruptedError(
+                f"the `patterns` of segment {self.meta.id} do not fit its columns; build the index again"
+            )
+        return stored
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -161,6 +180,16 @@ class Segment:
             return np.ones(len(tables), bool)
         mask = np.append(self.alive, np.uint8(1)) > 0
         return (width == 0) | mask[np.minimum(first, self.n_columns)]
+
+    def _map(self, group_name: str, names: Iterable[str]) -> list[NDArray]:
+        """Map components of a group."""
+        by_name = {c.name: c for c in self._components(group_name)}
+        missing = [name for name in names if name not in by_name]
+        if missing:
+            raise IndexCorruptedError(
+                f"component `{missing[0]}` of segment {self.meta.id} is not in the manifest; build the index again"
+            )
+        return [map_component(self.directory, by_name[name]) for name in names]
 
     def _components(self, group_name: str) -> tuple[ComponentMeta, ...]:
         group = self.meta.group(group_name)

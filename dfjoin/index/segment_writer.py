@@ -24,6 +24,7 @@ from dfjoin.index.components import (
     write_component,
 )
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
+from dfjoin.index.patterns import find_patterns, write_patterns
 from dfjoin.index.runs import PADDING, Run, merge_runs
 from dfjoin.index.signatures import SignedColumns, sign_large_columns, write_signatures
 from dfjoin.kernels.grouping import group_lists, group_tokens, transpose_lists
@@ -59,7 +60,8 @@ def write_segment(
         Catalogue records, sorted as `dfjoin.index.catalog.write_catalog` says; ``cardinality`` of an
         indexed column is set here, from its tokens.
     settings : IndexSettings, optional
-        Whether and how columns are signed, and whether their sets are kept; no signatures by default.
+        Whether and how columns are signed, whether their sets are kept, and whether pattern tokens are written;
+        neither signatures nor patterns by default.
     signed : SignedColumns, optional
         Signatures that were made before; their columns may come without tokens, and have their cardinality.
 
@@ -106,12 +108,19 @@ def write_segment(
         "postings": int(arrays["list_columns"].size),
         "pairs": int(run.columns.size),
     }
+    patterns = None
+    if settings is not None and settings.patterns:
+        values: dict[str, NDArray[Any]] = {"value_offsets": run.value_offsets, "value_bytes": run.value_bytes}
+        kinds = np.where(is_indexed, columns.field("kind").to_numpy(), -1)
+        patterns = find_patterns({**arrays, **values}, kinds, settings)
     del run, arrays
     for scratch in directory.glob(f"{_PAIRS}*"):
         shutil.rmtree(scratch, ignore_errors=True)
     groups = [GroupMeta("tokens", tokens_id, components), GroupMeta("catalog", catalog_id, (catalog,))]
     if signed is not None:
         groups.append(write_signatures(directory, signed, cardinalities))
+    if patterns is not None:
+        groups.append(write_patterns(directory, patterns))
     return SegmentMeta(segment_id, counts, tuple(groups))
 
 

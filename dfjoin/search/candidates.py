@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
 from dfjoin.search.advice import compare_modes
 from dfjoin.search.evidence import shared_mask, tokens_of_column, value_of_token
 from dfjoin.search.query import QueryColumn
+from dfjoin.search.transform import candidate_texts, join_values
+from dfjoin.transform.result import TransformJoin
 from dfjoin.types import SearchParams, SearchStats
 
 if TYPE_CHECKING:
@@ -36,12 +40,16 @@ class SearchContext:
         Name in ``query_column`` → what its search read.
     params : SearchParams
         What was asked for.
+    joins : dict
+        Query column, table and column of each row of ``mode="transform"`` → its programs. Those that run from
+        right to left read the candidate's values in canonical form.
     """
 
     lake: Lake
     queries: dict[str, QueryColumn] = field(default_factory=dict)
     stats: dict[str, SearchStats] = field(default_factory=dict)
     params: SearchParams = field(default_factory=SearchParams)
+    joins: dict[tuple[str, str, str], TransformJoin] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,8 @@ class Explanation:
     advice : str
         Which mode is expected to answer this query faster; empty where the index offers one only, and where an
         exact search was the right choice.
+    program : str
+        The program that joins the columns, one line for each; empty where they join by equality.
     """
 
     query_column: str
@@ -83,6 +93,7 @@ class Explanation:
     found_by: dict[str, Any]
     error: float | None = None
     advice: str = ""
+    program: str = ""
 
     def __str__(self) -> str:
         """Write the explanation in a few lines."""
@@ -96,6 +107,7 @@ class Explanation:
             f"  only in your column: {missing:,}" + _examples(self.only_query),
             f"  only in the table: {extra:,}" + _examples(self.only_candidate),
         ]
+        lines[1:1] = [f"  by {line}" for line in self.program.splitlines()]
         if self.accidental:
             lines.append("  accidental: both are integers, and ranges alone explain this overlap")
         read = self.found_by
@@ -108,6 +120,8 @@ class Explanation:
                 f"  {read['signatures_compared']:,} signatures compared, {read['candidates']:,} candidates, "
                 f"expected recall {read['expected_recall']:.3f}"
             )
+        if read["plan"] == "transform":
+            lines.append(f"  {read['candidates']:,} candidates learned from")
         if self.advice:
             lines.append(f"  {self.advice}")
         return "\n".join(lines)
@@ -122,6 +136,18 @@ class Explanation:
 def _has_set(lake: Lake, row: pd.Series) -> bool:
     """Tell whether the index keeps the token set of a row's column."""
     return lake.settings.keep_sets or row["cardinality"] < lake.settings.smallest_signed
+
+
+def _pairs(query: QueryColumn, codes: NDArray[np.int64], values: list[str]) -> pd.DataFrame:
+    """Make the frame of `JoinCandidates.pairs` of values of a query and of a candidate."""
+    first = query.values.first_rows()[codes]
+    return pd.DataFrame(
+        {
+            "query_value": query.column.iloc[first].astype(str).to_numpy(),
+            "candidate_value": values,
+            "query_rows": query.values.row_counts()[codes],
+        }
+    )
 
 
 def _examples(values: list[str]) -> str:
@@ -186,6 +212,9 @@ class JoinCandidates(pd.DataFrame):
         """
         row, query, segment, column = self._candidate(i)
         lake = self.context.lake
+        join = self.context.joins.get((row["query_column"], row["table"], row["column"]))
+        if join is not None:
+            return self._explain_join(row, query, candidate_texts(segment, column), join)
         advice = compare_modes(lake.searcher, lake.settings, query.values, self.context.params)
         found_by = self.context.stats[row["query_column"]].to_dict()
         told = "" if advice is None or self.context.params.mode == advice.mode == "exact" else str(advice)
@@ -223,6 +252,23 @@ class JoinCandidates(pd.DataFrame):
             advice=told,
         )
 
+    def _explain_join(self, row: pd.Series, query: QueryColumn, texts: pa.Array, join: TransformJoin) -> Explanation:
+        """Explain a candidate that joins by programs."""
+        joined = join_values(join, query, texts, row["column"])
+        codes, first = np.unique(joined.left_rows, return_index=True)
+        shared = [
+            f"{query.spelling(int(joined.left_rows[i]))} = {texts[int(joined.right_rows[i])].as_py()}"
+            for i in first[:_N_EXAMPLES]
+        ]
+        alone = np.setdiff1d(np.arange(len(query.values)), codes)[:_N_EXAMPLES]
+        theirs = np.setdiff1d(np.arange(len(texts)), joined.right_rows)[:_N_EXAMPLES]
+        return Explanation(
+            row["query_column"], row["table"], row["column"], codes.size, len(query.values), int(row["cardinality"]),
+            row["relationship"], bool(row["accidental"]), shared, [query.spelling(int(code)) for code in alone],
+            [texts[int(code)].as_py() for code in theirs], self.context.stats[row["query_column"]].to_dict(),
+            program=str(join),
+        )  # fmt: skip
+
     def pairs(self, i: int = 0) -> pd.DataFrame:
         """List the matched pairs of values of a candidate.
 
@@ -235,9 +281,15 @@ class JoinCandidates(pd.DataFrame):
         -------
         DataFrame
             ``query_value`` in the user's spelling, ``candidate_value`` in canonical form, and
-            ``query_rows``, the rows of the user's frame that hold it; in order of first row.
+            ``query_rows``, the rows of the user's frame that hold it; in order of first row. A value that
+            programs join with several has a row for each.
         """
         row, query, segment, column = self._candidate(i)
+        join = self.context.joins.get((row["query_column"], row["table"], row["column"]))
+        if join is not None:
+            texts = candidate_texts(segment, column)
+            joined = join_values(join, query, texts, row["column"])
+            return _pairs(query, joined.left_rows, texts.take(pa.array(joined.right_rows)).to_pylist())
         if not _has_set(self.context.lake, row):
             raise IncompatibleSettingsError(
                 f"the index keeps no token set of `{row['table']}` column {row['column']!r} (keep_sets=False), so that "
@@ -246,14 +298,7 @@ class JoinCandidates(pd.DataFrame):
         number = self.context.lake.segments.index(segment)
         groups = self.context.lake.searcher.groups_of(number, query.values)
         shared = np.flatnonzero(shared_mask(segment, column, groups))
-        first = query.values.first_rows()[shared]
-        return pd.DataFrame(
-            {
-                "query_value": query.column.iloc[first].astype(str).to_numpy(),
-                "candidate_value": [query.values.value(int(code)) for code in shared],
-                "query_rows": query.values.row_counts()[shared],
-            }
-        )
+        return _pairs(query, shared, [query.values.value(int(code)) for code in shared])
 
     def plot_matches(self, ax: Any = None) -> Any:
         """Draw the containment of each candidate as a bar, accidental ones hatched.

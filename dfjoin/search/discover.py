@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -29,17 +29,17 @@ from dfjoin.search.planner import PLANS
 from dfjoin.search.query import QueryColumn, better_width, make_query
 from dfjoin.search.rank import make_frame, rank_hits
 from dfjoin.search.searcher import Hit
+from dfjoin.search.transform import ProgramHit, search_programs
 from dfjoin.types import SearchParams, SearchStats
-from dfjoin.values.normalize import ValueSet
 from dfjoin.values.profile import INDEXED_KINDS
 from dfjoin.warn import warn
 
 __all__ = ["MODES", "check_frame", "discover", "discover_batch", "search_params", "search_queries"]
 
-MODES = ("exact", "lsh")
+MODES = ("exact", "lsh", "transform")
 """Search modes that this version has."""
 
-_RESERVED_MODES = ("embedding", "transform")
+_RESERVED_MODES = ("embedding",)
 _DEFAULT_K = 10
 
 
@@ -83,11 +83,11 @@ def discover_batch(
     check_mode(opened, params)
     threads = check.check_positive_int(n_threads, "n_threads") if n_threads is not None else os.cpu_count() or 1
 
-    def run(item: tuple[str, Any]) -> tuple[QueryColumn, list[Hit], SearchStats]:
+    def run(item: tuple[str, Any]) -> tuple[QueryColumn, Sequence[Hit], SearchStats]:
         name, column = item
         series = column if isinstance(column, pd.Series) else pd.Series(column)
         query = make_query(series, opened.settings, argument="columns", name=str(name))
-        return query, *run_search(opened, query.values, params)
+        return query, *run_search(opened, query, params)
 
     with ThreadPoolExecutor(min(threads, max(1, len(columns)))) as pool:
         results = list(pool.map(run, columns.items()))
@@ -194,20 +194,27 @@ def check_mode(lake: Lake, params: SearchParams) -> None:
             'the index has no signatures, which mode="lsh" needs; add them with `lake.add_signatures()`, or use '
             'mode="exact"'
         )
+    if params.mode == "transform" and not lake.settings.patterns:
+        raise IncompatibleSettingsError(
+            'the index has no pattern tokens, which mode="transform" needs; add them with `lake.add_patterns()`, or '
+            'use mode="exact"'
+        )
 
 
-def run_search(lake: Lake, values: ValueSet, params: SearchParams) -> tuple[list[Hit], SearchStats]:
+def run_search(lake: Lake, query: QueryColumn, params: SearchParams) -> tuple[Sequence[Hit], SearchStats]:
     """Search for one query column in the mode that was asked for."""
+    if params.mode == "transform":
+        return search_programs(lake.searcher, lake.settings, query, params)
     if params.mode == "lsh":
-        return search_signatures(lake.searcher, lake.settings, values, params)
-    return lake.searcher.search(values, params)
+        return search_signatures(lake.searcher, lake.settings, query.values, params)
+    return lake.searcher.search(query.values, params)
 
 
 def search_queries(lake: Lake, queries: list[QueryColumn], params: SearchParams) -> JoinCandidates:
     """Search every query column, warn of lost zeros, and make the result frame."""
     results = []
     for query in queries:
-        hits, stats = run_search(lake, query.values, params)
+        hits, stats = run_search(lake, query, params)
         best = hits[0].matched if hits else 0
         width, padded = 0, 0
         if params.verify:  # estimates are made without a look into the dictionary
@@ -223,7 +230,7 @@ def search_queries(lake: Lake, queries: list[QueryColumn], params: SearchParams)
 
 
 def _result(
-    lake: Lake, results: list[tuple[QueryColumn, list[Hit], SearchStats]], params: SearchParams
+    lake: Lake, results: list[tuple[QueryColumn, Sequence[Hit], SearchStats]], params: SearchParams
 ) -> JoinCandidates:
     """Make the result frame of one or more query columns."""
     if (
@@ -243,7 +250,13 @@ def _result(
     merged = parts[0] if len(parts) == 1 else {name: _join([p[name] for p in parts]) for name in parts[0]}
     frame = make_frame(merged)
     queries = {query.name: query for query, _, _ in results}
-    frame._context = SearchContext(lake, queries, {query.name: stats for query, _, stats in results}, params)
+    joins = {
+        (query.name, hit.table, hit.name): hit.join
+        for query, hits, _ in results
+        for hit in hits
+        if isinstance(hit, ProgramHit)
+    }
+    frame._context = SearchContext(lake, queries, {query.name: stats for query, _, stats in results}, params, joins)
     frame.attrs["dfjoin"] = {
         "mode": params.mode,
         "complete": all(stats.is_complete for _, _, stats in results),

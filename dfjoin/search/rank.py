@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,8 @@ from dfjoin.index.catalog import KINDS
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.searcher import Hit
+from dfjoin.search.transform import ProgramHit
+from dfjoin.transform.result import TransformJoin
 
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
@@ -35,12 +39,12 @@ RESULT_COLUMNS = (
     "method",
     "exact",
 )
-"""Columns of every result, in this order; ``weighted=True`` adds two behind them, ``mode="lsh"`` one more."""
+"""Columns of every result, in this order; ``weighted=True`` adds two behind them, other modes one more."""
 
 _ACCIDENTAL_MARGIN = 1.1
 
 
-def rank_hits(lake: Lake, query: QueryColumn, hits: list[Hit], method: str, weighted: bool) -> dict[str, Any]:
+def rank_hits(lake: Lake, query: QueryColumn, hits: Sequence[Hit], method: str, weighted: bool) -> dict[str, Any]:
     """Compute the result columns of the hits of one query column.
 
     Returns
@@ -74,9 +78,19 @@ def rank_hits(lake: Lake, query: QueryColumn, hits: list[Hit], method: str, weig
     if weighted:
         rows = np.fromiter((h.matched_rows for h in hits), np.int64, n)
         columns |= {"matched_rows": rows, "row_containment": rows / max(1, query.n_non_null)}
+    programs = [hit for hit in hits if isinstance(hit, ProgramHit)]
+    if method == "transform":
+        columns["jaccard"] = np.full(n, np.nan)
+        columns["relationship"] = [hit.relationship for hit in programs]
+        columns["program"] = [_as_json(hit.join) for hit in programs]
     if method == "lsh":
         columns["containment_error"] = np.fromiter((h.error or 0.0 for h in hits), np.float64, n)
     return columns
+
+
+def _as_json(join: TransformJoin) -> str:
+    """Write a join by programs as JSON, without what else was tried."""
+    return json.dumps({key: value for key, value in join.to_dict().items() if key != "tried"}, ensure_ascii=False)
 
 
 @lru_cache(maxsize=4)
@@ -112,7 +126,7 @@ def make_frame(columns: dict[str, Any]) -> JoinCandidates:
     return frame
 
 
-def _catalog_numbers(lake: Lake, hits: list[Hit]) -> dict[str, NDArray[Any]]:
+def _catalog_numbers(lake: Lake, hits: Sequence[Hit]) -> dict[str, NDArray[Any]]:
     """Gather the numeric fields of the hits' catalogue records."""
     names = ("kind", "n_rows", "n_null", "has_range", "min_integer", "max_integer")
     segments = np.fromiter((h.segment for h in hits), np.int64, len(hits))
@@ -131,7 +145,7 @@ def _catalog_numbers(lake: Lake, hits: list[Hit]) -> dict[str, NDArray[Any]]:
 
 def _accidental(
     query: QueryColumn,
-    hits: list[Hit],
+    hits: Sequence[Hit],
     matched: NDArray[np.int64],
     cardinality: NDArray[np.int64],
     numbers: dict[str, NDArray[Any]],

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.transform.columns import SETTINGS, as_columns, match_rows
 from dfjoin.transform.program import Program
 from dfjoin.values.normalize import normalize_column
@@ -110,6 +111,62 @@ class TransformJoin:
             "target_coverage": self.target_coverage,
             "tried": list(self.tried),
         }
+
+    @classmethod
+    def from_dict(cls, values: Any) -> TransformJoin:
+        """Read what `to_dict` wrote, trusting nothing in it; `tried` may be left out.
+
+        Raises
+        ------
+        InvalidTypeError, InvalidParameterError
+            Saying which part is wrong.
+        """
+        if not isinstance(values, Mapping) or not isinstance(values.get("programs"), list):
+            raise InvalidTypeError(f"a join by programs must be a JSON object with programs, got {values!r:.80}")
+        direction, target = values.get("direction"), values.get("target")
+        if direction not in ("left_to_right", "right_to_left", "") or bool(direction) != bool(values["programs"]):
+            raise InvalidParameterError(
+                f"`direction` of a join by programs must be left_to_right or right_to_left, empty without programs; "
+                f"got {direction!r:.80}"
+            )
+        if bool(direction) != (target is not None):
+            raise InvalidParameterError(
+                "`target` of a join by programs must be given with programs, and only with them"
+            )
+        return cls(
+            direction,
+            _names(values, "source_columns"),
+            _names(values, "target_columns"),
+            None if target is None else Program.from_dict(target),
+            tuple(_ranked(entry) for entry in values["programs"]),
+            _number(values, "source_coverage"),
+            _number(values, "target_coverage"),
+            _names({"tried": [], **values}, "tried"),
+        )
+
+
+def _names(values: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """Read a list of texts of a stored join."""
+    names = values.get(key)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InvalidTypeError(f"`{key}` of a join by programs must be a list of texts, got {names!r:.80}")
+    return tuple(names)
+
+
+def _number(values: Mapping[str, Any], key: str) -> float:
+    """Read a number of a stored join."""
+    number = values.get(key)
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        raise InvalidTypeError(f"`{key}` of a join by programs must be a number, got {number!r:.80}")
+    return number
+
+
+def _ranked(values: Any) -> RankedProgram:
+    """Read one program of a stored join."""
+    if not isinstance(values, Mapping):
+        raise InvalidTypeError(f"`programs` of a join must be JSON objects, got {values!r:.80}")
+    numbers = [_number(values, key) for key in ("support", "coverage", "precision", "evidence")]
+    return RankedProgram(Program.from_dict(values.get("program")), int(numbers[0]), *numbers[1:])
 
 
 @dataclass(frozen=True, slots=True)

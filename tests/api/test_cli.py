@@ -127,6 +127,27 @@ def test_discover_by_signatures(run, folder, table, tmp_path):
     assert status == 2 and '`recall` belongs to mode="lsh"' in err
 
 
+def test_discover_by_transformation(run, tmp_path):
+    names = ["Obama, Barack", "Bush, George", "Clinton, Bill", "Carter, Jimmy", "Ford, Gerald", "Nixon, Richard"]
+    (tmp_path / "lake").mkdir()
+    pd.DataFrame({"who": [" ".join(n.split(", ")[::-1]) for n in names]}).to_csv(tmp_path / "lake" / "p.csv")
+    pd.DataFrame({"name": names, "no": range(6)}).to_csv(tmp_path / "mine.csv")
+    index = tmp_path / "index"
+    lake = dfjoin.build_lake(tmp_path / "lake", index, engine="inline", progress=False)
+    wish = ("discover", index, tmp_path / "mine.csv", "--on", "name", "--mode", "transform")
+    status, _, err = run(*wish)
+    assert status == 2 and "lake.add_patterns()" in err
+    lake.add_patterns()
+    status, out, _ = run(*wish, "--json")
+    (hit,) = json.loads(out)["hits"]
+    assert status == 0 and (hit["table"], hit["column"], hit["matched"]) == ("p.csv", "who", 6)
+    assert json.loads(hit["program"])["programs"][0]["support"] == 6
+    status, out, _ = run(*wish, "--explain", "0")
+    assert status == 0 and "by name.split(', ')[1] + ' ' + name.split(', ')[0] = who: 6 rows" in out
+    status, out, _ = run(*wish, "--exclude", "*")
+    assert status == 0 and out == "no column of the lake joins after a program\n"
+
+
 def test_discover_lists_the_candidates(run, index, table):
     status, out, err = run("discover", index, table, "--on", "land")
     assert (status, err) == (0, "")

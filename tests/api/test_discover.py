@@ -28,8 +28,8 @@ def find(lake, df=DF, on="q", **options):
 BAD = [
     ({"mode": "embedding"}, IncompatibleSettingsError, r"`mode` .embedding. is not in this version .* 'exact', 'lsh'"),
     ({"mode": "embedding"}, IncompatibleSettingsError, 'use mode="exact"'),
-    ({"mode": "transform"}, IncompatibleSettingsError, "is not in this version"),
-    ({"mode": "fuzzy"}, InvalidParameterError, r"`mode` must be one of 'exact', 'lsh', got 'fuzzy'"),
+    ({"mode": "transform"}, IncompatibleSettingsError, r"no pattern tokens, .*`lake.add_patterns\(\)`, or use"),
+    ({"mode": "fuzzy"}, InvalidParameterError, r"`mode` must be one of 'exact', 'lsh', 'transform', got 'fuzzy'"),
     ({"mode": None}, InvalidParameterError, r"`mode` must be one of"),
     ({"k": 0}, InvalidParameterError, r"`k` must be at least 1, got 0"),
     ({"k": -3}, InvalidParameterError, r"`k` must be at least 1, got -3"),

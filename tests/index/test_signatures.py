@@ -203,7 +203,7 @@ class TestAddSignatures:
             real(index, manifest)
 
         monkeypatch.setattr(change_module, "commit", overtaken)
-        with pytest.raises(ConcurrentCommitError, match=r"while its columns were signed; .*add_signatures\(\) again"):
+        with pytest.raises(ConcurrentCommitError, match=r"while signatures were added; .*add_signatures\(\) again"):
             lake.add_signatures()
         assert lake.refresh().add_signatures(permutations=16).version == 3
         assert signatures_of(lake) == computed(lake)

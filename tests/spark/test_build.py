@@ -66,6 +66,18 @@ def test_spark_and_inline_make_the_same_signatures(spark, on_spark, tmp_path):
     np.testing.assert_array_equal(on_cluster.segments[0].signatures.values, inline.segments[0].signatures.values)
 
 
+def test_spark_and_inline_make_the_same_patterns(spark, tmp_path):
+    one, other = (
+        dfjoin.build_lake(
+            EXAMPLE_LAKE, tmp_path / engine, engine=engine, progress=False, settings={"patterns": True}, **options
+        )
+        for engine, options in (("spark", {"spark": spark}), ("inline", {}))
+    )
+    assert one.segments[0].patterns.hash.size > 0
+    for mine, yours in zip(one.segments[0].patterns, other.segments[0].patterns, strict=True):
+        np.testing.assert_array_equal(mine, yours)
+
+
 def test_build_index_is_build_lake_with_a_session(spark, tmp_path):
     lake = spark_ext.build_index(spark, EXAMPLE_LAKE / "geo", tmp_path / "geo.dfjoin", progress=False)
     assert "countries.csv" in lake.tables["table"].tolist()

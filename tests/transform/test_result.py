@@ -1,0 +1,57 @@
+"""A join by programs as JSON: there and back, and what is refused."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.transform.find import find_programs
+from dfjoin.transform.result import TransformJoin
+
+NAMES = ["Obama, Barack", "Bush, George", "Clinton, Bill", "Carter, Jimmy", "Ford, Gerald"]
+PEOPLE = ["Gerald Ford", "Jimmy Carter", "Bill Clinton", "George Bush", "Barack Obama"]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return find_programs({"name": pa.array(NAMES)}, {"who": pa.array(PEOPLE)})
+
+
+def test_there_and_back(found):
+    assert found.found
+    assert TransformJoin.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert TransformJoin.from_dict(TransformJoin().to_dict()) == TransformJoin()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        ({"programs": None}, InvalidTypeError, "must be a JSON object with programs"),
+        ({"programs": [1]}, InvalidTypeError, "`programs` of a join must be JSON objects, got 1"),
+        ({"programs": []}, InvalidParameterError, "`direction` .* empty without programs; got '(left|right)_to"),
+        ({"direction": "up"}, InvalidParameterError, "`direction` .* must be left_to_right or right_to_left.*'up'"),
+        ({"target": None}, InvalidParameterError, "`target` .* must be given with programs"),
+        ({"target": {}}, InvalidParameterError, "a program must have version"),
+        ({"source_columns": "name"}, InvalidTypeError, "`source_columns` .* list of texts, got 'name'"),
+        ({"target_columns": [1]}, InvalidTypeError, "`target_columns` .* list of texts"),
+        ({"tried": 3}, InvalidTypeError, "`tried` .* list of texts, got 3"),
+        ({"source_coverage": True}, InvalidTypeError, "`source_coverage` .* must be a number, got True"),
+    ],
+)
+def test_what_is_refused(found, change, error, text):
+    with pytest.raises(error, match=text):
+        TransformJoin.from_dict({**found.to_dict(), **change})
+
+
+@pytest.mark.parametrize("key", ["support", "coverage", "precision", "evidence"])
+def test_numbers_of_a_program_that_are_none(found, key):
+    values = found.to_dict()
+    values["programs"][0][key] = "many"
+    with pytest.raises(InvalidTypeError, match=f"`{key}` of a join by programs must be a number, got 'many'"):
+        TransformJoin.from_dict(values)
+
+
+def test_no_object():
+    with pytest.raises(InvalidTypeError, match="must be a JSON object with programs, got 'x'"):
+        TransformJoin.from_dict("x")
