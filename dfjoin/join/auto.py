@@ -21,8 +21,9 @@ from dfjoin.errors import (
 )
 from dfjoin.frames import is_pandas, select_column
 from dfjoin.join.between import check_relation_wishes, join_frames
+from dfjoin.join.by_program import read_related
 from dfjoin.join.execute import RightSide
-from dfjoin.join.keys import LeftKey
+from dfjoin.join.keys import LeftKey, RowKeys
 from dfjoin.join.names import stem_of
 from dfjoin.join.novelty import brings_new
 from dfjoin.join.plan import HOWS, JoinPlan, JoinStep, json_label
@@ -203,9 +204,11 @@ def _try_table(state: JoinState, hits: JoinCandidates, row: Any, wishes: dict[st
     aggregate = wishes["aggregate"]
     if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
         aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
-    step = JoinStep([query.label], row.table, [row.column], columns, {}, aggregate, query.pad, query.dayfirst)
+    join = context.joins.get((row.query_column, row.table, row.column))
+    relation = None if join is None else {key: value for key, value in join.to_dict().items() if key != "tried"}
+    step = JoinStep([query.label], row.table, [row.column], columns, {}, aggregate, query.pad, query.dayfirst, relation)
     try:
-        left, right = _read_side(state, table, step)
+        left, right = _read(state, table, step)
     except TableReadError as error:
         if not must_be_new:
             raise TableReadError(f"the table `{row.table}` cannot be read: {error}") from error
@@ -214,8 +217,23 @@ def _try_table(state: JoinState, hits: JoinCandidates, row: Any, wishes: dict[st
         return "it has no other columns"
     if must_be_new and not brings_new(state.frame, left.codes, right.frame, right.codes, context.lake.settings):
         return "it brings nothing new: every column of it is in the frame already"
-    apply_step(state, step, left, right)
+    _apply(state, step, left, right)
     return ""
+
+
+def _read(state: JoinState, table: LakeTable, step: JoinStep) -> tuple[LeftKey | RowKeys, RightSide]:
+    """Read what joins of a table of the lake, by equal keys or by programs."""
+    if step.relation is None:
+        return _read_side(state, table, step)
+    return read_related(state.frame, table, step, state.how)
+
+
+def _apply(state: JoinState, step: JoinStep, left: LeftKey | RowKeys, right: RightSide) -> None:
+    """Join what was read of a table of the lake."""
+    if step.relation is None:
+        apply_step(state, step, left, right)
+    else:
+        apply_step(state, step, left, right, [], {"transform": step.relation})
 
 
 def _read_side(state: JoinState, table: LakeTable, step: JoinStep) -> tuple[LeftKey, RightSide]:
@@ -273,9 +291,9 @@ def _join_plan(state: JoinState, plan: JoinPlan) -> None:
     for step in plan.steps:
         table = LakeTable(lake, step.table, state.on_stale)  # type: ignore[arg-type]
         step = replace(step, on=[_known_label(state.frame, label) for label in step.on])
-        left, right = _read_side(state, table, step)
+        left, right = _read(state, table, step)
         state.aggregate = step.aggregate
-        apply_step(state, step, left, right)
+        _apply(state, step, left, right)
 
 
 # What all have in common ---------------------------------------------------------------------------------

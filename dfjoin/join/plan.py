@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.transform.result import TransformJoin
 
 __all__ = ["HOWS", "JoinPlan", "JoinStep", "json_label"]
 
@@ -35,6 +36,9 @@ class JoinStep:
         Rule or rules; None keeps the rows.
     pad, dayfirst : optional
         How the key of the user's frame is read.
+    relation : dict, optional
+        Programs that relate the keys, as `dfjoin.transform.result.TransformJoin.to_dict` writes them; None:
+        the keys are equal.
     """
 
     on: list[Any]
@@ -45,6 +49,7 @@ class JoinStep:
     aggregate: Any = "auto"
     pad: int | None = None
     dayfirst: bool | None = None
+    relation: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -133,4 +138,8 @@ def _step(values: dict[str, Any]) -> JoinStep:
     step = JoinStep(**known)
     if not (isinstance(step.on, list) and isinstance(step.right_on, list) and isinstance(step.names, dict)):
         raise TypeError("a step needs lists of columns and a mapping of names")
+    if step.relation is not None:
+        TransformJoin.from_dict(step.relation)
+        if len(step.on) != 1 or len(step.right_on) != 1:
+            raise TypeError("programs of a plan relate one column with one")
     return step
