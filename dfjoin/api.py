@@ -278,8 +278,9 @@ def auto_join(
         Tables to join at most; only over a lake, one column per table.
     threshold : float, default 0.5
         Smallest containment of the key, 0 to 1.
-    mode : {"exact", "lsh"}
-        How candidates are found over a lake, as in `discover_joinable`.
+    mode : {"exact", "lsh", "transform"}
+        How candidates are found over a lake, as in `discover_joinable`. Those found by programs are joined by
+        them, and their key is brought along.
     columns : str or list of str, optional
         Columns to bring; all but the key by default.
     how : {"left", "inner", "right", "outer"}

@@ -137,6 +137,7 @@ def _add_build(commands: Any) -> None:
         "--permutations", type=int, help="values of a column's MinHash signature (default 256, 0: none)"
     )
     parser.add_argument("--drop-sets", action="store_true", help="keep the signatures of large columns alone, for lsh")
+    parser.add_argument("--patterns", action="store_true", help="index pieces of values, for discover --mode transform")
     parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
@@ -180,6 +181,7 @@ def _add_join(commands: Any) -> None:
     parser.add_argument("--how", choices=("left", "inner", "right", "outer"), default="left")
     parser.add_argument("--keep-rows", action="store_true", help="keep every pair of rows, aggregate nothing")
     parser.add_argument("--max-expansion", type=float, default=10.0, help="most rows out per row in")
+    parser.add_argument("--mode", choices=("exact", "lsh", "transform"), help="how tables of an index are found")
     add_relation_options(parser)
     parser.add_argument("--plan", help="JSON file with a plan of an earlier join (from --json)")
 
@@ -219,6 +221,8 @@ def _build(options: argparse.Namespace) -> int:
         settings["permutations"] = options.permutations
     if options.drop_sets:
         settings["keep_sets"] = False
+    if options.patterns:
+        settings["patterns"] = True
     lake = build_lake(
         options.source,
         options.index,
@@ -297,6 +301,7 @@ def _join(options: argparse.Namespace) -> int:
     for name, value in (
         ("on", _one(options.on)),
         ("right_on", _one(options.right_on)),
+        ("mode", options.mode),
         ("k", options.k),
         ("threshold", options.threshold),
         ("columns", options.columns),

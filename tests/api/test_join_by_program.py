@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
+from dfjoin.cli import main
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.plan import JoinPlan
 
@@ -89,3 +90,16 @@ def test_by_rank_over_the_lake(df, lake):
 def test_only_the_wanted_columns(df, hits):
     wide = df.auto_join(hits.iloc[[0]], columns="wage")
     assert [c for c in wide.columns if c not in df.columns] == ["wage", "staff_rows"]
+
+
+def test_the_shell_builds_finds_and_joins(df, tmp_path, capsys):
+    (tmp_path / "data").mkdir()
+    pd.DataFrame({"person": PEOPLE, "wage": range(16)}).to_csv(tmp_path / "data" / "staff.csv", index=False)
+    df.to_csv(tmp_path / "df.csv", index=False)
+    index, table = str(tmp_path / "ix.dfjoin"), str(tmp_path / "df.csv")
+    assert main(["build", str(tmp_path / "data"), index, "--engine", "inline", "--patterns", "--quiet"]) == 0
+    assert main(["discover", index, table, "--on", "name", "--mode", "transform", "--explain", "0"]) == 0
+    assert "name.split(', ')[1]" in capsys.readouterr().out
+    out = str(tmp_path / "wide.csv")
+    assert main(["join", table, index, "--on", "name", "--mode", "transform", "-o", out]) == 0
+    assert pd.read_csv(out)["wage"].notna().sum() == 16
