@@ -125,6 +125,8 @@ def discover_joinable(
     DfjoinWarning
         If the query's integers match more with zeros in front: it names the column, the width and the
         remedy.
+    ApproximateResultWarning
+        If counts were asked for and the index keeps no sets to count in (``keep_sets=False``).
 
     See Also
     --------
@@ -244,6 +246,10 @@ def auto_join(
     aggregate: str | dict[str, str] | None = "auto",
     max_expansion: float = 10.0,
     indicator: bool = False,
+    transform: bool | None = None,
+    fuzzy: bool | None = None,
+    precision: float = 0.95,
+    examples: list[tuple[str, str]] | None = None,
     on_no_match: str = "warn",
     on_stale: str = "error",
 ) -> pd.DataFrame:
@@ -264,7 +270,8 @@ def auto_join(
         (``attrs["dfjoin"]["plan"]`` of an earlier result) joins the same columns again.
     on : column label or list of labels, optional
         Key of `df`; several make a composite key, between two frames only. Without it the column that
-        joins best is taken, and it is an error when two are equally good.
+        joins best is taken, and it is an error when two are equally good. Between two frames whose keys
+        are not equal a relation is learned (see `transform`); the other frame's key is then brought along.
     right_on : column label or list of labels, optional
         Key of the other frame; the same labels as `on` by default.
     k : int, default 1
@@ -286,7 +293,19 @@ def auto_join(
     max_expansion : float, default 10.0
         Most rows out per row in; beyond it the join stops before it is made.
     indicator : bool, default False
-        Add ``_merge``: both, left_only or right_only.
+        Add ``_merge``: both, left_only or right_only; where keys are related by a program or by likeness, also
+        ``_match`` (equal, program, fuzzy) and ``_distance`` (0 to 1) of each row.
+    transform, fuzzy : bool, optional
+        Between two frames: look for programs over the columns of one side whose results are the key of the
+        other, and join by likeness what they leave over. None: where equal keys do not reach `threshold`, or
+        are found in columns that are no keys; not for a composite key that `on` names, and by likeness up to
+        100,000 keys on either side.
+        True: in any case. False: never.
+    precision : float, default 0.95
+        Share of right pairs that the fuzzy join is to reach, by an estimate without labels; rows below it
+        stay unmatched.
+    examples : list of (left value, right value), optional
+        Pairs that belong together; programs are learned from them alone.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is acceptable; the frame comes back unchanged.
     on_stale : {"error", "warn", "ignore"}
@@ -340,8 +359,8 @@ def auto_join(
 
     return join(
         df, other, on=on, right_on=right_on, k=k, threshold=threshold, mode=mode, columns=columns, how=how,
-        aggregate=aggregate, max_expansion=max_expansion, indicator=indicator, on_no_match=on_no_match,
-        on_stale=on_stale,
+        aggregate=aggregate, max_expansion=max_expansion, indicator=indicator, transform=transform, fuzzy=fuzzy,
+        precision=precision, examples=examples, on_no_match=on_no_match, on_stale=on_stale,
     )  # fmt: skip
 
 

@@ -47,6 +47,8 @@ Join a table with the best tables of a lake, or with another table, and write th
   dfjoin join orders.csv lake.dfjoin --on country -o wide.csv
   dfjoin join orders.csv lake.dfjoin --on country -k 3 --columns population -o wide.parquet
   dfjoin join orders.csv countries.csv --on country --right-on name -o wide.csv
+  dfjoin join people.csv mails.csv -o wide.csv              learns how the keys belong together
+  dfjoin join people.csv mails.csv --example "Doe, Jane" jane.doe@x.org -o wide.csv
 
 The rows and their order stay; what was joined, and why, is printed."""
 
@@ -131,6 +133,10 @@ def _add_build(commands: Any) -> None:
     parser.add_argument("--exclude", action="append", help="pattern of table/column to leave out")
     parser.add_argument("--null", action="append", metavar="TEXT", help="a spelling of null, such as NA")
     parser.add_argument("--samples", type=int, help="sample values kept per column (default 5)")
+    parser.add_argument(
+        "--permutations", type=int, help="values of a column's MinHash signature (default 256, 0: none)"
+    )
+    parser.add_argument("--drop-sets", action="store_true", help="keep the signatures of large columns alone, for lsh")
     parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
@@ -174,7 +180,19 @@ def _add_join(commands: Any) -> None:
     parser.add_argument("--how", choices=("left", "inner", "right", "outer"), default="left")
     parser.add_argument("--keep-rows", action="store_true", help="keep every pair of rows, aggregate nothing")
     parser.add_argument("--max-expansion", type=float, default=10.0, help="most rows out per row in")
+    add_relation_options(parser)
     parser.add_argument("--plan", help="JSON file with a plan of an earlier join (from --json)")
+
+
+def add_relation_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says how two tables may be related whose keys are not equal."""
+    both = argparse.BooleanOptionalAction
+    parser.add_argument("--transform", action=both, default=None, help="look for programs that make one key the other")
+    parser.add_argument("--fuzzy", action=both, default=None, help="join by likeness what is left over")
+    parser.add_argument("--precision", type=float, help="share of right pairs that likeness is to reach (0.95)")
+    parser.add_argument("--example", nargs=2, action="append", metavar=("LEFT", "RIGHT"), help="values that belong "
+                        "together, to learn from; may be repeated")  # fmt: skip
+    parser.add_argument("--indicator", action="store_true", help="tell for each row whether and how it was matched")
 
 
 def _add_info(commands: Any) -> None:
@@ -197,6 +215,10 @@ def _build(options: argparse.Namespace) -> int:
         settings["null_spellings"] = ["", *options.null]
     if options.samples is not None:
         settings["samples"] = options.samples
+    if options.permutations is not None:
+        settings["permutations"] = options.permutations
+    if options.drop_sets:
+        settings["keep_sets"] = False
     lake = build_lake(
         options.source,
         options.index,
@@ -278,6 +300,11 @@ def _join(options: argparse.Namespace) -> int:
         ("k", options.k),
         ("threshold", options.threshold),
         ("columns", options.columns),
+        ("transform", options.transform),
+        ("fuzzy", options.fuzzy),
+        ("precision", options.precision),
+        ("examples", None if options.example is None else [tuple(pair) for pair in options.example]),
+        ("indicator", options.indicator or None),
     ):
         if value is not None:
             wishes[name] = value

@@ -37,7 +37,7 @@ AT_IMPORT = {
     "lake": {"index", "lake_life"},
     "lake_life": {"index"},
     "search": {"index", "values", "kernels", "frames", "lake", "transform"},
-    "join": {"search", "index", "sources", "values", "frames", "lake"},
+    "join": {"transform", "fuzzy", "search", "index", "sources", "values", "frames", "lake"},
     "build": {"lake", "ingest", "index", "values", "sources", "frames"},
     "life": {"lake", "ingest", "index", "sources", "values", "search"},
     "upkeep": {"ingest", "index", "sources", "values", "search"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from dfjoin.fuzzy.tokens import SparseRows, TokenSpace, tokenise
 from dfjoin.kernels.overlapping import most_similar, row_weights
 from dfjoin.kernels.tokenising import word_slices
 
-__all__ = ["GRAMS", "WORDS", "Columns", "Side", "find_candidates", "prepare"]
+__all__ = ["GRAMS", "WORDS", "Candidates", "Columns", "Side", "find_candidates", "prepare"]
 
 WORDS = 0
 GRAMS = (WORDS, 2, 3)
@@ -21,10 +22,12 @@ GRAMS = (WORDS, 2, 3)
 _BY = (WORDS, 3)
 """Tokenisations under which candidates are sought."""
 
+Candidates: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32]]
+
 N_CANDIDATES = 10
 """Reference texts looked at per query text and tokenisation."""
 
-_BUDGET = 1 << 16
+_BUDGET = 1 << 15
 """Postings read per query text and tokenisation."""
 
 
@@ -139,7 +142,7 @@ def _number_kinds(alphabet, letters, offsets) -> NDArray[np.int64]:
     return np.where(is_number, 1, np.arange(offsets.size - 1) + 2)
 
 
-def find_candidates(columns: Columns, side: Side, texts: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
+def find_candidates(columns: Columns, side: Side, texts: NDArray[np.int64]) -> Candidates:
     """Find the reference texts that may be the nearest ones to some texts.
 
     Parameters

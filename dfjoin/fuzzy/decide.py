@@ -68,7 +68,7 @@ def accept(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bo
     targets = problem.targets
     scores = np.where(targets.partners >= 0, scorer.score(targets.values), -np.inf)
     wrong_kinds = [scorer.score(wrong.values) for wrong in (problem.decoys, problem.runners_up)]
-    errors = np.maximum.reduce([estimate_errors(scores, wrong) for wrong in wrong_kinds])
+    errors = np.maximum.reduce([estimate_errors(scores, targets.partners, wrong) for wrong in wrong_kinds])
     errors = np.maximum(errors, _known_errors(problem, scorer, scores))
     is_admissible = targets.is_admissible
     if not is_admissible.any():
@@ -79,7 +79,7 @@ def accept(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bo
         return _refuse(f"by estimate at best {best:.1%} of the pairs would be right, and {precision:.1%} are asked for")
     threshold = float(scores[chosen].min())
     error = float(errors[chosen].max())
-    n_right = (1.0 - min(wrong_share(scores, wrong) for wrong in wrong_kinds)) * scores.size
+    n_right = (1.0 - min(wrong_share(scores, targets.partners, wrong) for wrong in wrong_kinds)) * scores.size
     if is_one_to_one:
         is_free = ~np.isin(targets.partners[chosen], problem.taken)
         chosen = keep_best(chosen[is_free], targets.partners, scores)

@@ -17,6 +17,11 @@ _SIMILAR = 0.6
 """Likeness from which two words count as spellings of one: a 5-letter word may differ in 2 letters."""
 
 
+_MOST_CHARACTERS = 256
+_MOST_WORDS = 32
+"""Characters from the start and rarest words that edit distances look at: bounds the cost of long texts."""
+
+
 class Configuration(NamedTuple):
     """A tokenisation and a distance over it; tokens weigh by their rarity in the reference column.
 
@@ -85,7 +90,7 @@ def measure(columns: Columns, side: Side, rows: NDArray[np.int32], others: NDArr
 
     Notes
     -----
-    O(length) a pair and tokenisation, O(product of the numbers of words) for similar words.
+    O(length) a pair and tokenisation, and a bounded number of edit distances between words.
     """
     out = np.empty((rows.size, len(CONFIGURATIONS)), np.float64)
     for i, (tokens, distance) in enumerate(CONFIGURATIONS):
@@ -97,9 +102,10 @@ def measure(columns: Columns, side: Side, rows: NDArray[np.int32], others: NDArr
     out[:, CONFIGURATIONS.index(("similar words", "reference containment"))] = misses[1]
     out[:, CONFIGURATIONS.index(("similar words", "containment"))] = (misses[0] + misses[1]) / 2
     edits = edit_distances(
-        side.letters, side.offsets, reference.letters, reference.offsets, columns.n_letters, rows, others
-    )
-    longer = np.maximum(np.diff(side.offsets)[rows], np.diff(reference.offsets)[others])
+        side.letters, side.offsets, reference.letters, reference.offsets, columns.n_letters, _MOST_CHARACTERS,
+        rows, others,
+    )  # fmt: skip
+    longer = np.maximum(np.diff(side.offsets)[rows], np.diff(reference.offsets)[others]).clip(max=_MOST_CHARACTERS)
     out[:, CONFIGURATIONS.index(("characters", "edit"))] = edits / np.maximum(longer, 1)
     return np.clip(out, 0.0, 1.0)
 
@@ -125,5 +131,5 @@ def _soft(columns: Columns, side_a: Side, rows_a, side_b: Side, rows_b) -> NDArr
     a, b = side_a.rows[WORDS], side_b.rows[WORDS]
     return soft_misses(
         a.indptr, a.tokens, b.indptr, b.tokens, columns.spaces[WORDS].idf, columns.word_letters,
-        columns.word_offsets, columns.n_letters, _SIMILAR, rows_a, rows_b,
+        columns.word_offsets, columns.n_letters, _SIMILAR, _MOST_WORDS, rows_a, rows_b,
     )  # fmt: skip

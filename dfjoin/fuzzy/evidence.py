@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.columns import Columns, Side, find_candidates
+from dfjoin.fuzzy.columns import Candidates, Columns, Side, find_candidates
 from dfjoin.fuzzy.distances import CONFIGURATIONS, Configuration, base_distance, measure
 from dfjoin.fuzzy.rules import Rules, rule_evidence
 
@@ -98,9 +98,13 @@ def nearest_two(rows: NDArray[np.int32], base: NDArray[np.float64], distances: N
 
 
 def gather(
-    columns: Columns, side: Side, rules: Rules, texts: NDArray[np.int64] | None = None
+    columns: Columns,
+    side: Side,
+    rules: Rules,
+    texts: NDArray[np.int64] | None = None,
+    candidates: Candidates | None = None,
 ) -> tuple[Evidence, Evidence]:
-    """Collect the evidence of all texts of a side, batch by batch.
+    """Collect the evidence of texts of a side, batch by batch.
 
     Parameters
     ----------
@@ -110,6 +114,8 @@ def gather(
     rules : Rules
     texts : ndarray of int64, optional
         Texts to do, ascending; all by default.
+    candidates : pair of ndarray of int32, optional
+        What `find_candidates` returned for them; sought by default.
 
     Returns
     -------
@@ -119,7 +125,7 @@ def gather(
     """
     texts = np.arange(len(side)) if texts is None else texts
     starts = range(0, max(1, texts.size), _BATCH)
-    parts = [_gather(columns, side, rules, texts[i : i + _BATCH]) for i in starts]
+    parts = [_gather(columns, side, rules, texts[i : i + _BATCH], candidates) for i in starts]
     return _concatenate([part[0] for part in parts]), _concatenate([part[1] for part in parts])
 
 
@@ -128,8 +134,12 @@ def _concatenate(parts: list[Evidence]) -> Evidence:
     return Evidence(*(np.concatenate(field) for field in fields))
 
 
-def _gather(columns: Columns, side: Side, rules: Rules, texts: NDArray[np.int64]) -> tuple[Evidence, Evidence]:
-    rows, others = find_candidates(columns, side, texts)
+def _gather(columns: Columns, side: Side, rules: Rules, texts: NDArray[np.int64], candidates):
+    if candidates is None:
+        rows, others = find_candidates(columns, side, texts)
+    else:
+        stretch = slice(*np.searchsorted(candidates[0], [texts[0], texts[-1] + 1])) if texts.size else slice(0)
+        rows, others = candidates[0][stretch], candidates[1][stretch]
     distances = measure(columns, side, rows, others)
     base = base_distance(distances)
     is_left = np.ones(rows.size, bool)

@@ -15,7 +15,7 @@ from dfjoin.fuzzy.constraint import optimize_threshold
 from dfjoin.fuzzy.decide import accept, expand, keep_best
 from dfjoin.fuzzy.distances import CONFIGURATIONS
 from dfjoin.fuzzy.evidence import gather
-from dfjoin.fuzzy.problem import Problem, is_left_reference, learn_from_reference, set_up
+from dfjoin.fuzzy.problem import SAMPLE, Problem, is_left_reference, learn_from_reference, set_up
 from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings, Tried
 from dfjoin.fuzzy.texts import Texts, fold_texts
 from dfjoin.fuzzy.training import Scorer, train_scorer
@@ -58,7 +58,7 @@ def find_fuzzy(
     is_one_to_one : bool, default False
         Join each reference text to one query text only, the best.
     seed : int, default 0
-        Chooses the sample where the reference has more than 20,000 texts.
+        Chooses the samples to learn from where a column has more than 10,000 texts.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def find_fuzzy(
     problem = set_up(reference, query, known_rows, seed)
     if problem.target_texts.size == 0:
         return _no_join("no text is left to join")
-    scorer = train_scorer(problem.targets.values, problem.decoys.values, problem.known.values[problem.is_known_right])
+    scorer = _train(problem, seed)
     tried = _list_tried(problem, scorer, is_one_to_one)
     accepted = accept(problem, scorer, precision, is_one_to_one)
     if accepted.chosen.size == 0:
@@ -154,7 +154,7 @@ def apply_fuzzy(settings: FuzzySettings | dict[str, Any], left: Strings, right: 
     none = np.empty(0, np.int64)
     reference, query, _ = _in_roles(settings.reference, texts, (none, none))
     columns = prepare(reference, query)
-    rules, _ = learn_from_reference(columns, settings.seed)
+    rules, _, _ = learn_from_reference(columns, settings.seed)
     evidence, _ = gather(columns, columns.query, rules)
     scores = settings.scorer.score(evidence.values)
     chosen = np.flatnonzero(evidence.is_admissible & (scores >= settings.threshold))
@@ -167,6 +167,17 @@ def apply_fuzzy(settings: FuzzySettings | dict[str, Any], left: Strings, right: 
         pairs[0][order], pairs[1][order], evidence.distances[chosen[rows.numbers]][order],
         np.full(order.size, np.nan), settings, None, None, (), f"{chosen.size} of {len(query)} texts joined as before",
     )  # fmt: skip
+
+
+def _train(problem: Problem, seed: int) -> Scorer:
+    """Learn from a sample of the targets; the estimates later take all of them."""
+    n = len(problem.targets)
+    sample = np.arange(n)
+    if n > SAMPLE:
+        sample = np.sort(np.random.default_rng(seed).choice(n, SAMPLE, replace=False))
+    known = problem.known.values[problem.is_known_right][:SAMPLE]
+    targets = problem.targets.take(sample)
+    return train_scorer(targets.values, targets.partners, problem.decoys.values, known)
 
 
 def _fold(column: Strings, name: str) -> Texts:

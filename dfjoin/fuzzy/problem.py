@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.columns import Columns, find_candidates, prepare
+from dfjoin.fuzzy.columns import Candidates, Columns, find_candidates, prepare
 from dfjoin.fuzzy.evidence import Evidence, gather
 from dfjoin.fuzzy.rules import Rules, learn_rules
 from dfjoin.fuzzy.texts import Texts
 
 __all__ = ["SAMPLE", "Problem", "is_left_reference", "learn_from_reference", "set_up"]
 
-SAMPLE = 20_000
+SAMPLE = 10_000
 """Reference texts that decoys and rules are made of, at most."""
 
 
@@ -72,7 +72,7 @@ def is_left_reference(left: Texts, right: Texts) -> bool:
     return len(left) > len(right)
 
 
-def learn_from_reference(columns: Columns, seed: int) -> tuple[Rules, NDArray[np.int64]]:
+def learn_from_reference(columns: Columns, seed: int) -> tuple[Rules, NDArray[np.int64], Candidates]:
     """Learn the negative rules from a sample of the reference.
 
     Parameters
@@ -84,13 +84,16 @@ def learn_from_reference(columns: Columns, seed: int) -> tuple[Rules, NDArray[np
     -------
     rules : Rules
     sample : ndarray of int64
-        The texts looked at, ascending; all of them up to 20,000.
+        The texts looked at, ascending; all of them up to 10,000.
+    candidates : pair of ndarray of int32
+        Their neighbours.
     """
     n = len(columns.reference)
     sample = np.arange(n)
     if n > SAMPLE:
         sample = np.sort(np.random.default_rng(seed).choice(n, SAMPLE, replace=False))
-    return learn_rules(columns, *find_candidates(columns, columns.reference, sample)), sample
+    candidates = find_candidates(columns, columns.reference, sample)
+    return learn_rules(columns, *candidates), sample, candidates
 
 
 def set_up(reference: Texts, query: Texts, known: tuple[NDArray[np.int64], NDArray[np.int64]], seed: int) -> Problem:
@@ -108,9 +111,9 @@ def set_up(reference: Texts, query: Texts, known: tuple[NDArray[np.int64], NDArr
     Problem
     """
     columns = prepare(reference, query)
-    rules, sample = learn_from_reference(columns, seed)
+    rules, sample, candidates = learn_from_reference(columns, seed)
     evidence, runners_up = gather(columns, columns.query, rules)
-    decoys, _ = gather(columns, columns.reference, rules, sample)
+    decoys, _ = gather(columns, columns.reference, rules, sample, candidates)
     partner, text = reference.codes[known[0]], query.codes[known[1]]
     is_pair = (partner >= 0) & (text >= 0)
     partner, text = partner[is_pair], text[is_pair]

@@ -14,9 +14,12 @@ from dfjoin.fuzzy.precision import estimate_errors
 __all__ = ["Scorer", "fit_scorer", "train_scorer"]
 
 _ROUNDS = 4
+"""After which the weights hardly change any more."""
+
 _RIDGE = 0.1
-_TRUSTED = 0.1
-"""Estimated share of errors up to which pairs are taken as examples of matches."""
+_TRUSTED = 0.2
+"""Estimated share of errors up to which pairs are taken as examples: few enough to be outvoted, and easy
+pairs alone would teach nothing about hard ones."""
 
 _LEAST = 10
 """Examples that are taken at least, and after which an estimate means anything."""
@@ -95,7 +98,10 @@ def fit_scorer(matches: NDArray[np.float64], decoys: NDArray[np.float64], start:
 
 
 def train_scorer(
-    targets: NDArray[np.float64], decoys: NDArray[np.float64], known: NDArray[np.float64] | None = None
+    targets: NDArray[np.float64],
+    partners: NDArray[np.int32],
+    decoys: NDArray[np.float64],
+    known: NDArray[np.float64] | None = None,
 ) -> Scorer:
     """Learn how much each kind of evidence counts, from trusted pairs against decoys.
 
@@ -103,6 +109,8 @@ def train_scorer(
     ----------
     targets : ndarray of float64, shape (n, n_names)
         Evidence of query texts with their nearest reference texts.
+    partners : ndarray of int32, shape (n,)
+        Those reference texts.
     decoys : ndarray of float64, shape (n_decoys, n_names)
         Evidence of reference texts with their nearest other reference texts.
     known : ndarray of float64, shape (n_known, n_names), optional
@@ -116,7 +124,7 @@ def train_scorer(
     -----
     Source: Käll, Canterbury, Weston, Noble, MacCoss, "Semi-supervised learning for peptide
     identification from shotgun proteomics datasets" (Percolator), Nature Methods 2007: start with a fixed
-    score, take the targets with an estimated error rate of at most 0.1 (and at least 10, or all) for
+    score, take the targets with an estimated error rate of at most 0.2 (and at least 10, or all) for
     matches, fit, score again, four times. Deviation: weights are not negative and without folds, which
     the ridge makes unnecessary.
     """
@@ -124,7 +132,7 @@ def train_scorer(
     known = np.empty((0, targets.shape[1])) if known is None else known
     for _ in range(_ROUNDS):
         scores = scorer.score(targets)
-        errors = estimate_errors(scores, scorer.score(decoys))
+        errors = estimate_errors(scores, partners, scorer.score(decoys))
         is_trusted = errors <= _TRUSTED
         if is_trusted.sum() + known.shape[0] < _LEAST:
             is_trusted = scores >= np.sort(scores)[::-1][: max(_LEAST, scores.size // 10)].min(initial=np.inf)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.mapping import map_npy
 
 __all__ = [
     "CATALOG_FILE",
@@ -231,7 +232,7 @@ def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
     path = directory / meta.file
     check_size(path, meta)
     try:
-        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+        mapped = map_npy(path)
     except (ValueError, EOFError, SyntaxError, TokenError, OverflowError) as error:
         raise IndexCorruptedError(_corrupted(meta, f"its header cannot be read ({error})")) from error
     expected = _DTYPES.get(meta.name)
@@ -240,7 +241,7 @@ def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
         raise IndexCorruptedError(
             _corrupted(meta, f"it holds {found}, the manifest says {meta.dtype} of shape {meta.shape}")
         )
-    return np.asarray(mapped)
+    return mapped
 
 
 def check_size(path: Path, meta: ComponentMeta) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.index.mapping import map_npy
 from dfjoin.kernels.grouping import expand_groups
 from dfjoin.kernels.postings import copy_values, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
@@ -75,8 +76,7 @@ def write_run(directory: Path, run: Run) -> None:
 
 def read_run(directory: Path) -> Run:
     """Map a run that `write_run` wrote."""
-    arrays = (np.asarray(np.load(directory / f"{name}.npy", mmap_mode="r", allow_pickle=False)) for name in _FIELDS)
-    return Run(*arrays)
+    return Run(*(map_npy(directory / f"{name}.npy") for name in _FIELDS))
 
 
 def run_of_segment(tokens) -> Run:

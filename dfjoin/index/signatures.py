@@ -117,17 +117,22 @@ def write_signatures(directory: Path, signed: SignedColumns, cardinality: NDArra
     Returns
     -------
     GroupMeta
+
+    Notes
+    -----
+    O(n_rows n log n) time; memory of three signatures for each column.
     """
     order = np.argsort(cardinality[signed.columns], kind="stable")
-    # Value and slot in one number, so that a plain sort does the work, and equal values stand by set size.
-    packed = signed.matrix[order].T.astype(np.uint64, order="C") << np.uint64(32)
-    packed |= np.arange(order.size, dtype=np.uint64)
-    packed.sort(axis=1)
-    arrays = {
-        "signature_columns": signed.columns[order],
-        "signature_values": (packed >> np.uint64(32)).astype(np.uint32),
-        "signature_slots": packed.astype(np.uint32).view(np.int32),
-    }
+    n, n_rows = signed.matrix.shape
+    values, slots = np.empty((n_rows, n), np.uint32), np.empty((n_rows, n), np.int32)
+    for row in range(n_rows):
+        # Value and slot in one number, so that a plain sort does the work, and equal values stand by set size.
+        packed = signed.matrix[order, row].astype(np.uint64) << np.uint64(32)
+        packed |= np.arange(n, dtype=np.uint64)
+        packed.sort()
+        values[row] = packed >> np.uint64(32)
+        slots[row] = packed & np.uint64(0xFFFFFFFF)
+    arrays = {"signature_columns": signed.columns[order], "signature_values": values, "signature_slots": slots}
     group = f"signatures-{uuid.uuid4().hex[:8]}"
     return GroupMeta("signatures", group, tuple(write_component(directory, group, n, arrays[n]) for n in SIGNATURES))
 
@@ -136,9 +141,12 @@ def read_signatures(segment: Segment) -> SignedColumns:
     """Read the signatures of a segment back, one row for each column."""
     stored = segment.signatures
     order = np.argsort(stored.columns, kind="stable")
-    matrix = np.empty(stored.values.shape, np.uint32)
-    np.put_along_axis(matrix, stored.slots.astype(np.int64), stored.values, axis=1)
-    return SignedColumns(stored.columns[order], np.ascontiguousarray(matrix.T[order]))
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    matrix = np.empty(stored.values.shape[::-1], np.uint32)
+    for row in range(stored.values.shape[0]):
+        matrix[place[stored.slots[row]], row] = stored.values[row]
+    return SignedColumns(stored.columns[order], matrix)
 
 
 def merge_signatures(segments: Sequence[Segment], maps: Sequence[NDArray[np.int32]]) -> SignedColumns | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from dfjoin import _validation as check
 from dfjoin.errors import (
-    ColumnNotFoundError,
     InvalidParameterError,
     InvalidTypeError,
     NoMatchError,
@@ -20,50 +19,30 @@ from dfjoin.errors import (
     TableReadError,
     shortlist,
 )
-from dfjoin.frames import column_to_arrow, is_pandas, select_column
-from dfjoin.join.aggregate import check_aggregate
-from dfjoin.join.execute import RightSide, StepResult, join_step
+from dfjoin.frames import is_pandas, select_column
+from dfjoin.join.between import check_relation_wishes, join_frames
+from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import LeftKey
 from dfjoin.join.names import stem_of
 from dfjoin.join.novelty import brings_new
-from dfjoin.join.pick import pick_key_pair
 from dfjoin.join.plan import HOWS, JoinPlan, JoinStep, json_label
 from dfjoin.join.report import fit
+from dfjoin.join.state import JoinState, apply_step
 from dfjoin.join.tables import ON_STALE, LakeTable
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import MODES, check_frame, discover
 from dfjoin.search.query import normalize_key
-from dfjoin.sources.sniff import clean_names
-from dfjoin.types import IndexSettings
 from dfjoin.warn import warn
 
 __all__ = ["join"]
 
+_BETWEEN = {"transform": None, "fuzzy": None, "precision": 0.95, "examples": None}
+"""Arguments that say how two frames may be related, with their defaults."""
 _DEFAULTS = {"on": None, "right_on": None, "k": 1, "threshold": 0.5, "mode": "exact", "columns": None,
-             "how": "left", "aggregate": "auto", "max_expansion": 10.0, "indicator": False}  # fmt: skip
+             "how": "left", "aggregate": "auto", "max_expansion": 10.0, "indicator": False, **_BETWEEN}  # fmt: skip
 _MANY_HOWS = ("left", "inner")
 _CANDIDATES_READ = 50  # how far down the ranking a lake join looks
-
-
-@dataclass
-class _Join:
-    """A join in progress: the frame so far, what was done to it, and the caller's wishes."""
-
-    frame: pd.DataFrame
-    how: str
-    aggregate: Any
-    max_expansion: float
-    indicator: bool
-    on_stale: str
-    rows_in: int
-    joined: list[dict[str, Any]] = field(default_factory=list)
-    steps: list[JoinStep] = field(default_factory=list)
-    passed_over: list[dict[str, Any]] = field(default_factory=list)
-
-    def pass_over(self, table: str, column: str, reason: str) -> None:
-        """Note a candidate that was not joined."""
-        self.passed_over.append({"table": table, "column": column, "reason": reason})
 
 
 def join(df: Any, other: Any, *, on_no_match: str, on_stale: str, **wishes: Any) -> pd.DataFrame:
@@ -72,17 +51,17 @@ def join(df: Any, other: Any, *, on_no_match: str, on_stale: str, **wishes: Any)
     wishes = _checked(wishes)
     check.check_choice(on_no_match, "on_no_match", ("warn", "raise", "ignore"))
     check.check_choice(on_stale, "on_stale", ON_STALE)
-    state = _Join(
+    state = JoinState(
         df, wishes["how"], wishes["aggregate"], wishes["max_expansion"], wishes["indicator"], on_stale, len(df)
     )
     index = ""
     if isinstance(other, JoinCandidates):
-        _refuse(wishes, "a search result", ("on", "right_on", "k", "threshold", "mode"))
+        _refuse(wishes, "a search result", ("on", "right_on", "k", "threshold", "mode", *_BETWEEN))
         index = str(other.context.lake.path)
         _join_candidates(state, other, wishes)
     elif is_pandas(other):
         _refuse(wishes, "a DataFrame", ("k", "mode"))
-        _join_frame(state, other, wishes)
+        join_frames(state, other, wishes)
     elif isinstance(other, (JoinPlan, dict)):
         _refuse(wishes, "a plan", tuple(_DEFAULTS))
         plan = other if isinstance(other, JoinPlan) else JoinPlan.from_dict(other)
@@ -92,7 +71,7 @@ def join(df: Any, other: Any, *, on_no_match: str, on_stale: str, **wishes: Any)
         index = plan.index
         _join_plan(state, plan)
     elif isinstance(other, (Lake, str, os.PathLike)):
-        _refuse(wishes, "a lake", ("right_on",))
+        _refuse(wishes, "a lake", ("right_on", *_BETWEEN))
         lake = resolve_lake(other, "other")
         index = str(lake.path)
         _join_lake(state, lake, wishes)
@@ -111,6 +90,7 @@ def _checked(wishes: dict[str, Any]) -> dict[str, Any]:
     wishes["k"] = check.check_positive_int(wishes["k"], "k")
     wishes["threshold"] = check.check_fraction(wishes["threshold"], "threshold")
     check.check_choice(wishes["indicator"], "indicator", (True, False))
+    check_relation_wishes(wishes)
     expansion = wishes["max_expansion"]
     if isinstance(expansion, bool) or not isinstance(expansion, (int, float)) or not 1 <= expansion < np.inf:
         raise InvalidParameterError(f"`max_expansion` must be a number of at least 1, got {expansion!r}")
@@ -133,20 +113,10 @@ def _refuse(wishes: dict[str, Any], what: str, names: tuple[str, ...]) -> None:
             )
 
 
-def _labels(df: pd.DataFrame, on: Any, argument: str) -> list[Any]:
-    """Return the key columns that `on` names, checked."""
-    labels = list(on) if isinstance(on, list) else [on]
-    if not labels:
-        raise InvalidParameterError(f"`{argument}` must name at least one column, got an empty list")
-    for label in labels:
-        select_column(df, label, argument)
-    return labels
-
-
 # Over a lake ------------------------------------------------------------------------------------------
 
 
-def _join_lake(state: _Join, lake: Lake, wishes: dict[str, Any]) -> None:
+def _join_lake(state: JoinState, lake: Lake, wishes: dict[str, Any]) -> None:
     """Join the best acceptable tables of a lake."""
     limit = max(_CANDIDATES_READ, 10 * wishes["k"])
     on = wishes["on"]
@@ -160,7 +130,7 @@ def _join_lake(state: _Join, lake: Lake, wishes: dict[str, Any]) -> None:
     _join_best(state, hits, wishes, wishes["k"])
 
 
-def _choose_key(state: _Join, hits: JoinCandidates, wishes: dict[str, Any]) -> JoinCandidates:
+def _choose_key(state: JoinState, hits: JoinCandidates, wishes: dict[str, Any]) -> JoinCandidates:
     """Keep the hits of the query column whose first acceptable candidate is the best."""
     scores: dict[str, tuple[float, int]] = {}
     for name, group in hits.groupby("query_column", sort=False):
@@ -180,7 +150,7 @@ def _choose_key(state: _Join, hits: JoinCandidates, wishes: dict[str, Any]) -> J
     return hits[hits["query_column"] == winners[0]]
 
 
-def _join_best(state: _Join, hits: JoinCandidates, wishes: dict[str, Any], k: int) -> None:
+def _join_best(state: JoinState, hits: JoinCandidates, wishes: dict[str, Any], k: int) -> None:
     """Go down the ranking and join the first `k` tables that pass every test."""
     settled: set[str] = set()
     for row in hits.itertuples(index=False):
@@ -201,7 +171,7 @@ def _join_best(state: _Join, hits: JoinCandidates, wishes: dict[str, Any], k: in
             state.pass_over(row.table, row.column, reason)
 
 
-def _join_candidates(state: _Join, hits: JoinCandidates, wishes: dict[str, Any]) -> None:
+def _join_candidates(state: JoinState, hits: JoinCandidates, wishes: dict[str, Any]) -> None:
     """Join the candidates that the user picked, as picked."""
     if len(hits) > 1 and state.how not in _MANY_HOWS:
         raise InvalidParameterError(
@@ -212,7 +182,7 @@ def _join_candidates(state: _Join, hits: JoinCandidates, wishes: dict[str, Any])
         _try_table(state, hits, row, wishes, must_be_new=False)
 
 
-def _try_table(state: _Join, hits: JoinCandidates, row: Any, wishes: dict[str, Any], must_be_new: bool) -> str:
+def _try_table(state: JoinState, hits: JoinCandidates, row: Any, wishes: dict[str, Any], must_be_new: bool) -> str:
     """Join one candidate; return why not, when it does not pass.
 
     A candidate that the user picked has to pass the file check only, and fails loudly.
@@ -244,11 +214,11 @@ def _try_table(state: _Join, hits: JoinCandidates, row: Any, wishes: dict[str, A
         return "it has no other columns"
     if must_be_new and not brings_new(state.frame, left.codes, right.frame, right.codes, context.lake.settings):
         return "it brings nothing new: every column of it is in the frame already"
-    _apply(state, step, left, right)
+    apply_step(state, step, left, right)
     return ""
 
 
-def _read_side(state: _Join, table: LakeTable, step: JoinStep) -> tuple[LeftKey, RightSide]:
+def _read_side(state: JoinState, table: LakeTable, step: JoinStep) -> tuple[LeftKey, RightSide]:
     """Read a table of the lake, keeping the rows whose key the frame has (all, for right and outer)."""
     parts = [
         normalize_key(select_column(state.frame, label, "on"), table.settings, step.pad, step.dayfirst)[0]
@@ -284,70 +254,6 @@ def _read_side(state: _Join, table: LakeTable, step: JoinStep) -> tuple[LeftKey,
     return left, side
 
 
-# Between two frames -----------------------------------------------------------------------------------
-
-
-def _join_frame(state: _Join, other: pd.DataFrame, wishes: dict[str, Any]) -> None:
-    """Join another frame, on given keys or on the pair of columns that share the most."""
-    settings = IndexSettings()
-    on, right_on = wishes["on"], wishes["right_on"]
-    if right_on is not None and on is None:
-        raise InvalidParameterError("`on` must be given together with `right_on`")
-    if on is None:
-        pair, passed = pick_key_pair(state.frame, other, settings, wishes["threshold"])
-        state.passed_over += passed
-        if pair is None:
-            return
-        on, right_on = pair
-    left_labels = _labels(state.frame, on, "on")
-    right_labels = left_labels if right_on is None else _labels(other, right_on, "right_on")
-    if right_on is None:
-        missing = [label for label in right_labels if label not in other.columns]
-        if missing:
-            raise ColumnNotFoundError(
-                f"`on` must name columns of both frames when `right_on` is not given; the other frame has "
-                f"{shortlist(other.columns)}, not {missing[0]!r}: pass `right_on`"
-            )
-    if len(left_labels) != len(right_labels):
-        raise InvalidParameterError(
-            f"`right_on` must name as many columns as `on` ({len(left_labels)}), got {len(right_labels)}"
-        )
-    texts = [_text(label) for label in other.columns]
-    if len(set(texts)) < len(texts):
-        texts = clean_names(texts)
-    text_of = dict(zip(other.columns, texts, strict=True))
-    names = [text_of[label] for label in right_labels]
-    step = JoinStep(left_labels, "", names, wishes["columns"], {}, wishes["aggregate"])
-    parts = [normalize_key(select_column(state.frame, label, "on"), settings, None, None)[0] for label in left_labels]
-    left = LeftKey(parts)
-    arrays = [column_to_arrow(select_column(other, label, "right_on"), "right_on") for label in right_labels]
-    right_settings = [settings] * len(arrays)
-    if state.how in ("right", "outer"):
-        codes, n_keys = left.match_all(arrays, right_settings)
-    else:
-        codes, n_keys = left.match(arrays, right_settings), left.n_keys
-    brought = [label for label in other.columns if label not in right_labels]
-    if wishes["columns"] is not None:
-        for label in wishes["columns"]:
-            select_column(other, label, "columns")
-        brought = [label for label in brought if label in wishes["columns"]]
-    if other.columns.duplicated().any():
-        raise InvalidParameterError(
-            f"`other` has columns of the same name ({shortlist(other.columns[other.columns.duplicated()])}); "
-            "rename them"
-        )
-    frame = other[brought].set_axis([text_of[label] for label in brought], axis=1)
-    keys = other[right_labels].set_axis(names, axis=1).reset_index(drop=True)
-    _apply(state, step, left, RightSide(frame.reset_index(drop=True), keys, codes, n_keys, "right"), left_labels)
-
-
-def _text(label: Any) -> Any:
-    """Return a label that JSON can hold."""
-    if isinstance(label, tuple):
-        return " ".join(str(part) for part in label)
-    return label if isinstance(label, str) else str(label)
-
-
 # A plan, once more --------------------------------------------------------------------------------------
 
 
@@ -356,7 +262,7 @@ def _known_label(df: pd.DataFrame, label: Any) -> Any:
     return next((own for own in df.columns if json_label(own) == label), label)
 
 
-def _join_plan(state: _Join, plan: JoinPlan) -> None:
+def _join_plan(state: JoinState, plan: JoinPlan) -> None:
     """Carry out a plan on a frame that has its key columns."""
     if not plan.index and plan.steps:
         raise InvalidParameterError(
@@ -369,53 +275,13 @@ def _join_plan(state: _Join, plan: JoinPlan) -> None:
         step = replace(step, on=[_known_label(state.frame, label) for label in step.on])
         left, right = _read_side(state, table, step)
         state.aggregate = step.aggregate
-        _apply(state, step, left, right)
+        apply_step(state, step, left, right)
 
 
 # What all have in common ---------------------------------------------------------------------------------
 
 
-def _apply(state: _Join, step: JoinStep, left: LeftKey, right: RightSide, labels: list[Any] | None = None) -> None:
-    """Join one right side and note what was done."""
-    rules = check_aggregate(step.aggregate, list(right.frame.columns))
-    before = len(state.frame)
-    result = join_step(
-        state.frame,
-        labels or step.on,
-        left,
-        right,
-        how=state.how,
-        aggregate=rules,
-        max_expansion=state.max_expansion,
-        indicator=state.indicator,
-        names=step.names,
-    )
-    state.frame = result.frame
-    state.steps.append(replace(step, names=result.names))
-    state.joined.append(_step_report(step, left, result, before))
-
-
-def _step_report(step: JoinStep, left: LeftKey, result: StepResult, rows_before: int) -> dict[str, Any]:
-    columns = [
-        {"name": name, "column": column, "rule": result.rules.get(column, "")} for column, name in result.names.items()
-    ]
-    return {
-        "table": step.table,
-        "on": [json_label(label) for label in step.on],
-        "right_on": step.right_on,
-        "relationship": result.relationship,
-        "matched": result.values_matched,
-        "containment": result.values_matched / max(1, left.n_keys),
-        "rows_in": rows_before,
-        "rows_matched": result.rows_matched,
-        "coverage": result.rows_matched / max(1, rows_before),
-        "rows_out": len(result.frame),
-        "n_columns": len(columns),
-        "columns": columns,
-    }
-
-
-def _finish(df: pd.DataFrame, state: _Join, index: str, on_no_match: str) -> pd.DataFrame:
+def _finish(df: pd.DataFrame, state: JoinState, index: str, on_no_match: str) -> pd.DataFrame:
     """Attach the report; say so when nothing was joined."""
     plan = JoinPlan(tuple(state.steps), state.how, index, state.max_expansion, state.indicator)
     result = state.frame.copy() if state.frame is df else state.frame
@@ -438,7 +304,7 @@ def _finish(df: pd.DataFrame, state: _Join, index: str, on_no_match: str) -> pd.
     return result
 
 
-def _no_match_text(state: _Join) -> str:
+def _no_match_text(state: JoinState) -> str:
     if not state.passed_over:
         return "no candidate shares a value with the frame"
     first = state.passed_over[0]

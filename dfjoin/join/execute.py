@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import JoinExpansionError
 from dfjoin.join.aggregate import KEEPING, aggregate_column, check_rule, choose_rule, plain_column, take_rows
-from dfjoin.join.keys import LeftKey, expand_pairs
+from dfjoin.join.keys import LeftKey, RowKeys, expand_pairs
 from dfjoin.join.names import free_name, output_names
 
 __all__ = ["RightSide", "StepResult", "join_step", "relationship_of"]
@@ -66,7 +66,7 @@ def relationship_of(left: NDArray[np.int64], right: NDArray[np.int64], n_keys: i
 def join_step(
     df: pd.DataFrame,
     on: Sequence[Any],
-    left: LeftKey,
+    left: LeftKey | RowKeys,
     right: RightSide,
     *,
     how: str,
@@ -83,7 +83,7 @@ def join_step(
         The left frame.
     on : sequence
         Its key columns, for the key of rows that only the right side has.
-    left : LeftKey
+    left : LeftKey or RowKeys
     right : RightSide
     how : {"left", "inner", "right", "outer"}
     aggregate : str, dict or None

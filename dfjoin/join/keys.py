@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,28 @@ from dfjoin.search.match_equal import match_tokens, vocabulary_of
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet, normalize_column
 
-__all__ = ["LeftKey", "expand_pairs", "settings_for"]
+__all__ = ["LeftKey", "RowKeys", "expand_pairs", "settings_for"]
 
 
 def settings_for(settings: IndexSettings, date_order: str) -> IndexSettings:
     """Return the settings that read all-digit dates as a catalogued column does."""
     return replace(settings, dayfirst=date_order == "dmy") if date_order else settings
+
+
+@dataclass(frozen=True)
+class RowKeys:
+    """Keys of the left side that were numbered elsewhere.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (n_rows,)
+        Number of each row's key; -1 for none.
+    n_keys : int
+        Distinct keys.
+    """
+
+    codes: NDArray[np.int64]
+    n_keys: int
 
 
 class LeftKey:

@@ -42,6 +42,7 @@ class JoinReport:
                 f"{step['rows_matched']:,} of {step.get('rows_in', values['rows_in']):,} rows found a partner "
                 f"({step['coverage']:.1%})"
             )
+            lines += _relation_lines(step.get("relation", {}))
             added = [f"{c['name']} ({c['rule']})" if c["rule"] else c["name"] for c in step["columns"][:12]]
             rest = step["n_columns"] - len(added)
             more = [f"{rest:,} more" if added else f"{rest:,}"] if rest > 0 else []
@@ -49,13 +50,28 @@ class JoinReport:
         if not values["joined"]:
             lines.append("nothing was joined")
         for passed in values["passed_over"][:5]:
-            lines.append(f"passed over {passed['table']} column {passed['column']!r}: {passed['reason']}")
+            if passed["column"]:
+                lines.append(f"passed over {passed['table']} column {passed['column']!r}: {passed['reason']}")
+            else:
+                lines.append(f"tried {passed['reason']}")
         rest = values["n_passed_over"] - min(5, len(values["passed_over"]))
         if rest > 0:
             lines.append(f"passed over {rest} more")
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _relation_lines(relation: dict[str, Any]) -> list[str]:
+    """Tell in a line each by what program, or likeness, keys were related."""
+    lines = [
+        f"  by {entry['text']}: {entry['support']:,} rows, precision about {entry['precision']:.3f}"
+        for entry in relation.get("transform", {}).get("programs", [])
+    ]
+    if "fuzzy" in relation:
+        found = relation["fuzzy"]
+        lines.append(f"  by likeness: {found['n_pairs']:,} keys, precision about {found['estimated_precision']:.3f}")
+    return lines
 
 
 def report_of(df: Any) -> JoinReport:

@@ -77,7 +77,7 @@ def _count_blocks(offsets):
 
 
 @njit
-def edit_distances(points_a, offsets_a, points_b, offsets_b, n_points, rows_a, rows_b):
+def edit_distances(points_a, offsets_a, points_b, offsets_b, n_points, limit, rows_a, rows_b):
     """Count the single-character edits between the texts of given pairs of rows.
 
     Parameters
@@ -88,6 +88,8 @@ def edit_distances(points_a, offsets_a, points_b, offsets_b, n_points, rows_a, r
         Where each text starts and ends.
     n_points : int
         Size of the alphabet.
+    limit : int
+        Characters of a text that are compared at most, from its start.
     rows_a, rows_b : ndarray of int32, shape (n_pairs,)
 
     Returns
@@ -101,7 +103,7 @@ def edit_distances(points_a, offsets_a, points_b, offsets_b, n_points, rows_a, r
     horizontal delta 1 coming into the top row as in Hyyrö 2003, so that whole texts are compared.
     O(length of b times blocks of 64 in a) each; memory O(n_points times blocks of the longest text of a).
     """
-    n_blocks = _count_blocks(offsets_a)
+    n_blocks = min(_count_blocks(offsets_a), _count_blocks(np.array([0, limit])))
     peq = np.zeros((n_points, n_blocks), np.uint64)
     plus = np.empty(n_blocks, np.uint64)
     minus = np.empty(n_blocks, np.uint64)
@@ -109,8 +111,8 @@ def edit_distances(points_a, offsets_a, points_b, offsets_b, n_points, rows_a, r
     for pair in range(rows_a.shape[0]):
         a_start = offsets_a[rows_a[pair]]
         b_start = offsets_b[rows_b[pair]]
-        n_a = offsets_a[rows_a[pair] + 1] - a_start
-        n_b = offsets_b[rows_b[pair] + 1] - b_start
+        n_a = min(limit, offsets_a[rows_a[pair] + 1] - a_start)
+        n_b = min(limit, offsets_b[rows_b[pair] + 1] - b_start)
         out[pair] = _edit_distance(points_a, a_start, n_a, points_b, b_start, n_b, peq, plus, minus)
     return out
 
@@ -136,7 +138,9 @@ def _best_likeness(word, tokens, begin, end, points, offsets, floor, peq, plus, 
 
 
 @njit
-def soft_misses(indptr_a, tokens_a, indptr_b, tokens_b, weights, points, offsets, n_points, floor, rows_a, rows_b):
+def soft_misses(
+    indptr_a, tokens_a, indptr_b, tokens_b, weights, points, offsets, n_points, floor, most, rows_a, rows_b
+):
     """Weigh the words of one row that another row lacks, counting a similar word in part.
 
     Parameters
@@ -151,6 +155,8 @@ def soft_misses(indptr_a, tokens_a, indptr_b, tokens_b, weights, points, offsets
     n_points : int
     floor : float
         Smallest likeness, 1 - edit distance / longer length, at which two words are similar.
+    most : int
+        Words of a row that are looked at, the first ones; where rows are sorted by rarity, the rarest.
     rows_a, rows_b : ndarray of int32, shape (n_pairs,)
 
     Returns
@@ -162,7 +168,7 @@ def soft_misses(indptr_a, tokens_a, indptr_b, tokens_b, weights, points, offsets
     -----
     Source: the soft TF-IDF of Cohen, Ravikumar, Fienberg, "A comparison of string distance metrics for
     name-matching tasks", IIWeb 2003, with edit distance inside and as a containment, so that it has a
-    direction. A word of b may be the counterpart of several of a. O(words of a times words of b) each.
+    direction. A word of b may be the counterpart of several of a. O(most squared) edit distances each at most.
     """
     n_blocks = _count_blocks(offsets)
     peq = np.zeros((n_points, n_blocks), np.uint64)
@@ -171,9 +177,10 @@ def soft_misses(indptr_a, tokens_a, indptr_b, tokens_b, weights, points, offsets
     out = np.zeros(rows_a.shape[0], np.float64)
     for pair in range(rows_a.shape[0]):
         begin = indptr_b[rows_b[pair]]
-        end = indptr_b[rows_b[pair] + 1]
+        end = min(begin + most, indptr_b[rows_b[pair] + 1])
         total = 0.0
-        for i in range(indptr_a[rows_a[pair]], indptr_a[rows_a[pair] + 1]):
+        start = indptr_a[rows_a[pair]]
+        for i in range(start, min(start + most, indptr_a[rows_a[pair] + 1])):
             word = tokens_a[i]
             likeness = _best_likeness(word, tokens_b, begin, end, points, offsets, floor, peq, plus, minus)
             total += weights[word]

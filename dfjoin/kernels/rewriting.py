@@ -10,6 +10,7 @@ import numpy as np
 
 from dfjoin.kernels._compile import njit
 from dfjoin.kernels.spans import _find, _is_in, read_utf8
+from dfjoin.kernels.strings import write_utf8
 
 __all__ = [
     "copy_spans",
@@ -21,28 +22,6 @@ __all__ = [
     "replace_all",
     "squeeze_spaces",
 ]
-
-
-@njit
-def _write_utf8(out, o, code_point):
-    """Write one code point as UTF-8 at ``out[o]``; return the position behind it."""
-    if code_point < 0x80:
-        out[o] = code_point
-        return o + 1
-    if code_point < 0x800:
-        out[o] = 0xC0 | (code_point >> 6)
-        out[o + 1] = 0x80 | (code_point & 0x3F)
-        return o + 2
-    if code_point < 0x10000:
-        out[o] = 0xE0 | (code_point >> 12)
-        out[o + 1] = 0x80 | ((code_point >> 6) & 0x3F)
-        out[o + 2] = 0x80 | (code_point & 0x3F)
-        return o + 3
-    out[o] = 0xF0 | (code_point >> 18)
-    out[o + 1] = 0x80 | ((code_point >> 12) & 0x3F)
-    out[o + 2] = 0x80 | ((code_point >> 6) & 0x3F)
-    out[o + 3] = 0x80 | (code_point & 0x3F)
-    return o + 4
 
 
 @njit
@@ -104,7 +83,7 @@ def map_characters(data, starts, ends, first_table, rest_table, out):
         while i < ends[row]:
             code_point, width = read_utf8(data, i)
             table = first_table if i == starts[row] else rest_table
-            o = _write_utf8(out, o, _mapped(table, code_point))
+            o = write_utf8(out, o, _mapped(table, code_point))
             i += width
         out_ends[row] = o
     return out_starts, out_ends
@@ -149,7 +128,7 @@ def map_runs(data, starts, ends, classes, mask, first_table, rest_table, out):
                 table = rest_table if inside else first_table
                 code_point = _mapped(table, code_point)
             inside = now
-            o = _write_utf8(out, o, code_point)
+            o = write_utf8(out, o, code_point)
             i += width
         out_ends[row] = o
     return out_starts, out_ends

@@ -22,6 +22,7 @@ __all__ = [
     "equal_bytes",
     "hash_bytes",
     "hash_values",
+    "write_utf8",
 ]
 
 SLOW = np.uint32(0xFFFFFFFF)
@@ -145,8 +146,21 @@ def equal_bytes(a, a_start, b, b_start, length):
 
 
 @njit_lean
-def _write_utf8(out, o, code_point):
-    """Write one code point as UTF-8 at ``out[o]``; return the position behind it."""
+def write_utf8(out, o, code_point):
+    """Write one code point as UTF-8.
+
+    Parameters
+    ----------
+    out : ndarray of uint8
+    o : int
+        Where it begins.
+    code_point : int
+
+    Returns
+    -------
+    int
+        The position behind it.
+    """
     if code_point < 0x80:
         out[o] = code_point
         return o + 1
@@ -244,7 +258,7 @@ def _fold(data, start, end, fold_table, out, begin):
                 out[o] = code_point
                 o += 1
             else:
-                o = _write_utf8(out, o, code_point)
+                o = write_utf8(out, o, code_point)
     return o
 
 

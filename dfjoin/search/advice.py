@@ -11,7 +11,7 @@ from dfjoin.index.signatures import partition_slots
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.search.costs import load_costs
 from dfjoin.search.count import Query, gather
-from dfjoin.search.lsh import check_signatures, find_candidates
+from dfjoin.search.lsh import check_signatures, find_candidates, is_near
 from dfjoin.search.searcher import Searcher, smallest_count
 from dfjoin.search.tuning import bands_of_partitions
 from dfjoin.types import IndexSettings, SearchParams
@@ -82,6 +82,8 @@ def compare_modes(searcher: Searcher, settings: IndexSettings, values: ValueSet,
     """
     if not settings.permutations or not settings.keep_sets or len(values) == 0:
         return None
+    if any(segment.meta.group("signatures") is None for segment in searcher.segments):
+        return None
     needed = smallest_count(params.threshold, len(values))
     costs = load_costs()
     exact = [_LOOKUP_NS * len(values) + _CALLS_NS / 2]
@@ -104,7 +106,10 @@ def compare_modes(searcher: Searcher, settings: IndexSettings, values: ValueSet,
         indptr, ends = partition_slots(stored.sizes, settings.partition_ends)
         bands = bands_of_partitions(settings.permutations, params.threshold or 0.0, ends, len(values), params.recall)
         probed = find_candidates(stored, signature, needed, indptr, bands)
-        columns = stored.columns[probed.slots]
+        agreed, sizes = probed.agreed[probed.slots], stored.sizes[probed.slots]
+        share = needed / len(values)
+        near = is_near(agreed, sizes, share, len(values), settings.permutations, params.recall)
+        columns = stored.columns[probed.slots[near]]
         n_candidates += columns.size
         signing += _STEP_NS * settings.permutations * math.log2(stored.sizes.size + 2)
         signing += _AGREE_NS * probed.n_agreeing + _SLOT_NS * stored.sizes.size

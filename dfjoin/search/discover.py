@@ -13,6 +13,7 @@ import pandas as pd
 
 from dfjoin import _validation as check
 from dfjoin.errors import (
+    ApproximateResultWarning,
     ColumnNotFoundError,
     IncompatibleSettingsError,
     InvalidParameterError,
@@ -215,7 +216,9 @@ def search_queries(lake: Lake, queries: list[QueryColumn], params: SearchParams)
     for query in queries:
         hits, stats = run_search(lake, query, params)
         best = hits[0].matched if hits else 0
-        width, padded = better_width(query, lake.searcher, lake.settings, params, best)
+        width, padded = 0, 0
+        if params.verify:  # estimates are made without a look into the dictionary
+            width, padded = better_width(query, lake.searcher, lake.settings, params, best)
         if width:
             warn(
                 f"the integers of column {query.name!r} match {padded:,} values when written with zeros up "
@@ -230,6 +233,16 @@ def _result(
     lake: Lake, results: list[tuple[QueryColumn, Sequence[Hit], SearchStats]], params: SearchParams
 ) -> JoinCandidates:
     """Make the result frame of one or more query columns."""
+    if (
+        params.verify
+        and not lake.settings.keep_sets
+        and any(h.error is not None for _, hits, _ in results for h in hits)
+    ):
+        warn(
+            "the index keeps no token sets of its large columns (keep_sets=False): `matched` and `containment` are "
+            "estimates where `exact` is False, with the standard error `containment_error`",
+            ApproximateResultWarning,
+        )
     parts = [rank_hits(lake, query, hits, params.mode, params.is_weighted) for query, hits, _ in results]
     if not parts:
         empty = make_query(pd.Series([], dtype=object), lake.settings, name="")

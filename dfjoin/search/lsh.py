@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
 from dfjoin.index.segment import Segment, Signatures
 from dfjoin.index.signatures import partition_slots
-from dfjoin.kernels.counting import clear_counts
+from dfjoin.kernels.counting import clear_counts, count_lists
 from dfjoin.kernels.lsh import collect_candidates, find_equal, sum_sets
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.search.costs import load_costs
-from dfjoin.search.count import Query, TopColumns, damaged_postings, gather, merge_list
+from dfjoin.search.count import Gathered, Query, TopColumns, WorkArrays, damaged_postings, gather
 from dfjoin.search.filters import allowed_columns
 from dfjoin.search.searcher import Hit, Searcher, rank_key, smallest_count
 from dfjoin.search.tuning import (
@@ -201,17 +201,22 @@ def _thresholds(params: SearchParams) -> list[float]:
 
 @dataclass
 class _Part:
-    """One segment in a search: its signatures, and what is known of its columns so far."""
+    """One segment in a search: its signatures, and what is known of its slots so far.
+
+    `totals` are the matched values (or rows) of the slots that were counted, -1 for the others; `hits` those of
+    the candidates that reached a threshold, by slot; `reading_ns` is what reading sets was expected to take.
+    """
 
     number: int
     stored: Signatures
     indptr: NDArray[np.int64]
     ends: NDArray[np.int64]
     allowed: NDArray[np.uint8]
-    groups: NDArray[np.int64] | None = None
-    counted: set[int] = field(default_factory=set)
+    is_candidate: NDArray[np.bool_]
+    totals: NDArray[np.int32]
     hits: dict[int, Hit] = field(default_factory=dict)
-    """Column → its hit, if it reaches the threshold that was asked for."""
+    groups: NDArray[np.int64] | None = None
+    reading_ns: float = 0.0
 
 
 class _Search:
@@ -227,7 +232,6 @@ class _Search:
         self.weights = _NO_WEIGHTS if rows is None else rows.astype(np.int32)
         self.total = len(values) if rows is None else int(rows.sum())
         self.heaviest = None if rows is None else np.cumsum(np.sort(rows)[::-1])
-        self.minimum = smallest_count(params.threshold, self.total)
 
     @cached_property
     def signature(self) -> NDArray[np.uint32]:
@@ -242,7 +246,9 @@ class _Search:
             if segment.n_columns:
                 stored = check_signatures(segment, self.settings)
                 indptr, ends = partition_slots(stored.sizes, self.settings.partition_ends)
-                parts.append(_Part(number, stored, indptr, ends, allowed_columns(segment, self.params)))
+                n = stored.sizes.size
+                known = np.zeros(n, bool), np.full(n, -1, np.int32)
+                parts.append(_Part(number, stored, indptr, ends, allowed_columns(segment, self.params), *known))
         return parts
 
     def fewest_values(self, threshold: float) -> int:
@@ -259,14 +265,14 @@ class _Search:
             candidates, expected = self._probe(part, threshold, n_needed)
             n_compared += candidates.n_compared
             recall += expected * candidates.n_compared
-            self._examine(part, candidates)
-            hits += [h for h in part.hits.values() if h.error is not None or h.matched_rows >= minimum]
+            part.is_candidate[candidates.slots] = True
+            hits += self._hits_of(part, candidates, minimum)
         if n_needed < self.settings.smallest_signed:  # small columns, whose sets are always kept
             small, stats = self.searcher.search(self.values, replace(self.params, threshold=threshold))
             hits += small
             self.stats.add(stats)
         self.stats.signatures_compared = n_compared
-        self.stats.candidates = sum(len(part.counted) for part in self.parts)
+        self.stats.candidates = sum(int(part.is_candidate.sum()) for part in self.parts)
         self.stats.expected_recall = recall / n_compared if n_compared else 1.0
         self.stats.is_complete = n_compared == 0
         return sorted(hits, key=rank_key)
@@ -285,19 +291,26 @@ class _Search:
             slots = slots[part.allowed[part.stored.columns[slots]] > 0]
         return replace(found, slots=np.sort(slots)), recall
 
-    def _examine(self, part: _Part, candidates: Candidates) -> None:
-        """Count the candidates that were not yet, or estimate them."""
-        columns = part.stored.columns[candidates.slots]
-        is_new = np.array([column not in part.counted for column in columns.tolist()], bool)
-        if not is_new.any():
-            return
-        part.counted.update(columns[is_new].tolist())
+    def _hits_of(self, part: _Part, candidates: Candidates, minimum: int) -> list[Hit]:
+        """Return the hits of a segment: the candidates so far whose count reaches the minimum, or all, estimated."""
         if self.params.verify and self.settings.keep_sets:
-            self._count(part, columns[is_new])
+            unknown = candidates.slots[part.totals[candidates.slots] < 0]
+            if unknown.size:
+                self._count(part, unknown)
+            slots = np.flatnonzero(part.is_candidate & (part.totals >= minimum))
         else:
-            self._estimate(part, candidates.slots[is_new], candidates.agreed)
+            slots = np.flatnonzero(part.is_candidate)
+        new = slots[[slot not in part.hits for slot in slots.tolist()]] if slots.size else slots
+        if new.size and self.params.verify and self.settings.keep_sets:
+            made = self.searcher.make_hits(
+                part.number, self._query(part), TopColumns(part.stored.columns[new], part.totals[new], SearchStats())
+            )
+        else:
+            made = self._estimate(part, new, candidates.agreed)
+        part.hits.update(zip(new.tolist(), made, strict=True))
+        return [part.hits[slot] for slot in slots.tolist()]
 
-    def _estimate(self, part: _Part, slots: NDArray[np.int32], agreed: NDArray[np.uint16]) -> None:
+    def _estimate(self, part: _Part, slots: NDArray[np.int64], agreed: NDArray[np.uint16]) -> list[Hit]:
         """Make hits of candidates with the containment that their signatures tell."""
         n_query, n_rows = len(self.values), self.settings.permutations
         columns, sizes = part.stored.columns[slots], part.stored.sizes[slots]
@@ -305,38 +318,51 @@ class _Search:
         shares = containment_of(similarity, sizes, n_query).tolist()
         errors = standard_error(similarity, sizes, n_query, n_rows).tolist()
         catalog = self.searcher.segments[part.number].catalog
+        hits = []
         for column, size, share, error in zip(columns.tolist(), sizes.tolist(), shares, errors, strict=True):
             matched = max(1, min(round(share * n_query), size))
             rows = matched if self.heaviest is None else max(1, round(share * self.total))
             names = catalog.table_name(column), catalog.column_name(column)
-            part.hits[column] = Hit(part.number, column, matched, rows, size, *names, error)
+            hits.append(Hit(part.number, column, matched, rows, size, *names, error))
+        return hits
 
-    def _count(self, part: _Part, columns: NDArray[np.int32]) -> None:
-        """Count candidates by reading their sets, or, where that takes less, the posting lists of the query."""
-        searcher, segment = self.searcher, self.searcher.segments[part.number]
+    def _query(self, part: _Part) -> Query:
+        """Return the query against one segment."""
+        segment = self.searcher.segments[part.number]
         if part.groups is None:
-            part.groups = searcher.groups_of(part.number, self.values)
+            part.groups = self.searcher.groups_of(part.number, self.values)
             self.stats.n_found += int(np.count_nonzero(part.groups >= 0))
-        chosen = np.zeros(segment.n_columns, np.uint8)
-        chosen[columns] = 1
-        query = Query(part.groups, self.weights, chosen, self.minimum, columns.size)
+        return Query(part.groups, self.weights, part.allowed, 1, segment.n_columns)
+
+    def _count(self, part: _Part, slots: NDArray[np.int32]) -> None:
+        """Count slots by reading their sets; or all slots by merging the query's posting lists, once this is less."""
+        segment, query = self.searcher.segments[part.number], self._query(part)
+        columns = part.stored.columns[slots]
         tokens, costs = segment.tokens, load_costs()
         n_entries = int((tokens.set_indptr[columns + 1] - tokens.set_indptr[columns]).sum())
-        with searcher.scratch_of(part.number).lend() as arrays:
+        part.reading_ns += costs.set_ns * columns.size + costs.entry_ns * n_entries
+        with self.searcher.scratch_of(part.number).lend() as arrays:
             found = gather(segment, arrays, query)
-            merging = costs.list_ns * found.n_lists + costs.posting_ns * found.n_postings
-            if merging <= costs.set_ns * columns.size + costs.entry_ns * n_entries:
-                top = merge_list(segment, arrays, query, found)
-            else:
-                totals = sum_sets(columns, tokens.set_indptr, tokens.set_lists, arrays.hits, arrays.counts)
-                arrays.hits[found.lists[: found.n_lists]] = 0
-                clear_counts(arrays.counts, arrays.columns, found.n_private)
-                if totals[0] < 0:
-                    raise damaged_postings(segment)
-                good = totals >= self.minimum
-                read = SearchStats(
-                    "lsh", sets_read=columns.size, set_entries_read=n_entries, bytes_read=n_entries * _ENTRY_BYTES
-                )
-                top = TopColumns(columns[good], totals[good], read)
-        self.stats.add(top.stats)
-        part.hits.update((hit.column, hit) for hit in searcher.make_hits(part.number, query, top))
+            if costs.list_ns * found.n_lists + costs.posting_ns * found.n_postings <= part.reading_ns:
+                self._merge(part, segment, arrays, found)
+                return
+            totals = sum_sets(columns, tokens.set_indptr, tokens.set_lists, arrays.hits, arrays.counts)
+            arrays.hits[found.lists[: found.n_lists]] = 0
+            clear_counts(arrays.counts, arrays.columns, found.n_private)
+        if totals[0] < 0:
+            raise damaged_postings(segment)
+        part.totals[slots] = totals
+        n_bytes = n_entries * _ENTRY_BYTES
+        self.stats.add(SearchStats("lsh", sets_read=columns.size, set_entries_read=n_entries, bytes_read=n_bytes))
+
+    def _merge(self, part: _Part, segment: Segment, arrays: WorkArrays, found: Gathered) -> None:
+        """Count all slots of a segment by the posting lists of the query."""
+        tokens, counts = segment.tokens, arrays.counts
+        lists = (found.lists, found.n_lists, arrays.hits, tokens.list_indptr, tokens.list_columns, counts)
+        if not count_lists(*lists):
+            raise damaged_postings(segment)
+        part.totals[:] = counts[part.stored.columns]
+        counts[:] = 0
+        read = SearchStats("mergelist", lists_read=found.n_lists, postings_read=found.n_postings)
+        read.bytes_read = found.n_postings * _ENTRY_BYTES
+        self.stats.add(read)

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _MAX_BAND_ROWS = 32
-_STEP = 1.12  # between the numbers of bands that are considered
+_STEP = 1.2  # between the numbers of bands that are considered
 _CLASSES = 16  # of |X| / |Q| for each doubling
 _GRID = 100  # thresholds are tuned for on this grid, so that what was integrated serves other queries
 _LARGEST = 14 * _CLASSES  # beyond it a signature tells nothing any more

@@ -12,11 +12,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dfjoin.transform.characters import CLASSES
-from dfjoin.transform.figures import Group, Lookup, Round, StripZeros, Year
+from dfjoin.transform.characters import CLASSES, pattern_of
 from dfjoin.transform.program import Extract
-from dfjoin.transform.reformat import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
-from dfjoin.transform.tables import tables_with
+from dfjoin.transform.reformat import CASES, Case
+from dfjoin.transform.rewritings import GAPS, rewritings, run_steps
 from dfjoin.transform.units import After, Before, Run, Slice, Split, Step
 
 __all__ = ["Atom", "find_atoms"]
@@ -27,7 +26,6 @@ _MAX_VIEWS = 1500
 _MAX_SEPARATORS = 12
 _MAX_SLICE = 12
 _ALTERNATIVES = 6
-_NOT_WORD = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
 _WORD = re.compile(r"[A-Za-z0-9\u00c0-\U0010ffff]{2,}")
 
 Outputs = tuple[str, ...]
@@ -72,7 +70,7 @@ class _Found:
             self.atoms[outputs] = Atom(outputs, [(weight, piece)])
             return True
         ways = atom.ways
-        if (len(ways) < _ALTERNATIVES or weight < ways[-1][0]) and all(way[1] != piece for way in ways):
+        if len(ways) < _ALTERNATIVES or weight < ways[-1][0]:
             ways.append((weight, piece))
             ways.sort(key=lambda way: way[0])  # stable: of equal ones the one found first
             del ways[_ALTERNATIVES:]
@@ -84,7 +82,7 @@ def _separators(texts: Outputs) -> list[str]:
     counts: dict[str, int] = {}
     for text in texts:
         seen: dict[str, None] = {}
-        for run in _NOT_WORD.findall(text):
+        for run in GAPS.findall(text):
             for character in run:
                 seen[character] = None
             if 2 <= len(run) <= 6:
@@ -159,8 +157,6 @@ def _indices(n: int, longest: int) -> Iterable[int]:
 
 
 def _pattern(kind: str) -> Callable[[str], list[str]]:
-    from dfjoin.transform.characters import pattern_of
-
     return re.compile(pattern_of(kind) + "+").findall
 
 
@@ -221,45 +217,43 @@ def _slices(texts: Outputs, contains: Callable[[Outputs], bool], is_deep: bool) 
             yield 5, Slice(start, stop), outputs
 
 
-def _rewritings(texts: Outputs, targets: Outputs) -> Iterator[tuple[Step, ...]]:
-    """Yield steps worth trying on a view: those whose kind of character is there."""
-    for table in tables_with(texts[0].lower()):
-        yield (Lookup(table),)
-        if table == "month to number":
-            yield Lookup(table), Pad(2)
-    has_digit = any(c.isdigit() for c in texts[0])
-    if has_digit:
-        widths = {len(run) for run in re.findall("[0-9]+", targets[0])} - {1}
-        yield from ((Pad(width),) for width in sorted(widths) if width <= 20)
-        yield (StripZeros(),)
-        yield (Group(","),)
-        yield from ((Year(pivot),) for pivot in (70,))
-        yield from ((Round(digits),) for digits in range(4))
-        yield from ((Round(digits), Group(",")) for digits in (0, 2))
-    if any(c.isalpha() for c in texts[0]):
-        yield Case("title"), Keep("capitals")
-        yield (Plain(),)
-    if any(not c.isalnum() for c in texts[0]) or len(texts[0]) < 64:
-        yield from ((Keep(kind),) for kind in ("digits", "words", "letters", "capitals"))
-        yield Case("title"), Keep("words")
-        yield Case("title"), Keep("words"), Slice(1, None)
-    old = dict.fromkeys(run for text in texts[:3] for run in _NOT_WORD.findall(text))
-    old = dict.fromkeys([*old, *(c for run in old for c in run)])
-    new = ["", *dict.fromkeys(c for target in targets[:2] for c in target if not c.isalnum())]
-    for a in list(old)[:8]:
-        yield from ((Replace(a, b),) for b in new[:6] if a != b)
-    if "  " in "".join(texts):
-        yield (Squeeze(),)
+class _Collector:
+    """The atoms found so far, and what they have to be part of."""
+
+    def __init__(self, targets: Outputs, is_exact: bool) -> None:
+        self.targets = targets
+        self.lowered = tuple(target.lower() for target in targets)
+        self.is_exact = is_exact
+        self.found = _Found()
+
+    def contains(self, outputs: Outputs) -> bool:
+        """Tell whether the outputs occur in the targets, casing left aside."""
+        for out, target in zip(outputs, self.lowered, strict=True):  # noqa: SIM110 - half the time of `all`
+            if out.lower() not in target:
+                return False
+        return True
+
+    def offer(self, outputs: Outputs, ways: list[tuple[int, Extract]], weight: int, steps: tuple[Step, ...]) -> None:
+        """Add the outputs of some ways and further steps, in every casing that occurs in the targets."""
+        if not any(map(str.isalnum, outputs[0])):
+            return
+        if not self.is_exact:
+            self._add(tuple(out.lower() for out in outputs), ways, weight, steps)
+            return
+        for style in (None, *CASES):
+            made = outputs if style is None else tuple(Case(style)(out) or "" for out in outputs)
+            is_new = style is None or made != outputs
+            if is_new and all(out in target for out, target in zip(made, self.targets, strict=True)):
+                self._add(made, ways, weight + (style is not None), steps if style is None else (*steps, Case(style)))
+
+    def _add(self, outputs: Outputs, ways: list[tuple[int, Extract]], weight: int, steps: tuple[Step, ...]) -> None:
+        for first, piece in ways:
+            self.found.add(outputs, first + weight, Extract(piece.column, piece.steps + steps))
 
 
-def _run_steps(steps: tuple[Step, ...], text: str) -> str | None:
-    result: str | None = text
-    for step in steps:
-        result = step(result) if result else None
-    return result
-
-
-def find_atoms(rows: Sequence[tuple[str, ...]], targets: Outputs, *, is_exact: bool) -> list[Atom]:
+def find_atoms(
+    rows: Sequence[tuple[str, ...]], targets: Outputs, *, is_exact: bool, computes: bool = True
+) -> list[Atom]:
     """Find every atom: outputs that occur in all targets, with the ways to make them.
 
     Parameters
@@ -270,6 +264,8 @@ def find_atoms(rows: Sequence[tuple[str, ...]], targets: Outputs, *, is_exact: b
         What is to be made of each.
     is_exact : bool
         False: casing does not matter, and `targets` are in small letters.
+    computes : bool, default True
+        Whether numbers may be computed of numbers.
 
     Returns
     -------
@@ -279,47 +275,25 @@ def find_atoms(rows: Sequence[tuple[str, ...]], targets: Outputs, *, is_exact: b
     Notes
     -----
     Source: Auto-Join (thesis, section 4.4.2), FindNextBestLogicalOp over Substr, SplitSubstr and
-    SplitSplitSubstr. Additions: separators of any length and shared words, runs of a class, and the steps of
-    `dfjoin.transform.reformat`. Parts are counted up to 12 from either end.
+    SplitSplitSubstr. Additions: separators of any length and shared words, what stands before or after one,
+    runs of a class, and the steps of `dfjoin.transform.reformat`, `figures` and `arithmetic`. Parts are
+    counted up to 12 from either end.
     """
-
-    def fold(outputs: Outputs) -> Outputs:
-        return outputs if is_exact else tuple(text.lower() for text in outputs)
-
-    def contains(outputs: Outputs) -> bool:
-        return all(out.lower() in target for out, target in zip(outputs, lowered, strict=True))
-
-    def offer(outputs: Outputs, weight: int, piece: Extract) -> None:
-        if not contains(outputs) or not any(c.isalnum() for c in outputs[0]):
-            return
-        folded = fold(outputs)
-        if not is_exact or all(out in target for out, target in zip(outputs, targets, strict=True)):
-            found.add(folded, weight, piece)
-        if is_exact and any(c.isalpha() for c in outputs[0]):
-            for style in CASES:
-                cased = tuple(Case(style)(out) or "" for out in outputs)
-                if cased != outputs and all(out in target for out, target in zip(cased, targets, strict=True)):
-                    found.add(cased, weight + 1, Extract(piece.column, (*piece.steps, Case(style))))
-
-    lowered = tuple(target.lower() for target in targets)
-    found = _Found()
+    collector = _Collector(targets, is_exact)
     for atom in _views(rows).atoms.values():
-        for weight, piece in atom.ways:
-            offer(atom.outputs, weight, piece)
+        is_contained = collector.contains(atom.outputs)
+        if is_contained:
+            collector.offer(atom.outputs, atom.ways, 0, ())
         depth = len(atom.piece.steps)
-        for more, step, outputs in _slices(atom.outputs, contains, depth > 1):
-            for weight, piece in atom.ways[:3]:
-                offer(outputs, weight + more, Extract(piece.column, (*piece.steps, step)))
-        if depth > 1:
+        for more, step, outputs in _slices(atom.outputs, collector.contains, depth > 1):
+            collector.offer(outputs, atom.ways[:3], more, (step,))
+        if depth > 1 or (is_contained and not any(map(str.isdigit, atom.outputs[0]))):
             continue
-        if contains(atom.outputs) and not any(c.isdigit() for c in atom.outputs[0]):
-            continue
-        for steps in _rewritings(atom.outputs, targets):
-            one = _run_steps(steps, atom.outputs[0])
-            if not one or one.lower() not in lowered[0]:
+        for steps in rewritings(atom.outputs, targets, computes=computes):
+            first = run_steps(steps, atom.outputs[0])
+            if not first or first.lower() not in collector.lowered[0]:
                 continue
-            made = tuple(_run_steps(steps, text) or "" for text in atom.outputs)
-            if made != atom.outputs and all(made) and contains(made):
-                for weight, piece in atom.ways[:2]:
-                    offer(made, weight + 2 + len(steps), Extract(piece.column, (*piece.steps, *steps)))
-    return list(found.atoms.values())
+            made = tuple(run_steps(steps, text) or "" for text in atom.outputs)
+            if made != atom.outputs and all(made) and collector.contains(made):
+                collector.offer(made, atom.ways[:2], 1 + sum(step.weight for step in steps), steps)
+    return list(collector.found.atoms.values())

@@ -1,20 +1,27 @@
-"""Composite target columns: values of aligned structure, cut into parts that may be joined by themselves."""
+"""Composite keys: columns cut into parts that may be joined by themselves, and columns that are a key together."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
 
 from dfjoin.transform.columns import Column
-from dfjoin.transform.program import Extract, Program
+from dfjoin.transform.program import MAX_COLUMNS, Constant, Extract, Piece, Program
 from dfjoin.transform.units import After, Slice, Split, Step
 
-__all__ = ["split_column"]
+__all__ = ["composite_keys", "join_columns", "split_column"]
 
 _ALIGNED = 0.8
 """A separator is part of the structure if so many of the values have it."""
 _UNIQUE = 0.9
 _LOOKED_AT = 500
+_KEY = 0.95
+_MAX_KEY_COLUMNS = 8
+_MAX_KEYS = 4
 _MAX_PARTS = 12
 _GAP = re.compile(r"[^\w]+")
 
@@ -87,3 +94,46 @@ def split_column(column: Column) -> list[tuple[Program, Column]]:
         program = Program((column.name,), (Extract(0, steps),))
         parts.append((program, Column(str(program), program.apply([column.array]))))
     return parts
+
+
+def join_columns(columns: Sequence[Column]) -> tuple[Program, Column]:
+    """Return the program that writes up to three columns side by side, a space between, and what it makes."""
+    pieces: list[Piece] = []
+    for number in range(len(columns)):
+        pieces += [Constant(" ")] * (number > 0) + [Extract(number)]
+    program = Program(tuple(column.name for column in columns), tuple(pieces))
+    return program, Column(str(program), program.apply([column.array for column in columns]))
+
+
+def composite_keys(columns: Sequence[Column]) -> list[tuple[Program, Column]]:
+    """Find the smallest sets of columns that are nearly a key together.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        None of them a key; the 8 with most distinct values are looked at.
+
+    Returns
+    -------
+    list of (Program, Column)
+        At most 4: what writes the columns side by side, and the key; pairs first, then triples that hold no
+        pair found.
+
+    Notes
+    -----
+    A set is a key if its distinct rows are at least 95 % of those without a null.
+    """
+    best = sorted(columns, key=lambda column: -len(column.values))[:_MAX_KEY_COLUMNS]
+    chosen = [column for column in columns if any(column is one for one in best)]  # in the order of the table
+    found: list[tuple[Column, ...]] = []
+    for size in range(2, MAX_COLUMNS + 1):
+        for some in combinations(chosen, size):
+            if not any(set(map(id, smaller)) <= set(map(id, some)) for smaller in found) and _is_key(some):
+                found.append(some)
+    return [join_columns(some) for some in found[:_MAX_KEYS]]
+
+
+def _is_key(columns: Sequence[Column]) -> bool:
+    codes = np.stack([column.values.codes for column in columns])
+    present = codes[:, (codes >= 0).all(axis=0)]
+    return present.shape[1] > 1 and np.unique(present, axis=1).shape[1] >= _KEY * present.shape[1]

@@ -10,8 +10,9 @@ from datetime import date
 from itertools import pairwise
 
 from dfjoin.transform.program import Constant, Program
+from dfjoin.values.unicode import normalize_text
 
-__all__ = ["MIN_BITS", "chance_of_match", "description_bits", "evidence_bits"]
+__all__ = ["MIN_BITS", "chance_of_match", "description_bits", "evidence_bits", "without_constants"]
 
 MIN_BITS = 10.0
 """Evidence that must remain when a program has been paid for: chance below 1 in 1,000."""
@@ -21,15 +22,34 @@ _SHAPED = 20
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
 
-def _as_numbers(values: Sequence[str]) -> list[int] | None:
-    """Return the values as integers, dates as days, if all of them are one or the other."""
-    if all(value.lstrip("-").isascii() and value.lstrip("-").isdigit() and len(value) < 16 for value in values):
-        return [int(value) for value in values]
-    found = [_DATE.fullmatch(value) for value in values]
+def _as_number(value: str) -> int | None:
+    """Return an integer, a date as its day, or None."""
+    if len(value) < 16 and value.isascii() and value.removeprefix("-").isdigit():
+        return int(value)
+    match = _DATE.fullmatch(value)
     try:
-        return [date(*map(int, match.groups())).toordinal() for match in found if match] if all(found) else None
+        return date(*map(int, match.groups())).toordinal() if match else None
     except ValueError:
         return None
+
+
+def _density(outputs: Sequence[str], targets: Sequence[str]) -> float | None:
+    """Return how densely targets and outputs fill each other's range, None if the outputs are not all numbers."""
+    made = [_as_number(value) for value in outputs]
+    numbers = sorted(number for number in made if number is not None)
+    known = sorted(number for value in targets if (number := _as_number(value)) is not None)
+    if len(numbers) < len(made):
+        return None
+    if not known:
+        return 0.0
+    return max(_inside(known, numbers), _inside(numbers, known) / len(numbers) * len(known))
+
+
+def _inside(some: list[int], others: list[int]) -> float:
+    """Count the numbers in the range of others, by the size of that range; what lies far off is no part of it."""
+    cut = len(others) // 20
+    low, high = others[cut], others[-1 - cut]
+    return sum(low <= number <= high for number in some) / (high - low + 1)
 
 
 def _filled(values: Sequence[str]) -> float:
@@ -83,17 +103,18 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
 
     Notes
     -----
-    Integers and dates: twice the share of their range that the targets fill, since numbers and days come in
-    stretches. Otherwise the sum over the targets of
-    their probability under a model of neighbouring characters made of outputs and targets, with the
-    target itself left out, or if that is larger under the model that all characters seen are equally
-    likely; values of one length also fill the texts of their shape, those with the characters that some
-    value has at each place, and twice that share is the least. At most 500 of each are looked at, and
-    the sum is scaled up.
+    Integers and dates: twice the share of the outputs' range (without a twentieth at either end) that the
+    targets fill, or of the outputs in the targets' range times the share of it that these fill, since
+    numbers and days come in stretches; and the rule for one length below. Otherwise the sum over the
+    targets of their probability under a model of neighbouring characters made of outputs and targets, with
+    the target itself left out, or if that is larger under the model that all characters seen are equally
+    likely. Values of one length also fill the texts of their shape, those with the characters that some
+    value has at each place, and twice that share is the least. At most 500 of each are looked at, and the
+    sum is scaled up.
     """
-    numbers = _as_numbers(targets)
-    if numbers is not None:
-        return min(1.0, 2 * len(numbers) / (max(numbers) - min(numbers) + 1))
+    density = _density(outputs, targets)
+    if density is not None:
+        return min(1.0, max(1e-12, 2 * density, _filled(targets)))
     some_outputs = outputs[:: max(1, len(outputs) // _SAMPLE)][:_SAMPLE]
     some = targets[:: max(1, len(targets) // _SAMPLE)][:_SAMPLE]
     model = _Characters([*some_outputs, *some])
@@ -102,6 +123,23 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     neighbours = sum(2.0 ** min(0.0, model.log2(value, given[value])) for value in some)
     total = max(neighbours, sum(float(alphabet) ** -len(value) for value in some))
     return min(1.0, max(1e-12, total * len(targets) / len(some), _filled(targets)))
+
+
+def without_constants(program: Program, values: Sequence[str]) -> list[str]:
+    """Take the constants at the ends of a program off the values that have them; the others are left out.
+
+    What a program adds by itself is no evidence: ``'no. ' + x`` is judged as x is against the numbers
+    behind ``no.``.
+    """
+    pieces = program.pieces
+    prefix = normalize_text(pieces[0].text + "x")[:-1] if isinstance(pieces[0], Constant) else ""
+    suffix = normalize_text("x" + pieces[-1].text)[1:] if isinstance(pieces[-1], Constant) else ""
+    least = len(prefix) + len(suffix)
+    return [
+        value[len(prefix) : len(value) - len(suffix)]
+        for value in values
+        if len(value) > least and value.startswith(prefix) and value.endswith(suffix)
+    ]
 
 
 def description_bits(program: Program) -> float:

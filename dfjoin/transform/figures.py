@@ -19,13 +19,12 @@ from dfjoin.transform import scalar
 from dfjoin.transform.characters import LOWER, UPPER
 from dfjoin.transform.reformat import Case, rewritten, translate
 from dfjoin.transform.spans import Spans
-from dfjoin.transform.sql import bind, quote
+from dfjoin.transform.sql import END, bind, quote
 from dfjoin.transform.tables import look_up_pairs
 
-__all__ = ["GROUP_SEPARATORS", "Group", "Lookup", "Round", "StripZeros", "Year"]
+__all__ = ["GROUP_SEPARATORS", "Group", "Lookup", "Round", "StripZeros", "Year", "by_distinct"]
 
 GROUP_SEPARATORS = (",", ".", " ", "'", "_")
-_END = "(?!(?s:.))"
 _NUMBER = "-?[0-9]+([.][0-9]+)?"
 _SHORT_NUMBER = "-?[0-9]{1,18}([.][0-9]{1,18})?"
 
@@ -62,13 +61,14 @@ class StripZeros:
 def _without_zeros(spans: Spans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Move each start behind its zeros, as long as some string still has one."""
     starts = spans.starts.copy()
-    last = max(spans.data.shape[0] - 1, 0)
-    while True:
+    last = spans.data.shape[0] - 1
+    while last >= 0:
         inside = (starts >= 0) & (starts < spans.ends - 1)
         moving = inside & (spans.data[np.clip(starts, 0, last)] == ord("0"))
         if not moving.any():
             return starts, spans.ends.copy()
         starts[moving] += 1
+    return starts, spans.ends.copy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Round:
     def sql(self, operand: str) -> str:
         """Use ``round`` on decimals of 38 digits."""
         rounded = f"CAST(round(CAST(x AS DECIMAL(38, 18)), {self.digits}) AS STRING)"
-        return bind(operand, f"CASE WHEN x RLIKE {quote(f'^{_SHORT_NUMBER}{_END}')} THEN {rounded} END")
+        return bind(operand, f"CASE WHEN x RLIKE {quote(f'^{_SHORT_NUMBER}{END}')} THEN {rounded} END")
 
     def describe(self) -> str:
         """See `Step`."""
@@ -143,14 +143,14 @@ class Group:
         whole = "split_part(x, '.', 1)"
         grouped = f"regexp_replace({whole}, {gaps}, {quote(self.separator)})"
         written = f"concat({grouped}, substring(x, char_length({whole}) + 1))"
-        return bind(operand, f"CASE WHEN x RLIKE {quote(f'^{_NUMBER}{_END}')} THEN {written} END")
+        return bind(operand, f"CASE WHEN x RLIKE {quote(f'^{_NUMBER}{END}')} THEN {written} END")
 
     def describe(self) -> str:
         """See `Step`."""
         return f"thousands({self.separator!r})"
 
 
-def _by_distinct(spans: Spans, function: Callable[[str], str | None]) -> Spans:
+def by_distinct(spans: Spans, function: Callable[[str], str | None]) -> Spans:
     """Apply a function to each distinct string: for steps whose results come from a short list."""
     encoded = spans.to_arrow().dictionary_encode()
     results = pa.array([function(text) for text in encoded.dictionary.to_pylist()], pa.string())
@@ -178,7 +178,7 @@ class Year:
     def apply(self, spans: Spans) -> Spans:
         """Apply to the distinct strings of two bytes, at most some thousands."""
         is_short = (spans.starts >= 0) & (spans.ends - spans.starts == 2)
-        return _by_distinct(spans.narrowed((np.where(is_short, spans.starts, -1), spans.ends.copy())), self)
+        return by_distinct(spans.narrowed((np.where(is_short, spans.starts, -1), spans.ends.copy())), self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         """See `Step`."""
@@ -187,7 +187,7 @@ class Year:
     def sql(self, operand: str) -> str:
         """Compare as numbers."""
         century = f"CASE WHEN CAST(x AS INT) >= {self.pivot} THEN '19' ELSE '20' END"
-        return bind(operand, f"CASE WHEN x RLIKE {quote(f'^[0-9]{{2}}{_END}')} THEN concat({century}, x) END")
+        return bind(operand, f"CASE WHEN x RLIKE {quote(f'^[0-9]{{2}}{END}')} THEN concat({century}, x) END")
 
     def describe(self) -> str:
         """See `Step`."""

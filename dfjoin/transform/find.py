@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dfjoin.errors import ColumnNotFoundError, InvalidTypeError, shortlist
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.transform.columns import Column, as_columns
 from dfjoin.transform.composite import split_column
 from dfjoin.transform.given import from_examples
 from dfjoin.transform.judge import ENOUGH, Candidate, Whole, as_result, judge
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.pairs import find_pairs
-from dfjoin.transform.program import Program
+from dfjoin.transform.program import MAX_COLUMNS, Program
 from dfjoin.transform.result import Table, TransformJoin
 from dfjoin.transform.search import Group, learn_group
 from dfjoin.transform.sides import DIRECTIONS, Direction, Side, sample_sides
@@ -45,7 +45,9 @@ def find_programs(
     left, right : mapping or sequence of (name, pyarrow Array of strings)
         The tables; columns of other types are read as text.
     on, right_on : str or sequence of str, optional
-        Columns that take part; None: all, and the target must be nearly a key (distinct values ÷ rows ≥ 0.8).
+        Columns that take part, at most three; None: all, and the target must be nearly a key (distinct values ÷
+        rows ≥ 0.8) or the only column, or up to three columns that are a key together and are compared side by
+        side. Several columns given for the target are compared so, too.
     examples : sequence of (left value, right value), optional
         Values of `on` and `right_on` that belong together. Programs are learned from these alone, and are
         taken whatever the evidence.
@@ -69,12 +71,16 @@ def find_programs(
     1. *Evidence.* Of its n distinct results k are values of the target. If they were no more related than
        texts of the same characters, each would be one with probability p (`evidence.chance_of_match`), and
        P(X ≥ k) ≤ 2^(-n KL(k/n ‖ p)). These bits must exceed those that name the program among its
-       alternatives (`evidence.description_bits`) by 10: by the union bound, the chance that *any* program
-       that the learner could have come up with passes is below 1 in 1,000.
-    2. *Precision.* Where the relation looks 1:1, two source values that join one target value are an error,
-       and so are results that chance would have put among the target's values; the estimated share of
-       right ones must be at least 0.9. Later programs must also agree with the earlier ones.
-    3. *Coverage.* At least 0.3 of the distinct values of one of the columns are joined.
+       alternatives (`evidence.description_bits`) by 10. Were that count exact and the results independent, the
+       union bound would put the chance that *any* program passes below 1 in 1,000; the count is rough (2 bits
+       for a piece, 3 for a step, 1 for a character of a constant), and real columns share words, so that
+       the rule is a strong test against unrelated columns, not a proof of meaning.
+    2. *Precision.* Where chance may make a result a target value, two source values that join the same one are
+       an error, and so are the hits that chance would have made of the results that missed
+       (`Outcome.precision`); the estimated share of right ones must be at least 0.9. Later programs must
+       also agree with the earlier ones.
+    3. *Coverage.* At least 0.3 of the distinct values of one of the columns are joined, and the shares of both
+       columns add up to 0.5.
 
     Each source row joins at most one target value, since a program is a function and the first that hits
     is taken. Tables above 5,000 rows are sampled for learning by equations 4.7 and 4.8.
@@ -103,7 +109,7 @@ def find_programs(
         candidates += _search(sides, rng, tried, splits=True)
     if not candidates:
         return TransformJoin(tried=tuple(tried))
-    chosen = min(candidates, key=lambda c: (-round(c.merit, 6), sum(o.program.n_operators for o in c.outcomes)))
+    chosen = min(candidates, key=lambda candidate: candidate.rank)
     return as_result(chosen, tried)
 
 
@@ -112,6 +118,8 @@ def _given(names: str | Sequence[str] | None, columns: list[Column], argument: s
     if names is None:
         return ()
     wanted = (names,) if isinstance(names, str) else tuple(names)
+    if not 1 <= len(wanted) <= MAX_COLUMNS:
+        raise InvalidParameterError(f"`{argument}` must name 1 to {MAX_COLUMNS} columns, got {len(wanted)}")
     known = [column.name for column in columns]
     for name in wanted:
         if name not in known:
@@ -131,13 +139,13 @@ def _groups(sides: tuple[Side, Side], splits: bool) -> list[tuple[Direction, Gro
     """List the pairs of columns with candidate pairs, the most promising first."""
     groups: list[tuple[Direction, Group, Program]] = []
     for direction, (source, target) in zip(DIRECTIONS, (sides, sides[::-1]), strict=True):
-        targets = [(Program.identity(column.name), column) for column in target.key_columns()]
+        targets = target.keys()
         if splits:
-            targets = [part for _, column in targets for part in split_column(column)]
+            targets = [part for program, column in targets if program.is_identity for part in split_column(column)]
         for program, wanted in targets:
             for column in source.candidates():
                 pairs = find_pairs(source.suffixes(column), target.suffixes(wanted))
-                group = Group(source.sample, column, wanted, pairs)
+                group = Group(source.candidates(), column, wanted, pairs)
                 if len(pairs) >= 2:
                     groups.append((direction, group, program))
     groups.sort(key=lambda entry: (-entry[1].promise, entry[0], entry[1].main.name, entry[1].target.name))

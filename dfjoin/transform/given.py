@@ -35,10 +35,12 @@ def from_examples(sides: tuple[Side, Side], examples: list[tuple[str, str]], tri
             continue
         shares = shares_of(outcomes)
         group = Group(source.columns, main, wanted, no_pairs())
-        candidates.append(Candidate(direction, group, Program.identity(wanted.name), outcomes, sum(shares), shares))
+        candidates.append(
+            Candidate(direction, group, Program.identity(wanted.name), outcomes, 0, 1.0, sum(shares), shares)
+        )
     if not candidates:
         return TransformJoin(tried=tuple(tried))
-    return as_result(min(candidates, key=lambda c: (len(c.outcomes), -round(c.merit, 6))), tried)
+    return as_result(min(candidates, key=lambda c: (len(c.outcomes), c.rank)), tried)
 
 
 def _example_outcomes(table: list[Column], main: Column, wanted: Column, pairs: list[tuple[str, str]]) -> list[Outcome]:

@@ -12,17 +12,30 @@ from dfjoin.transform.outcome import Outcome, evaluate
 from dfjoin.transform.program import Program
 from dfjoin.transform.result import RankedProgram, TransformJoin
 from dfjoin.transform.search import Group, learn_group
-from dfjoin.transform.sides import Direction, Side
+from dfjoin.transform.sides import KEY, Direction, Side
 
-__all__ = ["ENOUGH", "MIN_COVERAGE", "MIN_PRECISION", "Candidate", "Whole", "as_result", "judge", "shares_of"]
+__all__ = [
+    "ENOUGH",
+    "MIN_COVERAGE",
+    "MIN_PRECISION",
+    "MIN_SCORE",
+    "Candidate",
+    "Whole",
+    "as_result",
+    "judge",
+    "shares_of",
+]
 
 MIN_PRECISION = 0.9
 """A program whose estimated precision is below is not taken."""
 MIN_COVERAGE = 0.3
 """Programs that join a smaller share of both sides are not taken: the relation is not that of the columns."""
+MIN_SCORE = 0.5
+"""The shares of both sides that a program joins must be so much together."""
 ENOUGH = 0.97
 """Coverage from which nothing better is looked for."""
 _MAX_PROGRAMS = 5
+_MAX_PLACE = 10
 
 
 @dataclass
@@ -33,13 +46,25 @@ class Candidate:
     group: Group
     target: Program
     outcomes: list[Outcome]
+    place: int
+    uniqueness: float
     score: float
     shares: tuple[float, float]
 
     @property
     def merit(self) -> float:
-        """What candidates are ranked by: coverage, less what is wrong, and what a row joins more than once."""
-        return self.score * min(outcome.precision for outcome in self.outcomes) * self.group.target.uniqueness
+        """What candidates are ranked by: coverage, less what is wrong, and the more, the more both sides are keys."""
+        keys = self.uniqueness * (1 + self.group.main.uniqueness) / 2
+        return self.score * min(outcome.precision for outcome in self.outcomes) * keys
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        """Order candidates, the best first: merit, a little less for columns that stand further right; simplicity.
+
+        What a table is about mostly stands in its first columns.
+        """
+        merit = self.merit * (1 - 0.01 * min(self.place, _MAX_PLACE))
+        return -round(merit, 6), sum(outcome.program.n_operators for outcome in self.outcomes)
 
 
 class Whole:
@@ -47,23 +72,26 @@ class Whole:
 
     def __init__(self, source: Side, target: Side, group: Group, program: Program) -> None:
         self.columns = source.columns
+        self.rows = source.rows
+        self.is_settled = target.is_settled
+        self.place = source.place(group.main.name) + target.place(program.columns[0])
         self.main = source.whole(group.main.name)
         self.group = group
         self.program = program
         if program.is_identity:
-            self.target = target.whole(program.columns[0]).values
+            self.target = target.whole(program.columns[0])
         else:
             arrays = [target.whole(name).array for name in program.columns]
-            self.target = Column(str(program), program.apply(arrays)).values
+            self.target = Column(str(program), program.apply(arrays))
 
     def judge(self, program: Program) -> Outcome:
         """Evaluate a program on the whole tables."""
-        return evaluate(program, self.columns, self.main, self.target)
+        return evaluate(program, self.columns, self.main, self.target.values)
 
 
 def _why_not(outcome: Outcome, target: Program) -> str:
     """Return why an outcome is not taken, empty if it is."""
-    if max(outcome.source_coverage, outcome.target_coverage) < MIN_COVERAGE:
+    if max(outcome.source_coverage, outcome.target_coverage) < MIN_COVERAGE or outcome.score < MIN_SCORE:
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
     elif outcome.bits < MIN_BITS:
         reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {MIN_BITS:.0f} needed)"
@@ -81,6 +109,11 @@ def judge(
     if not outcomes or outcomes[0].n_joined == 0:
         tried.append(f"{whole.main.name} = {whole.program}: no program was learned")
         return None
+    if not whole.is_settled and whole.target.uniqueness < KEY:
+        tried.append(
+            f"{whole.main.name} = {whole.program}: the target is no key ({whole.target.uniqueness:.2f} distinct)"
+        )
+        return None
     first = None
     for outcome in outcomes[:4]:
         judged = whole.judge(outcome.program)
@@ -93,12 +126,14 @@ def judge(
         return None
     kept = [first]
     covered = first.row_targets >= 0
-    if max(first.source_coverage, first.target_coverage) < ENOUGH and whole.main.array is whole.group.main.array:
+    if max(first.source_coverage, first.target_coverage) < ENOUGH:
         kept += _more(whole, first, rng)
     for outcome in kept[1:]:
         covered |= outcome.row_targets >= 0
     shares = shares_of(kept)
-    return Candidate(direction, whole.group, whole.program, kept, sum(shares), shares)
+    return Candidate(
+        direction, whole.group, whole.program, kept, whole.place, whole.target.uniqueness, sum(shares), shares
+    )
 
 
 def shares_of(outcomes: list[Outcome]) -> tuple[float, float]:
@@ -116,7 +151,7 @@ def _more(whole: Whole, first: Outcome, rng: np.random.Generator) -> list[Outcom
     kept: list[Outcome] = []
     rows = first.row_targets.copy()
     for _ in range(_MAX_PROGRAMS - 1):
-        for outcome in learn_group(whole.group, rng, covered=rows >= 0)[:6]:
+        for outcome in learn_group(whole.group, rng, covered=rows[whole.rows] >= 0)[:6]:
             judged = whole.judge(outcome.program)
             if _is_honest_beside(judged, rows):
                 kept.append(judged)

@@ -128,7 +128,12 @@ class _Search:
 
 
 def learn_programs(
-    rows: Sequence[tuple[str, ...]], targets: Sequence[str], *, is_exact: bool = True, n_best: int = 6
+    rows: Sequence[tuple[str, ...]],
+    targets: Sequence[str],
+    *,
+    is_exact: bool = True,
+    computes: bool = True,
+    n_best: int = 6,
 ) -> list[Learned]:
     """Learn programs that make every target from its row, the simplest first.
 
@@ -140,6 +145,8 @@ def learn_programs(
         The wanted results; with ``is_exact=False`` in small letters.
     is_exact : bool, default True
         Whether casing matters.
+    computes : bool, default True
+        Whether numbers may be computed of numbers, as for units of measure.
     n_best : int, default 6
         The most programs to return.
 
@@ -161,7 +168,7 @@ def learn_programs(
     wanted = tuple(targets)
     if not wanted or not all(wanted):
         return []
-    search = _Search(find_atoms(rows, wanted, is_exact=is_exact))
+    search = _Search(find_atoms(rows, wanted, is_exact=is_exact, computes=computes))
     whole = search.finish(wanted)
     solutions = [whole] if whole is not None and isinstance(whole[0][0], Atom) else []
     solutions += search.branches(wanted, MAX_OPERATORS)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.transform.columns import SETTINGS, Column, count_distinct, match_rows
-from dfjoin.transform.evidence import chance_of_match, description_bits, evidence_bits
+from dfjoin.transform.evidence import chance_of_match, description_bits, evidence_bits, without_constants
 from dfjoin.transform.program import Program
 from dfjoin.values.normalize import ValueSet, normalize_column
 
@@ -82,7 +82,11 @@ class Outcome:
         """Probability that a result is a target value by chance."""
         if len(self.outputs) == 0 or len(self.target) == 0:
             return 1.0
-        chance = chance_of_match(_some(self.outputs), _some(self.target))
+        outputs = without_constants(self.program, _some(self.outputs))
+        targets = without_constants(self.program, _some(self.target))
+        if not outputs or not targets:
+            return 1.0
+        chance = chance_of_match(outputs, targets)
         return min(1.0, chance * max(1.0, len(self.target) / _LOOKED_AT))
 
     @cached_property
@@ -95,18 +99,19 @@ class Outcome:
     def precision(self) -> float:
         """Estimated share of joined source values that join the right target value.
 
-        Two source values that join one target value are one error where the relation looks 1:1, that is,
-        where at least half of the joined values have a partner of their own and not nearly all source
-        values join; results that chance would have put among the targets are errors too.
+        Where results may be target values by chance, two source values that join the same one are an error
+        (unless nearly all source values join, as they do where the relation is n:1), at most ten times as
+        many as chance would make; and so are as many hits as chance would have made of the results that missed.
         """
         if self.n_joined == 0:
             return 0.0
-        share = 1.0
+        n_outputs = len(self.outputs)
+        n_wrong = 0.0
         if self.source_coverage < 0.9 or self.n_reached > 0.5 * self.n_joined:
-            share = min(1.0, self.n_reached / self.n_joined)
-        n_missed = len(self.outputs) - int((self.hits >= 0).sum())
-        by_chance = min(1.0, n_missed * self.chance / max(1e-12, 1 - self.chance) / self.n_joined)
-        return max(0.0, share - by_chance)
+            n_wrong = min(self.n_joined - self.n_reached, 10 * n_outputs * self.chance)
+        n_missed = n_outputs - int((self.hits >= 0).sum())
+        n_wrong += n_missed * self.chance / max(1e-12, 1 - self.chance)
+        return min(1.0, max(0.0, 1 - n_wrong / self.n_joined))
 
 
 def _some(values: ValueSet) -> list[str]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.transform import figures, reformat, scalar, units
+from dfjoin.transform import arithmetic, figures, reformat, scalar, units
 from dfjoin.transform.spans import Spans
 from dfjoin.transform.sql import quote, when_empty
 from dfjoin.transform.units import Step
@@ -33,6 +33,7 @@ _CLASSES: dict[str, Any] = {
     for step in (
         *(units.After, units.Before, units.Run, units.Slice, units.Split),
         *(reformat.Case, reformat.Keep, reformat.Pad, reformat.Plain, reformat.Replace, reformat.Squeeze),
+        *(arithmetic.Base, arithmetic.Linear),
         *(figures.Group, figures.Lookup, figures.Round, figures.StripZeros, figures.Year),
     )
 }
@@ -274,11 +275,11 @@ class Program:
                 call = ", ".join([f"part_{number}", *(ascii(value) for value in values)])
                 lines.append(f"    part_{number} = part_{number} and {function}({call})")
             lines.append(f"    if not part_{number}:\n        return None")
-        helpers = [inspect.getsource(getattr(scalar, function)) for function in sorted(used)]
+        pasted = [inspect.getsource(getattr(scalar, function)) for function in sorted(used)]
         text = ascii(f"{self} for the columns {', '.join(self.columns)}")
         body = [f"def {name}({', '.join(arguments)}):", f"    {text}", *lines, f"    return {' + '.join(parts)}"]
-        head = ["from __future__ import annotations\n\nimport re\n"] if helpers else []
-        return "\n\n".join([*head, *helpers, "\n".join(body) + "\n"])
+        head = ["from __future__ import annotations\n\nimport re\n"] if pasted else []
+        return "\n\n".join([*head, *pasted, "\n".join(body) + "\n"])
 
     def to_spark_sql(self, columns: str | Sequence[str]) -> str:
         """Write the program as one Spark SQL expression (Spark 4.0 or later) of built-in functions.

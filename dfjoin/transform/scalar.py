@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 __all__ = [
+    "change_base",
     "expand_year",
     "group_digits",
     "keep_characters",
@@ -18,6 +19,7 @@ __all__ = [
     "pad_left",
     "replace_all",
     "round_number",
+    "scale_number",
     "sentence_case",
     "slice_text",
     "split_part",
@@ -127,3 +129,44 @@ def look_up(text: str, keys: str, values: str, lower: str, upper: str) -> str | 
     """Return what a table has for a text, its letters taken as small; entries are separated by commas."""
     key = text.translate(str.maketrans(upper, lower))
     return dict(zip(keys.split(","), values.split(","), strict=True)).get(key)
+
+
+def scale_number(text: str, scale: str, offset: str, digits: int, style: str) -> str | None:
+    """Multiply a plain decimal number, add to it, and write the result rounded half away from zero."""
+    if not re.fullmatch("-?[0-9]{1,9}([.][0-9]{1,6})?", text):
+        return None
+    parts = []
+    for number, places in ((text, 6), (scale, 15), (offset, 21)):
+        whole, _, rest = number.lstrip("-").partition(".")
+        parts.append(int(whole + rest.ljust(places, "0")) * (-1 if number[0] == "-" else 1))
+    exact = parts[0] * parts[1] + parts[2]  # with 21 digits after the point
+    size = abs(exact)
+    if style == "significant":
+        if size == 0:
+            return "0"
+        level = len(str(size)) - 22
+        if not level >= -6:
+            return None
+        digits = min(max(digits - 1 - min(level, 14), 0), 12)
+    unit = 10 ** (21 - digits)
+    rounded = (2 * size + unit) // (2 * unit)
+    if style != "significant" and digits > 6 and rounded < 10 ** (digits - 6):
+        return None
+    written = str(rounded).rjust(digits + 1, "0")
+    if digits:
+        written = f"{written[:-digits]}.{written[-digits:]}"
+        if style != "fixed":
+            written = written.rstrip("0").rstrip(".")
+    return f"-{written}" if exact < 0 and rounded else written
+
+
+def change_base(text: str, old: int, new: int) -> str | None:
+    """Write a whole number of at most 12 digits in another base."""
+    digits = "0123456789ABCDEF"
+    if len(text) > 12 or not all(c in digits[:old] for c in text.upper()) or not text.isascii():
+        return None
+    number, written = int(text, old), ""
+    while number:
+        number, digit = divmod(number, new)
+        written = digits[digit] + written
+    return written or "0"

@@ -12,19 +12,18 @@ from dfjoin.transform.learn import Learned, learn_programs
 from dfjoin.transform.outcome import Outcome, evaluate
 from dfjoin.transform.pairs import RowPairs
 from dfjoin.transform.program import Extract, Program
-from dfjoin.values.normalize import ValueSet
 from dfjoin.values.unicode import normalize_text
 
 __all__ = ["Group", "example_sets", "learn_group"]
 
 _TOP_PAIRS = 40
 """Pairs of a group that examples are drawn from: k of the paper."""
-_SETS = ((3, 14), (2, 6))
+_SETS = ((3, 10), (2, 5))
 """Size and number of the example sets of a group: b and r of the paper."""
 _MAX_TEXT = 400
 """Longer values are no examples."""
 _REFINED = 3
-_HOPELESS = 10
+_HOPELESS = 8
 """Example sets after which a pair of columns is given up if no program joins anything worth mention."""
 _ENOUGH = 0.97
 
@@ -89,7 +88,7 @@ def example_sets(n_pairs: int, rng: np.random.Generator) -> list[tuple[int, ...]
     Notes
     -----
     Source: Auto-Join, Algorithm 5, GenExampleSets (thesis, section 4.4.2), with k = 40, and b = 3 and
-    r = 14, then b = 2 and r = 6.
+    r = 10, then b = 2 and r = 5.
     """
     sets: dict[tuple[int, ...], None] = {}
     for size, n_sets in _SETS:
@@ -117,7 +116,7 @@ def _distinct_pairs(pairs: RowPairs, allowed: np.ndarray | None) -> list[tuple[i
     return chosen
 
 
-def _helpers(group: Group, chosen: list[tuple[int, int]]) -> list[Column]:
+def _companions(group: Group, chosen: list[tuple[int, int]]) -> list[Column]:
     """Return up to two other columns whose words are found in the targets of most pairs."""
     scored = []
     for number, column in enumerate(group.table):
@@ -179,7 +178,7 @@ def _learn_with(
         targets = [group.wanted(chosen[i][1]) for i in numbers]
         if max(len(text) for row in rows for text in row) > _MAX_TEXT or max(map(len, targets)) > _MAX_TEXT:
             continue
-        for learned in learn_programs(rows, targets, is_exact=False):
+        for learned in learn_programs(rows, targets, is_exact=False, computes=False):
             key = repr(learned.pieces)
             if key not in found:
                 found[key] = (learned, _try(group, learned.program(names)))
@@ -224,12 +223,7 @@ def learn_group(group: Group, rng: np.random.Generator, *, covered: np.ndarray |
     outcomes = _learn_with(group, [group.main], chosen, rng, fresh)
     best = outcomes[0] if outcomes else None
     if best is None or max(best.source_coverage, best.target_coverage) < _ENOUGH:
-        helpers = _helpers(group, chosen)
-        if helpers:
-            outcomes += _learn_with(group, [group.main, *helpers], chosen, rng, fresh)
+        companions = _companions(group, chosen)
+        if companions:
+            outcomes += _learn_with(group, [group.main, *companions], chosen, rng, fresh)
     return sorted(outcomes, key=lambda outcome: _rank(outcome, fresh))
-
-
-def identity_outcome(group: Group, target: ValueSet) -> Outcome:
-    """Return what plain equality joins."""
-    return evaluate(Program.identity(group.main.name), group.table, group.main, target)

@@ -6,14 +6,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dfjoin.transform.columns import Column
+from dfjoin.transform.composite import composite_keys, join_columns
 from dfjoin.transform.pairs import SuffixArray
+from dfjoin.transform.program import Program
 from dfjoin.transform.sampling import sample_rows, sample_sizes
 
-__all__ = ["DIRECTIONS", "Direction", "Side", "sample_sides"]
+__all__ = ["DIRECTIONS", "KEY", "Direction", "Side", "sample_sides"]
 
-_KEY = 0.8
+KEY = 0.8
 """Distinct values ÷ rows from which a column may be a key."""
 _SMALL = 5_000
 """Tables up to this size are not sampled."""
@@ -24,11 +27,12 @@ DIRECTIONS: tuple[Direction, Direction] = ("left_to_right", "right_to_left")
 
 @dataclass
 class Side:
-    """One table, whole and sampled."""
+    """One table, whole and sampled; `rows` are those of the sample."""
 
     columns: list[Column]
     sample: list[Column]
     given: tuple[str, ...]
+    rows: NDArray[np.int64]
     arrays: dict[str, SuffixArray] = field(default_factory=dict)
 
     def candidates(self) -> list[Column]:
@@ -37,13 +41,26 @@ class Side:
             return [column for column in self.sample if column.name in self.given]
         return [column for column in self.sample if len(column.values) >= 2]
 
-    def key_columns(self) -> list[Column]:
-        """Return the columns that may be joined: those given, else those that are nearly keys."""
-        return [column for column in self.candidates() if self.given or column.uniqueness >= _KEY]
+    def keys(self) -> list[tuple[Program, Column]]:
+        """Return what may be joined: the columns given or the only one, else those nearly keys, else composite keys."""
+        if len(self.given) > 1:
+            return [join_columns(self.candidates())]
+        candidates = self.candidates()
+        columns = [column for column in candidates if self.is_settled or column.uniqueness >= KEY]
+        return [(Program.identity(column.name), column) for column in columns] or composite_keys(candidates)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether there is no choice of a key: columns are given, or there is one only."""
+        return bool(self.given) or len(self.columns) == 1
 
     def whole(self, name: str) -> Column:
         """Return the column of a name with all its rows."""
         return next(column for column in self.columns if column.name == name)
+
+    def place(self, name: str) -> int:
+        """Return the number of a column, from 0."""
+        return [column.name for column in self.columns].index(name)
 
     def suffixes(self, column: Column) -> SuffixArray:
         """Return the suffix array of a sampled column, made once."""
@@ -65,5 +82,5 @@ def sample_sides(
     for columns, n, size, names in zip(wholes, n_rows, sizes, given, strict=True):
         rows = sample_rows(n, size, rng)
         sample = columns if size >= n else [column.take(rows) for column in columns]
-        sides.append(Side(columns, sample, names))
+        sides.append(Side(columns, sample, names, rows))
     return sides[0], sides[1]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from dfjoin.errors import InvalidParameterError
+from dfjoin.transform.arithmetic import BASES, STYLES
 from dfjoin.transform.characters import CLASSES
 from dfjoin.transform.figures import GROUP_SEPARATORS
 from dfjoin.transform.reformat import CASES
@@ -33,8 +35,12 @@ def _is_index(value: Any) -> bool:
     return _is_integer(value, -_MAX_INDEX, _MAX_INDEX)
 
 
+def _is_decimal(value: Any, before: int, behind: int) -> bool:
+    return isinstance(value, str) and re.fullmatch(f"-?[0-9]{{1,{before}}}([.][0-9]{{1,{behind}}})?", value) is not None
+
+
 def _one_of(choices: Any) -> tuple[Callable[[Any], bool], str]:
-    return (lambda value: isinstance(value, str) and value in choices), f"one of {', '.join(map(repr, choices))}"
+    return (lambda value: type(value) in (str, int) and value in choices), f"one of {', '.join(map(repr, choices))}"
 
 
 _TEXT = (_is_text, f"a text of 1 to {_MAX_TEXT} characters")
@@ -44,6 +50,12 @@ _RULES: dict[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
     ("before", "separator"): _TEXT,
     ("split", "separator"): _TEXT,
     ("split", "index"): _INDEX,
+    ("base", "old"): _one_of(BASES),
+    ("base", "new"): _one_of(BASES),
+    ("linear", "scale"): (lambda value: _is_decimal(value, 5, 15), "a decimal of at most 5 and 15 digits"),
+    ("linear", "offset"): (lambda value: _is_decimal(value, 10, 10), "a decimal of at most 10 and 10 digits"),
+    ("linear", "digits"): (lambda value: _is_integer(value, 0, 12), "an integer from 0 to 12"),
+    ("linear", "style"): _one_of(STYLES),
     ("run", "kind"): _one_of(tuple(CLASSES)),
     ("run", "index"): _INDEX,
     ("slice", "start"): _INDEX,

@@ -1,4 +1,4 @@
-"""The runner: ``python -m tests.benchmarks exact | generated | plans | build | open | costs``."""
+"""The runner: ``python -m tests.benchmarks exact | generated | plans | lsh | build | open | costs``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 import dfjoin
-from tests.benchmarks import exact
+from tests.benchmarks import exact, lsh
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.generate import generate
 from tests.benchmarks.life import run_machine
@@ -63,6 +63,42 @@ def run_generated(options: argparse.Namespace) -> None:
         return
     limits = {"duckdb strings": 8, "duckdb integer keys": 8, "polars": 8, "SetSimilaritySearch": 8}
     _print(exact.measure(lake, queries, [*OURS, "numpy", *options.rivals], options.rounds, limits))
+
+
+def run_lsh(options: argparse.Namespace) -> None:
+    """LSH Ensemble: accuracy by the thesis's protocol, rivals, crossover with exact search; on files or generated."""
+    index = options.index or Path(tempfile.mkdtemp()) / "lake.dfjoin"
+    if not (index / "manifests").exists():
+        if options.lake is None:
+            generate(index, options.columns, options.pairs)
+        else:
+            dfjoin.build_lake(options.lake, index, engine="inline")
+    lake = dfjoin.open_lake(index).compact(full=True).add_signatures()
+    print(lake.info()["counts"], flush=True)
+    if options.lake is None:
+        queries = exact.generated_queries(lake, options.per_stratum)
+    else:
+        queries = exact.real_queries(options.lake, options.queries)[:: options.every]
+    large = [(stratum, column) for stratum, column in queries if stratum != "10-100"]
+    if "costs" in options.parts:
+        print(lsh.measure_costs(lake).to_string(float_format="{:,.2f}".format), flush=True)
+    if "sketching" in options.parts:
+        _print(lsh.measure_sketching(lake))
+    if "crossover" in options.parts:
+        _print(lsh.measure_crossover(lake, queries, rounds=options.rounds))
+    if "rivals" in options.parts:
+        _print(lsh.measure_against_datasketch(lake, large, rounds=options.rounds).set_index("contender"))
+    if "accuracy" in options.parts:
+        lake.add_signatures(signature_min=options.signature_min)
+        by_threshold, by_size = lsh.measure_accuracy(lake, queries)
+        for measure in ("precision", "recall", "candidates"):
+            print(f"\n{measure}, unverified, by threshold:")
+            _print(by_threshold.pivot(index="method", columns="threshold", values=measure))
+            print(f"\n{measure}, unverified, by query size at threshold {lsh.BY_SIZE_AT}:")
+            sizes = by_size.pivot(index="method", columns="stratum", values=measure)
+            _print(sizes[[s for s in exact.STRATA if s in sizes]])
+        if options.plot:
+            lsh.plot_accuracy(by_threshold, by_size, options.plot)
 
 
 def run_open(options: argparse.Namespace) -> None:
@@ -140,6 +176,20 @@ def main() -> None:
         parser_.add_argument("--rounds", type=int, default=5)
         parser_.add_argument("--reads", action="store_true", help="tell what each plan reads instead of timing")
         parser_.add_argument("--rivals", nargs="*", default=["duckdb strings", "duckdb integer keys", "polars"])
+    signed = commands.add_parser("lsh", help=run_lsh.__doc__)
+    signed.add_argument("lake", type=Path, nargs="?", help="directory of tables; a generated lake if not given")
+    signed.add_argument("--index", type=Path, help="index to use, or to make and keep; its signatures are replaced")
+    signed.add_argument("--queries", type=Path, default=shared / "queries.csv")
+    signed.add_argument("--every", type=int, default=1, help="take every n-th query")
+    signed.add_argument("--columns", type=int, default=1_000_000)
+    signed.add_argument("--pairs", type=int, default=105_000_000)
+    signed.add_argument("--per-stratum", type=int, default=20)
+    signed.add_argument("--rounds", type=int, default=3)
+    signed.add_argument("--signature-min", type=int, default=10, help="smallest column of the accuracy part")
+    signed.add_argument("--plot", type=Path, help="image file for precision and recall")
+    parts = ("costs", "sketching", "crossover", "rivals", "accuracy")
+    signed.add_argument("--parts", nargs="*", choices=parts, default=parts)
+    signed.set_defaults(run=run_lsh)
     build = commands.add_parser("build", help="build time against the bare cost of parsing and distinct")
     build.add_argument("lake", type=Path)
     build.add_argument("--engine", choices=("inline", "spark"), default="inline")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from tests.benchmarks import exact
+from tests.benchmarks import exact, lsh
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.contenders import Pairs
 from tests.benchmarks.generate import generate
@@ -59,8 +59,58 @@ def test_build_time_is_measured_against_the_bare_cost():
     assert (table[["bare s", "build s", "MB/s", "peak MB"]] > 0).all().all()
 
 
+class TestSignatures:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def signed(cls, tmp_path_factory):
+        index = tmp_path_factory.mktemp("signed") / "lake.dfjoin"
+        generate(index, 300, 20_000)
+        return dfjoin.open_lake(index).add_signatures(signature_min=10)
+
+    def test_the_shape_of_the_thesis(self, signed, tmp_path):
+        """Partitions raise precision, recall stays near one, asymmetric hashing loses most."""
+        by_threshold, by_size = lsh.measure_accuracy(signed, exact.generated_queries(signed, 6), (4, 16))
+        means = by_threshold.groupby("method")[["precision", "recall"]].mean()
+        assert means.loc["LSH Ensemble (16)", "precision"] > means.loc["MinHash LSH", "precision"]
+        assert means.loc["dfjoin, recall 0.95", "recall"] > 0.9 > means.loc["asymmetric", "recall"]
+        assert means.loc["dfjoin, unverified rows", "precision"] > means.loc["dfjoin, recall 0.95", "precision"]
+        assert set(by_threshold["threshold"]) == set(lsh.THRESHOLDS) and len(by_size)
+        pytest.importorskip("matplotlib")
+        lsh.plot_accuracy(by_threshold, by_size, tmp_path / "plot.png")
+        assert (tmp_path / "plot.png").stat().st_size > 10_000
+
+    def test_costs_and_crossover(self, signed):
+        costs = lsh.measure_costs(signed, 1)
+        assert (costs > 0).all() and signed.version == dfjoin.open_lake(signed.path).version
+        table = lsh.measure_crossover(signed, exact.generated_queries(signed, 2), (0.5,), 1)
+        assert (table[["exact", "verified", "unverified"]] > 0).all().all()
+
+    def test_rivals(self, signed):
+        pytest.importorskip("datasketch")
+        pytest.importorskip("rensa")
+        table = lsh.measure_against_datasketch(signed, exact.generated_queries(signed, 2), (0.5,), 1)
+        assert table["contender"].str.startswith(("datasketch", "dfjoin")).all() and (table["recall"] > 0).all()
+
+
 def test_the_runner_teaches():
     done = subprocess.run(
         [sys.executable, "-m", "tests.benchmarks", "--help"], capture_output=True, text=True, cwd=PROJECT, check=True
     )
     assert "generated" in done.stdout
+
+
+def test_the_fuzzy_benchmark_prints_a_table_for_each_set(tmp_path):
+    case = tmp_path / "autofj" / "Towns"
+    case.mkdir(parents=True)
+    names = [f"{a}{b}" for a in ("north", "south", "east", "west") for b in ("ham", "ford", "bury", "field", "dale")]
+    (case / "left.csv").write_text("id,title\n" + "".join(f"{i},{name}\n" for i, name in enumerate(names)))
+    (case / "right.csv").write_text("id,title\n" + "".join(f"{i},{name} town\n" for i, name in enumerate(names)))
+    rows = "".join(f"{i},{i},{name},{name} town\n" for i, name in enumerate(names))
+    (case / "truth.csv").write_text("left_row,right_row,left_key,right_key\n" + rows)
+    (case / "meta.json").write_text('{"left_key": "title", "right_key": "title", "truth_level": "row"}')
+    command = [sys.executable, "-m", "tests.benchmarks.fuzzy", str(tmp_path), "--sets", "autofj", "--no-rivals"]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("dfjoin")]
+    assert "autofj, 1 cases" in done.stdout
+    assert [line.split()[:2] for line in lines] == [["dfjoin,", "precision=0.95"], ["dfjoin,", "precision=0.9"]]
+    assert all(float(line.split()[2]) >= 0.9 for line in lines)

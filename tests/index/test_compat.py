@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 import dfjoin
 
@@ -33,3 +34,19 @@ def test_format_version_1(tmp_path):
     assert earlier.tables["table"].tolist() == ["cities", "codes", "gone"]
     lake.add({"new": pd.DataFrame({"c": ["paris", "rome"]})}, engine="inline", progress=False).compact(full=True)
     assert df.discover_joinable("q", lake)["table"].tolist() == ["cities", "more", "new"]
+
+
+@pytest.mark.filterwarnings("ignore:the index keeps no token sets")
+def test_signatures_of_format_version_1(tmp_path):
+    index = tmp_path / "copied"
+    shutil.copytree(V1.parents[1] / "v1_signatures" / "index", index)
+    lake = dfjoin.open_lake(index)
+    assert lake.verify() == [] and len(lake.segments) == 2
+    df = pd.DataFrame({"q": [f"WORD  {i}" for i in range(60)]})
+    hits = df.discover_joinable("q", lake, mode="lsh", threshold=0.9)
+    assert hits[["table", "column", "matched", "exact"]].iloc[0].tolist() == ["large", "w", 60, False]
+    lake.compact(full=True)
+    again = df.discover_joinable("q", lake, mode="lsh", threshold=0.9)
+    pd.testing.assert_frame_equal(pd.DataFrame(again), pd.DataFrame(hits))
+    few = pd.DataFrame({"q": ["word 0", "word 3"]}).discover_joinable("q", lake, mode="lsh", threshold=1.0)
+    assert ("small", 2, True) in list(zip(few["table"], few["matched"], few["exact"], strict=True))

@@ -1,5 +1,8 @@
 """mode="lsh": verified rows are right, what may be missing is told, and nothing depends on how the index is cut."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError, InvalidTypeError
+from dfjoin.errors import (
+    ApproximateResultWarning,
+    IncompatibleSettingsError,
+    IndexCorruptedError,
+    InvalidParameterError,
+    InvalidTypeError,
+)
 from dfjoin.index.components import write_component
 from dfjoin.index.manifest import commit
+from dfjoin.search.costs import ReadCosts
 from dfjoin.search.lsh import is_near
 from dfjoin.search.tuning import choose_bands, containment_of, jaccard_of, ratio_classes, standard_error
 from tests import oracles
@@ -101,6 +111,41 @@ def test_k_by_lowering_the_threshold(many, k):
     assert n_found >= RECALL * n_expected, f"{n_found} of {n_expected} matches at k = {k}"
 
 
+@pytest.mark.parametrize("options", [{"threshold": 0.3}, {"k": 5}, {"threshold": 0.3, "weighted": True}])
+def test_reading_sets_and_merging_lists_count_the_same(many, monkeypatch, options):
+    lake, _, queries = many
+    answers = {}
+    for name, costs in (("sets", ReadCosts(1e9, 1e9, 0.0, 0.0)), ("lists", ReadCosts(0.0, 0.0, 1e9, 1e9))):
+        monkeypatch.setattr("dfjoin.search.lsh.load_costs", lambda costs=costs: costs)
+        answers[name] = [ask(query, lake, **options) for query in queries]
+    n_sets = n_lists = 0
+    for by_sets, by_lists in zip(answers["sets"], answers["lists"], strict=True):
+        pd.testing.assert_frame_equal(pd.DataFrame(by_sets), pd.DataFrame(by_lists))
+        if not by_sets.attrs["dfjoin"]["complete"]:
+            n_sets += by_sets.attrs["dfjoin"]["searches"][0]["sets_read"]
+            n_lists += by_lists.attrs["dfjoin"]["searches"][0]["lists_read"]
+    assert n_sets > 0 and n_lists > 0
+
+
+@pytest.mark.parametrize("component", ["list_columns", "set_lists"])
+def test_postings_and_sets_that_lead_outside(build, monkeypatch, component):
+    words = [f"w{i}" for i in range(300)]
+    lake = build({"a": pd.DataFrame({"x": words, "y": words})}, settings={"permutations": 16})
+    (meta,) = lake.manifest.segments
+    values = np.full(getattr(lake.segments[0].tokens, component).size, 99)
+    bad = write_component(lake.segments[0].directory, "other", component, values)
+    groups = tuple(
+        replace(g, components=tuple(bad if c.name == component else c for c in g.components)) for g in meta.groups
+    )
+    commit(lake.path, lake.manifest.next("test", segments=(replace(meta, groups=groups),)))
+    costs = ReadCosts(1e9, 1e9, 0.0, 0.0) if component == "set_lists" else ReadCosts(0.0, 0.0, 1e9, 1e9)
+    monkeypatch.setattr("dfjoin.search.lsh.load_costs", lambda: costs)
+    damaged = dfjoin.open_lake(lake.path)
+    for _ in range(2):
+        with pytest.raises(IndexCorruptedError, match="component `list_columns` or `set_lists` of segment"):
+            ask(words, damaged, threshold=0.5)
+
+
 def test_k_with_a_threshold_returns_the_best_of_those_above_it(many):
     lake, _, queries = many
     for query in queries[:15]:
@@ -190,6 +235,7 @@ def bare(tmp_path_factory):
     return dfjoin.build_lake(frames, index, settings={**SIGNED, "keep_sets": False}, **OPTIONS), sets, frames
 
 
+@pytest.mark.filterwarnings("ignore:the index keeps no token sets")
 class TestWithoutSets:
     def test_large_columns_are_estimated_and_small_ones_counted(self, bare):
         lake, sets, frames = bare
@@ -223,6 +269,16 @@ class TestWithoutSets:
         ):
             with pytest.raises(IncompatibleSettingsError, match=r"no token sets .*keep_sets=False.*use mode=\"lsh\""):
                 call()
+
+    def test_estimates_in_the_place_of_counts_are_warned_of(self, bare):
+        lake, _, frames = bare
+        query = max(frames.values(), key=len)["c"].tolist()
+        with pytest.warns(ApproximateResultWarning, match="estimates where `exact` is False, with the standard error"):
+            ask(query, lake, threshold=0.9)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ask(query, lake, threshold=0.9, verify=False)
+            ask(["w1", "w2", "only"], lake, threshold=0.99)
 
     def test_explanations_without_examples(self, bare):
         lake, _, frames = bare
@@ -259,6 +315,15 @@ def test_progressive_gives_estimates_and_then_the_exact_answer(many):
     assert rows(second) == oracles.rank(oracles.value_set(query), sets, threshold=0.5)
     assert second.attrs["dfjoin"]["complete"] and second.attrs["dfjoin"]["mode"] == "exact"
     assert list(answers) == []
+
+
+def test_a_join_over_a_lake_by_signatures(many):
+    lake, _, queries = many
+    df = pd.DataFrame({"q": max(queries, key=len)})
+    hits = ask(df["q"], lake)
+    wide = df.auto_join(lake, on="q", mode="lsh", threshold=0.0, on_no_match="ignore")
+    seen = {step["table"] for step in (*wide.attrs["dfjoin"]["joined"], *wide.attrs["dfjoin"]["passed_over"])}
+    assert set(hits["table"]) & seen and len(wide) == len(df)
 
 
 def test_a_batch_gives_the_rows_of_single_searches(many):
@@ -359,8 +424,6 @@ class TestErrors:
         words = [f"w{i}" for i in range(300)]
         lake = build({"a": pd.DataFrame({"x": words})}, settings={"permutations": 64})
         other = build({"a": pd.DataFrame({"x": words})}, settings={"permutations": 32})
-        from dataclasses import replace
-
         settings = replace(other.settings, permutations=64, signature_min=None)
         commit(other.path, other.manifest.next("test", settings=settings))
         assert len(ask(words, lake, threshold=0.5)) == 1
@@ -372,8 +435,6 @@ class TestErrors:
         lake = build({"a": pd.DataFrame({"x": words, "y": words})}, settings={"permutations": 16})
         (meta,) = lake.manifest.segments
         bad = write_component(lake.segments[0].directory, "other", "signature_slots", np.full((16, 2), 7))
-        from dataclasses import replace
-
         groups = tuple(
             replace(g, components=tuple(bad if c.name == "signature_slots" else c for c in g.components))
             for g in meta.groups

@@ -1,12 +1,11 @@
 """What is asked for of a cold index covers what a query then reads, and is asked for once."""
 
-import mmap
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import dfjoin
+from dfjoin.index.mapping import ask_for
 from dfjoin.search import readahead
 from dfjoin.search.match_equal import match_tokens, vocabulary_of
 from dfjoin.search.query import make_query
@@ -22,29 +21,20 @@ def lake(build):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Pages asked for, as (name of the array's owner, first, count)."""
+    """What was asked for, as (array, first, last + 1)."""
     calls = []
-    ask = readahead._Pages.ask
 
-    def record(self, first, count):
-        calls.append((self, first, count))
-        ask(self, first, count)
+    def record(array, start, end):
+        calls.append((array, start, end))
+        ask_for(array, start, end)
 
-    monkeypatch.setattr(readahead._Pages, "ask", record)
+    monkeypatch.setattr(readahead, "ask_for", record)
     return calls
 
 
-def pages(calls, owner):
-    return {page for pages, first, count in calls if pages is owner for page in range(first, first + count)}
-
-
-def pages_of_items(owner, starts, ends):
-    size = mmap.PAGESIZE
-    found = set()
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        first, last = owner.base + start * owner.item_bytes, owner.base + end * owner.item_bytes - 1
-        found |= set(range(first // size, last // size + 1))
-    return found
+def items(calls, owner):
+    """Entries of an array that were asked for."""
+    return {item for array, start, end in calls if array is owner for item in range(start, end)}
 
 
 def test_the_pages_of_all_values_are_asked_for_before_they_are_looked_up(lake, asked):
@@ -57,10 +47,11 @@ def test_the_pages_of_all_values_are_asked_for_before_they_are_looked_up(lake, a
     assert 1 < n_ranges <= len(values)
     found = match_tokens(values, tokens)
     assert (found >= 0).all()
-    for owner in ahead._by_token:
-        assert pages_of_items(owner, found, found + 1) <= pages(asked, owner)
+    for array in (tokens.hash, tokens.value_offsets, tokens.group):
+        assert set(found.tolist()) <= items(asked, array)
     starts, ends = tokens.value_offsets[found], tokens.value_offsets[found + 1]
-    assert pages_of_items(ahead._values, starts, ends) <= pages(asked, ahead._values)
+    wanted = {byte for start, end in zip(starts.tolist(), ends.tolist(), strict=True) for byte in range(start, end)}
+    assert wanted <= items(asked, tokens.value_bytes)
     n_asked = len(asked)
     assert ahead.ask(values.hashes) == 0 and len(asked) == n_asked
 
@@ -82,3 +73,12 @@ def test_arrays_in_memory_are_never_asked_for(lake, asked):
     postings = ReadAhead(np.arange(10, dtype=np.int32))
     assert postings.ask(np.array([0], np.uint32), 1, np.array([0, 10])) == 0
     assert asked == []
+
+
+def test_the_pages_of_posting_lists_are_asked_for_once(lake, asked):
+    tokens = lake.segments[0].tokens
+    postings = ReadAhead(tokens.list_columns)
+    lists = np.arange(tokens.list_indptr.size - 1, dtype=np.uint32)
+    assert postings.ask(lists, lists.size, tokens.list_indptr) == 1
+    assert items(asked, tokens.list_columns) >= set(range(tokens.list_columns.size))
+    assert postings.ask(lists, lists.size, tokens.list_indptr) == 0

@@ -53,7 +53,9 @@ def test_spark_and_inline_make_the_same_signatures(spark, on_spark, tmp_path):
     for one, other in zip(on_cluster.segments[0].signatures, inline.segments[0].signatures, strict=True):
         np.testing.assert_array_equal(one, other)
     files = [
-        dfjoin.build_lake(EXAMPLE_LAKE, tmp_path / engine, engine=engine, progress=False, settings=settings, **options)
+        dfjoin.build_lake(
+            EXAMPLE_LAKE, tmp_path / f"files-{engine}", engine=engine, progress=False, settings=settings, **options
+        )
         for engine, options in (("spark", {"spark": spark}), ("inline", {}))
     ]
     df = pd.DataFrame({"c": pd.read_csv(EXAMPLE_LAKE / "geo" / "countries.csv")["country"]})

@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from dfjoin.transform.arithmetic import BASES, STYLES, Base, Linear
 from dfjoin.transform.characters import CLASSES
 from dfjoin.transform.figures import GROUP_SEPARATORS, Group, Lookup, Round, StripZeros, Year
 from dfjoin.transform.program import Constant, Extract, Program
@@ -12,7 +13,7 @@ from dfjoin.transform.units import After, Before, Run, Slice, Split
 ODD = "éÉßΣσςİıŸÿŁł中😀\u0301\u00a0–'\"\\$`\n\t{}#"
 """Characters that casing, widths, quoting or patterns may get wrong."""
 _WORDS = st.sampled_from(
-    ["Ann", "o'neil", "JAN", "march", "12", "007", "1234567.5", "-0.45", "99", "texas", "St", "ÉCOLE"]
+    ["Ann", "o'neil", "JAN", "march", "12", "007", "1234567.5", "-0.45", "99", "1A", "texas", "St", "ÉCOLE"]
 )
 _GAPS = st.sampled_from([" ", ", ", "  ", "-", ".", ",,", " (", ")", "é", ""])
 _CELLS = st.lists(st.tuples(_WORDS, _GAPS), max_size=4).map(lambda parts: "".join(a + b for a, b in parts))
@@ -35,6 +36,14 @@ STEPS = st.one_of(
     st.builds(Group, st.sampled_from(GROUP_SEPARATORS)),
     st.builds(Year, st.integers(0, 100)),
     st.builds(Lookup, st.sampled_from(TABLES)),
+    st.builds(Base, st.sampled_from(BASES), st.sampled_from(BASES)),
+    st.builds(
+        Linear,
+        st.sampled_from(["2.54", "-0.039370078740157", "1", "12345.5", "0.000001"]),
+        st.sampled_from(["0", "-32", "273.15"]),
+        st.integers(0, 6),
+        st.sampled_from(STYLES),
+    ),
     st.sampled_from([Plain(), Squeeze(), StripZeros()]),
 )
 _EXTRACTS = st.builds(Extract, st.integers(0, 1), st.lists(STEPS, max_size=3).map(tuple))

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from dfjoin.transform.evidence import chance_of_match, description_bits, evidence_bits
+from dfjoin.transform.evidence import chance_of_match, description_bits, evidence_bits, without_constants
 from dfjoin.transform.program import Constant, Extract, Program
 from dfjoin.transform.units import Split
 
@@ -25,8 +25,14 @@ def test_no_more_hits_than_expected_are_no_evidence(k, n, p):
 
 def test_dense_numbers_match_by_chance():
     assert chance_of_match(["1", "2"], [str(i) for i in range(100)]) == 1
-    assert chance_of_match(["1"], ["1900", "1999"]) == 4 / 100
-    assert chance_of_match(["1"], ["2024-01-01", "2024-01-08"]) == 4 / 8
+    assert chance_of_match(["1900", "1999"], ["1900", "1999", "5000000"]) == 4 / 100
+    assert chance_of_match(["2024-01-01", "2024-01-08"], ["2024-01-02", "2024-01-04", "x"]) == 4 / 8
+
+
+def test_what_a_program_adds_by_itself_is_no_evidence():
+    program = Program(("a",), (Constant("No. "), Extract(0), Constant(".csv")))
+    assert without_constants(program, ["no. 1.csv", "no. 22.csv", "no. .csv", "3.csv"]) == ["1", "22"]
+    assert without_constants(Program.identity("a"), ["x"]) == ["x"]
 
 
 def test_long_texts_do_not_match_by_chance_and_short_codes_may():

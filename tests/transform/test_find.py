@@ -132,6 +132,13 @@ def test_dates_of_one_range_do_not_join():
     assert not find_programs(table(sold=days), table(born=days[10:90])).found
 
 
+def test_numbers_behind_a_constant_do_not_join():
+    left = table(year=[str(1950 + i) for i in range(60)], code=[str(i) for i in range(60)])
+    right = table(file=[f"part-{i:03d}.csv" for i in range(20, 60)], day=[f"Jan 1 {1960 + i}" for i in range(40)])
+    found = find_programs(left, right)
+    assert not found.found, str(found)
+
+
 def test_what_was_tried_is_told():
     rng = np.random.default_rng(8)
     found = find_programs(table(a=words(rng, 50, 8, 12)), table(b=words(rng, 50, 8, 12)))
@@ -154,6 +161,30 @@ def test_columns_may_be_named(people):
     found = find_programs(left, right, on="better", right_on="key")
     assert found.source_columns == ("better",)
     assert len(pairs(found, left, right)) == 60
+
+
+def test_columns_that_are_a_key_together_are_joined_together(rng):
+    first, last = words(rng, 40), words(rng, 40)
+    everyone = list(dict.fromkeys((first[i], last[j]) for i, j in rng.integers(0, 40, (64, 2))))
+    assert max(len({a for a, _ in everyone}), len({b for _, b in everyone})) < 0.8 * len(everyone)
+    order = rng.permutation(len(everyone))
+    left = table(person=[f"{b}, {a}" for a, b in everyone])
+    right = table(
+        given=[everyone[i][0] for i in order], family=[everyone[i][1] for i in order], n=["1"] * len(everyone)
+    )
+    for options in ({}, {"on": "person", "right_on": ["given", "family"]}):
+        found = find_programs(left, right, **options)
+        assert pairs(found, left, right) == {(int(row), place) for place, row in enumerate(order)}
+
+
+def test_large_tables_of_two_forms_get_two_programs():
+    rng = np.random.default_rng(2)
+    n = 12_000
+    names = [f"{a}{i:05d} {b}" for i, (a, b) in enumerate(rng.choice(words(rng, 500), (n, 2)))]
+    made = [name if i % 4 else "{}; {}".format(*name.split(" ")[::-1]) for i, name in enumerate(names)]
+    left, right = table(x=[f"<{one}>" for one in made]), table(y=[names[i] for i in rng.permutation(n)])
+    found = find_programs(left, right)
+    assert join_rows(found, left, right).left_rows.size == n
 
 
 def test_examples_are_honoured(people):
@@ -222,6 +253,8 @@ ONE = table(a=["x"])
     [
         ({"on": "b"}, ColumnNotFoundError, r"`on` must name columns of the table, 'a'; got 'b'"),
         ({"right_on": ["a", "c"]}, ColumnNotFoundError, r"`right_on` must name columns of the table, 'a'; got 'c'"),
+        ({"on": []}, InvalidParameterError, "`on` must name 1 to 3 columns, got 0"),
+        ({"right_on": ["a"] * 4}, InvalidParameterError, "`right_on` must name 1 to 3 columns, got 4"),
         (
             {"examples": []},
             InvalidTypeError,

@@ -1,0 +1,86 @@
+"""Files as arrays: mapped without keeping them open, and asked for before they are read."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import mmap
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+__all__ = ["ask_for", "is_mapped", "map_npy"]
+
+
+def map_npy(path: Path) -> NDArray[Any]:
+    """Map a ``.npy`` file as a read-only array; nothing but its header is read.
+
+    The file is closed again: a mapping that held it open, as numpy's does, would let an index of a hundred
+    segments exceed the number of files that a process may open.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    ndarray, read-only
+
+    Raises
+    ------
+    ValueError, EOFError, SyntaxError, TokenError
+        If the header is not numpy's, says objects or another order, or promises more than the file holds.
+    FileNotFoundError
+        If there is no such file.
+    """
+    with path.open("rb") as stream:
+        version = np.lib.format.read_magic(stream)
+        if version != (1, 0):
+            raise ValueError(f"its header is of version {version[0]}.{version[1]}, not 1.0")
+        shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+        offset = stream.tell()
+    if dtype.hasobject or is_fortran or any(n < 0 for n in shape):
+        raise ValueError(f"it says {dtype} of shape {shape} {'by columns' if is_fortran else 'by rows'}")
+    size = math.prod(shape)
+    with pa.memory_map(str(path)) as file:
+        buffer = file.read_buffer()  # lives on when the file is closed
+    if offset + size * dtype.itemsize > buffer.size:
+        raise ValueError(f"it says {size} entries, and holds fewer")
+    return np.frombuffer(buffer, dtype, size, offset).reshape(shape)
+
+
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Tell whether an array is a view of a mapped file."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, pa.Buffer) and not base.is_mutable
+
+
+@cache
+def _madvise() -> Any:
+    """Return the system's ``madvise``, None where there is none."""
+    if sys.platform == "win32" or not hasattr(mmap, "MADV_WILLNEED"):
+        return None
+    function = ctypes.CDLL(None, use_errno=True).madvise
+    function.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return function
+
+
+def ask_for(array: NDArray[Any], start: int, end: int) -> None:
+    """Ask the operating system to read the entries `start` to `end` of a mapped array, without waiting.
+
+    Entries beyond the array are left out; where the system cannot be asked, nothing happens.
+    """
+    madvise = _madvise()
+    start, end = max(0, start), min(end, array.size)
+    if madvise is None or end <= start:
+        return
+    first = array.ctypes.data + start * array.itemsize
+    first -= first % mmap.PAGESIZE
+    madvise(first, array.ctypes.data + end * array.itemsize - first, mmap.MADV_WILLNEED)

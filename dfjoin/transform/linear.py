@@ -1,0 +1,136 @@
+"""Fitting a number to a number: the simplest constants that make every example to its last digit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dfjoin.transform.arithmetic import Linear
+
+__all__ = ["fit_linear"]
+
+_NUMBER = re.compile(r"-?[0-9]{1,9}(?:[.][0-9]{1,6})?")
+_MADE = re.compile(r"-?[0-9]+(?:[.]([0-9]+))?")
+_MAX_DECIMALS = 10
+_MAX_EXPONENT = 5
+_WHOLE = 10**5
+_UNITS = [
+    Fraction(text)
+    for text in (
+        *("1", "2.54", "3.048", "9.144", "1.609344", "1.852"),  # inch, foot, yard, miles
+        *("6.4516", "9.290304", "4.0468564224", "2.589988110336"),  # square inch, square foot, acre, square mile
+        *("3.785411784", "4.54609", "2.95735295625", "1.6387064"),  # gallons, fluid ounce, cubic inch
+        *("4.5359237", "2.8349523125", "6.35029318"),  # pound, ounce, stone
+        *("1.8", "3.6", "6", "2.4", "1.024", "4.184", "6.894757293168"),  # degree, km/h, time, KiB, calorie, psi
+    )
+]
+"""One unit in another, up to a power of ten: these are tried before the simplest constant."""
+
+
+def _simplest(low: Fraction, high: Fraction) -> tuple[int, Fraction] | None:
+    """Return the decimal of fewest digits in a range, and how many it has, zeros at its ends not counted."""
+    for exponent in range(_MAX_EXPONENT, -_MAX_DECIMALS - 1, -1):
+        unit = Fraction(10) ** exponent
+        count = -(-low // unit)
+        if count * unit <= high:
+            return len(str(abs(count)).strip("0")), count * unit
+    return None
+
+
+def _factor(low: Fraction, high: Fraction) -> Fraction | None:
+    """Return a factor in a range: a whole one of few digits, one of a known unit, the simplest decimal or inverse."""
+    direct = _simplest(low, high)
+    if direct and direct[1].denominator == 1 and high - low > Fraction(1, 100):
+        return direct[1]  # whole numbers were multiplied by a whole number
+    for power in range(-6, 7):
+        for unit in _UNITS:
+            for factor in (unit, 1 / unit):
+                if low <= factor * Fraction(10) ** power <= high and (low != high or power == 0):
+                    return factor * Fraction(10) ** power
+    if low * high <= 0:
+        return direct[1] if direct else None
+    inverse = _simplest(1 / high, 1 / low)
+    candidates = [(c[0] + 1, 1 / c[1]) for c in [inverse] if c and c[1]] + ([direct] if direct else [])
+    return min(candidates, key=lambda c: (c[0], abs(c[1])))[1] if candidates else None
+
+
+def _as_decimal(value: Fraction, digits: int) -> str:
+    """Write a fraction with at most so many digits behind the point."""
+    unit = round(abs(value) * 10**digits)
+    text = str(unit).rjust(digits + 1, "0")
+    text = f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
+    return f"-{text}" if value < 0 and unit else text
+
+
+def _constants(xs: Sequence[Fraction], ys: Sequence[Fraction], halves: Sequence[Fraction]) -> list[tuple]:
+    """Return (scale, offset) pairs that agree with all examples up to rounding."""
+    found = []
+    rows = [(x, y, h) for x, y, h in zip(xs, ys, halves, strict=True) if x]
+    if len({x for x, _, _ in rows}) >= 2:
+        bounds = [sorted(((y - h) / x, (y + h) / x)) for x, y, h in rows]
+        low, high = max(b[0] for b in bounds), min(b[1] for b in bounds)
+        scale = _factor(low, high) if low <= high else None
+        found += [(scale, Fraction(0))] if scale else []
+    if len(set(xs)) >= 3:
+        spread = []
+        for i in range(len(xs)):
+            for j in range(i):
+                if xs[i] != xs[j]:
+                    gap, slack = xs[i] - xs[j], halves[i] + halves[j]
+                    spread.append(sorted(((ys[i] - ys[j] - slack) / gap, (ys[i] - ys[j] + slack) / gap)))
+        low, high = max(b[0] for b in spread), min(b[1] for b in spread)
+        scale = _factor(low, high) if low <= high else None
+        if scale:
+            low = max(y - h - scale * x for x, y, h in zip(xs, ys, halves, strict=True))
+            high = min(y + h - scale * x for x, y, h in zip(xs, ys, halves, strict=True))
+            offset = _simplest(low, high) if low <= high else None
+            found += [(scale, offset[1])] if offset else []
+    return found
+
+
+def fit_linear(texts: Sequence[str], targets: Sequence[str]) -> list[Linear]:
+    """Find steps that make the number of each target of the number in each text.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Plain decimal numbers.
+    targets : sequence of str
+        Each a plain decimal number.
+
+    Returns
+    -------
+    list of Linear
+        Those that make all targets; at least two different numbers are needed for a factor, three for a
+        factor and an offset. Empty for what a copy would do.
+
+    Notes
+    -----
+    Each example bounds the constants by half a unit of its last digit; in the remaining range the decimal
+    of fewest digits is taken, or its inverse. O(n²) for n examples.
+    """
+    made = [_MADE.fullmatch(target) for target in targets]
+    if (
+        len(texts) < 2
+        or list(texts) == list(targets)
+        or not all(made)
+        or not all(_NUMBER.fullmatch(text) for text in texts)
+    ):
+        return []
+    decimals = [len(match[1] or "") for match in made if match]
+    halves = [Fraction(1, 2 * 10**d) for d in decimals]
+    significant = max(len(re.sub("[^0-9]", "", t).lstrip("0")) for t in targets)
+    styles = [("fixed", decimals[0])] if len(set(decimals)) == 1 else []
+    styles += [("plain", max(decimals)), ("significant", significant)]
+    steps = []
+    for scale, offset in _constants([Fraction(t) for t in texts], [Fraction(t) for t in targets], halves):
+        if abs(scale) >= _WHOLE or abs(offset) >= _WHOLE or (scale, offset) == (1, 0):
+            continue
+        for style, digits in styles:
+            if digits > (12 if style == "significant" else 6) or (style == "significant" and digits < 1):
+                continue
+            step = Linear(_as_decimal(scale, 15), _as_decimal(offset, 10), digits, style)
+            if step.scale != "0" and all(step(t) == y for t, y in zip(texts, targets, strict=True)):
+                steps.append(step)
+    return steps

@@ -1,0 +1,105 @@
+"""Naive references for fuzzy joins: sets, dicts and loops over Python strings."""
+
+import math
+
+
+def edit_distance(a, b):
+    """Levenshtein distance by the textbook table."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        following = [i]
+        for j, y in enumerate(b, 1):
+            following.append(min(row[j] + 1, following[-1] + 1, row[j - 1] + (x != y)))
+        row = following
+    return row[-1]
+
+
+def grams(text, q):
+    """The set of q-grams of a text with a space at both ends; words where q is 0."""
+    if q == 0:
+        return set(text.split())
+    if not text:
+        return set()
+    padded = f" {text} "
+    padded += " " * (q - len(padded))
+    return {padded[i : i + q] for i in range(len(padded) - q + 1)}
+
+
+def rarity(reference, q):
+    """Weight of a token by the number of reference texts that hold it."""
+    count = {}
+    for text in reference:
+        for token in grams(text, q):
+            count[token] = count.get(token, 0) + 1
+    return lambda token: math.log1p(len(reference) / max(count.get(token, 0), 1))
+
+
+def set_distance(a, b, q, name, weigh):
+    """A distance between the weighted token sets of two texts."""
+    a, b = grams(a, q), grams(b, q)
+    if name == "cosine":
+        norms = math.sqrt(sum(weigh(t) ** 2 for t in a)) * math.sqrt(sum(weigh(t) ** 2 for t in b))
+        return 1 - sum(weigh(t) ** 2 for t in a & b) / max(norms, 1e-12)
+    whole = {"jaccard": a | b, "query containment": a, "reference containment": b}[name]
+    return 1 - sum(map(weigh, a & b)) / max(sum(map(weigh, whole)), 1e-12)
+
+
+def soft_miss(a, b, weigh, floor=0.6):
+    """Share of the weight of the words of a without a counterpart, in part, among those of b."""
+    total = missed = 0.0
+    for word in grams(a, 0):
+        best = 0.0
+        for other in grams(b, 0):
+            longer = max(len(word), len(other))
+            likeness = 1 - edit_distance(word, other) / longer
+            if likeness >= floor:
+                best = max(best, likeness)
+        total += weigh(word)
+        missed += weigh(word) * (1 - best)
+    return missed / total if total else 0.0
+
+
+def distance(query, reference, tokens, name, texts):
+    """Distance of a configuration between a query text and a reference text."""
+    if tokens == "characters":
+        return edit_distance(query, reference) / max(len(query), len(reference), 1)
+    if tokens == "similar words":
+        weigh = rarity(texts, 0)
+        sides = {
+            "query containment": soft_miss(query, reference, weigh),
+            "reference containment": soft_miss(reference, query, weigh),
+        }
+        return sides.get(name, sum(sides.values()) / 2)
+    q = {"words": 0, "2-grams": 2, "3-grams": 3}[tokens]
+    return set_distance(query, reference, q, name, rarity(texts, q))
+
+
+def largest_threshold(first, rival, partners, is_one_to_one):
+    """Try every distance as the threshold; the largest that breaks no constraint, and its coverage."""
+    best = (-1.0, 0)
+    for s in sorted(set(first)):
+        joined = [p for d, p in zip(first, partners, strict=True) if d <= s]
+        is_broken = any(r <= s for r in rival) or (is_one_to_one and len(joined) != len(set(joined)))
+        if not is_broken:
+            best = (s, len(set(joined)))
+    return best
+
+
+def error_rates(scores, partners, decoys):
+    """Expected wrong pairs over distinct partners above each score or a lower one, whichever is less."""
+    if not decoys:
+        share = 1.0
+    else:
+        ordered = sorted(decoys)
+        n = len(ordered)
+        middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
+        share = sum(d <= middle for d in decoys) / n
+        n_wrong = (sum(s <= middle for s in scores) + 1) / share
+        n_partners = len({p for s, p in zip(scores, partners, strict=True) if s > middle})
+        share = min(1.0, max(n_wrong, len(scores) - n_partners) / len(scores))
+
+    def at(s):
+        wrong = share * len(scores) * (sum(d >= s for d in decoys) + 1) / (len(decoys) + 1)
+        return wrong / len({p for other, p in zip(scores, partners, strict=True) if other >= s})
+
+    return [min(at(other) for other in scores if other <= s) for s in scores]

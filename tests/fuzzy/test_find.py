@@ -1,0 +1,277 @@
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.fuzzy.find import apply_fuzzy, find_fuzzy
+from dfjoin.fuzzy.result import FuzzySettings
+from dfjoin.fuzzy.texts import fold_text
+
+FIRST = ["anna", "bernd", "carla", "dmitri", "elena", "farid", "greta", "hiro", "ines", "jakob", "katya", "luis"]
+LAST = [
+    "abbott",
+    "bianchi",
+    "castellano",
+    "dvorak",
+    "eriksson",
+    "fitzgerald",
+    "gruber",
+    "hashimoto",
+    "ivanova",
+    "jankowski",
+]
+PEOPLE = [f"{first.title()} {last.title()}" for first in FIRST for last in LAST]
+
+
+def mess_up(name, rng):
+    first, last = name.split()
+    at = int(rng.integers(1, len(last)))
+    forms = [f"{last}, {first}", f"{first} {last[:at]}{last[at + 1 :]}", f"Dr. {name.upper()}", f"{name} (b. 1970)"]
+    return forms[int(rng.integers(4))]
+
+
+@pytest.fixture(scope="module")
+def people():
+    """A reference of 120 names and 80 queries: 60 spelled differently, 20 of strangers."""
+    rng = np.random.default_rng(7)
+    chosen = rng.permutation(120)[:60]
+    strangers = [f"{a}{b}wick" for a in ("zul", "qor", "wex", "yop") for b in ("mo", "ti", "ra", "fu", "ne")]
+    return PEOPLE, [*(mess_up(PEOPLE[i], rng) for i in chosen), *strangers], chosen
+
+
+def pairs(found):
+    return list(zip(found.left_rows.tolist(), found.right_rows.tolist(), strict=True))
+
+
+def find(left, right, **options):
+    return find_fuzzy(pa.array(left, pa.string()), pa.array(right, pa.string()), **options)
+
+
+def test_differently_spelled_names_are_joined_and_strangers_are_not(people):
+    reference, query, chosen = people
+    found = find(reference, query)
+    truth = {(int(row), i) for i, row in enumerate(chosen)}
+    assert len(truth & set(pairs(found))) >= 0.95 * len(found)
+    assert len(truth & set(pairs(found))) >= 0.8 * len(truth)
+    assert found.settings.reference == "left"
+    assert found.estimated_precision >= 0.95
+    assert 0.5 < found.estimated_recall <= 1
+    assert (found.errors <= 0.05).all()
+    assert ((found.distances >= 0) & (found.distances < 1)).all()
+    assert f"{len(found)} of 80 texts joined" in found.reason
+
+
+def test_sides_can_be_swapped(people):
+    reference, query, _ = people
+    there, back = find(reference, query), find(query, reference)
+    assert back.settings.reference == "right"
+    assert sorted((b, a) for a, b in pairs(back)) == pairs(there)
+
+
+@settings(max_examples=8)
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(people, random):
+    reference, query, _ = people
+    order, other = list(range(len(reference))), list(range(len(query)))
+    random.shuffle(order)
+    random.shuffle(other)
+    expected = pairs(find(reference, query))
+    found = find([reference[i] for i in order], [query[i] for i in other])
+    assert sorted((order[a], other[b]) for a, b in pairs(found)) == expected
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(st.one_of(st.none(), st.sampled_from(PEOPLE), st.text(max_size=6)), max_size=30),
+    st.lists(st.one_of(st.none(), st.sampled_from(PEOPLE), st.text(max_size=6)), max_size=30),
+    st.booleans(),
+)
+def test_constraints_hold_and_nulls_match_nothing(left, right, is_one_to_one):
+    found = find(left, right, precision=0.0, is_one_to_one=is_one_to_one)
+    texts = {(fold_text(left[a] or ""), fold_text(right[b] or "")) for a, b in pairs(found)}
+    assert all(a and b for a, b in texts)
+    assert len(set(pairs(found))) == len(found)
+    if len(found):
+        query = 1 if found.settings.reference == "left" else 0
+        assert len({pair[query] for pair in texts}) == len(texts), "a query text has one partner"
+        assert not is_one_to_one or len({pair[1 - query] for pair in texts}) == len(texts)
+    again = found.settings and apply_fuzzy(found.settings, pa.array(left, pa.string()), pa.array(right, pa.string()))
+    assert not len(found) or pairs(again) == pairs(found)
+
+
+def test_rows_with_equal_texts_share_their_matches(people):
+    reference, query, _ = people
+    plain = find(reference, query)
+    doubled = find([*reference, None, reference[0].upper()], [None, query[0], *query])
+    assert doubled.settings.reference == plain.settings.reference
+    expected = {(a, b + 2) for a, b in pairs(plain)}
+    expected |= {(a, 1) for a, b in pairs(plain) if b == 0}
+    expected |= {(121, b) for a, b in expected if a == 0}
+    assert set(pairs(doubled)) == expected
+
+
+def test_one_to_one_keeps_the_best_of_each(people):
+    reference, query, _ = people
+    again = [f"{name} jr" for name in query[:30]]
+    many, one = find(reference, [*query, *again]), find(reference, [*query, *again], is_one_to_one=True)
+    assert len(set(many.left_rows.tolist())) < len(many)
+    assert len(set(one.left_rows.tolist())) == len(one) == len(set(many.left_rows.tolist()))
+    assert set(pairs(one)) <= set(pairs(many))
+
+
+def test_known_rows_are_not_joined_again(people):
+    reference, query, chosen = people
+    known = chosen[:30], np.arange(30)
+    found = find(reference, query, known=known)
+    assert found.right_rows.min() >= 30
+    assert {(int(chosen[b]), b) for _, b in pairs(found) if b < 60} >= {p for p in pairs(found) if p[1] < 60}
+    assert len(found) >= 24
+    taken = find(reference, query, known=(chosen[30:60], np.arange(30)), is_one_to_one=True)
+    assert not set(taken.left_rows.tolist()) & set(chosen[30:60].tolist())
+
+
+def test_known_rows_that_contradict_the_nearest_text_stop_the_join(people):
+    reference, query, chosen = people
+    wrong = np.roll(chosen[:40], 1), np.arange(40)
+    found = find(reference, query, known=wrong)
+    assert len(found) == 0
+    assert "no fuzzy join: by estimate at best 0.0% of the pairs would be right" in found.reason
+
+
+def test_settings_survive_json_and_join_new_rows_alike(people):
+    reference, query, _ = people
+    found = find(reference, query)
+    report = json.loads(json.dumps(found.to_dict()))
+    assert report["n_pairs"] == len(found)
+    assert report["reason"] == found.reason
+    assert FuzzySettings.from_dict(report["settings"]).to_dict() == found.settings.to_dict()
+    new = [*query[10:15], "nobody at all"]
+    again = apply_fuzzy(report["settings"], pa.array(reference), pa.array(new))
+    assert pairs(again) == [(a, b - 10) for a, b in pairs(found) if 10 <= b < 15]
+    assert np.isnan(again.errors).all()
+    assert again.estimated_precision is None
+
+
+def test_every_configuration_is_told_with_its_weight(people):
+    found = find(*people[:2])
+    assert sum(tried.weight for tried in found.tried) <= 1 + 1e-9
+    assert max(tried.weight for tried in found.tried) > 0
+    assert any(tried.coverage > 0 and 0 <= tried.threshold < 1 for tried in found.tried)
+    assert "3-grams, cosine" in [tried.configuration for tried in found.tried]
+
+
+CAPITALS = [
+    "Wien",
+    "Paris",
+    "Roma",
+    "Madrid",
+    "Lisboa",
+    "Oslo",
+    "Stockholm",
+    "Helsinki",
+    "Kyiv",
+    "Warszawa",
+    "Praha",
+    "Budapest",
+    "Sofia",
+    "Athina",
+]
+COUNTRIES = [
+    "Austria",
+    "France",
+    "Italy",
+    "Spain",
+    "Portugal",
+    "Norway",
+    "Sweden",
+    "Finland",
+    "Ukraine",
+    "Poland",
+    "Czechia",
+    "Hungary",
+]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (CAPITALS, COUNTRIES),
+        (PEOPLE, CAPITALS),
+        ([name[:3].upper() for name in CAPITALS], COUNTRIES),
+        (PEOPLE, [f"{i:05d}" for i in range(300)]),
+    ],
+)
+def test_columns_related_by_meaning_or_by_nothing_are_not_joined(left, right):
+    found = find(left, right)
+    assert len(found) == 0
+    assert found.settings is None
+    assert found.estimated_precision is None
+    assert found.reason.startswith("no fuzzy join: ")
+    assert len(found.tried) > 0
+    assert found.to_dict()["settings"] is None
+
+
+def test_a_word_that_one_reference_text_happens_to_have_joins_nothing():
+    left = [f"University of {city}" for city in CAPITALS * 3]
+    right = [*PEOPLE, "University Museum, Santa Barbara"]
+    found = find([f"{name} {i % 3}" for i, name in enumerate(left)], right)
+    assert len(found) == 0
+
+
+def test_random_columns_are_not_joined(rng):
+    joined = 0
+    for _ in range(10):
+        left, right = (["".join(rng.choice(list("abcdefgh"), 8)) for _ in range(60)] for _ in range(2))
+        joined += len(find(left, right)) > 0
+    assert joined == 0
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "reason"),
+    [
+        ([], [], "the right column has 0 distinct texts, and precision is not estimated from fewer than 10"),
+        ([None], ["a", "b"], "the right column has 2 distinct texts"),
+        (PEOPLE, [], "no text is left to join"),
+        (PEOPLE, [None, ""], "no text is left to join"),
+        (PEOPLE, ["+", "??"], "no text shares a quarter of its 3-grams with its nearest text of the other column"),
+    ],
+)
+def test_columns_with_too_little_are_not_joined(left, right, reason):
+    found = find(left, right)
+    assert len(found) == 0
+    assert reason in found.reason
+
+
+def test_columns_must_be_of_strings():
+    with pytest.raises(InvalidTypeError, match=r"`left` must be a pyarrow array of strings, got int64; cast it"):
+        find_fuzzy(pa.array([1]), pa.array(["a"]))
+    with pytest.raises(InvalidTypeError, match=r"`right` must be a pyarrow array of strings, got list; cast it"):
+        find_fuzzy(pa.array(["a"]), ["a"])
+
+
+def test_precision_must_be_a_fraction():
+    with pytest.raises(InvalidParameterError, match=r"`precision` must be between 0 and 1, got 95"):
+        find(["a"], ["b"], precision=95)
+
+
+@pytest.mark.parametrize("known", [([0], [5]), ([-1], [0]), ([0, 1], [0])])
+def test_known_must_name_rows(known):
+    message = (
+        r"`known` must be two arrays of the same length, of left rows below 2 and right rows below 1, got \d and 1"
+    )
+    with pytest.raises(InvalidParameterError, match=message):
+        find(["a", "b"], ["b"], known=known)
+
+
+def test_settings_must_be_those_of_a_fuzzy_join(people):
+    values = find(*people[:2]).settings.to_dict()
+    message = r"`settings` must be what FuzzySettings.to_dict\(\) returned; missing: \['bias'\], unknown evidence: \['smell'\]"
+    broken = {key: value for key, value in values.items() if key != "bias"}
+    with pytest.raises(InvalidParameterError, match=message):
+        FuzzySettings.from_dict(broken | {"evidence": {"smell": {}}})
+    with pytest.raises(InvalidParameterError, match=r"`settings` must have 'left' or 'right' as reference, got 'up'"):
+        FuzzySettings.from_dict(values | {"reference": "up"})

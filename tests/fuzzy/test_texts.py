@@ -1,0 +1,49 @@
+import pyarrow as pa
+import pytest
+
+from dfjoin.fuzzy.texts import fold_text, fold_texts
+
+
+@pytest.mark.parametrize(
+    ("raw", "folded"),
+    [
+        ("  Zoë's  CAFÉ—bar ", "zoe s cafe bar"),
+        ("snake_case-and/slash", "snake case and slash"),
+        ("Straße", "strasse"),
+        ("ＦＵＬＬ width", "full width"),
+        ("日本 東京", "日本 東京"),
+        ("+", "+"),
+        ("???", "???"),
+        ("", ""),
+        ("  ", ""),
+        ("i̇stanbul", "istanbul"),
+    ],
+)
+def test_folding_keeps_letters_and_digits(raw, folded):
+    assert fold_text(raw) == folded
+    assert fold_text(folded) == folded
+
+
+def test_equal_texts_share_a_number_and_nulls_have_none():
+    texts = fold_texts(pa.array(["B-b", None, "a", "b B", "", "  "]))
+    assert texts.values == ["a", "b b"]
+    assert texts.codes.tolist() == [1, -1, 0, 1, -1, -1]
+    assert texts.n_present == 3
+    indptr, rows = texts.rows_of()
+    assert (indptr.tolist(), rows.tolist()) == ([0, 1, 3], [2, 0, 3])
+
+
+@pytest.mark.parametrize("column", [pa.array([], pa.string()), pa.nulls(2, pa.string()), pa.nulls(2)])
+def test_columns_without_texts(column):
+    texts = fold_texts(column)
+    assert texts.values == []
+    assert texts.codes.tolist() == [-1] * len(column)
+    assert texts.offsets.tolist() == [0]
+    assert texts.points.size == 0
+
+
+def test_chunks_slices_and_dictionaries_are_the_same_column():
+    plain = pa.array(["x", "a", None, "b"])
+    expected = fold_texts(plain.slice(1)).codes.tolist()
+    for column in (pa.chunked_array([["a"], [None, "b"]]), plain.slice(1).dictionary_encode()):
+        assert fold_texts(column).codes.tolist() == expected == [0, -1, 1]

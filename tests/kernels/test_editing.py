@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfjoin.kernels.editing import edit_distances, soft_misses
+from tests.fuzzy.oracles import edit_distance, soft_miss
+from tests.kernels.packing import csr
+
+TEXTS = st.text(alphabet="abß€", max_size=9)
+
+
+def letters(*columns):
+    """Number the characters of all texts; per column (letters, offsets), then the size of the alphabet."""
+    alphabet = {c: i for i, c in enumerate(sorted({c for texts in columns for t in texts for c in t}))}
+    packed = [csr([[alphabet[c] for c in text] for text in texts]) for texts in columns]
+    return *((points, offsets) for offsets, points in packed), max(1, len(alphabet))
+
+
+def measure(pairs, limit=1000):
+    (a, a_offsets), (b, b_offsets), n = letters([a for a, _ in pairs], [b for _, b in pairs])
+    rows = np.arange(len(pairs), dtype=np.int32)
+    return edit_distances(a, a_offsets, b, b_offsets, n, limit, rows, rows).tolist()
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS), max_size=6))
+def test_distances_are_those_of_the_table(pairs):
+    assert measure(pairs) == [edit_distance(a, b) for a, b in pairs]
+
+
+@pytest.mark.parametrize("length", [63, 64, 65, 127, 128, 129, 200])
+def test_texts_of_several_blocks(rng, length):
+    a = "".join(rng.choice(list("abc"), length))
+    b = "".join(rng.choice(list("abc"), length - 7))
+    pairs = [(a, b), (b, a), (a, a), (a, ""), ("", a), (a, a[:-1]), ("c" + a, a)]
+    assert measure(pairs) == [edit_distance(a, b) for a, b in pairs]
+
+
+def test_a_pair_leaves_nothing_behind_for_the_next():
+    assert measure([("abc", "xyz"), ("xyz", "abc"), ("", ""), ("abc", "abc")]) == [3, 3, 0, 0]
+
+
+def test_characters_beyond_the_limit_are_not_compared(rng):
+    pairs = [("".join(rng.choice(list("ab"), n)), "".join(rng.choice(list("ab"), 150))) for n in (3, 70, 200)]
+    expected = [edit_distance(a[:70], b[:70]) for a, b in pairs]
+    assert measure(pairs, limit=70) == expected
+    assert measure(pairs) != expected
+
+
+def test_no_pairs():
+    assert measure([]) == []
+
+
+WORDS = st.lists(st.text(alphabet="abc", min_size=1, max_size=6), max_size=4, unique=True)
+
+
+@given(WORDS, WORDS, st.integers(1, 5))
+def test_similar_words_count_in_part(a, b, most):
+    words = sorted({*a, *b})
+    weights = {word: 1.0 + i for i, word in enumerate(words)}
+    (points, offsets), n = letters(words)
+    rows_a, rows_b = (csr([[words.index(w) for w in row]]) for row in (a, b))
+    row = np.zeros(1, np.int32)
+    found = soft_misses(
+        *rows_a, *rows_b, np.array([weights[w] for w in words], float), points, offsets, n, 0.6, most, row, row
+    )
+    assert found[0] == pytest.approx(soft_miss(" ".join(a[:most]), " ".join(b[:most]), weights.get))
