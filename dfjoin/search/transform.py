@@ -19,7 +19,7 @@ from dfjoin.search.searcher import Hit, Searcher, rank_key, smallest_count
 from dfjoin.transform.columns import Column
 from dfjoin.transform.evidence import MIN_BITS
 from dfjoin.transform.find import find_programs
-from dfjoin.transform.judge import ENOUGH, MIN_COVERAGE, MIN_PRECISION
+from dfjoin.transform.judge import ENOUGH, MIN_COVERAGE, MIN_PRECISION, MIN_SCORE
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.result import RowJoin, TransformJoin, join_rows
 from dfjoin.types import IndexSettings, SearchParams, SearchStats
@@ -249,5 +249,5 @@ def _holds_for(join: TransformJoin, query: Column, candidate: Column) -> bool:
     if join.target is not None and not join.target.is_identity:
         target = Column(target.name, join.target.apply([target.array]))
     outcome = evaluate(join.programs[0].program, [source], source, target.values)
-    coverage = max(outcome.source_coverage, outcome.target_coverage)
-    return coverage >= MIN_COVERAGE and outcome.bits >= MIN_BITS and outcome.precision >= MIN_PRECISION
+    covers = max(outcome.source_coverage, outcome.target_coverage) >= MIN_COVERAGE and outcome.score >= MIN_SCORE
+    return covers and outcome.bits >= MIN_BITS and outcome.precision >= MIN_PRECISION
