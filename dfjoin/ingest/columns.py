@@ -65,7 +65,8 @@ class EntryBuffer:
             write_run(path, self._sorted())
             self._spilled.append(path)
 
-    def _sorted(self) -> Run:
+    def _sorted(self, column_map: NDArray[np.int32] | None = None) -> Run:
+        """Make a run of what is held, with column ids as they are or mapped."""
         parts, self._parts, self._bytes = self._parts, [], 0
         sizes = [len(values) for _, values in parts]
         n = sum(sizes)
@@ -83,8 +84,8 @@ class EntryBuffer:
         stops = np.concatenate([np.empty(0, np.int64), *(v.offsets[1:] for _, v in parts)])
         lengths = (stops - starts).astype(np.int32)
         del parts
-        n_columns = int(columns.max()) + 1 if n else 0
-        column_map = np.arange(n_columns, dtype=np.int32)
+        if column_map is None:
+            column_map = np.arange(int(columns.max()) + 1 if n else 0, dtype=np.int32)
         return make_run(hashes, np.arange(n + 1), columns, starts + bases, lengths, data, column_map)
 
     def finish(self, column_map: NDArray[np.int32]) -> list[Run]:
@@ -95,11 +96,13 @@ class EntryBuffer:
         column_map : ndarray of int32
             Column as given to `add` → its id in the run, or -1 when it is not to be indexed.
         """
+        if not self._spilled:
+            return [self._sorted(column_map)] if self._parts else []
         runs = [read_run(path) for path in self._spilled]
         if self._parts:
             runs.append(self._sorted())
-        chunk = max(1 << 16, self._budget // (2 * _BYTES_PER_ENTRY)) if self._spilled else 1 << 62
-        return list(merge_runs(runs, [column_map] * len(runs), chunk)) if runs else []
+        chunk = max(1 << 16, self._budget // (2 * _BYTES_PER_ENTRY))
+        return list(merge_runs(runs, [column_map] * len(runs), chunk))
 
 
 class ColumnReader:
