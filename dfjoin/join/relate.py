@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dfjoin.fuzzy.find import find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin
 from dfjoin.join.closest import closest_columns
+from dfjoin.transform.columns import count_distinct
 from dfjoin.transform.find import find_programs
 from dfjoin.transform.program import MAX_COLUMNS, Program
 from dfjoin.transform.result import RankedProgram, TransformJoin, join_rows
@@ -104,7 +105,9 @@ class Relation:
     def describe(self) -> dict[str, Any]:
         """Return what was found as plain JSON values, for the report."""
         found: dict[str, Any] = {
-            "n_keys": {kind: int(np.unique(self.left_keys[self.kinds == n]).size) for n, kind in enumerate(KINDS)}
+            "n_keys": {
+                kind: count_distinct(self.left_keys[self.kinds == n], self.left.n_keys) for n, kind in enumerate(KINDS)
+            }
         }
         if self.programs.found:
             learned = self.programs.to_dict()
@@ -182,7 +185,7 @@ def relate(
     found: FuzzyJoin | None = None
     left_keys, right_keys = rows.left_rows, rows.right_rows
     distances = np.zeros(left_keys.size)
-    n_left_over = sides[0].n_keys - np.unique(left_keys).size
+    n_left_over = sides[0].n_keys - count_distinct(left_keys, sides[0].n_keys)
     if fuzzy is None and n_left_over and max(n_left_over, sides[1].n_keys) > _QUICK_KEYS:
         tried.append(
             f"{' + '.join(left_columns)} = {' + '.join(right_columns)}: {n_left_over:,} keys are left to be joined by "

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.segment import Tokens
 from dfjoin.kernels.lookup import find_tokens
-from dfjoin.kernels.postings import build_directory, directory_bits
+from dfjoin.kernels.postings import build_directory, copy_values, directory_bits
 from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.values.normalize import ValueSet
 
@@ -27,13 +27,10 @@ class Vocabulary:
     def __init__(self, values: ValueSet) -> None:
         self.order = argsort_u64(values.hashes)
         self.hash = values.hashes[self.order]
-        lengths = np.diff(values.offsets)[self.order]
         self.value_offsets = np.zeros(len(values) + 1, np.int64)
-        np.cumsum(lengths, out=self.value_offsets[1:])
-        starts = np.repeat(values.offsets[:-1][self.order] - self.value_offsets[:-1], lengths)
-        total = int(self.value_offsets[-1])
-        self.value_bytes = np.zeros(total + 8, np.uint8)
-        self.value_bytes[:total] = values.data[starts + np.arange(total)]
+        self.value_bytes = np.zeros(int(values.offsets[-1]) + 8, np.uint8)
+        lengths = np.diff(values.offsets).astype(np.int32)
+        copy_values(self.order, values.offsets[:-1], lengths, values.data, self.value_bytes, self.value_offsets)
         self.directory = build_directory(self.hash, directory_bits(len(values)))
         for array in (self.hash, self.value_offsets, self.value_bytes, self.directory):
             array.flags.writeable = False
