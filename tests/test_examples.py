@@ -49,6 +49,19 @@ def test_quickstart(tmp_path):
     assert "Traceback" not in err
 
 
+def test_learned_join(tmp_path):
+    out, err = _run("learned_join.py", tmp_path)
+    assert "34 of 34 rows found a partner" in out
+    assert "by place.split(' (')[0]: 34 rows" in out
+    assert "nullif(split_part(nullif(`place`, ''), ' (', 1), '')" in out
+    source = out.split("The same as Python:\n\n")[1].split("\nThe same as Spark SQL")[0]
+    made = {}
+    exec(source, made)
+    assert made["transform"]("Bern (Switzerland)") == "Bern" and made["transform"]("(x") is not None
+    assert "geo/capitals.csv" in out.split("What joins in the lake after a program")[1]
+    assert "Traceback" not in err
+
+
 def test_feature_augmentation_improves_the_score(tmp_path):
     pytest.importorskip("sklearn")
     out, _ = _run("feature_augmentation.py", tmp_path)
