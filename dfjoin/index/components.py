@@ -110,8 +110,8 @@ class ComponentMeta:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> ComponentMeta:
         """Make a record from JSON values; unknown fields are ignored."""
-        known = {name: values[name] for name in cls.__dataclass_fields__}
-        return cls(**{**known, "shape": tuple(int(n) for n in values["shape"])})
+        shape = tuple(int(n) for n in values["shape"])
+        return cls(values["name"], values["file"], values["dtype"], shape, values["size"], values["crc32"])
 
 
 def write_component(directory: Path, group: str, name: str, array: NDArray) -> ComponentMeta:
