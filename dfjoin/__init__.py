@@ -19,9 +19,9 @@ _LAZY = {
     "JoinCandidates": "dfjoin.search.candidates",
     "JoinPlan": "dfjoin.join.plan",
     "Lake": "dfjoin.lake",
-    "build_lake": "dfjoin.build",
+    "build_lake": "dfjoin.ingest.build",
     "open_lake": "dfjoin.lake",
-    "repair": "dfjoin.upkeep",
+    "repair": "dfjoin.store.upkeep",
 }
 
 __all__ = [

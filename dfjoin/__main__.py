@@ -2,7 +2,7 @@
 
 import sys
 
-from dfjoin.cli import main
+from dfjoin.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

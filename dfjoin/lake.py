@@ -15,7 +15,7 @@ from dfjoin.lake_life import LakeLife
 from dfjoin.types import IndexSettings, Root
 
 if TYPE_CHECKING:
-    from dfjoin.search.searcher import Searcher
+    from dfjoin.search.exact.searcher import Searcher
 
 __all__ = ["Lake", "open_lake", "resolve_lake"]
 
@@ -152,7 +152,7 @@ class Lake(LakeLife):
     @property
     def searcher(self) -> Searcher:
         """Search over the segments of this version."""
-        from dfjoin.search.searcher import Searcher  # compiles kernels: not before the first search
+        from dfjoin.search.exact.searcher import Searcher  # compiles kernels: not before the first search
 
         segments, searcher = self._segments, self._searcher
         if searcher is None or searcher.segments is not segments:
@@ -190,7 +190,7 @@ class Lake(LakeLife):
         DataFrame
             ``table, n_rows, n_columns, size, format, root``.
         """
-        from dfjoin.search.listing import catalog_tables
+        from dfjoin.store.listing import catalog_tables
 
         return catalog_tables(self)
 
@@ -204,7 +204,7 @@ class Lake(LakeLife):
             ``table, column, kind, is_indexed, n_rows, n_null, cardinality, key_likeness, min, max,
             samples``; `key_likeness` is cardinality per non-null row, 1 for a key.
         """
-        from dfjoin.search.listing import catalog_columns
+        from dfjoin.store.listing import catalog_columns
 
         return catalog_columns(self)
 
@@ -255,7 +255,7 @@ class Lake(LakeLife):
         TableChangedError
             If its size or fingerprint differ from the indexed ones.
         """
-        from dfjoin.join.tables import read_frame
+        from dfjoin.store.table import read_frame
 
         return read_frame(self, name, columns, on_stale=on_stale)
 

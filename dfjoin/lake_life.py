@@ -78,7 +78,7 @@ class LakeLife:
         -----
         Writes one segment or more; `compact` merges them when there are many.
         """
-        from dfjoin import life
+        from dfjoin.store import change as life
 
         return self._move_to(
             life.add(
@@ -109,7 +109,7 @@ class LakeLife:
         Lake
             This object, at the new version.
         """
-        from dfjoin import life
+        from dfjoin.store import change as life
 
         return self._move_to(
             life.replace_tables(
@@ -136,7 +136,7 @@ class LakeLife:
         TableNotFoundError
             If a name or pattern matches nothing.
         """
-        from dfjoin import life
+        from dfjoin.store import change as life
 
         return self._move_to(life.remove(self._pool(), tables))
 
@@ -178,7 +178,7 @@ class LakeLife:
         No table is read: dictionary and sets hold what is needed. 20 to 50 ns per value of the large columns,
         and ``8 permutations`` bytes for each of them.
         """
-        from dfjoin import more_groups
+        from dfjoin.store import add_groups as more_groups
 
         return self._move_to(
             more_groups.add_signatures(
@@ -205,7 +205,7 @@ class LakeLife:
         No table is read: they are made of the vocabulary and the sets, for columns of text and dates. Columns whose
         sets are not kept (``keep_sets=False``) have none. What is added later to the index gets them as well.
         """
-        from dfjoin import more_groups
+        from dfjoin.store import add_groups as more_groups
 
         return self._move_to(more_groups.add_patterns(self._path))
 
@@ -240,7 +240,7 @@ class LakeLife:
         Vocabularies, lists and profiles are merged, no table is read. Memory: about three times the
         segment that is written (``segment_bytes``).
         """
-        from dfjoin import life
+        from dfjoin.store import change as life
 
         return self._move_to(life.compact(self._path, full=full, engine=engine, spark=spark, progress=progress))
 
@@ -260,7 +260,7 @@ class LakeLife:
         dict
             ``versions`` removed, ``files`` and ``bytes``, ``dry_run``.
         """
-        from dfjoin import upkeep
+        from dfjoin.store import upkeep
 
         return upkeep.vacuum(self._path, retain, dry_run=dry_run)
 
@@ -272,7 +272,7 @@ class LakeLife:
         DataFrame
             ``version, created_at, operation, tables, columns, segments, created_by``.
         """
-        from dfjoin import life
+        from dfjoin.store import change as life
 
         return life.versions(self._path)
 
@@ -289,7 +289,7 @@ class LakeLife:
         Lake
             This object, at the new version.
         """
-        from dfjoin import life
+        from dfjoin.store import change as life
 
         return self._move_to(life.restore(self._path, version))
 
@@ -306,13 +306,13 @@ class LakeLife:
         -----
         Reads the files once, up to 64 MiB of each.
         """
-        from dfjoin import upkeep
+        from dfjoin.store import upkeep
 
         return upkeep.check_tables(self)  # type: ignore[arg-type]
 
     def repair(self) -> dict[str, Any]:
         """Drop the segments that are damaged, and say what is lost; see `dfjoin.repair`."""
-        from dfjoin import upkeep
+        from dfjoin.store import upkeep
 
         report = upkeep.repair(self._path)
         self.refresh()

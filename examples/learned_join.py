@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 import dfjoin
-from dfjoin.transform.program import Program
+from dfjoin.programs.program import Program
 
 HERE = Path(__file__).parent
 

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.ingest.driver import Input
+from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
 from dfjoin.ingest.requests import execute
-from dfjoin.ingest.task import RunMeta, TableFeed, build_part
 from dfjoin.sources.sniff import clean_names
 from dfjoin.types import IndexSettings, Root
 from spark_ext.session import start_session

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.columns import WORDS, Columns, Side
-from dfjoin.kernels.editing import edit_distances, soft_misses
-from dfjoin.kernels.overlapping import pair_overlaps
+from dfjoin.fuzzy.tokenized import WORDS, Columns, Side
+from dfjoin.kernels.edit_distance import edit_distances, soft_misses
+from dfjoin.kernels.token_rows import pair_overlaps
 
 __all__ = ["CONFIGURATIONS", "Configuration", "base_distance", "measure"]
 

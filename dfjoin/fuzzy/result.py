@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.fuzzy.evidence import NAMES
-from dfjoin.fuzzy.training import Scorer
+from dfjoin.fuzzy.score_evidence import NAMES
+from dfjoin.fuzzy.scorer import Scorer
 
 __all__ = ["FuzzyJoin", "FuzzySettings", "Tried"]
 
 
 @dataclass(frozen=True)
 class FuzzySettings:
-    """A fuzzy join that was found, to be applied again; see `dfjoin.fuzzy.find.apply_fuzzy`.
+    """A fuzzy join that was found, to be applied again; see `dfjoin.fuzzy.fuzzy_join.apply_fuzzy`.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.columns import WORDS, Columns, Side
-from dfjoin.kernels.differing import pair_differences, rule_hits
+from dfjoin.fuzzy.tokenized import WORDS, Columns, Side
+from dfjoin.kernels.token_difference import pair_differences, rule_hits
 
 __all__ = ["Rules", "learn_rules", "rule_evidence"]
 

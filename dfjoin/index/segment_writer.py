@@ -24,7 +24,7 @@ from dfjoin.index.components import (
     write_component,
 )
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
-from dfjoin.index.patterns import find_patterns, write_patterns
+from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.runs import PADDING, Run, merge_runs
 from dfjoin.index.signatures import SignedColumns, sign_large_columns, write_signatures
 from dfjoin.kernels.grouping import group_lists, group_tokens, transpose_lists

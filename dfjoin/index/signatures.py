@@ -18,8 +18,8 @@ from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError
 from dfjoin.index.components import SIGNATURES, write_component
 from dfjoin.index.manifest import GroupMeta
+from dfjoin.kernels.lsh_partitions import optimal_ends
 from dfjoin.kernels.minhash import sign_columns
-from dfjoin.kernels.partitioning import optimal_ends
 from dfjoin.types import IndexSettings
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from dfjoin.index.components import CATALOG_FILE
 from dfjoin.index.manifest import Manifest, SegmentMeta, commit, list_versions, now, read_manifest
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import cut_partitions
-from dfjoin.ingest.plan import estimated_bytes, pack_runs, split_tables
+from dfjoin.ingest.balance import estimated_bytes, pack_runs, split_tables
 from dfjoin.ingest.progress import Progress
+from dfjoin.ingest.read_task import RunMeta
 from dfjoin.ingest.requests import execute, merge_request, read_meta, run_request
-from dfjoin.ingest.task import RunMeta
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 
 __all__ = ["Engine", "InlineEngine", "Input", "build_version", "discard_frames", "freeze_partitions", "is_committed"]

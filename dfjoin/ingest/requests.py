@@ -10,8 +10,8 @@ from typing import Any
 
 from dfjoin.errors import TableReadError
 from dfjoin.index.manifest import SegmentMeta
-from dfjoin.ingest.merge import merge_into_segment, merge_segments
-from dfjoin.ingest.task import RunMeta, build_run
+from dfjoin.ingest.merge_task import merge_into_segment, merge_segments
+from dfjoin.ingest.read_task import RunMeta, build_run
 from dfjoin.types import IndexSettings, Root, TableSource
 
 __all__ = ["compact_request", "execute", "merge_request", "read_meta", "run_request", "source_from_dict"]

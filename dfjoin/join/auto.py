@@ -19,21 +19,21 @@ from dfjoin.errors import (
     TableReadError,
     shortlist,
 )
-from dfjoin.frames import is_pandas, select_column
-from dfjoin.join.between import check_relation_wishes, join_frames
-from dfjoin.join.by_program import read_related
 from dfjoin.join.execute import RightSide
+from dfjoin.join.frame_join import check_relation_wishes, join_frames
 from dfjoin.join.keys import LeftKey, RowKeys
-from dfjoin.join.names import stem_of
+from dfjoin.join.lake_join import read_related
 from dfjoin.join.novelty import brings_new
+from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import HOWS, JoinPlan, JoinStep, json_label
 from dfjoin.join.report import fit
 from dfjoin.join.state import JoinState, apply_step
-from dfjoin.join.tables import ON_STALE, LakeTable
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import MODES, check_frame, discover
 from dfjoin.search.query import normalize_key
+from dfjoin.store.table import ON_STALE, LakeTable
+from dfjoin.values.frames import is_pandas, select_column
 from dfjoin.warn import warn
 
 __all__ = ["join"]

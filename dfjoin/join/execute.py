@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.errors import JoinExpansionError
 from dfjoin.join.aggregate import KEEPING, aggregate_column, check_rule, choose_rule, plain_column, take_rows
 from dfjoin.join.keys import LeftKey, RowKeys, expand_pairs
-from dfjoin.join.names import free_name, output_names
+from dfjoin.join.output_names import free_name, output_names
 
 __all__ = ["RightSide", "StepResult", "join_step", "relationship_of"]
 

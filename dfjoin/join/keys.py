@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.search.match_equal import match_tokens, vocabulary_of
+from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet, normalize_column
 

@@ -7,9 +7,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
-from dfjoin.frames import column_to_arrow
-from dfjoin.search.match_equal import Vocabulary, match_tokens, vocabulary_of
+from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
 from dfjoin.types import IndexSettings
+from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.normalize import ValueSet, normalize_column
 
 __all__ = ["brings_new"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.transform.result import TransformJoin
+from dfjoin.transform.transform_join import TransformJoin
 
 __all__ = ["HOWS", "JoinPlan", "JoinStep", "json_label"]
 
@@ -37,7 +37,7 @@ class JoinStep:
     pad, dayfirst : optional
         How the key of the user's frame is read.
     relation : dict, optional
-        Programs that relate the keys, as `dfjoin.transform.result.TransformJoin.to_dict` writes them; None:
+        Programs that relate the keys, as `dfjoin.transform.transform_join.TransformJoin.to_dict` writes them; None:
         the keys are equal.
     """
 

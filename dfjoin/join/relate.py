@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.find import find_fuzzy
+from dfjoin.fuzzy.fuzzy_join import find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin
 from dfjoin.join.closest import closest_columns
-from dfjoin.transform.columns import count_distinct
-from dfjoin.transform.find import find_programs
-from dfjoin.transform.program import MAX_COLUMNS, Program
-from dfjoin.transform.result import RankedProgram, TransformJoin, join_rows
+from dfjoin.programs.program import MAX_COLUMNS, Program
+from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.prepared_columns import count_distinct
+from dfjoin.transform.transform_join import RankedProgram, TransformJoin, join_rows
 
 __all__ = ["KINDS", "Keys", "Relation", "relate"]
 

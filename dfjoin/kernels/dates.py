@@ -1,6 +1,6 @@
 """Dates and timestamps spelled as text: recognise one and write its canonical form in place.
 
-Classes of a value as in `dfjoin.kernels.spellings`.
+Classes of a value as in `dfjoin.kernels.numbers`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dfjoin.kernels._compile import njit, njit_lean
-from dfjoin.kernels.spellings import is_digit, read_digits
+from dfjoin.kernels.numbers import is_digit, read_digits
 
 __all__ = ["canonical_time", "day_month_year", "day_month_year_votes", "rewrite_day_month_year"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dfjoin.kernels._compile import first_set_byte, load_u64, mum, njit, njit_lean, prefetch, store_u64
 from dfjoin.kernels.dates import canonical_time
-from dfjoin.kernels.spellings import canonical_number
+from dfjoin.kernels.numbers import canonical_number
 
 __all__ = [
     "BLOCK",
@@ -335,7 +335,7 @@ def add_text(data, starts, validity, first, fold_table, seed, null_hashes,
     offsets : ndarray of int64, shape (n + 1,)
         Receives where each distinct value lies in `out`; ``offsets[0] = 0``.
     classes : ndarray of int8, shape (n,)
-        Receives the class of each distinct value, see `dfjoin.kernels.spellings`.
+        Receives the class of each distinct value, see `dfjoin.kernels.numbers`.
     codes : ndarray of int32, shape (n,)
         Receives the number of each row's distinct value.
     state : ndarray of int64, shape (1,)

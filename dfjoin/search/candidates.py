@@ -11,11 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
-from dfjoin.search.advice import compare_modes
-from dfjoin.search.evidence import shared_mask, tokens_of_column, value_of_token
+from dfjoin.search.lsh.advice import compare_modes
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.transform import candidate_texts, join_values
-from dfjoin.transform.result import TransformJoin
+from dfjoin.search.shared_values import shared_mask, tokens_of_column, value_of_token
+from dfjoin.search.transform.candidate_programs import candidate_texts, join_values
+from dfjoin.transform.transform_join import TransformJoin
 from dfjoin.types import SearchParams, SearchStats
 
 if TYPE_CHECKING:

@@ -20,17 +20,17 @@ from dfjoin.errors import (
     InvalidTypeError,
     shortlist,
 )
-from dfjoin.frames import is_pandas, is_spark, select_column
 from dfjoin.index.catalog import KINDS
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates, SearchContext
-from dfjoin.search.lsh import search_signatures
-from dfjoin.search.planner import PLANS
+from dfjoin.search.exact.plans import PLANS
+from dfjoin.search.exact.searcher import Hit
+from dfjoin.search.lsh.ensemble import search_signatures
 from dfjoin.search.query import QueryColumn, better_width, make_query
-from dfjoin.search.rank import make_frame, rank_hits
-from dfjoin.search.searcher import Hit
-from dfjoin.search.transform import ProgramHit, search_programs
+from dfjoin.search.result_frame import make_frame, rank_hits
+from dfjoin.search.transform.candidate_programs import ProgramHit, search_programs
 from dfjoin.types import SearchParams, SearchStats
+from dfjoin.values.frames import is_pandas, is_spark, select_column
 from dfjoin.values.profile import INDEXED_KINDS
 from dfjoin.warn import warn
 

@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.frames import column_to_arrow
-from dfjoin.kernels.spellings import parse_integers
-from dfjoin.search.searcher import Searcher
+from dfjoin.kernels.numbers import parse_integers
+from dfjoin.search.exact.searcher import Searcher
 from dfjoin.types import IndexSettings, SearchParams
+from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers
 from dfjoin.values.profile import Profile, profile_values
 

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dfjoin.transform.characters import CLASSES, pattern_of
-from dfjoin.transform.program import Extract
-from dfjoin.transform.reformat import CASES, Case
+from dfjoin.programs.characters import CLASSES, pattern_of
+from dfjoin.programs.extract import After, Before, Run, Slice, Split, Step
+from dfjoin.programs.program import Extract
+from dfjoin.programs.rewrite import CASES, Case
 from dfjoin.transform.rewritings import GAPS, rewritings, run_steps
-from dfjoin.transform.units import After, Before, Run, Slice, Split, Step
 
 __all__ = ["Atom", "find_atoms"]
 
@@ -276,7 +276,7 @@ def find_atoms(
     -----
     Source: Auto-Join (thesis, section 4.4.2), FindNextBestLogicalOp over Substr, SplitSubstr and
     SplitSplitSubstr. Additions: separators of any length and shared words, what stands before or after one,
-    runs of a class, and the steps of `dfjoin.transform.reformat`, `figures` and `arithmetic`. Parts are
+    runs of a class, and the steps of `dfjoin.programs.rewrite`, `figures` and `arithmetic`. Parts are
     counted up to 12 from either end.
     """
     collector = _Collector(targets, is_exact)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dfjoin.transform.learn import Learned, learn_programs
-from dfjoin.transform.program import Extract, Piece, Program
+from dfjoin.programs.program import Extract, Piece, Program
+from dfjoin.transform.compose import Learned, learn_programs
 
 __all__ = ["learn_from_examples"]
 

@@ -9,9 +9,9 @@ from itertools import combinations
 
 import numpy as np
 
-from dfjoin.transform.columns import Column
-from dfjoin.transform.program import MAX_COLUMNS, Constant, Extract, Piece, Program
-from dfjoin.transform.units import After, Slice, Split, Step
+from dfjoin.programs.extract import After, Slice, Split, Step
+from dfjoin.programs.program import MAX_COLUMNS, Constant, Extract, Piece, Program
+from dfjoin.transform.prepared_columns import Column
 
 __all__ = ["composite_keys", "join_columns", "split_column"]
 

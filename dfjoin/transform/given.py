@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dfjoin.errors import InvalidParameterError, shortlist
+from dfjoin.programs.program import Program
+from dfjoin.transform.accept import Candidate, as_result, shares_of
 from dfjoin.transform.by_example import learn_from_examples
-from dfjoin.transform.columns import Column
-from dfjoin.transform.judge import Candidate, as_result, shares_of
+from dfjoin.transform.column_pair import Group
 from dfjoin.transform.outcome import Outcome, evaluate
-from dfjoin.transform.pairs import no_pairs
-from dfjoin.transform.program import Program
-from dfjoin.transform.result import TransformJoin
-from dfjoin.transform.search import Group
+from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.sides import DIRECTIONS, Side
+from dfjoin.transform.transform_join import TransformJoin
+from dfjoin.transform.value_pairs import no_pairs
 from dfjoin.values.unicode import normalize_text
 
 __all__ = ["from_examples"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dfjoin.transform.arithmetic import Linear
+from dfjoin.programs.arithmetic import Linear
 
 __all__ = ["fit_linear"]
 

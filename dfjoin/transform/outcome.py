@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.transform.columns import SETTINGS, Column, count_distinct, match_rows
-from dfjoin.transform.evidence import chance_of_match, description_bits, evidence_bits, without_constants
-from dfjoin.transform.program import Program
+from dfjoin.programs.program import Program
+from dfjoin.transform.chance import chance_of_match, description_bits, evidence_bits, without_constants
+from dfjoin.transform.prepared_columns import SETTINGS, Column, count_distinct, match_rows
 from dfjoin.values.normalize import ValueSet, normalize_column
 
 __all__ = ["Outcome", "evaluate"]

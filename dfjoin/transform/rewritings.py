@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dfjoin.transform.arithmetic import BASES, Base
-from dfjoin.transform.figures import Group, Lookup, Round, StripZeros, Year
+from dfjoin.programs.arithmetic import BASES, Base
+from dfjoin.programs.extract import Slice, Step
+from dfjoin.programs.lookup import tables_with
+from dfjoin.programs.numeric import Group, Lookup, Round, StripZeros, Year
+from dfjoin.programs.rewrite import Case, Keep, Pad, Plain, Replace, Squeeze
 from dfjoin.transform.linear import fit_linear
-from dfjoin.transform.reformat import Case, Keep, Pad, Plain, Replace, Squeeze
-from dfjoin.transform.tables import tables_with
-from dfjoin.transform.units import Slice, Step
 
 __all__ = ["GAPS", "rewritings", "run_steps"]
 

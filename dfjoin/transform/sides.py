@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.transform.columns import Column
+from dfjoin.programs.program import Program
 from dfjoin.transform.composite import composite_keys, join_columns
-from dfjoin.transform.pairs import SuffixArray
-from dfjoin.transform.program import Program
+from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.sampling import sample_rows, sample_sizes
+from dfjoin.transform.value_pairs import SuffixArray
 
 __all__ = ["DIRECTIONS", "KEY", "Direction", "Side", "sample_sides"]
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels import dates, spellings, strings
+from dfjoin.kernels import dates, strings
+from dfjoin.kernels import numbers as spellings
 from dfjoin.types import IndexSettings
 from dfjoin.values.unicode import ascii_table, fold_table, normalize_text
 
@@ -47,7 +48,7 @@ class ValueSet:
     offsets : ndarray of int64, shape (n_values + 1,)
         Where each lies in `data`.
     classes : ndarray of int8, shape (n_values,)
-        Class of each, see `dfjoin.kernels.spellings`.
+        Class of each, see `dfjoin.kernels.numbers`.
     codes : ndarray of int32, shape (n_rows,)
         Number of each row's value; -1 for a null.
     date_order : {"", "dmy", "mdy"}

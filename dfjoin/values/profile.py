@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from dfjoin.kernels import spellings
+from dfjoin.kernels import numbers as spellings
 from dfjoin.values.normalize import ValueSet
 
 __all__ = ["INDEXED_KINDS", "Profile", "kind_of", "merge_profiles", "profile_values"]

@@ -11,12 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin import upkeep
 from dfjoin.errors import IndexVersionError, InvalidParameterError, TableNotFoundError, TableReadError
 from dfjoin.index import change as change_module
 from dfjoin.index import manifest as manifest_module
 from dfjoin.index.manifest import list_versions, manifest_path, seal
-from dfjoin.index.policy import choose_merges
+from dfjoin.index.merge_policy import choose_merges
+from dfjoin.store import upkeep
 
 OPTIONS = {"engine": "inline", "progress": False}
 

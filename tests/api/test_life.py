@@ -22,8 +22,8 @@ from dfjoin.errors import (
 )
 from dfjoin.index import change as change_module
 from dfjoin.index.manifest import list_versions, manifest_path, seal
-from dfjoin.ingest import task
-from dfjoin.search.searcher import PLANS
+from dfjoin.ingest import read_task as task
+from dfjoin.search.exact.searcher import PLANS
 
 OPTIONS = {"engine": "inline", "progress": False}
 QUERY = pd.DataFrame({"q": ["p", "q", "r", "s", "t"]})

@@ -137,7 +137,7 @@ def run_plans(options: argparse.Namespace) -> None:
 
 def run_costs(options: argparse.Namespace) -> None:
     """Fit the read costs on an index and keep them for this user."""
-    from dfjoin.search.costs import fit_costs, save_costs
+    from dfjoin.search.exact.costs import fit_costs, save_costs
 
     costs = fit_costs(dfjoin.open_lake(options.index))
     print(costs, "->", save_costs(costs))

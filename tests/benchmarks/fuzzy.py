@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from dfjoin.fuzzy.find import find_fuzzy
-from dfjoin.fuzzy.problem import is_left_reference
+from dfjoin.fuzzy.decoys import is_left_reference
+from dfjoin.fuzzy.fuzzy_join import find_fuzzy
 from dfjoin.fuzzy.texts import fold_texts
 
 SETS = ("autofj", "er_magellan", "autojoin_web", "sema_join", "dataxformer_kbwt")

@@ -21,10 +21,10 @@ import dfjoin
 from dfjoin.index.segment import Signatures
 from dfjoin.index.signatures import cut_partitions, partition_slots, sign_large_columns
 from dfjoin.kernels.minhash import sign_hashes
-from dfjoin.search.advice import compare_modes
-from dfjoin.search.lsh import find_candidates, is_near
+from dfjoin.search.lsh.advice import compare_modes
+from dfjoin.search.lsh.bands import bands_of_partitions
+from dfjoin.search.lsh.ensemble import find_candidates, is_near
 from dfjoin.search.query import make_query
-from dfjoin.search.tuning import bands_of_partitions
 from dfjoin.types import SearchParams
 from tests.benchmarks.exact import STRATA
 

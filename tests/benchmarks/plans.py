@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 import dfjoin
-from dfjoin.kernels.counting import gather_groups
-from dfjoin.search.count import Query
-from dfjoin.search.match_equal import match_tokens
-from dfjoin.search.planner import run_plan
+from dfjoin.kernels.mergelist import gather_groups
+from dfjoin.search.exact.matcher import match_tokens
+from dfjoin.search.exact.plans import run_plan
+from dfjoin.search.exact.posting_lists import Query
 from dfjoin.search.query import make_query
 
 PLANS = (None, "mergelist", "probeset", "josie")

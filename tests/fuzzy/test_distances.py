@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.fuzzy.columns import find_candidates, prepare
 from dfjoin.fuzzy.distances import CONFIGURATIONS, base_distance, measure
-from dfjoin.fuzzy.evidence import nearest_two
 from dfjoin.fuzzy.rules import learn_rules, rule_evidence
+from dfjoin.fuzzy.score_evidence import nearest_two
 from dfjoin.fuzzy.texts import fold_texts
+from dfjoin.fuzzy.tokenized import find_candidates, prepare
 from tests.fuzzy.oracles import distance
 
 COLUMNS = st.lists(st.text(alphabet="abc é日", min_size=1, max_size=9), min_size=1, max_size=5)

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.fuzzy.constraint import optimize_threshold
-from dfjoin.fuzzy.evidence import NAMES
 from dfjoin.fuzzy.precision import estimate_errors, wrong_share
-from dfjoin.fuzzy.training import train_scorer
+from dfjoin.fuzzy.score_evidence import NAMES
+from dfjoin.fuzzy.scorer import train_scorer
 from tests.fuzzy.oracles import error_rates, largest_threshold
 
 TENTHS = st.integers(0, 10).map(lambda tenth: tenth / 10)

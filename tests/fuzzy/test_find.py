@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.fuzzy.find import apply_fuzzy, find_fuzzy
+from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
 from dfjoin.fuzzy.result import FuzzySettings
 from dfjoin.fuzzy.texts import fold_text
 

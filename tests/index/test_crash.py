@@ -9,7 +9,9 @@ import pytest
 import dfjoin
 from dfjoin.errors import ConcurrentCommitError
 from dfjoin.index import change, components, manifest, segment_writer
-from dfjoin.ingest import driver, merge, requests, task
+from dfjoin.ingest import driver, requests
+from dfjoin.ingest import merge_task as merge
+from dfjoin.ingest import read_task as task
 
 OLD = {"a": pd.DataFrame({"c": ["p", "q", "old"]}), "b": pd.DataFrame({"c": ["p", "x"]})}
 NEW = {"a": pd.DataFrame({"c": ["p", "new"]}), "d": pd.DataFrame({"c": ["p", "q"], "n": [1, 2]})}
@@ -174,7 +176,7 @@ class TestConcurrentWriters:
             driver.build_version(index, None, inner, dfjoin_settings, driver.InlineEngine(), progress=False)
             real(*args)
 
-        from dfjoin.ingest.inputs import gather
+        from dfjoin.ingest.source import gather
         from dfjoin.types import IndexSettings
 
         dfjoin_settings = IndexSettings()
@@ -183,7 +185,7 @@ class TestConcurrentWriters:
             path.rename(tmp_path / path.name)
         (index / "frames").rmdir()
         index.rmdir()
-        outer_gather = __import__("dfjoin.build", fromlist=["gather"])
+        outer_gather = __import__("dfjoin.ingest.build", fromlist=["gather"])
 
         def keep_frames(*args, **options):
             given = gather(*args, **options)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.index.policy import choose_merges
+from dfjoin.index.merge_policy import choose_merges
 
 TARGET = 1000
 segments = st.lists(

@@ -13,7 +13,7 @@ from dfjoin.index.manifest import commit
 from dfjoin.index.runs import run_of_segment
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.segment_writer import write_segment
-from dfjoin.search.evidence import tokens_of_column, value_of_token
+from dfjoin.search.shared_values import tokens_of_column, value_of_token
 
 
 @pytest.fixture

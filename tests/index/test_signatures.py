@@ -20,7 +20,7 @@ from dfjoin.index.manifest import Manifest, commit, read_manifest
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import cut_partitions, partition_slots, read_signatures
 from dfjoin.kernels.minhash import sign_hashes
-from dfjoin.search.evidence import tokens_of_column
+from dfjoin.search.shared_values import tokens_of_column
 from dfjoin.types import IndexSettings
 
 OPTIONS = {"engine": "inline", "progress": False}

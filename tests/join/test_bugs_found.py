@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.cli import main
+from dfjoin.cli.main import main
 from dfjoin.errors import DfjoinError, InvalidParameterError
 from dfjoin.join.plan import JoinPlan
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.join.names import free_name, output_names, stem_of
+from dfjoin.join.output_names import free_name, output_names, stem_of
 
 
 @pytest.mark.parametrize(

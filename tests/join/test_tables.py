@@ -14,7 +14,7 @@ from dfjoin.errors import (
     TableChangedError,
     TableNotFoundError,
 )
-from dfjoin.join.tables import LakeTable, read_frame
+from dfjoin.store.table import LakeTable, read_frame
 
 CSV = """\
 code,people,area,founded,open,name,empty,price,big,x,x

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.spellings import parse_integers
+from dfjoin.kernels.numbers import parse_integers
 from tests.kernels.packing import pack
 
 

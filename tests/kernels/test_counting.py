@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.counting import (
+from dfjoin.kernels.mergelist import (
     clear_counts,
     collect_lists,
     count_few,

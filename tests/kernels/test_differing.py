@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.differing import pair_differences, rule_hits
+from dfjoin.kernels.token_difference import pair_differences, rule_hits
 from tests.kernels.packing import csr
 
 ROWS = st.lists(st.sets(st.integers(0, 7), max_size=5).map(sorted), min_size=1, max_size=5)

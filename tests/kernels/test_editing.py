@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.editing import edit_distances, soft_misses
+from dfjoin.kernels.edit_distance import edit_distances, soft_misses
 from tests.fuzzy.oracles import edit_distance, soft_miss
 from tests.kernels.packing import csr
 

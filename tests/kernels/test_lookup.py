@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.lookup import NOT_FOUND, find_tokens
 from dfjoin.kernels.postings import build_directory
+from dfjoin.kernels.vocabulary import NOT_FOUND, find_tokens
 from tests.kernels.packing import pack
 
 WORDS = st.text("abcxyz", max_size=10).map(str.encode)

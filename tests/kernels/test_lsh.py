@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.lsh import collect_candidates, find_equal, sum_sets
+from dfjoin.kernels.lsh_candidates import collect_candidates, find_equal, sum_sets
 
 
 def sorted_rows(matrix):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.overlapping import most_similar, pair_overlaps, row_weights
+from dfjoin.kernels.token_rows import most_similar, pair_overlaps, row_weights
 from dfjoin.kernels.tokenising import transpose_rows
 from tests.kernels.packing import csr
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import config
 
-from dfjoin.kernels.partitioning import error_areas, optimal_ends
-from dfjoin.search.tuning import NODES, WEIGHTS
+from dfjoin.kernels.lsh_partitions import error_areas, optimal_ends
+from dfjoin.search.lsh.bands import NODES, WEIGHTS
 
 
 def cost_of(sizes, counts, ends):

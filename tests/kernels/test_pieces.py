@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.pieces import column_pieces, score_columns, value_pieces
 from dfjoin.kernels.strings import hash_values
+from dfjoin.kernels.value_pieces import column_pieces, score_columns, value_pieces
 from tests.kernels.packing import SEED, csr, pack, uncsr
 
 TEXTS = st.text("abcz019é文 .,-_@/–、·", max_size=40)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels import spellings
+from dfjoin.kernels import numbers as spellings
 from dfjoin.kernels.dates import canonical_time, day_month_year, day_month_year_votes, rewrite_day_month_year
-from dfjoin.kernels.spellings import canonical_number, integer_range, text_range
+from dfjoin.kernels.numbers import canonical_number, integer_range, text_range
 from tests.kernels.packing import pack
 
 INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.0+)?")

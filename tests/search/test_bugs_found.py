@@ -11,7 +11,7 @@ import dfjoin
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index import manifest
 from dfjoin.index.components import ComponentMeta, map_component
-from dfjoin.ingest.plan import pack_runs
+from dfjoin.ingest.balance import pack_runs
 
 
 @pytest.mark.parametrize("sizes", [[0], [0, 0], [0, 5], [5, 0]])

@@ -9,7 +9,7 @@ import pytest
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, DfjoinWarning, InvalidParameterError
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.rank import RESULT_COLUMNS
+from dfjoin.search.result_frame import RESULT_COLUMNS
 
 DTYPES = {
     "matched": "int64", "containment": "float64", "jaccard": "float64", "query_cardinality": "int64",

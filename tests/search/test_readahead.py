@@ -6,10 +6,10 @@ import pytest
 
 import dfjoin
 from dfjoin.index.mapping import ask_for
-from dfjoin.search import readahead
-from dfjoin.search.match_equal import match_tokens, vocabulary_of
+from dfjoin.search.exact import read_ahead as readahead
+from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
+from dfjoin.search.exact.read_ahead import ReadAhead, VocabularyReadAhead
 from dfjoin.search.query import make_query
-from dfjoin.search.readahead import ReadAhead, VocabularyReadAhead
 
 
 @pytest.fixture

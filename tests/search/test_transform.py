@@ -10,7 +10,7 @@ import pytest
 import dfjoin
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
 from dfjoin.index.segment import Patterns
-from dfjoin.transform.result import TransformJoin, join_rows
+from dfjoin.transform.transform_join import TransformJoin, join_rows
 
 OPTIONS = {"engine": "inline", "progress": False}
 SMALL = {"patterns": True}

@@ -14,9 +14,9 @@ from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableReadE
 from dfjoin.sources import readers
 from dfjoin.sources.fingerprint import fingerprint_bytes
 from dfjoin.sources.listing import list_tables
+from dfjoin.sources.one_table import read_table
 from dfjoin.sources.readers import TableReader, current_fingerprint, open_table
 from dfjoin.sources.sniff import SAMPLE_BYTES
-from dfjoin.sources.tables import read_table
 from dfjoin.types import Dialect
 
 NASTY = Path(__file__).parents[2].parent / "shared" / "lake" / "nasty"

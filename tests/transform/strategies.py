@@ -2,13 +2,13 @@
 
 from hypothesis import strategies as st
 
-from dfjoin.transform.arithmetic import BASES, STYLES, Base, Linear
-from dfjoin.transform.characters import CLASSES
-from dfjoin.transform.figures import GROUP_SEPARATORS, Group, Lookup, Round, StripZeros, Year
-from dfjoin.transform.program import Constant, Extract, Program
-from dfjoin.transform.reformat import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
-from dfjoin.transform.tables import TABLES
-from dfjoin.transform.units import After, Before, Run, Slice, Split
+from dfjoin.programs.arithmetic import BASES, STYLES, Base, Linear
+from dfjoin.programs.characters import CLASSES
+from dfjoin.programs.extract import After, Before, Run, Slice, Split
+from dfjoin.programs.lookup import TABLES
+from dfjoin.programs.numeric import GROUP_SEPARATORS, Group, Lookup, Round, StripZeros, Year
+from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.rewrite import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
 
 ODD = "éÉßΣσςİıŸÿŁł中😀\u0301\u00a0–'\"\\$`\n\t{}#"
 """Characters that casing, widths, quoting or patterns may get wrong."""

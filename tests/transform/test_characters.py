@@ -4,7 +4,7 @@ import zlib
 import numpy as np
 import pytest
 
-from dfjoin.transform.characters import CLASSES, LOWER, PLAIN, UPPER, character_table, class_table, pattern_of
+from dfjoin.programs.characters import CLASSES, LOWER, PLAIN, UPPER, character_table, class_table, pattern_of
 
 
 @pytest.mark.parametrize("kind", sorted(CLASSES))

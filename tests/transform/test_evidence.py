@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from dfjoin.transform.evidence import chance_of_match, description_bits, evidence_bits, without_constants
-from dfjoin.transform.program import Constant, Extract, Program
-from dfjoin.transform.units import Split
+from dfjoin.programs.extract import Split
+from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.transform.chance import chance_of_match, description_bits, evidence_bits, without_constants
 
 
 def tail(k, n, p):

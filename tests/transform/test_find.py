@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
-from dfjoin.transform.find import find_programs
-from dfjoin.transform.program import Program
-from dfjoin.transform.result import TransformJoin, join_rows
+from dfjoin.programs.program import Program
+from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.transform_join import TransformJoin, join_rows
 
 LETTERS = np.array(list("abcdefghijklmnoprstuvw"))
 

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dfjoin.programs.extract import Slice, Split
+from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.rewrite import Case
 from dfjoin.transform.by_example import learn_from_examples
-from dfjoin.transform.learn import MAX_OPERATORS, learn_programs
-from dfjoin.transform.program import Constant, Extract, Program
-from dfjoin.transform.reformat import Case
-from dfjoin.transform.units import Slice, Split
+from dfjoin.transform.compose import MAX_OPERATORS, learn_programs
 
 WORDS = st.text("abcdefghijklmnop", min_size=3, max_size=8)
 

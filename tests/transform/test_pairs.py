@@ -2,8 +2,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.transform.columns import Column, as_columns, match_rows
-from dfjoin.transform.pairs import SuffixArray, find_pairs, no_pairs
+from dfjoin.transform.prepared_columns import Column, as_columns, match_rows
+from dfjoin.transform.value_pairs import SuffixArray, find_pairs, no_pairs
 
 WORDS = st.lists(st.text("abcdé ", max_size=8), max_size=12)
 

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.transform.figures import Lookup
-from dfjoin.transform.program import Constant, Extract, Program
-from dfjoin.transform.reformat import Case, Pad
-from dfjoin.transform.units import Slice, Split
+from dfjoin.programs.extract import Slice, Split
+from dfjoin.programs.numeric import Lookup
+from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.rewrite import Case, Pad
 from tests.transform.strategies import PROGRAMS, TEXTS
 
 NAME = Program(("name",), (Extract(0, (Split(", ", 1), Case("upper"))), Constant(" "), Extract(0, (Split(", ", 0),))))

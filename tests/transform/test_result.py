@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.transform.find import find_programs
-from dfjoin.transform.result import TransformJoin
+from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.transform_join import TransformJoin
 
 NAMES = ["Obama, Barack", "Bush, George", "Clinton, Bill", "Carter, Jimmy", "Ford, Gerald"]
 PEOPLE = ["Gerald Ford", "Jimmy Carter", "Bill Clinton", "George Bush", "Barack Obama"]

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.transform.arithmetic import BASES, STYLES, Base, Linear
-from dfjoin.transform.figures import Group, Lookup, Round, StripZeros, Year
+from dfjoin.programs.arithmetic import BASES, STYLES, Base, Linear
+from dfjoin.programs.extract import After, Before, Run, Slice, Split
+from dfjoin.programs.lookup import TABLES, look_up_pairs, tables_with
+from dfjoin.programs.numeric import Group, Lookup, Round, StripZeros, Year
+from dfjoin.programs.rewrite import Case, Keep, Pad, Plain, Replace, Squeeze
+from dfjoin.programs.string_column import Spans
 from dfjoin.transform.linear import fit_linear
-from dfjoin.transform.reformat import Case, Keep, Pad, Plain, Replace, Squeeze
-from dfjoin.transform.spans import Spans
-from dfjoin.transform.tables import TABLES, look_up_pairs, tables_with
-from dfjoin.transform.units import After, Before, Run, Slice, Split
 from tests.transform.strategies import STEPS, TEXTS
 
 

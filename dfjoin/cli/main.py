@@ -1,0 +1,440 @@
+"""The shell: ``dfjoin build | discover | join | info``; each is one call into the library.
+
+``dfjoin add | remove | compact | vacuum`` are in `dfjoin.cli.maintain`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dfjoin._version import __version__
+from dfjoin.cli.maintain import add_life_commands
+from dfjoin.errors import DfjoinError, InvalidParameterError
+
+__all__ = ["main"]
+
+_BUILD_HELP = """\
+Build an index of every table below a directory (CSV, TSV, Parquet, JSON lines).
+
+  dfjoin build data/ lake.dfjoin                     with Spark, local by default
+  dfjoin build data/ lake.dfjoin --engine inline     in this process, no Java needed
+  dfjoin build data/ lake.dfjoin --exclude '*/ssn'   leave columns out of the index
+
+The index holds a copy of every distinct value of the columns it indexes."""
+
+_DISCOVER_HELP = """\
+Find the columns of a lake that share the most values with a column of a table.
+
+  dfjoin discover lake.dfjoin orders.csv --on country
+  dfjoin discover lake.dfjoin orders.csv --on zip --pad 5 --threshold 0.8
+  dfjoin discover lake.dfjoin orders.csv --on country --explain 0
+  dfjoin discover lake.dfjoin orders.csv --on id --mode lsh --threshold 0.7
+
+Without --on, every column of text, integers or dates is tried in turn."""
+
+_JOIN_HELP = """\
+Join a table with the best tables of a lake, or with another table, and write the result.
+
+  dfjoin join orders.csv lake.dfjoin --on country -o wide.csv
+  dfjoin join orders.csv lake.dfjoin --on country -k 3 --columns population -o wide.parquet
+  dfjoin join orders.csv countries.csv --on country --right-on name -o wide.csv
+  dfjoin join people.csv mails.csv -o wide.csv              learns how the keys belong together
+  dfjoin join people.csv mails.csv --example "Doe, Jane" jane.doe@x.org -o wide.csv
+
+The rows and their order stay; what was joined, and why, is printed."""
+
+_INFO_HELP = """\
+Show what an index holds: versions, tables, columns, what was skipped and why.
+
+  dfjoin info lake.dfjoin
+  dfjoin info lake.dfjoin --skipped
+  dfjoin info lake.dfjoin --verify        read everything and compare checksums"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        Exit status: 0, 1 when ``info --verify`` finds damage, 2 for an error, which is one line on
+        standard error with the remedy.
+    """
+    options = _parser().parse_args(argv)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            return options.run(options)
+    except KeyboardInterrupt:
+        print("dfjoin: interrupted; nothing was changed", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except (DfjoinError, OSError) as error:
+        print("dfjoin: " + " ".join(str(error).split()), file=sys.stderr)
+        return 2
+
+
+def _show_warning(message: Any, category: type[Warning], *_: Any) -> None:
+    if category.__module__.startswith("dfjoin"):
+        print(f"dfjoin: note: {message}", file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dfjoin", description="Find what joins with your table in a data lake, and join it."
+    )
+    parser.add_argument("--version", action="version", version=f"dfjoin {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_build(commands)
+    _add_discover(commands)
+    _add_join(commands)
+    _add_info(commands)
+    add_life_commands(commands, add_command, show)
+    return parser
+
+
+def add_command(commands: Any, name: str, text: str, run: Any) -> argparse.ArgumentParser:
+    """Add a command with its help and ``--json``."""
+    parser = commands.add_parser(
+        name,
+        help=text.partition("\n")[0],
+        description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("--json", action="store_true", help="write JSON, for programs")
+    return parser
+
+
+def _add_build(commands: Any) -> None:
+    parser = add_command(commands, "build", _BUILD_HELP, _build)
+    parser.add_argument("source", help="directory, glob or file of tables")
+    parser.add_argument("index", help="directory of the index, by custom NAME.dfjoin")
+    parser.add_argument("--if-exists", choices=("error", "replace", "add"), default="error")
+    parser.add_argument("--engine", choices=("spark", "inline"), default="spark", help="where the work is done")
+    parser.add_argument("--columns", action="append", help="pattern of table/column to index; may be repeated")
+    parser.add_argument("--exclude", action="append", help="pattern of table/column to leave out")
+    parser.add_argument("--null", action="append", metavar="TEXT", help="a spelling of null, such as NA")
+    parser.add_argument("--samples", type=int, help="sample values kept per column (default 5)")
+    parser.add_argument(
+        "--permutations", type=int, help="values of a column's MinHash signature (default 256, 0: none)"
+    )
+    parser.add_argument("--drop-sets", action="store_true", help="keep the signatures of large columns alone, for lsh")
+    parser.add_argument("--patterns", action="store_true", help="index pieces of values, for discover --mode transform")
+    parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def _add_search_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-k", type=int, help="most results (discover: 10, join: 1 table)")
+    parser.add_argument("--threshold", type=float, help="smallest containment, 0 to 1")
+
+
+def _add_discover(commands: Any) -> None:
+    parser = add_command(commands, "discover", _DISCOVER_HELP, _discover)
+    parser.add_argument("index", help="directory of the index")
+    parser.add_argument("table", help="your table: CSV, Parquet or JSON lines; - for CSV on standard input")
+    parser.add_argument("--on", help="column to search with")
+    _add_search_options(parser)
+    parser.add_argument("--weighted", action="store_true", help="rank by rows instead of distinct values")
+    parser.add_argument("--tables", action="append", help="pattern of tables to search")
+    parser.add_argument("--exclude", action="append", help="pattern of tables to leave out")
+    parser.add_argument("--kinds", action="append", help="kind of candidate columns: text, integer, date …")
+    parser.add_argument("--plan", help="force a plan of the search")
+    parser.add_argument(
+        "--mode",
+        default="exact",
+        help="exact; lsh: candidates by MinHash signatures; transform: columns that join after a learned program",
+    )
+    parser.add_argument("--recall", type=float, help="share of the matching columns that lsh is to find (default 0.95)")
+    parser.add_argument("--no-verify", action="store_true", help="estimate what lsh finds instead of counting it")
+    parser.add_argument("--pad", type=int, help="write integers with zeros up to this many digits")
+    parser.add_argument("--explain", type=int, metavar="I", help="explain result number I")
+
+
+def _add_join(commands: Any) -> None:
+    parser = add_command(commands, "join", _JOIN_HELP, _join)
+    parser.add_argument("table", help="your table: CSV, Parquet or JSON lines; - for CSV on standard input")
+    parser.add_argument("other", help="an index, or another table")
+    parser.add_argument("-o", "--output", help="where to write: .csv, .tsv, .parquet, .jsonl; CSV to standard output")
+    parser.add_argument("--on", action="append", help="key column; repeat for a composite key")
+    parser.add_argument("--right-on", action="append", help="key column of the other table")
+    _add_search_options(parser)
+    parser.add_argument("--columns", action="append", help="column to bring; all by default")
+    parser.add_argument("--how", choices=("left", "inner", "right", "outer"), default="left")
+    parser.add_argument("--keep-rows", action="store_true", help="keep every pair of rows, aggregate nothing")
+    parser.add_argument("--max-expansion", type=float, default=10.0, help="most rows out per row in")
+    parser.add_argument("--mode", choices=("exact", "lsh", "transform"), help="how tables of an index are found")
+    add_relation_options(parser)
+    parser.add_argument("--plan", help="JSON file with a plan of an earlier join (from --json)")
+
+
+def add_relation_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says how two tables may be related whose keys are not equal."""
+    both = argparse.BooleanOptionalAction
+    parser.add_argument("--transform", action=both, default=None, help="look for programs that make one key the other")
+    parser.add_argument("--fuzzy", action=both, default=None, help="join by likeness what is left over")
+    parser.add_argument("--precision", type=float, help="share of right pairs that likeness is to reach (0.95)")
+    parser.add_argument("--example", nargs=2, action="append", metavar=("LEFT", "RIGHT"), help="values that belong "
+                        "together, to learn from; may be repeated")  # fmt: skip
+    parser.add_argument("--indicator", action="store_true", help="tell for each row whether and how it was matched")
+
+
+def _add_info(commands: Any) -> None:
+    parser = add_command(commands, "info", _INFO_HELP, _info)
+    parser.add_argument("index", help="directory of the index")
+    parser.add_argument("--tables", action="store_true", help="list the tables")
+    parser.add_argument("--columns", action="store_true", help="list the columns with their profiles")
+    parser.add_argument("--skipped", action="store_true", help="list what was skipped and why")
+    parser.add_argument("--verify", action="store_true", help="read everything and compare checksums")
+    parser.add_argument("--versions", action="store_true", help="list the versions that still exist")
+    parser.add_argument("--check", action="store_true", help="list the tables that changed since they were indexed")
+    parser.add_argument("--fit-costs", action="store_true", help="measure reads here, and plan searches by that")
+
+
+def _build(options: argparse.Namespace) -> int:
+    from dfjoin.ingest.build import build_lake
+
+    settings: dict[str, Any] = {}
+    if options.null is not None:
+        settings["null_spellings"] = ["", *options.null]
+    if options.samples is not None:
+        settings["samples"] = options.samples
+    if options.permutations is not None:
+        settings["permutations"] = options.permutations
+    if options.drop_sets:
+        settings["keep_sets"] = False
+    if options.patterns:
+        settings["patterns"] = True
+    lake = build_lake(
+        options.source,
+        options.index,
+        if_exists=options.if_exists,
+        engine=options.engine,
+        columns=options.columns,
+        exclude=options.exclude,
+        settings=settings or None,
+        on_error=options.on_error,
+        progress=not options.quiet,
+    )
+    return show(lake, options.json)
+
+
+def show(lake: Any, as_json: bool) -> int:
+    """Print what an index holds now."""
+    info = lake.info()
+    if as_json:
+        return _print_json({key: info[key] for key in ("index", "version", "counts", "bytes", "skipped_reasons")})
+    return _print(_summary(info))
+
+
+def _summary(info: dict[str, Any]) -> str:
+    counts = info["counts"]
+    lines = [
+        f"{info['index']}, version {info['version']}: {counts['tables']:,} tables, {counts['columns']:,} columns "
+        f"({counts['indexed_columns']:,} indexed), {counts['tokens']:,} distinct values, "
+        f"{info['bytes'] / 1e6:,.1f} MB in {len(info['segments'])} segment(s)"
+    ]
+    if info["skipped"]:
+        lines.append(f"skipped {len(info['skipped'])} files:")
+        lines += [f"  {n:,} × {reason}" for reason, n in sorted(info["skipped_reasons"].items())[:10]]
+    return "\n".join(lines)
+
+
+def _discover(options: argparse.Namespace) -> int:
+    from dfjoin.api import discover_joinable
+
+    df = _read(options.table)
+    hits = discover_joinable(
+        df,
+        options.on,
+        options.index,
+        mode=options.mode,
+        verify=not options.no_verify,
+        recall=options.recall,
+        k=options.k,
+        threshold=options.threshold,
+        weighted=options.weighted,
+        tables=options.tables,
+        exclude=options.exclude,
+        kinds=options.kinds,
+        plan=options.plan,
+        pad=options.pad,
+    )
+    if options.explain is not None:
+        explanation = hits.explain(options.explain)
+        return _print_json(explanation.to_dict()) if options.json else _print(str(explanation))
+    if options.json:
+        return _print_json({"hits": hits.to_dict(orient="records"), **hits.attrs["dfjoin"]})
+    return _print(repr(hits) if len(hits) else _nothing(options.mode))
+
+
+def _nothing(mode: str) -> str:
+    """Say that a search found nothing."""
+    return (
+        "no column of the lake joins after a program" if mode == "transform" else "no column of the lake shares a value"
+    )
+
+
+def _join(options: argparse.Namespace) -> int:
+    from dfjoin.api import auto_join, report
+
+    df = _read(options.table)
+    wishes: dict[str, Any] = {"how": options.how, "max_expansion": options.max_expansion}
+    for name, value in (
+        ("on", _one(options.on)),
+        ("right_on", _one(options.right_on)),
+        ("mode", options.mode),
+        ("k", options.k),
+        ("threshold", options.threshold),
+        ("columns", options.columns),
+        ("transform", options.transform),
+        ("fuzzy", options.fuzzy),
+        ("precision", options.precision),
+        ("examples", None if options.example is None else [tuple(pair) for pair in options.example]),
+        ("indicator", options.indicator or None),
+    ):
+        if value is not None:
+            wishes[name] = value
+    if options.keep_rows:
+        wishes["aggregate"] = None
+    if options.plan:
+        given = [f"--{name.replace('_', '-')}" for name, value in wishes.items() if value not in ("left", 10.0)]
+        if given:
+            raise InvalidParameterError(
+                f"`--plan` brings every choice with it, got {', '.join(given)} too; leave it out"
+            )
+        plan = _plan(options.plan)
+        if _is_index(options.other):
+            plan = replace(plan, index=options.other)
+        wide = auto_join(df, plan)
+    else:
+        wide = auto_join(df, options.other if _is_index(options.other) else _read(options.other), **wishes)
+    _write(wide, options.output)
+    text = json.dumps(wide.attrs["dfjoin"], ensure_ascii=False) if options.json else str(report(wide))
+    print(text, file=sys.stdout if options.output else sys.stderr)
+    return 0
+
+
+def _is_index(path: str) -> bool:
+    return (Path(path) / "manifests").is_dir()
+
+
+def _plan(path: str) -> Any:
+    """Read a plan, or the report that holds one."""
+    from dfjoin.join.plan import JoinPlan
+
+    try:
+        values = json.loads(Path(path).read_text("utf-8"))
+    except ValueError as error:
+        raise InvalidParameterError(
+            f"`--plan` must be a JSON file that `join --json` wrote, but {path!r} is no JSON ({error})"
+        ) from error
+    return JoinPlan.from_dict(values.get("plan", values) if isinstance(values, dict) else values)
+
+
+def _info(options: argparse.Namespace) -> int:
+    from dfjoin.lake import open_lake
+
+    lake = open_lake(options.index)
+    problems = lake.verify() if options.verify else []
+    if problems and not options.json:
+        print("\n".join(problems))
+        return 1
+    if problems:
+        _print_json({"index": options.index, "version": lake.version, "problems": problems})
+        return 1
+    info = lake.info()
+    if options.json:
+        info["tables"] = lake.tables.to_dict(orient="records") if options.tables else None
+        info["columns"] = lake.columns.to_dict(orient="records") if options.columns else None
+        info["problems"] = problems if options.verify else None
+        info["versions"] = lake.versions().to_dict(orient="records") if options.versions else None
+        info["changed"] = lake.check().to_dict(orient="records") if options.check else None
+        info["costs"] = _fit_costs(lake) if options.fit_costs else None
+        return _print_json({key: value for key, value in info.items() if value is not None})
+    print(_summary(info))
+    if options.tables:
+        print(lake.tables.drop(columns="root").to_string(max_rows=1000, max_colwidth=60))
+    if options.columns:
+        shown = ["table", "column", "kind", "is_indexed", "n_rows", "n_null", "cardinality"]
+        print(lake.columns[shown].to_string(max_rows=1000, max_colwidth=50))
+    if options.skipped:
+        for record in info["skipped"]:
+            print(f"{record['name']}: {record['reason']}")
+    if options.verify:
+        print("every file is as it was written")
+    if options.versions:
+        print(lake.versions().to_string(index=False))
+    if options.check:
+        changed = lake.check()
+        print(changed.to_string(index=False) if len(changed) else "every table is the one that was indexed")
+    if options.fit_costs:
+        print(", ".join(f"{name} {value:.2f}" for name, value in _fit_costs(lake).items()))
+    return 0
+
+
+def _fit_costs(lake: Any) -> dict[str, float]:
+    """Fit the read costs of this machine and keep them for its user."""
+    from dfjoin.search.exact.costs import fit_costs, save_costs
+
+    costs = fit_costs(lake)
+    save_costs(costs)
+    return dict(costs.__dict__)
+
+
+def _one(values: list[str] | None) -> Any:
+    """Return the only item of a list, or the list."""
+    return values[0] if values is not None and len(values) == 1 else values
+
+
+def _read(path: str) -> pd.DataFrame:
+    """Read the user's table: text columns as text, so that codes keep their zeros."""
+    from dfjoin.sources.one_table import read_table
+
+    return read_table(sys.stdin.buffer if path == "-" else path)
+
+
+def _write(df: pd.DataFrame, path: str | None) -> None:
+    if path is None or path.endswith(".csv"):
+        df.to_csv(path or sys.stdout, index=False)
+    elif path.endswith(".tsv"):
+        df.to_csv(path, index=False, sep="\t")
+    elif path.endswith(".parquet"):
+        df.to_parquet(path, index=False)
+    elif path.endswith(".jsonl"):
+        df.to_json(path, orient="records", lines=True, force_ascii=False)
+    else:
+        raise InvalidParameterError(f"`--output` must end in .csv, .tsv, .parquet or .jsonl, got {path!r}")
+
+
+def _print(text: str) -> int:
+    print(text)
+    return 0
+
+
+def _print_json(value: Any) -> int:
+    print(json.dumps(value, ensure_ascii=False, default=_plain))
+    return 0
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy's numbers and arrays into JSON's."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

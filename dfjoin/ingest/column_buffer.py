@@ -1,0 +1,207 @@
+"""Columns on their way from record batches to entries, within a memory budget."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dfjoin.index.catalog import KINDS
+from dfjoin.index.runs import PADDING, Run, make_run, merge_runs, read_run, write_run
+from dfjoin.kernels.numbers import DAY_MONTH_YEAR
+from dfjoin.types import IndexSettings
+from dfjoin.values.normalize import (
+    ValueSet,
+    is_searchable_type,
+    normalize_batch,
+    read_dates,
+    unite_value_sets,
+)
+from dfjoin.values.profile import Profile, merge_profiles, profile_values
+
+__all__ = ["ColumnReader", "EntryBuffer"]
+
+_SAMPLE_ROWS = 64
+_SAMPLE_LENGTH = 100
+_BYTES_PER_ENTRY = 60  # arrays that sorting and merging hold per entry, beside the value's own bytes
+
+
+class EntryBuffer:
+    """Collects the distinct values of columns; spills sorted runs when they outgrow the budget.
+
+    Parameters
+    ----------
+    budget : int
+        Bytes of values and bookkeeping to hold before a spill.
+    scratch : Path
+        Existing directory for the spilled runs.
+    """
+
+    def __init__(self, budget: int, scratch: Path) -> None:
+        self._budget = budget
+        self._scratch = scratch
+        self._parts: list[tuple[int, ValueSet]] = []
+        self._bytes = 0
+        self._spilled: list[Path] = []
+        self.dropped: set[int] = set()
+
+    def add(self, column: int, values: ValueSet) -> None:
+        """Take the distinct values of a column, or of a part of it."""
+        if len(values) == 0:
+            return
+        self._parts.append((column, values))
+        self._bytes += int(values.offsets[-1]) + _BYTES_PER_ENTRY * len(values)
+        if self._bytes > self._budget:
+            self.spill()
+
+    def spill(self) -> None:
+        """Write what is held as a sorted run and forget it."""
+        if self._parts:
+            path = Path(tempfile.mkdtemp(dir=self._scratch)) / "run"
+            write_run(path, self._sorted())
+            self._spilled.append(path)
+
+    def _sorted(self, column_map: NDArray[np.int32] | None = None) -> Run:
+        """Make a run of what is held, with column ids as they are or mapped."""
+        parts, self._parts, self._bytes = self._parts, [], 0
+        sizes = [len(values) for _, values in parts]
+        n = sum(sizes)
+        columns = np.repeat(np.array([column for column, _ in parts], np.int32), sizes)
+        hashes = np.concatenate([np.empty(0, np.uint64), *(values.hashes for _, values in parts)])
+        ends = [int(values.offsets[-1]) for _, values in parts]
+        data = np.concatenate(
+            [
+                *(values.data[:end] for (_, values), end in zip(parts, ends, strict=True)),
+                np.zeros(PADDING, np.uint8),
+            ]
+        )
+        bases = np.repeat(np.cumsum([0, *ends])[:-1], sizes) if parts else np.empty(0, np.int64)
+        starts = np.concatenate([np.empty(0, np.int64), *(v.offsets[:-1] for _, v in parts)])
+        stops = np.concatenate([np.empty(0, np.int64), *(v.offsets[1:] for _, v in parts)])
+        lengths = (stops - starts).astype(np.int32)
+        del parts
+        if column_map is None:
+            column_map = np.arange(int(columns.max()) + 1 if n else 0, dtype=np.int32)
+        return make_run(hashes, np.arange(n + 1), columns, starts + bases, lengths, data, column_map)
+
+    def finish(self, column_map: NDArray[np.int32]) -> list[Run]:
+        """Return everything as consecutive stretches of one run, with mapped column ids.
+
+        Parameters
+        ----------
+        column_map : ndarray of int32
+            Column as given to `add` → its id in the run, or -1 when it is not to be indexed.
+        """
+        if not self._spilled:
+            return [self._sorted(column_map)] if self._parts else []
+        runs = [read_run(path) for path in self._spilled]
+        if self._parts:
+            runs.append(self._sorted())
+        chunk = max(1 << 16, self._budget // (2 * _BYTES_PER_ENTRY))
+        return list(merge_runs(runs, [column_map] * len(runs), chunk))
+
+
+class ColumnReader:
+    """One column while its table is read: distinct values so far, counts, samples.
+
+    Parameters
+    ----------
+    type_ : pyarrow.DataType
+        Type of the column.
+    settings : IndexSettings
+        Normalisation and number of samples.
+    """
+
+    def __init__(self, type_: pa.DataType, settings: IndexSettings) -> None:
+        self.type = type_
+        self._settings = settings
+        self._is_searchable = is_searchable_type(type_)
+        self._parts: list[ValueSet] = []
+        self.held = 0
+        self._n_rows = 0
+        self._n_null = 0
+        self._samples: list[str] = []
+        self._spilled: list[Profile] = []
+
+    def add(self, array: pa.Array) -> None:
+        """Take the column's next batch."""
+        self._n_rows += len(array)
+        if not self._is_searchable:
+            self._n_null += array.null_count
+            return
+        values = normalize_batch(array, self._settings)
+        codes = values.codes
+        self._n_null += int(np.count_nonzero(codes < 0))
+        if len(self._samples) < self._settings.samples:
+            self._sample(array, codes)
+        values = ValueSet(values.hashes, values.data, values.offsets, values.classes)
+        if len(values):
+            self._parts.append(values)
+            self.held += values.data.shape[0] + _BYTES_PER_ENTRY * len(values)
+        if len(self._parts) >= 8 and len(self._parts[-1]) < 1 << 16:
+            self._compact()
+
+    def _sample(self, array: pa.Array, codes: NDArray[np.int32]) -> None:
+        """Keep the first distinct values in the file's own spelling."""
+        rows: dict[int, int] = {}
+        for row, code in enumerate(codes[:_SAMPLE_ROWS].tolist()):
+            if code >= 0 and code not in rows:
+                rows[code] = row
+                if len(rows) == self._settings.samples:
+                    break
+        texts = [str(array[row].as_py())[:_SAMPLE_LENGTH] for row in rows.values()]
+        known = dict.fromkeys([*self._samples, *texts])
+        self._samples = list(known)[: self._settings.samples]
+
+    def _compact(self) -> None:
+        """Unite the batches so far, so that a value repeated in each is held once."""
+        self._parts = [unite_value_sets(self._parts, self._settings)]
+        self.held = self._parts[0].data.shape[0] + _BYTES_PER_ENTRY * len(self._parts[0])
+
+    def spill_into(self, buffer: EntryBuffer, column: int) -> None:
+        """Hand the values over before the column is complete; all-digit dates stay until the end."""
+        if not self._parts:
+            return
+        self._compact()
+        (values,) = self._parts
+        if self._settings.dayfirst is not None:
+            values = read_dates(values, self._settings)
+        elif values.classes.min() >= DAY_MONTH_YEAR and not self._spilled:
+            return  # at most one value per day of ten thousand years
+        self._spilled.append(profile_values(values, self.type))
+        buffer.add(column, values)
+        self._parts, self.held = [], 0
+
+    def finish(self, buffer: EntryBuffer, column: int, is_wanted: bool, is_part: bool = False) -> dict[str, Any]:
+        """Hand the column's values to the buffer, if it is (or may be) indexed; return its record."""
+        values = unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY
+        if not (self._spilled or is_part) or self._settings.dayfirst is not None:
+            values = read_dates(values, self._settings)
+        profile = merge_profiles([profile_values(values, self.type), *self._spilled])
+        is_indexed = is_wanted and (self._is_searchable if is_part else profile.is_indexable)
+        if is_indexed:
+            buffer.add(column, values)
+        else:
+            buffer.dropped.add(column)
+        return {
+            "type": str(self.type),
+            "kind": KINDS.index(profile.kind),
+            "is_indexed": int(is_indexed),
+            "n_rows": self._n_rows,
+            "n_null": self._n_null,
+            "cardinality": profile.cardinality,
+            "has_range": int(profile.has_range),
+            "min_integer": profile.min_integer if is_wanted else 0,
+            "max_integer": profile.max_integer if is_wanted else 0,
+            "min": profile.min if is_wanted else "",
+            "max": profile.max if is_wanted else "",
+            "date_order": values.date_order,
+            "samples": self._samples if is_wanted else [],
+        }
+
+
+_EMPTY = ValueSet(np.empty(0, np.uint64), np.zeros(PADDING, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int8))

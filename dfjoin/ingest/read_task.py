@@ -1,0 +1,266 @@
+"""A build task: some tables → one run and its catalogue. The same code inline and on Spark."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dfjoin.errors import TableReadError
+from dfjoin.index.catalog import write_catalog
+from dfjoin.index.runs import write_run
+from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
+from dfjoin.sources.readers import open_table
+from dfjoin.types import IndexSettings, TableSource
+
+__all__ = ["RunMeta", "TableFeed", "build_part", "build_run", "feed_of_file"]
+
+
+@dataclass(frozen=True)
+class RunMeta:
+    """What a task tells the driver about the run it wrote; nothing in it grows with the tables."""
+
+    id: str
+    first_table: str
+    n_tables: int
+    n_skipped: int
+    n_rows: int
+    n_bytes_read: int
+    size: int
+    is_part: bool = False
+
+
+@dataclass(frozen=True)
+class TableFeed:
+    """A table as a task reads it: its record but for what reading tells, and its batches.
+
+    Parameters
+    ----------
+    record : dict
+        Keys of `dfjoin.index.catalog.TABLE_FIELDS` known before reading.
+    names : list of str
+        Column names, each once.
+    batches : iterator of pyarrow.RecordBatch
+        With these columns in this order.
+    n_bytes : int
+        Bytes of the table's files.
+    """
+
+    record: dict[str, Any]
+    names: list[str]
+    batches: Iterator[pa.RecordBatch]
+    n_bytes: int
+
+
+def feed_of_file(source: TableSource) -> TableFeed:
+    """Open a file of the lake as a feed; raises `TableReadError` with the reason if it is no table."""
+    reader = open_table(source)
+    if not reader.names:
+        raise TableReadError("the table has no columns")
+    dialect = "" if reader.dialect is None else json.dumps(reader.dialect.to_dict())
+    record = {
+        "name": source.name,
+        "root": source.root.id,
+        "path": source.path,
+        "format": source.format,
+        "size": source.size,
+        "mtime_ns": source.mtime_ns,
+        "fingerprint": reader.fingerprint(),
+        "dialect": dialect,
+        "parts": list(source.parts),
+        "version": "",
+    }
+    return TableFeed(record, reader.names, reader.batches(), source.size)
+
+
+def build_run(
+    tables: Iterable[TableSource],
+    index: Path,
+    settings: IndexSettings,
+    *,
+    feed: Callable[[TableSource], TableFeed] = feed_of_file,
+    on_error: str = "skip",
+    on_table: Callable[[int, int], None] | None = None,
+) -> RunMeta:
+    """Read tables and write one run with its catalogue below ``<index>/runs``.
+
+    Parameters
+    ----------
+    tables : iterable of TableSource
+        In order of name.
+    index : Path
+        Directory of the index.
+    settings : IndexSettings
+        Normalisation, budget, patterns.
+    feed : callable
+        Opens a table; files by default.
+    on_error : {"skip", "raise"}
+        What to do with a table that cannot be read.
+    on_table : callable, optional
+        Called with (rows, bytes) after each table, for progress.
+
+    Returns
+    -------
+    RunMeta
+
+    Notes
+    -----
+    Memory: about three times ``settings.task_bytes``, whatever the size of the tables; distinct values
+    beyond it are spilled as sorted runs and merged by ranges of the hash at the end.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / "runs"))
+    try:
+        buffer = EntryBuffer(settings.task_bytes, scratch)
+        collected = _Collected([], [], [])
+        n_bytes = 0
+        for source in tables:
+            n_rows = 0
+            try:
+                n_rows = _read_table(feed(source), settings, buffer, collected)
+            except TableReadError as error:
+                if on_error == "raise":
+                    raise TableReadError(
+                        f'the table `{source.name}` cannot be read: {error}; skip such tables with on_error="skip"'
+                    ) from error
+                collected.skipped.append(
+                    {"name": source.name, "reason": str(error), "size": source.size, "mtime_ns": source.mtime_ns}
+                )
+            n_bytes += source.size
+            if on_table is not None:
+                on_table(n_rows, source.size)
+        return _write(buffer, collected, index, n_bytes)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@dataclass
+class _Collected:
+    """Catalogue records of a task; columns number themselves in the order they are added."""
+
+    tables: list[dict[str, Any]]
+    columns: list[dict[str, Any]]
+    skipped: list[dict[str, Any]]
+
+
+def build_part(feed: TableFeed, index: Path, settings: IndexSettings) -> RunMeta:
+    """Write a run of one part of a table that several tasks read, as the partitions of a Spark table.
+
+    Every column that may turn out to be indexed brings its values; merging decides, from the profiles of
+    all parts. All-digit dates keep their text, as no part sees the whole column.
+
+    Parameters
+    ----------
+    feed : TableFeed
+        The table, with the batches of this part.
+    index, settings
+        As in `build_run`.
+
+    Returns
+    -------
+    RunMeta
+        With `is_part` set.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / "runs"))
+    try:
+        buffer = EntryBuffer(settings.task_bytes, scratch)
+        collected = _Collected([], [], [])
+        _read_table(feed, settings, buffer, collected, is_part=True)
+        return replace(_write(buffer, collected, index, feed.n_bytes), is_part=True)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _read_table(
+    feed: TableFeed,
+    settings: IndexSettings,
+    buffer: EntryBuffer,
+    collected: _Collected,
+    is_part: bool = False,
+) -> int:
+    """Read one table to its end; nothing of it is kept when that fails."""
+    first = len(collected.columns)
+    readers: list[ColumnReader] = []
+    n_rows = 0
+    try:
+        for batch in feed.batches:
+            if not readers:
+                readers = [ColumnReader(field.type, settings) for field in batch.schema]
+            for reader, array in zip(readers, batch.columns, strict=True):
+                reader.add(array)
+            n_rows += batch.num_rows
+            if sum(reader.held for reader in readers) > settings.task_bytes // 2:
+                for i, reader in enumerate(readers):
+                    reader.spill_into(buffer, first + i)
+    except TableReadError:
+        buffer.dropped.update(range(first, first + len(readers)))
+        collected.columns.extend({"dropped": True} for _ in readers)
+        raise
+    if not readers:
+        readers = [ColumnReader(pa.null(), settings) for _ in feed.names]
+    table = len(collected.tables)
+    name = feed.record["name"]
+    for position, (column_name, reader) in enumerate(zip(feed.names, readers, strict=True)):
+        record = reader.finish(buffer, first + position, _is_wanted(name, column_name, settings), is_part)
+        collected.columns.append({"table": table, "name": column_name, "position": position, **record})
+    collected.tables.append({**feed.record, "n_rows": n_rows, "n_columns": len(feed.names)})
+    return n_rows
+
+
+def _is_wanted(table: str, column: str, settings: IndexSettings) -> bool:
+    """Tell whether the patterns let a column be indexed."""
+    path = f"{table}/{column}"
+    if settings.columns and not any(fnmatch.fnmatchcase(path, p) for p in settings.columns):
+        return False
+    return not any(fnmatch.fnmatchcase(path, p) for p in settings.exclude)
+
+
+def _write(buffer: EntryBuffer, collected: _Collected, index: Path, n_bytes: int) -> RunMeta:
+    """Number the columns in (table, column) order and write the run."""
+    table_order = sorted(range(len(collected.tables)), key=lambda t: _key(collected.tables[t]["name"]))
+    rank = {table: place for place, table in enumerate(table_order)}
+    kept = [i for i, record in enumerate(collected.columns) if "dropped" not in record]
+    kept.sort(key=lambda i: (rank[collected.columns[i]["table"]], _key(collected.columns[i]["name"])))
+    column_map = np.full(max(1, len(collected.columns)), -1, np.int32)
+    columns = []
+    for column_id, i in enumerate(kept):
+        record = collected.columns[i]
+        columns.append({**record, "table": rank[record["table"]]})
+        if i not in buffer.dropped:
+            column_map[i] = column_id
+    tables = [collected.tables[t] for t in table_order]
+    runs = buffer.finish(column_map)
+    run_id = uuid.uuid4().hex
+    directory = index / "runs" / run_id
+    directory.mkdir(parents=True)
+    size = 0
+    for number, run in enumerate(runs):
+        write_run(directory / f"{number:04d}", run)
+        size += run.hash.nbytes * 3 + run.value_bytes.nbytes + run.columns.nbytes * 3
+    (directory / "catalog.arrow").write_bytes(write_catalog(_with_first_columns(tables), columns, collected.skipped))
+    n_rows = sum(table["n_rows"] for table in tables)
+    first_table = tables[0]["name"] if tables else ""
+    return RunMeta(run_id, first_table, len(tables), len(collected.skipped), n_rows, n_bytes, size)
+
+
+def _key(name: str) -> bytes:
+    """Sort key of a name: by code point, which is by UTF-8 byte."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def _with_first_columns(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tell each table where its columns start."""
+    first = 0
+    result = []
+    for table in tables:
+        result.append({**table, "first_column": first})
+        first += table["n_columns"]
+    return result

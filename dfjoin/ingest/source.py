@@ -1,0 +1,201 @@
+"""What a caller gives as `source` → roots, tables and readers of a build."""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.ingest.driver import Input
+from dfjoin.sources.listing import list_tables
+from dfjoin.types import Root, SkippedFile, TableSource
+from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
+
+__all__ = ["FRAMES", "gather", "root_for"]
+
+FRAMES = "frames"
+"""Directory of an index that holds frames given in memory, as Parquet."""
+
+_SPARK_NAME = re.compile(r"[\w`]+(\.[\w`]+){0,3}")
+
+
+def gather(
+    source: Any,
+    index: Path,
+    roots: list[Root],
+    *,
+    spark_tables: Callable[[dict[str, Any], Root], Input] | None,
+    scratch: Path | None,
+) -> Input:
+    """List what a build is to read.
+
+    Parameters
+    ----------
+    source : path, glob, list of paths, Spark table name or list of them, mapping of str to DataFrame
+        As in `dfjoin.build_lake`.
+    index : Path
+        Directory of the index; frames are written below it.
+    roots : list of Root
+        Roots that the index has already; tables of a further one are prefixed with its name.
+    spark_tables : callable, optional
+        Turns Spark tables (name → table name or Spark DataFrame) and their root into an input; None
+        where there is no Spark session.
+    scratch : Path, optional
+        Where frames are written instead, when they are not to be kept.
+
+    Returns
+    -------
+    Input
+
+    Raises
+    ------
+    InvalidTypeError, InvalidParameterError
+        If the source is of another kind, does not exist, or needs Spark and there is none.
+    """
+    if isinstance(source, Mapping):
+        given = _gather_frames(dict(source), index, roots, spark_tables, scratch)
+    elif _are_spark_names(source):
+        names = [source] if isinstance(source, str) else list(source)
+        if spark_tables is None:
+            raise InvalidParameterError(
+                f"`source` {names[0]!r} is no path that exists here; if it is a Spark table, pass "
+                '`spark=` and engine="spark", else check the spelling'
+            )
+        given = spark_tables({name: name for name in names}, root_for("spark", "spark:", "spark", roots))
+    else:
+        given = _gather_files(source, roots)
+    given.roots = [*roots, *(root for root in given.roots if root not in roots)]
+    if not given.tables and not given.extra:
+        reasons = f"; {len(given.skipped)} files were skipped, the first: {given.skipped[0]}" if given.skipped else ""
+        raise InvalidParameterError(
+            f"`source` holds no table that dfjoin reads (CSV, TSV, Parquet, JSON lines){reasons}; check the path"
+        )
+    return given
+
+
+def root_for(kind: str, uri: str, name: str, roots: list[Root]) -> Root:
+    """Return the root of that kind and place: the one the index has, else a new one.
+
+    The id of a later root follows from its kind and place, so that writers who add the same place at the
+    same time give it the same id.
+    """
+    for root in roots:
+        if (root.kind, root.uri) == (kind, uri):
+            return root
+    if not roots:
+        return Root(0, name if kind == "files" else "", uri, kind)  # type: ignore[arg-type]
+    taken = {root.id for root in roots}
+    number = zlib.crc32(f"{kind}|{uri}".encode()) & 0x7FFFFFFF
+    while number in taken:
+        number = (number + 1) & 0x7FFFFFFF
+    return Root(number, _free_name(name, {root.name for root in roots}), uri, kind)  # type: ignore[arg-type]
+
+
+def _gather_files(source: Any, roots: list[Root]) -> Input:
+    """List files; those below a root of the index belong to it, others make a new root.
+
+    Their names are their paths below the root, behind the root's name unless it is the first.
+    """
+    listed, tables, skipped = list_tables(source)
+    above = [r for r in roots if r.kind == "files" and f"{listed.uri}/".startswith(f"{r.uri.rstrip('/')}/")]
+    root = max(above, key=lambda r: len(r.uri)) if above else root_for("files", listed.uri, listed.name, roots)
+    below = listed.uri[len(root.uri.rstrip("/")) :].lstrip("/")
+    start = f"{below}/" if below else ""
+    prefix = start if not roots or root == roots[0] else f"{root.name}/{start}"
+    tables = [
+        replace(
+            table,
+            root=root,
+            name=prefix + table.name,
+            path=start + table.path,
+            parts=tuple(start + part for part in table.parts),
+        )
+        for table in tables
+    ]
+    skipped = [SkippedFile(prefix + file.name, file.reason) for file in skipped]
+    return Input([root], tables, skipped)
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """Return the name of a root, with a number behind it when it is taken."""
+    suffix = 1
+    free = name
+    while free in taken:
+        suffix += 1
+        free = f"{name}-{suffix}"
+    return free
+
+
+def _are_spark_names(source: Any) -> bool:
+    """Tell whether the source names Spark tables: identifiers, none of them an existing path."""
+    names = [source] if isinstance(source, str) else source
+    if not isinstance(names, (list, tuple)) or not names:
+        return False
+    return all(
+        isinstance(name, str) and _SPARK_NAME.fullmatch(name) is not None and not os.path.exists(name)  # noqa: PTH110
+        for name in names
+    )
+
+
+def _gather_frames(
+    frames: dict[str, Any],
+    index: Path,
+    roots: list[Root],
+    spark_tables: Callable[[dict[str, Any], Root], Input] | None,
+    scratch: Path | None,
+) -> Input:
+    """Write pandas frames as Parquet; leave Spark frames to Spark."""
+    if not frames:
+        raise InvalidParameterError("`source` must hold at least one table, got an empty mapping")
+    in_memory: dict[str, pa.Table] = {}
+    on_spark: dict[str, Any] = {}
+    for name, frame in frames.items():
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidTypeError(f"`source` must map table names to frames, got the name {name!r}")
+        if is_spark(frame):
+            on_spark[name] = frame
+        elif is_pandas(frame):
+            in_memory[name] = frame_to_table(frame)
+        else:
+            raise InvalidTypeError(
+                f"`source` must map names to pandas or Spark DataFrames, got {type(frame).__name__} for {name!r}"
+            )
+    given = Input([], [])
+    if in_memory:
+        root = root_for("memory", FRAMES, "memory", roots)
+        given.tables = _write_frames(in_memory, root, index, scratch)
+        given.roots.append(root)
+    if on_spark:
+        if spark_tables is None:
+            raise InvalidParameterError(
+                '`source` holds Spark DataFrames, which engine="inline" does not read; use engine="spark"'
+            )
+        spark = spark_tables(on_spark, root_for("spark", "spark:", "spark", [*roots, *given.roots]))
+        given.roots += spark.roots
+        given.extra += spark.extra
+        given.names += spark.names
+    return given
+
+
+def _write_frames(frames: dict[str, pa.Table], root: Root, index: Path, scratch: Path | None) -> list[TableSource]:
+    base = scratch or index / FRAMES
+    for directory in (base.parent, base):  # a mode given with `parents` holds for the last one only
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    here = Root(root.id, root.name, str(base), "files")
+    tables = []
+    for name in sorted(frames):
+        file = f"{uuid.uuid4().hex}.parquet"
+        parquet.write_table(frames[name], base / file, compression="zstd")
+        stat = (base / file).stat()
+        prefixed = f"{root.name}/{name}" if root.name else name
+        tables.append(TableSource(prefixed, here, file, "parquet", stat.st_size, stat.st_mtime_ns, (file,)))
+    return tables

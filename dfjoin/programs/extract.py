@@ -1,0 +1,264 @@
+"""Steps of a program that take a part of a string: Split with SelectK, runs of a class, Substring.
+
+A step is a frozen record with one meaning in four forms: `__call__` for one string, `apply` for a column
+of spans, `python` and `sql` for source text. A string is never empty: an empty result is no result,
+and a null stays null.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from dfjoin.kernels import spans as kernels
+from dfjoin.programs import scalar
+from dfjoin.programs.characters import CLASSES, class_table, pattern_of
+from dfjoin.programs.spark_sql import bind, quote, when_empty
+from dfjoin.programs.string_column import Spans
+
+__all__ = ["After", "Before", "Run", "Slice", "Split", "Step", "as_bytes", "position"]
+
+
+class Step(Protocol):
+    """One operator of a program: a string to a string, or to nothing."""
+
+    name: ClassVar[str]
+    weight: ClassVar[int]
+    """How unlikely a step is beside others that do the same; the learner adds weights up."""
+
+    def __call__(self, text: str) -> str | None:
+        """Return what the step makes of one string; None or empty if it does not apply."""
+
+    def apply(self, spans: Spans) -> Spans:
+        """Return what the step makes of each string of a column."""
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        """Name the function of `dfjoin.programs.scalar` and its arguments behind the text."""
+
+    def sql(self, operand: str) -> str:
+        """Write the step as Spark SQL."""
+
+    def describe(self) -> str:
+        """Write the step for people, as what follows ``column.``."""
+
+
+def as_bytes(text: str) -> np.ndarray:
+    """Return the UTF-8 bytes of a text as a read-only array."""
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def position(index: int) -> str:
+    """Write an index for people.
+
+    Examples
+    --------
+    >>> position(0), position(-1), position(3)
+    ('1', 'last', '4')
+    """
+    if index >= 0:
+        return str(index + 1)
+    return "last" if index == -1 else f"{-index} from the end"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """One of the parts between occurrences of a separator of any length: Split, then SelectK.
+
+    Parameters
+    ----------
+    separator : str
+        At least one character; occurrences are taken from the left.
+    index : int
+        From 0, or from the last part, -1.
+    """
+
+    separator: str
+    index: int
+    name: ClassVar[str] = "split"
+    weight: ClassVar[int] = 2
+
+    def __call__(self, text: str) -> str | None:
+        """See `Step`."""
+        return scalar.split_part(text, self.separator, self.index)
+
+    def apply(self, spans: Spans) -> Spans:
+        """Narrow the spans."""
+        separator = as_bytes(self.separator)
+        return spans.narrowed(kernels.split_part(spans.data, spans.starts, spans.ends, separator, self.index))
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        """See `Step`."""
+        return "split_part", (self.separator, self.index)
+
+    def sql(self, operand: str) -> str:
+        """Use ``split_part``, which counts from 1 and gives an empty text where there is no such part."""
+        number = self.index + 1 if self.index >= 0 else self.index
+        return when_empty(f"split_part({operand}, {quote(self.separator)}, {number})")
+
+    def describe(self) -> str:
+        """See `Step`."""
+        return f"split({self.separator!r})[{self.index}]"
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """What follows the first occurrence of a separator, further ones included.
+
+    Parameters
+    ----------
+    separator : str
+        At least one character.
+    """
+
+    separator: str
+    name: ClassVar[str] = "after"
+    weight: ClassVar[int] = 2
+
+    def __call__(self, text: str) -> str | None:
+        """See `Step`."""
+        return scalar.text_after(text, self.separator)
+
+    def apply(self, spans: Spans) -> Spans:
+        """Narrow the spans."""
+        return spans.narrowed(kernels.text_after(spans.data, spans.starts, spans.ends, as_bytes(self.separator)))
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        """See `Step`."""
+        return "text_after", (self.separator,)
+
+    def sql(self, operand: str) -> str:
+        """Use ``instr``, which is 0 where the separator does not occur."""
+        found = f"instr(x, {quote(self.separator)})"
+        rest = f"substring(x, {found} + {len(self.separator)})"
+        return when_empty(bind(operand, f"CASE WHEN {found} > 0 THEN {rest} END"))
+
+    def describe(self) -> str:
+        """See `Step`."""
+        return f"after({self.separator!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What precedes the last occurrence of a separator, earlier ones included.
+
+    Parameters
+    ----------
+    separator : str
+        At least one character.
+    """
+
+    separator: str
+    name: ClassVar[str] = "before"
+    weight: ClassVar[int] = 2
+
+    def __call__(self, text: str) -> str | None:
+        """See `Step`."""
+        return scalar.text_before(text, self.separator)
+
+    def apply(self, spans: Spans) -> Spans:
+        """Narrow the spans."""
+        return spans.narrowed(kernels.text_before(spans.data, spans.starts, spans.ends, as_bytes(self.separator)))
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        """See `Step`."""
+        return "text_before", (self.separator,)
+
+    def sql(self, operand: str) -> str:
+        """Use ``substring_index``, whose result from the end tells where the last one stands."""
+        tail = f"char_length(substring_index(x, {quote(self.separator)}, -1))"
+        return when_empty(
+            bind(operand, f"substring(x, 1, greatest(char_length(x) - {tail} - {len(self.separator)}, 0))")
+        )
+
+    def describe(self) -> str:
+        """See `Step`."""
+        return f"before({self.separator!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One of the maximal runs of characters of a class.
+
+    Parameters
+    ----------
+    kind : str
+        A name of `dfjoin.programs.characters.CLASSES`.
+    index : int
+        From 0, or from the last run, -1.
+    """
+
+    kind: str
+    index: int
+    name: ClassVar[str] = "run"
+    weight: ClassVar[int] = 2
+
+    def __call__(self, text: str) -> str | None:
+        """See `Step`."""
+        return scalar.nth_run(text, pattern_of(self.kind), self.index)
+
+    def apply(self, spans: Spans) -> Spans:
+        """Narrow the spans."""
+        mask = CLASSES[self.kind]
+        parts = kernels.nth_run(spans.data, spans.starts, spans.ends, class_table(), mask, self.index)
+        return spans.narrowed(parts)
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        """See `Step`."""
+        return "nth_run", (pattern_of(self.kind), self.index)
+
+    def sql(self, operand: str) -> str:
+        """Use ``regexp_extract_all`` and ``try_element_at``, which gives null where there is none."""
+        number = self.index + 1 if self.index >= 0 else self.index
+        return f"try_element_at(regexp_extract_all({operand}, {quote(pattern_of(self.kind) + '+')}, 0), {number})"
+
+    def describe(self) -> str:
+        """See `Step`."""
+        return f"{self.kind}[{self.index}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The characters from one position to before another: Substring, from either end.
+
+    Parameters
+    ----------
+    start : int
+        From 0, or from the end, as in Python.
+    stop : int or None
+        None: to the end.
+    """
+
+    start: int
+    stop: int | None
+    name: ClassVar[str] = "slice"
+    weight: ClassVar[int] = 3
+
+    def __call__(self, text: str) -> str | None:
+        """See `Step`."""
+        return scalar.slice_text(text, self.start, self.stop)
+
+    def apply(self, spans: Spans) -> Spans:
+        """Narrow the spans."""
+        stop = kernels.TO_THE_END if self.stop is None else self.stop
+        return spans.narrowed(kernels.slice_characters(spans.data, spans.starts, spans.ends, self.start, stop))
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        """See `Step`."""
+        return "slice_text", (self.start, self.stop)
+
+    def sql(self, operand: str) -> str:
+        """Use ``substring``, with positions from the end worked out from the length."""
+        if self.start >= 0 and (self.stop is None or self.stop >= 0):
+            length = "" if self.stop is None else f", {max(0, self.stop - self.start)}"
+            return when_empty(f"substring({operand}, {self.start + 1}{length})")
+        first = str(self.start) if self.start >= 0 else f"greatest(char_length(x) - {-self.start}, 0)"
+        if self.stop is None:
+            return when_empty(bind(operand, f"substring(x, {first} + 1)"))
+        last = str(self.stop) if self.stop >= 0 else f"char_length(x) - {-self.stop}"
+        return when_empty(bind(operand, f"substring(x, {first} + 1, greatest({last} - {first}, 0))"))
+
+    def describe(self) -> str:
+        """See `Step`."""
+        return f"[{self.start or ''}:{'' if self.stop is None else self.stop}]"

@@ -1,0 +1,196 @@
+"""Columns that may join a query after a transformation: those that hold the rare pieces of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.segment import Segment
+from dfjoin.kernels.postings import copy_values
+from dfjoin.kernels.value_pieces import score_columns, value_pieces
+from dfjoin.search.exact.allowed import allowed_columns
+from dfjoin.types import SearchParams, SearchStats
+
+__all__ = ["PackedValues", "QueryPieces", "ScoredColumn", "pack_values", "score_segments"]
+
+_BOUND = 10.0
+"""Bits that one piece, and so one value of the query, adds to a column's score at most: no single one decides."""
+_MIN_SCORE = 10.0
+_LEAST_POSTINGS = 1 << 20
+"""A smaller lake is taken to be a part of one of so many postings: in itself it tells too little about rarity."""
+_MIN_SHARE = 0.2
+"""Share of the smaller column's values that must be touched: programs must join 0.3 of one of them."""
+
+
+@dataclass(frozen=True)
+class PackedValues:
+    """Canonical values one after the other: `data` of uint8, 8 more than used, and `offsets` of int64."""
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return self.offsets.size - 1
+
+
+def pack_values(data: NDArray[np.uint8], offsets: NDArray[np.int64], chosen: NDArray[np.integer]) -> PackedValues:
+    """Copy some of a list of values.
+
+    Raises
+    ------
+    IndexCorruptedError
+        If one of them lies outside of `data`.
+    """
+    starts, ends = offsets[chosen], offsets[chosen + 1]
+    if chosen.size and (starts.min() < 0 or (ends < starts).any() or ends.max() > data.size - 8):
+        raise IndexCorruptedError(
+            "component `value_offsets` of the index points outside `value_bytes`; run `verify()` on the lake, then "
+            "build the index again"
+        )
+    packed = np.zeros(chosen.size + 1, np.int64)
+    np.cumsum(ends - starts, out=packed[1:])
+    out = np.zeros(int(packed[-1]) + 8, np.uint8)
+    lengths = (ends - starts).astype(np.int32)
+    copy_values(np.arange(chosen.size, dtype=np.uint32), starts, lengths, data, out, packed)
+    return PackedValues(out, packed)
+
+
+@dataclass(frozen=True)
+class ScoredColumn:
+    """A column of a segment, and the bits that the pieces it shares with the query speak for it."""
+
+    segment: int
+    column: int
+    score: float
+    cardinality: int
+    table: str
+    name: str
+
+    @property
+    def order(self) -> tuple[float, int, bytes, bytes]:
+        """What candidates are ordered by: score descending, cardinality, table, column by code point."""
+        table, name = self.table.encode("utf-8", "surrogatepass"), self.name.encode("utf-8", "surrogatepass")
+        return -round(self.score, 6), self.cardinality, table, name
+
+
+class QueryPieces:
+    """The pieces of a query's values.
+
+    Parameters
+    ----------
+    values : PackedValues
+    seed : int
+        The index's hash seed.
+
+    Attributes
+    ----------
+    indptr, numbers : ndarray of int64 and int32
+        Pieces of each value, as numbers in `hashes`.
+    hashes : ndarray of uint64
+        The distinct pieces, ascending.
+    n_holders : ndarray of int64
+        Values that have each of them.
+    """
+
+    def __init__(self, values: PackedValues, seed: int) -> None:
+        self.n_values = len(values)
+        self.indptr, every = value_pieces(values.data, values.offsets, np.uint64(seed))
+        self.hashes, numbers = np.unique(every, return_inverse=True)
+        self.numbers = numbers.astype(np.int32)
+        self.n_holders = np.bincount(self.numbers, minlength=self.hashes.size)
+
+
+def score_segments(
+    segments: Sequence[Segment], pieces: QueryPieces, n_query: int, params: SearchParams, stats: SearchStats
+) -> tuple[list[ScoredColumn], NDArray[np.float64]]:
+    """Score the columns of an index by the pieces that they share with a query.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+    pieces : QueryPieces
+    n_query : int
+        Distinct values of the query, of which `pieces` may be a sample.
+    params : SearchParams
+        Filters.
+    stats : SearchStats
+        What was read is added here.
+
+    Returns
+    -------
+    columns : list of ScoredColumn
+        Best first; those with too little in common are left out.
+    bits : ndarray of float64, shape (n_pieces,)
+        How much each piece tells.
+
+    Notes
+    -----
+    Were the postings of a piece dealt out at random, a column would get one with a probability of about
+    (columns that hold the piece) × (pieces of the column) ÷ (postings of the lake); finding it there speaks
+    with minus the binary logarithm of that: rare pieces weigh more, and pieces in large columns less. What a
+    piece says is divided among the query's values that have it, as in section 4.4.1 (score 1/nm).
+    Deleted columns count nowhere, so neither scores nor order depend on segments and tombstones.
+    O(postings of the pieces, as often as a value has them).
+    Source: Zhu, thesis, section 5.3.1 (higher weights for infrequent tokens).
+    """
+    lists = [_postings(segment, pieces.hashes) for segment in segments]
+    frequency = np.sum([np.diff(indptr) for indptr, _ in lists], axis=0, dtype=np.int64)
+    total = sum(int(s.patterns.sizes[_alive(s)].sum(dtype=np.int64)) for s in segments)
+    bits = np.log2(max(_LEAST_POSTINGS, total) / np.maximum(1, frequency))
+    stats.lists_read += int(np.count_nonzero(frequency))
+    stats.postings_read += int(frequency.sum())
+    stats.bytes_read += 4 * int(frequency.sum())
+    found: list[ScoredColumn] = []
+    for number, (segment, (indptr, columns)) in enumerate(zip(segments, lists, strict=True)):
+        scores, touched = np.zeros(segment.n_columns), np.zeros(segment.n_columns, np.int32)
+        size_bits = np.log2(np.maximum(1, segment.patterns.sizes))
+        score_columns(
+            pieces.indptr, pieces.numbers, pieces.n_holders, bits, indptr, columns, size_bits, _BOUND, scores, touched
+        )
+        cardinality = segment.catalog.numbers["cardinality"]
+        least = np.minimum(n_query, cardinality) * (_MIN_SHARE * pieces.n_values / max(1, n_query))
+        is_good = (scores >= _MIN_SCORE) & (touched >= np.maximum(2, least))
+        allowed = allowed_columns(segment, params)
+        for column in np.flatnonzero(is_good & (allowed > 0) if allowed.size else is_good).tolist():
+            names = segment.catalog.table_name(column), segment.catalog.column_name(column)
+            found.append(ScoredColumn(number, column, float(scores[column]), int(cardinality[column]), *names))
+    return sorted(found, key=lambda one: one.order), bits
+
+
+def _alive(segment: Segment) -> slice | NDArray[np.bool_]:
+    return slice(None) if segment.alive is None else segment.alive > 0
+
+
+def _postings(segment: Segment, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Read the columns that hold each piece, without deleted ones."""
+    stored = segment.patterns
+    at = np.searchsorted(stored.hash, hashes)
+    held = np.flatnonzero(at < stored.hash.size)
+    held = held[stored.hash[at[held]] == hashes[held]]
+    starts, ends = stored.indptr[at[held]], stored.indptr[at[held] + 1]
+    if held.size and (starts.min() < 0 or (ends < starts).any() or ends.max() > stored.columns.size):
+        raise _damaged(segment, "pattern_indptr")
+    lengths = np.zeros(hashes.size, np.int64)
+    lengths[held] = ends - starts
+    owners = np.repeat(np.arange(hashes.size), lengths)
+    firsts = np.repeat(starts - (np.cumsum(ends - starts) - (ends - starts)), ends - starts)
+    columns = stored.columns[firsts + np.arange(owners.size)]
+    if columns.size and (columns.min() < 0 or columns.max() >= segment.n_columns):
+        raise _damaged(segment, "pattern_columns")
+    if segment.alive is not None:
+        is_alive = segment.alive[columns] > 0
+        owners, columns = owners[is_alive], columns[is_alive]
+    indptr = np.zeros(hashes.size + 1, np.int64)
+    np.cumsum(np.bincount(owners, minlength=hashes.size), out=indptr[1:])
+    return indptr, columns
+
+
+def _damaged(segment: Segment, component: str) -> IndexCorruptedError:
+    return IndexCorruptedError(
+        f"component `{component}` of segment {segment.meta.id} names entries that the segment does not have; run "
+        "`verify()` on the lake, then build the index again"
+    )

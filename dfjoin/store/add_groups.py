@@ -1,0 +1,103 @@
+"""Component groups that an existing index is given: signatures and pattern tokens, from what its segments hold.
+
+The methods ``add_signatures`` and ``add_patterns`` of `dfjoin.lake.Lake` call these.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dfjoin import _validation as check
+from dfjoin.errors import ConcurrentCommitError, IncompatibleSettingsError
+from dfjoin.index.change import commit_change
+from dfjoin.index.manifest import GroupMeta, Manifest, SegmentMeta, latest_version, read_manifest
+from dfjoin.index.pieces import find_patterns, write_patterns
+from dfjoin.index.segment import Segment
+from dfjoin.index.signatures import check_signature_settings, sign_large_columns, write_signatures
+from dfjoin.ingest.driver import freeze_partitions
+from dfjoin.types import IndexSettings
+
+__all__ = ["add_patterns", "add_signatures"]
+
+
+def add_signatures(path: Path, **wishes: Any) -> Manifest:
+    """Carry out `Lake.add_signatures`."""
+    base = read_manifest(path)
+    wanted = replace(base.settings, **wishes)
+    check_signature_settings(wanted)
+    check.check_positive_int(wanted.permutations, "permutations")
+    has_all = all(segment.group("signatures") is not None for segment in base.segments)
+    if has_all and wanted == base.settings:
+        return base
+    if not base.settings.keep_sets:
+        raise IncompatibleSettingsError(
+            "the index keeps no token sets of its large columns (keep_sets=False), so that their signatures cannot be "
+            'made again; build it anew with if_exists="replace"'
+        )
+    settings = freeze_partitions(path, wanted, base.segments)
+    return _add_group(path, base, settings, _with_signatures, "signatures")
+
+
+def add_patterns(path: Path) -> Manifest:
+    """Carry out `Lake.add_patterns`."""
+    base = read_manifest(path)
+    if base.settings.patterns and all(segment.group("patterns") is not None for segment in base.segments):
+        return base
+    return _add_group(path, base, replace(base.settings, patterns=True), _with_patterns, "patterns")
+
+
+def _add_group(
+    path: Path,
+    base: Manifest,
+    settings: IndexSettings,
+    with_group: Callable[[Segment, IndexSettings], SegmentMeta],
+    name: str,
+) -> Manifest:
+    """Give every segment another component group, written last, and commit new settings with them."""
+    written: dict[str, SegmentMeta] = {}
+    try:
+        for meta in base.segments:
+            written[meta.id] = with_group(Segment(path, meta), settings)
+
+        def change(latest: Manifest) -> Manifest:
+            if latest.segments != base.segments or latest.settings != base.settings:
+                raise ConcurrentCommitError(
+                    f"another writer has changed the index while {name} were added; nothing of this change is visible: "
+                    f"call add_{name}() again"
+                )
+            return latest.next(f"add {name}", settings=settings, segments=tuple(written[s.id] for s in latest.segments))
+
+        return commit_change(path, change)
+    except BaseException:
+        if latest_version(path) == base.version:
+            for meta in written.values():
+                shutil.rmtree(path / "segments" / meta.id / meta.groups[-1].id, ignore_errors=True)
+        raise
+
+
+def _with_signatures(segment: Segment, settings: IndexSettings) -> SegmentMeta:
+    """Write new signatures for a segment; return its manifest entry with them."""
+    numbers = segment.catalog.numbers
+    cardinality = np.where(numbers["is_indexed"] > 0, numbers["cardinality"], 0)
+    signed = sign_large_columns(segment.tokens._asdict(), cardinality, settings)
+    return _with_group(segment, write_signatures(segment.directory, signed, numbers["cardinality"]))
+
+
+def _with_patterns(segment: Segment, settings: IndexSettings) -> SegmentMeta:
+    """Write pattern tokens for a segment; return its manifest entry with them."""
+    numbers = segment.catalog.numbers
+    kinds = np.where(numbers["is_indexed"] > 0, numbers["kind"], -1)
+    return _with_group(
+        segment, write_patterns(segment.directory, find_patterns(segment.tokens._asdict(), kinds, settings))
+    )
+
+
+def _with_group(segment: Segment, group: GroupMeta) -> SegmentMeta:
+    """Return the manifest entry of a segment with a group in the place of the one of its name."""
+    return replace(segment.meta, groups=(*(g for g in segment.meta.groups if g.name != group.name), group))

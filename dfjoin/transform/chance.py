@@ -1,0 +1,182 @@
+"""Whether chance explains that a program's results are among the target's values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from itertools import pairwise
+
+from dfjoin.programs.program import Constant, Program
+from dfjoin.values.unicode import normalize_text
+
+__all__ = ["MIN_BITS", "chance_of_match", "description_bits", "evidence_bits", "without_constants"]
+
+MIN_BITS = 10.0
+"""Evidence that must remain when a program has been paid for: chance below 1 in 1,000."""
+_PRIOR = 3.0
+_SAMPLE = 500
+_SHAPED = 20
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+
+
+def _as_number(value: str) -> int | None:
+    """Return an integer, a date as its day, or None."""
+    if len(value) < 16 and value.isascii() and value.removeprefix("-").isdigit():
+        return int(value)
+    match = _DATE.fullmatch(value)
+    try:
+        return date(*map(int, match.groups())).toordinal() if match else None
+    except ValueError:
+        return None
+
+
+def _density(outputs: Sequence[str], targets: Sequence[str]) -> float | None:
+    """Return how densely targets and outputs fill each other's range, None if the outputs are not all numbers."""
+    made = [_as_number(value) for value in outputs]
+    numbers = sorted(number for number in made if number is not None)
+    known = sorted(number for value in targets if (number := _as_number(value)) is not None)
+    if len(numbers) < len(made):
+        return None
+    if not known:
+        return 0.0
+    return max(_inside(known, numbers), _inside(numbers, known) / len(numbers) * len(known))
+
+
+def _inside(some: list[int], others: list[int]) -> float:
+    """Count the numbers in the range of others, by the size of that range; what lies far off is no part of it."""
+    cut = len(others) // 20
+    low, high = others[cut], others[-1 - cut]
+    return sum(low <= number <= high for number in some) / (high - low + 1)
+
+
+def _filled(values: Sequence[str]) -> float:
+    """Return twice the share of the texts of their shape that values of one length fill, 0 for few or others."""
+    if len(values) < _SHAPED or len({len(value) for value in values}) != 1:
+        return 0.0
+    return 2 * len(values) / math.prod(float(len(set(characters))) for characters in zip(*values, strict=True))
+
+
+class _Characters:
+    """Counts of characters and of pairs of neighbours in a list of values."""
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self.pairs: Counter[tuple[str, str]] = Counter()
+        self.firsts: Counter[str] = Counter()
+        self.singles: Counter[str] = Counter()
+        for value in values:
+            text = f"\n{value}\n"
+            self.pairs.update(pairwise(text))
+            self.firsts.update(text[:-1])
+            self.singles.update(text[1:])
+        self.total = self.singles.total()
+        self.n_characters = len(self.singles) + 1
+
+    def log2(self, value: str, n_own: int) -> float:
+        """Return log2 of the probability of a value, with its own `n_own` occurrences taken out."""
+        text = f"\n{value}\n"
+        pairs = Counter(pairwise(text))
+        firsts, singles = Counter(text[:-1]), Counter(text[1:])
+        bits = 0.0
+        for (a, b), count in pairs.items():
+            single = self.singles[b] - n_own * singles[b] + 1
+            base = single / (self.total - n_own * len(text[1:]) + self.n_characters)
+            pair = self.pairs[a, b] - n_own * count + _PRIOR * base
+            bits += count * math.log2(pair / (self.firsts[a] - n_own * firsts[a] + _PRIOR))
+        return bits
+
+
+def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
+    """Estimate the probability that a text like the outputs is one of the target's values by chance.
+
+    Parameters
+    ----------
+    outputs, targets : sequence of str
+        Distinct canonical values; at least one of each.
+
+    Returns
+    -------
+    float
+        Between 1e-12 and 1.
+
+    Notes
+    -----
+    Integers and dates: twice the share of the outputs' range (without a twentieth at either end) that the
+    targets fill, or of the outputs in the targets' range times the share of it that these fill, since
+    numbers and days come in stretches; and the rule for one length below. Otherwise the sum over the
+    targets of their probability under a model of neighbouring characters made of outputs and targets, with
+    the target itself left out, or if that is larger under the model that all characters seen are equally
+    likely. Values of one length also fill the texts of their shape, those with the characters that some
+    value has at each place, and twice that share is the least. At most 500 of each are looked at, and the
+    sum is scaled up.
+    """
+    density = _density(outputs, targets)
+    if density is not None:
+        return min(1.0, max(1e-12, 2 * density, _filled(targets)))
+    some_outputs = outputs[:: max(1, len(outputs) // _SAMPLE)][:_SAMPLE]
+    some = targets[:: max(1, len(targets) // _SAMPLE)][:_SAMPLE]
+    model = _Characters([*some_outputs, *some])
+    given = Counter([*some_outputs, *some])
+    alphabet = max(2, len(model.singles) - 1)
+    neighbours = sum(2.0 ** min(0.0, model.log2(value, given[value])) for value in some)
+    total = max(neighbours, sum(float(alphabet) ** -len(value) for value in some))
+    return min(1.0, max(1e-12, total * len(targets) / len(some), _filled(targets)))
+
+
+def without_constants(program: Program, values: Sequence[str]) -> list[str]:
+    """Take the constants at the ends of a program off the values that have them; the others are left out.
+
+    What a program adds by itself is no evidence: ``'no. ' + x`` is judged as x is against the numbers
+    behind ``no.``.
+    """
+    pieces = program.pieces
+    prefix = normalize_text(pieces[0].text + "x")[:-1] if isinstance(pieces[0], Constant) else ""
+    suffix = normalize_text("x" + pieces[-1].text)[1:] if isinstance(pieces[-1], Constant) else ""
+    least = len(prefix) + len(suffix)
+    return [
+        value[len(prefix) : len(value) - len(suffix)]
+        for value in values
+        if len(value) > least and value.startswith(prefix) and value.endswith(suffix)
+    ]
+
+
+def description_bits(program: Program) -> float:
+    """Return the bits that name a program among those the learner might have found instead."""
+    bits = 0.0
+    for piece in program.pieces:
+        bits += 2 + (len(piece.text) if isinstance(piece, Constant) else 3 * len(piece.steps))
+    return bits
+
+
+def evidence_bits(n_hits: int, n_outputs: int, chance: float) -> float:
+    """Return how many bits speak against chance: -log2 of a bound on the binomial tail.
+
+    Parameters
+    ----------
+    n_hits : int
+        Distinct results that are values of the target.
+    n_outputs : int
+        Distinct results.
+    chance : float
+        Probability that one of them is so by chance.
+
+    Returns
+    -------
+    float
+        0 if there are no more hits than chance lets expect.
+
+    Notes
+    -----
+    Chernoff: P(X >= k) <= 2^(-n KL(k/n || p)), for n independent results.
+    """
+    if n_outputs == 0 or n_hits == 0:
+        return 0.0
+    share = n_hits / n_outputs
+    if share <= chance:
+        return 0.0
+    bits = share * math.log2(share / chance)
+    if share < 1:
+        bits += (1 - share) * math.log2((1 - share) / (1 - chance))
+    return n_outputs * bits

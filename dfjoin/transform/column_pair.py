@@ -1,0 +1,229 @@
+"""From candidate pairs to programs: example sets, learning, ranking by coverage, a small disjunction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dfjoin.programs.program import Extract, Program
+from dfjoin.transform.compose import Learned, learn_programs
+from dfjoin.transform.outcome import Outcome, evaluate
+from dfjoin.transform.prepared_columns import Column
+from dfjoin.transform.value_pairs import RowPairs
+from dfjoin.values.unicode import normalize_text
+
+__all__ = ["Group", "example_sets", "learn_group"]
+
+_TOP_PAIRS = 40
+"""Pairs of a group that examples are drawn from: k of the paper."""
+_SETS = ((3, 10), (2, 5))
+"""Size and number of the example sets of a group: b and r of the paper."""
+_MAX_TEXT = 400
+"""Longer values are no examples."""
+_REFINED = 3
+_HOPELESS = 8
+"""Example sets after which a pair of columns is given up if no program joins anything worth mention."""
+_ENOUGH = 0.97
+
+
+@dataclass
+class Group:
+    """The candidate pairs of one source and one target column.
+
+    Parameters
+    ----------
+    table : list of Column
+        All columns of the source table, sampled.
+    main : Column
+        The one that the pairs are of.
+    target : Column
+    pairs : RowPairs
+    """
+
+    table: list[Column]
+    main: Column
+    target: Column
+    pairs: RowPairs
+    seen: dict[str, Outcome] = field(default_factory=dict)
+
+    @property
+    def promise(self) -> float:
+        """Sum of the scores of the best pairs, each weighed by the share of its target that it explains."""
+        best = slice(0, _TOP_PAIRS)
+        lengths = np.diff(self.target.values.offsets)[self.pairs.right[best]]
+        shares = np.minimum(1.0, self.pairs.length[best] / np.maximum(lengths, 1))
+        n = max(1, min(_TOP_PAIRS, len(self.main.values), len(self.target.values)))
+        return float((self.pairs.score[best] * shares).sum()) / n
+
+    def row_of(self, value: int) -> int:
+        """Return the first row of a source value."""
+        return int(self.main.first_rows[value])
+
+    def texts(self, value: int, columns: Sequence[Column]) -> tuple[str, ...]:
+        """Return the source row of a value, as texts of some columns."""
+        row = self.row_of(value)
+        return tuple(column.array[row].as_py() or "" for column in columns)
+
+    def wanted(self, value: int) -> str:
+        """Return a target value as the learner wants it: NFKC, small letters, white space collapsed."""
+        return normalize_text(self.target.array[int(self.target.first_rows[value])].as_py() or "")
+
+
+def example_sets(n_pairs: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Draw unique random subsets of the best pairs, larger ones first.
+
+    Parameters
+    ----------
+    n_pairs : int
+        Pairs to draw from.
+    rng : numpy Generator
+
+    Returns
+    -------
+    list of tuple of int
+        Numbers of pairs; the first set holds the best ones.
+
+    Notes
+    -----
+    Source: Auto-Join, Algorithm 5, GenExampleSets (thesis, section 4.4.2), with k = 40, and b = 3 and
+    r = 10, then b = 2 and r = 5.
+    """
+    sets: dict[tuple[int, ...], None] = {}
+    for size, n_sets in _SETS:
+        if n_pairs < size:
+            continue
+        sets[tuple(range(size))] = None
+        for _ in range(n_sets - 1):
+            sets[tuple(sorted(rng.choice(n_pairs, size, replace=False).tolist()))] = None
+    return list(sets)
+
+
+def _distinct_pairs(pairs: RowPairs, allowed: np.ndarray | None) -> list[tuple[int, int]]:
+    """Take the best pairs, each source and each target value at most once."""
+    lefts: set[int] = set()
+    rights: set[int] = set()
+    chosen: list[tuple[int, int]] = []
+    for left, right in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True):
+        if left in lefts or right in rights or (allowed is not None and not allowed[left]):
+            continue
+        lefts.add(left)
+        rights.add(right)
+        chosen.append((left, right))
+        if len(chosen) == _TOP_PAIRS:
+            break
+    return chosen
+
+
+def _companions(group: Group, chosen: list[tuple[int, int]]) -> list[Column]:
+    """Return up to two other columns whose words are found in the targets of most pairs."""
+    scored = []
+    for number, column in enumerate(group.table):
+        if column is group.main:
+            continue
+        gains = []
+        for left, right in chosen[:20]:
+            (text,), target = group.texts(left, [column]), group.wanted(right)
+            words = [w for w in normalize_text(text).replace("-", " ").split() if w in target]
+            gains.append(min(1.0, sum(map(len, words)) / max(1, len(target))))
+        if gains and sum(gain > 0 for gain in gains) >= 0.6 * len(gains):
+            scored.append((-sum(gains), number, column))
+    return [column for _, _, column in sorted(scored)[:2]]
+
+
+def _try(group: Group, program: Program) -> Outcome:
+    """Evaluate a program once."""
+    key = repr(program)
+    if key not in group.seen:
+        group.seen[key] = evaluate(program, group.table, group.main, group.target.values)
+    return group.seen[key]
+
+
+def _rank(outcome: Outcome, fresh: np.ndarray | None) -> tuple[float, int, int, str]:
+    """Order outcomes: larger coverage, fewer operators, fewer steps, text; of fresh rows where given."""
+    gain = outcome.score
+    if fresh is not None:
+        gain = float((outcome.row_targets[fresh] >= 0).sum()) / max(1, fresh.size)
+    steps = sum(len(piece.steps) for piece in outcome.program.pieces if isinstance(piece, Extract))
+    return -gain, outcome.program.n_operators, steps, str(outcome.program)
+
+
+def _refine(group: Group, learned: Learned, names: Sequence[str], fresh: np.ndarray | None) -> Outcome:
+    """Exchange pieces for others that did the same on the examples, where that joins more rows."""
+    pieces = learned.pieces
+    best = _try(group, learned.program(names))
+    for number, others in enumerate(learned.alternatives):
+        for other in others:
+            changed = (*pieces[:number], other, *pieces[number + 1 :])
+            outcome = _try(group, learned.program(names, changed))
+            if _rank(outcome, fresh)[0] < _rank(best, fresh)[0]:
+                best, pieces = outcome, changed
+    return best
+
+
+def _learn_with(
+    group: Group,
+    columns: list[Column],
+    chosen: list[tuple[int, int]],
+    rng: np.random.Generator,
+    fresh: np.ndarray | None,
+) -> list[Outcome]:
+    """Learn from every example set over some columns; return the outcomes, the best first."""
+    names = [column.name for column in columns]
+    found: dict[str, tuple[Learned, Outcome]] = {}
+    n_tried = 0
+    for numbers in example_sets(len(chosen), rng):
+        rows = [group.texts(chosen[i][0], columns) for i in numbers]
+        targets = [group.wanted(chosen[i][1]) for i in numbers]
+        if max(len(text) for row in rows for text in row) > _MAX_TEXT or max(map(len, targets)) > _MAX_TEXT:
+            continue
+        for learned in learn_programs(rows, targets, is_exact=False, computes=False):
+            key = repr(learned.pieces)
+            if key not in found:
+                found[key] = (learned, _try(group, learned.program(names)))
+        best = max((outcome.score for _, outcome in found.values()), default=0.0)
+        n_tried += 1
+        if best > 2 * _ENOUGH or (n_tried == _HOPELESS and best < 0.02):
+            break
+    ranked = sorted(found.values(), key=lambda entry: _rank(entry[1], fresh))
+    refined = [_refine(group, learned, names, fresh) for learned, _ in ranked[:_REFINED]]
+    return sorted(refined, key=lambda outcome: _rank(outcome, fresh))
+
+
+def learn_group(group: Group, rng: np.random.Generator, *, covered: np.ndarray | None = None) -> list[Outcome]:
+    """Learn programs for one pair of columns, the best first.
+
+    Parameters
+    ----------
+    group : Group
+    rng : numpy Generator
+    covered : ndarray of bool, shape (n_rows,), optional
+        Rows of the source that other programs join already: learn for the others.
+
+    Returns
+    -------
+    list of Outcome
+        By coverage; of the rows not covered, where `covered` is given.
+
+    Notes
+    -----
+    Source: Auto-Join, Algorithm 5 (thesis, section 4.4.2). Deviations: the main column is tried alone before
+    up to two others join it; the best programs are refined, each piece exchanged for others that give the
+    same on the examples.
+    """
+    allowed = fresh = None
+    if covered is not None:
+        fresh = np.flatnonzero(~covered & (group.main.values.codes >= 0))
+        allowed = np.zeros(len(group.main.values), bool)
+        allowed[group.main.values.codes[fresh]] = True
+    chosen = _distinct_pairs(group.pairs, allowed)
+    if len(chosen) < 2:
+        return []
+    outcomes = _learn_with(group, [group.main], chosen, rng, fresh)
+    best = outcomes[0] if outcomes else None
+    if best is None or max(best.source_coverage, best.target_coverage) < _ENOUGH:
+        companions = _companions(group, chosen)
+        if companions:
+            outcomes += _learn_with(group, [group.main, *companions], chosen, rng, fresh)
+    return sorted(outcomes, key=lambda outcome: _rank(outcome, fresh))
