@@ -11,7 +11,7 @@ from typing import Any
 from dfjoin import errors
 from dfjoin._version import __version__
 from dfjoin.accessors import register as _register
-from dfjoin.api import auto_join, discover_joinable, discover_joinable_batch, report
+from dfjoin.api import auto_join, build_lake, discover_joinable, discover_joinable_batch, report
 
 # Imported on first use: they bring numba and Arrow's readers with them.
 _LAZY = {
@@ -19,7 +19,6 @@ _LAZY = {
     "JoinCandidates": "dfjoin.search.candidates",
     "JoinPlan": "dfjoin.join.plan",
     "Lake": "dfjoin.lake",
-    "build_lake": "dfjoin.ingest.build",
     "open_lake": "dfjoin.lake",
     "repair": "dfjoin.store.upkeep",
 }

@@ -16,8 +16,116 @@ if TYPE_CHECKING:
     from dfjoin.join.plan import JoinPlan
     from dfjoin.lake import Lake
     from dfjoin.search.candidates import JoinCandidates
+    from dfjoin.types import IndexSettings
 
-__all__ = ["auto_join", "discover_joinable", "discover_joinable_batch", "report"]
+__all__ = ["auto_join", "build_lake", "discover_joinable", "discover_joinable_batch", "report"]
+
+
+def build_lake(
+    source: Any,
+    index: str | os.PathLike[str],
+    *,
+    if_exists: str = "error",
+    engine: str = "spark",
+    spark: Any = None,
+    columns: str | list[str] | None = None,
+    exclude: str | list[str] | None = None,
+    embedder: Any = None,
+    vectors: Any = None,
+    settings: dict[str, Any] | IndexSettings | None = None,
+    keep_data: bool = True,
+    on_error: str = "skip",
+    progress: bool = True,
+) -> Lake:
+    """Build the index of a lake and open it.
+
+    Reads every table once, normalises every value, and commits the index in one step: a build that is
+    interrupted, killed or fails leaves what was there before.
+
+    Parameters
+    ----------
+    source : path, glob, list of paths, Spark table name or list of them, dict of name → DataFrame
+        A directory is searched for CSV and TSV (any delimiter, plain, .gz, .zst), Parquet (files and
+        directories of part files) and JSON lines; hidden files and dfjoin indexes are passed over.
+    index : path
+        Directory of the index; made, for its owner only, when it does not exist.
+    if_exists : {"error", "replace", "add"}
+        What to do when there is an index: ``"replace"`` commits the new content as its next version,
+        ``"add"`` adds the tables to those that are there.
+    engine : {"spark", "inline"}
+        Where the work is done: by Spark tasks, or in this process (small lakes, no Java).
+    spark : SparkSession, optional
+        The session to use; by default the active one, else a local one that is started here.
+    columns, exclude : str or list of str, optional
+        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out: values of other columns are
+        not copied into the index.
+    embedder, vectors : None
+        Of the embedding mode, which this version does not have.
+    settings : dict or IndexSettings, optional
+        ``null_spellings`` (default: the empty text alone; ``NA`` is text), ``dayfirst``, ``samples``
+        (values kept per column, 0 for none), ``segment_bytes``, ``task_bytes``, ``hash_seed``; and for
+        ``mode="lsh"``: ``permutations`` (values of a MinHash signature, default 256, 0 for none),
+        ``signature_min`` (distinct values from which on a column gets one, default: as many as
+        permutations), ``partitions`` (32), ``partitioning`` (``"optimal"`` or ``"equal_depth"``),
+        ``keep_sets`` (False drops the token sets of columns that have a signature); and ``patterns`` (True
+        indexes the pattern tokens that ``mode="transform"`` needs, default False; `Lake.add_patterns` adds
+        them later).
+    keep_data : bool, default True
+        Keep frames given in memory as Parquet inside the index, so that they can be joined.
+    on_error : {"skip", "raise"}
+        What to do with a table that cannot be read; skipped ones are listed in ``lake.info()["skipped"]``.
+    progress : bool, default True
+        Show tables, rows, bytes and time left on standard error.
+
+    Returns
+    -------
+    Lake
+        Opened at the new version.
+
+    Raises
+    ------
+    InvalidParameterError
+        If there is an index already and `if_exists` is ``"error"``, or an argument is illegal.
+    MissingDependencyError
+        If Spark is asked for and pyspark or Java cannot be found.
+    TableReadError
+        With ``on_error="raise"``.
+    ConcurrentCommitError
+        If another writer committed to the same index meanwhile; nothing of this build is visible.
+
+    See Also
+    --------
+    open_lake, spark_ext.build_index
+
+    Notes
+    -----
+    One pass over the files. Memory per task: about three times ``task_bytes``, and in the merging task
+    the segment that is written (``segment_bytes``). The index is a copy of every distinct value of every
+    indexed column: text, integers (floats and decimals with integral values included) and dates, with
+    two distinct values or more.
+
+    Examples
+    --------
+    >>> import dfjoin, pandas as pd, tempfile
+    >>> frames = {"cities": pd.DataFrame({"city": ["Rome", "Oslo"], "people": [2.75, 0.7]})}
+    >>> lake = dfjoin.build_lake(frames, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
+    >>> lake.tables[["table", "n_rows", "n_columns"]]
+        table  n_rows  n_columns
+    0  cities       2          2
+    """
+    from dfjoin.ingest.build import build, check_build
+    from dfjoin.lake import Lake
+
+    path, base, chosen = check_build(
+        index, if_exists=if_exists, engine=engine, columns=columns, exclude=exclude, embedder=embedder,
+        vectors=vectors, settings=settings, keep_data=keep_data, on_error=on_error,
+    )  # fmt: skip
+    if if_exists == "add" and base is not None:
+        return Lake(path).add(
+            source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data, progress=progress
+        )
+    build(source, path, base, chosen, engine, spark, keep_data, on_error, progress)
+    return Lake(path)
 
 
 def discover_joinable(
@@ -161,12 +269,13 @@ def discover_joinable(
           table   column  matched  query_cardinality
     0  capitals  country        2                  3
     """
+    from dfjoin.lake import resolve_lake
     from dfjoin.search.discover import discover
 
     return discover(
-        df, on, lake, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables, exclude=exclude,
-        kinds=kinds, plan=plan, verify=verify, radius=radius, radius_unit=radius_unit, pad=pad, dayfirst=dayfirst,
-        recall=recall, progressive=progressive,
+        df, on, resolve_lake(lake).snapshot, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables,
+        exclude=exclude, kinds=kinds, plan=plan, verify=verify, radius=radius, radius_unit=radius_unit,
+        pad=pad, dayfirst=dayfirst, recall=recall, progressive=progressive,
     )  # fmt: skip
 
 
@@ -224,10 +333,11 @@ def discover_joinable_batch(
     0          one        1          1.0
     1          two        1          0.5
     """
+    from dfjoin.lake import resolve_lake
     from dfjoin.search.discover import discover_batch
 
     return discover_batch(
-        columns, lake, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables,
+        columns, resolve_lake(lake).snapshot, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables,
         exclude=exclude, kinds=kinds, plan=plan, verify=verify, recall=recall, n_threads=n_threads,
     )  # fmt: skip
 
@@ -357,7 +467,10 @@ def auto_join(
     2  NaN  Peru  1285216
     """
     from dfjoin.join.auto import join
+    from dfjoin.lake import Lake, resolve_lake
 
+    if isinstance(other, (Lake, str, os.PathLike)):
+        other = resolve_lake(other, "other").snapshot
     return join(
         df, other, on=on, right_on=right_on, k=k, threshold=threshold, mode=mode, columns=columns, how=how,
         aggregate=aggregate, max_expansion=max_expansion, indicator=indicator, transform=transform, fuzzy=fuzzy,

@@ -1,4 +1,4 @@
-"""Every exception and warning class of dfjoin.
+"""Every exception and warning class of dfjoin, and how a warning is given.
 
 Each error is a :class:`DfjoinError` and also the builtin that a user would catch for it, so
 ``except ValueError`` works as well as ``except dfjoin.errors.InvalidParameterError``. A message names
@@ -7,7 +7,10 @@ the argument in backticks, says what is legal, what came instead, and the remedy
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
+from pathlib import Path
 
 __all__ = [
     "ApproximateResultWarning",
@@ -29,7 +32,10 @@ __all__ = [
     "TableNotFoundError",
     "TableReadError",
     "shortlist",
+    "warn",
 ]
+
+_OWN = (str(Path(__file__).parent), str(Path(__file__).parent.parent / "spark_ext"))
 
 
 class DfjoinError(Exception):
@@ -128,3 +134,15 @@ def shortlist(names: Iterable[object], limit: int = 5) -> str:
     items = list(names)
     shown = ", ".join(repr(item) for item in items[:limit])
     return shown if len(items) <= limit else f"{shown}, … ({len(items)} in all)"
+
+
+def warn(message: str, category: type[Warning] = DfjoinWarning) -> None:
+    """Warn as if from the first frame of the stack that is not dfjoin's own: the line of the user's code."""
+    level = 2  # the caller of this function
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN):
+        level += 1
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -1,4 +1,4 @@
-"""The handle of a lake: an index opened at one version, its catalogue and its tables."""
+"""The public handle of a lake: one call down for each method."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dfjoin.errors import IndexNotFoundError, InvalidTypeError, TableNotFoundError, shortlist
+from dfjoin.errors import InvalidTypeError
 from dfjoin.index.manifest import Manifest, read_manifest
-from dfjoin.index.segment import Segment, SegmentPool
-from dfjoin.lake_life import LakeLife
-from dfjoin.types import IndexSettings, Root
-
-if TYPE_CHECKING:
-    from dfjoin.search.exact.searcher import Searcher
+from dfjoin.index.segment import Segment
+from dfjoin.store import add_groups, change, listing, table, upkeep
+from dfjoin.store.snapshot import Snapshot, open_snapshot
+from dfjoin.types import IndexSettings
 
 __all__ = ["Lake", "open_lake", "resolve_lake"]
 
@@ -76,7 +74,7 @@ def resolve_lake(lake: object, argument: str = "lake") -> Lake:
     )
 
 
-class Lake(LakeLife):
+class Lake:
     """An index opened at one version. Made by `open_lake` and `build_lake`.
 
     Parameters
@@ -96,90 +94,60 @@ class Lake(LakeLife):
         version: int | None = None,
         roots: Mapping[str, str] | None = None,
     ) -> None:
-        text = os.fspath(index)
-        if "://" in text and not text.startswith("file://"):
-            raise IndexNotFoundError(
-                f"`index` must be a local path, got {text!r}; copy the index to a local disk and open it there"
-            )
-        self._path = Path(text.removeprefix("file://")).absolute()
-        self._moved = dict(roots or {})
         self._lock = threading.Lock()
-        self._segments: tuple[Segment, ...] = ()
-        self._set(read_manifest(self._path, version))
-        known = {root.name or root.uri for root in self._manifest.roots}
-        unknown = [name for name in self._moved if name not in known]
-        if unknown:
-            raise InvalidTypeError(
-                f"`roots` must name roots of the index ({shortlist(sorted(known))}), got {unknown[0]!r}"
-            )
-
-    def _set(self, manifest: Manifest) -> None:
-        self._manifest = manifest
-        self._segments = tuple(self._pool().of(manifest.segments))
-        self._searcher: Searcher | None = None
+        self._snapshot = open_snapshot(index, version, roots)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"index": str(self._path), "version": self.version, "roots": self._moved}
+        return {"snapshot": self._snapshot}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["index"], version=state["version"], roots=state["roots"])  # type: ignore[misc]
+        self._lock = threading.Lock()
+        self._snapshot = state["snapshot"]
 
     def __repr__(self) -> str:
-        counts = self._manifest.counts
+        counts = self.manifest.counts
         tables, columns = counts.get("tables", 0), counts.get("columns", 0)
-        return f"<Lake {str(self._path)!r} version {self.version}: {tables} tables, {columns} columns>"
+        return f"<Lake {str(self.path)!r} version {self.version}: {tables} tables, {columns} columns>"
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The version that this object reads, which never changes; `refresh` takes another one."""
+        return self._snapshot
 
     @property
     def path(self) -> Path:
         """Directory of the index."""
-        return self._path
+        return self._snapshot.path
 
     @property
     def version(self) -> int:
         """The version that this object reads."""
-        return self._manifest.version
+        return self._snapshot.version
 
     @property
     def settings(self) -> IndexSettings:
         """What the index was built with."""
-        return self._manifest.settings
+        return self._snapshot.settings
 
     @property
     def manifest(self) -> Manifest:
         """The manifest of this version."""
-        return self._manifest
-
-    @property
-    def searcher(self) -> Searcher:
-        """Search over the segments of this version."""
-        from dfjoin.search.exact.searcher import Searcher  # compiles kernels: not before the first search
-
-        segments, searcher = self._segments, self._searcher
-        if searcher is None or searcher.segments is not segments:
-            searcher = self._searcher = Searcher(segments)
-        return searcher
+        return self._snapshot.manifest
 
     @property
     def segments(self) -> tuple[Segment, ...]:
         """The segments of this version."""
-        return self._segments
+        return self._snapshot.segments
 
     @property
     def roots(self) -> dict[str, str]:
         """Name (or place, for the first root) of each root → where its tables are read from."""
-        return {root.name or root.uri: self._root(root).uri for root in self._manifest.roots}
+        snapshot = self._snapshot
+        return {old.name or old.uri: new.uri for old, new in zip(snapshot.manifest.roots, snapshot.roots, strict=True)}
 
-    def _root(self, root: Root) -> Root:
-        moved = self._moved.get(root.name or root.uri)
-        return root if moved is None else Root(root.id, root.name, os.fspath(moved), root.kind)
-
-    def _moved_roots(self) -> dict[int, str]:
-        roots = self._manifest.roots
-        return {root.id: self._root(root).uri for root in roots if (root.name or root.uri) in self._moved}
-
-    def root_of(self, root_id: int) -> Root:
-        """Return a root of the index at its present place."""
-        return self._root(next(root for root in self._manifest.roots if root.id == root_id))
+    def has_table(self, name: str) -> bool:
+        """Tell whether an alive table has that name."""
+        return self._snapshot.has_table(name)
 
     @property
     def tables(self):
@@ -190,9 +158,7 @@ class Lake(LakeLife):
         DataFrame
             ``table, n_rows, n_columns, size, format, root``.
         """
-        from dfjoin.store.listing import catalog_tables
-
-        return catalog_tables(self)
+        return listing.catalog_tables(self._snapshot)
 
     @property
     def columns(self):
@@ -204,32 +170,7 @@ class Lake(LakeLife):
             ``table, column, kind, is_indexed, n_rows, n_null, cardinality, key_likeness, min, max,
             samples``; `key_likeness` is cardinality per non-null row, 1 for a key.
         """
-        from dfjoin.store.listing import catalog_columns
-
-        return catalog_columns(self)
-
-    def has_table(self, name: str) -> bool:
-        """Tell whether an alive table has that name."""
-        try:
-            self.find_table(name)
-        except TableNotFoundError:
-            return False
-        return True
-
-    def find_table(self, name: str) -> tuple[Segment, int]:
-        """Return the segment that holds a table, and the table's number there.
-
-        Raises
-        ------
-        TableNotFoundError
-            If no alive table has that name.
-        """
-        for segment in self.segments:
-            table = segment.catalog.find_table(name)
-            if table >= 0 and segment.is_table_alive(table):
-                return segment, table
-        some = [t for segment in self.segments for t in segment.alive_table_names()[:6]]
-        raise TableNotFoundError(f"`name` must be a table of the lake ({shortlist(some)}), got {name!r}")
+        return listing.catalog_columns(self._snapshot)
 
     def table(self, name: str, columns: list[str] | None = None, *, on_stale: str = "error"):
         """Read a table of the lake.
@@ -255,35 +196,22 @@ class Lake(LakeLife):
         TableChangedError
             If its size or fingerprint differ from the indexed ones.
         """
-        from dfjoin.store.table import read_frame
-
-        return read_frame(self, name, columns, on_stale=on_stale)
-
-    def _pool(self) -> SegmentPool:
-        """Return what opens segments of any version: those of this one are open."""
-        return SegmentPool(self._path, self._segments)
+        return table.read_frame(self._snapshot, name, columns, on_stale=on_stale)
 
     def _move_to(self, manifest: Manifest) -> Lake:
         """Move this object to a version that it has just committed."""
         with self._lock:
             if manifest.version != self.version:
-                self._set(manifest)
+                self._snapshot = self._snapshot.at(manifest)
         return self
 
     def refresh(self) -> Lake:
         """Move this object to the latest version and return it."""
         with self._lock:
-            latest = read_manifest(self._path)
+            latest = read_manifest(self.path)
             if latest.version != self.version:
-                self._set(latest)
+                self._snapshot = self._snapshot.at(latest)
         return self
-
-    def _skipped(self) -> list[dict[str, str]]:
-        """List each file that could not be read once, by its latest state; not those that are tables now."""
-        records = [r for segment in self.segments for r in segment.catalog.skipped().to_pylist()]
-        records.sort(key=lambda r: r["mtime_ns"])
-        latest = {r["name"]: r["reason"] for r in records}
-        return [{"name": name, "reason": latest[name]} for name in sorted(latest) if not self.has_table(name)]
 
     def info(self) -> dict[str, Any]:
         """Summarise the index: counts, bytes, settings, roots, segments and what was skipped.
@@ -294,24 +222,7 @@ class Lake(LakeLife):
             Plain values; ``skipped`` lists the files that could not be read, with reasons, and
             ``skipped_reasons`` counts them by reason.
         """
-        manifest = self._manifest
-        skipped = self._skipped()
-        reasons: dict[str, int] = {}
-        for record in skipped:
-            reasons[record["reason"]] = reasons.get(record["reason"], 0) + 1
-        return {
-            "index": str(self._path),
-            "index_uuid": manifest.index_uuid,
-            "version": manifest.version,
-            "created_by": manifest.created_by,
-            "counts": manifest.counts,
-            "bytes": sum(segment.meta.size for segment in self.segments),
-            "segments": [{"id": s.meta.id, "bytes": s.meta.size, **s.meta.counts} for s in self.segments],
-            "settings": manifest.settings.to_dict(),
-            "roots": self.roots,
-            "skipped": skipped,
-            "skipped_reasons": reasons,
-        }
+        return listing.summarize(self._snapshot)
 
     def verify(self) -> list[str]:
         """Read the whole index and compare every file with its recorded size and CRC-32.
@@ -322,3 +233,272 @@ class Lake(LakeLife):
             What is damaged, one line each, naming the component; empty when all is well.
         """
         return [problem for segment in self.segments for problem in segment.verify()]
+
+    def add(
+        self,
+        source: Any,
+        *,
+        engine: str | None = None,
+        spark: Any = None,
+        full: bool = False,
+        on_error: str = "skip",
+        keep_data: bool = True,
+        progress: bool = True,
+    ) -> Lake:
+        """Add tables; of a place that the index knows, only what is new or changed is read.
+
+        Parameters
+        ----------
+        source : as in `dfjoin.build_lake`
+            Files below a root of the index belong to it; a table of theirs that has changed takes the place
+            of the one that was indexed. Any other name that is taken is an error.
+        engine : {None, "spark", "inline"}
+            None: inline below 64 MiB of input, else Spark.
+        spark : SparkSession, optional
+            The session to use.
+        full : bool, default False
+            Read everything, whatever size, modification time and fingerprint say.
+        on_error, keep_data, progress
+            As in `dfjoin.build_lake`.
+
+        Returns
+        -------
+        Lake
+            This object, at the new version; at the same one if there was nothing to read.
+
+        Raises
+        ------
+        InvalidParameterError
+            If a name is taken.
+        ConcurrentCommitError
+            If another writer did something that does not go together with this.
+
+        Notes
+        -----
+        Writes one segment or more; `compact` merges them when there are many.
+        """
+
+        return self._move_to(
+            change.add(
+                self._snapshot.pool(), source, engine=engine, spark=spark, full=full, replaces=False, on_error=on_error,
+                keep_data=keep_data, progress=progress, moved=self._snapshot.moved_roots(),
+            )
+        )  # fmt: skip
+
+    def replace(
+        self,
+        source: Any,
+        *,
+        engine: str | None = None,
+        spark: Any = None,
+        on_error: str = "skip",
+        keep_data: bool = True,
+        progress: bool = True,
+    ) -> Lake:
+        """Put tables in the place of those of the same names, in one commit; others are added.
+
+        Parameters
+        ----------
+        source, engine, spark, on_error, keep_data, progress
+            As in `add`.
+
+        Returns
+        -------
+        Lake
+            This object, at the new version.
+        """
+
+        return self._move_to(
+            change.replace_tables(
+                self._snapshot.pool(), source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data,
+                progress=progress, moved=self._snapshot.moved_roots(),
+            )
+        )  # fmt: skip
+
+    def remove(self, tables: str | list[str]) -> Lake:
+        """Remove tables from the index; their files stay where they are.
+
+        Parameters
+        ----------
+        tables : str or list of str
+            Names, or patterns (``fnmatch``); each has to match a table.
+
+        Returns
+        -------
+        Lake
+            This object, at the new version.
+
+        Raises
+        ------
+        TableNotFoundError
+            If a name or pattern matches nothing.
+        """
+
+        return self._move_to(change.remove(self._snapshot.pool(), tables))
+
+    def add_signatures(
+        self,
+        *,
+        permutations: int = 256,
+        signature_min: int | None = None,
+        partitions: int = 32,
+        partitioning: str = "optimal",
+    ) -> Lake:
+        """Give the index the MinHash signatures that ``mode="lsh"`` needs, or others than it has.
+
+        Parameters
+        ----------
+        permutations : int, default 256
+            Values of a signature.
+        signature_min : int, optional
+            Distinct values from which on a column gets a signature; as many as permutations by default.
+        partitions : int, default 32
+            Partitions of the signed columns by set size, at most.
+        partitioning : {"optimal", "equal_depth"}
+            How they are cut: with the fewest expected false positives, or into equal numbers of columns.
+
+        Returns
+        -------
+        Lake
+            This object, at the new version; at the same one if it has these signatures already.
+
+        Raises
+        ------
+        IncompatibleSettingsError
+            If the index has other signatures and no token sets to make new ones from.
+        ConcurrentCommitError
+            If another writer changed the index meanwhile; nothing is lost, call it again.
+
+        Notes
+        -----
+        No table is read: dictionary and sets hold what is needed. 20 to 50 ns per value of the large columns,
+        and ``8 permutations`` bytes for each of them.
+        """
+
+        return self._move_to(
+            add_groups.add_signatures(
+                self.path, permutations=permutations, signature_min=signature_min, partitions=partitions,
+                partitioning=partitioning,
+            )
+        )  # fmt: skip
+
+    def add_patterns(self) -> Lake:
+        """Give the index the pattern tokens that ``mode="transform"`` needs.
+
+        Returns
+        -------
+        Lake
+            This object, at the new version; at the same one if it has them already.
+
+        Raises
+        ------
+        ConcurrentCommitError
+            If another writer changed the index meanwhile; nothing is lost, call it again.
+
+        Notes
+        -----
+        No table is read: they are made of the vocabulary and the sets, for columns of text and dates. Columns whose
+        sets are not kept (``keep_sets=False``) have none. What is added later to the index gets them as well.
+        """
+
+        return self._move_to(add_groups.add_patterns(self.path))
+
+    def compact(
+        self, *, full: bool = False, engine: str | None = "inline", spark: Any = None, progress: bool = True
+    ) -> Lake:
+        """Merge small segments, and write those anew of which much is deleted.
+
+        Parameters
+        ----------
+        full : bool, default False
+            Merge as far as the size of a segment allows, and drop everything that is deleted.
+        engine : {"inline", "spark", None}
+            Where it is done; each merge is a task.
+        spark : SparkSession, optional
+            The session to use.
+        progress : bool
+            Kept for symmetry; merging reads no table.
+
+        Returns
+        -------
+        Lake
+            This object, at the new version; at the same one if there was nothing to do.
+
+        Raises
+        ------
+        ConcurrentCommitError
+            If another writer changed a segment that was merged; nothing is lost, call it again.
+
+        Notes
+        -----
+        Vocabularies, lists and profiles are merged, no table is read. Memory: about three times the
+        segment that is written (``segment_bytes``).
+        """
+
+        return self._move_to(change.compact(self.path, full=full, engine=engine, spark=spark, progress=progress))
+
+    def vacuum(self, retain: Any = None, *, dry_run: bool = False) -> dict[str, Any]:
+        """Remove versions older than the retention, and the files that no version left needs.
+
+        Parameters
+        ----------
+        retain : timedelta or number of days, optional
+            How long to keep versions other than the latest, and files that no version names; 7 days by
+            default. With 0 nobody else may be reading an older version, or writing.
+        dry_run : bool, default False
+            Only tell what would be removed.
+
+        Returns
+        -------
+        dict
+            ``versions`` removed, ``files`` and ``bytes``, ``dry_run``.
+        """
+        return upkeep.vacuum(self.path, retain, dry_run=dry_run)
+
+    def versions(self) -> Any:
+        """List the versions that still exist.
+
+        Returns
+        -------
+        DataFrame
+            ``version, created_at, operation, tables, columns, segments, created_by``.
+        """
+
+        return change.versions(self.path)
+
+    def restore(self, version: int) -> Lake:
+        """Commit the content of an older version as the next one.
+
+        Parameters
+        ----------
+        version : int
+            A version that still exists.
+
+        Returns
+        -------
+        Lake
+            This object, at the new version.
+        """
+
+        return self._move_to(change.restore(self.path, version))
+
+    def check(self) -> Any:
+        """Compare every table with its file: which changed, moved or vanished since they were indexed.
+
+        Returns
+        -------
+        DataFrame
+            ``table, state`` (changed, moved, missing) and ``detail``; no rows when all is as it was. Spark
+            tables are not looked at.
+
+        Notes
+        -----
+        Reads the files once, up to 64 MiB of each.
+        """
+        return upkeep.check_tables(self._snapshot)
+
+    def repair(self) -> dict[str, Any]:
+        """Drop the segments that are damaged, and say what is lost; see `dfjoin.repair`."""
+        report = upkeep.repair(self.path)
+        self.refresh()
+        return report

@@ -31,7 +31,7 @@ def build_index(spark: Any, source: Any, index: Any, **options: Any) -> Any:
     --------
     dfjoin.build_lake
     """
-    from dfjoin.ingest.build import build_lake
+    from dfjoin.api import build_lake
 
     return build_lake(source, index, engine="spark", spark=spark, **options)
 

@@ -206,11 +206,10 @@ def _add_info(commands: Any) -> None:
     parser.add_argument("--verify", action="store_true", help="read everything and compare checksums")
     parser.add_argument("--versions", action="store_true", help="list the versions that still exist")
     parser.add_argument("--check", action="store_true", help="list the tables that changed since they were indexed")
-    parser.add_argument("--fit-costs", action="store_true", help="measure reads here, and plan searches by that")
 
 
 def _build(options: argparse.Namespace) -> int:
-    from dfjoin.ingest.build import build_lake
+    from dfjoin.api import build_lake
 
     settings: dict[str, Any] = {}
     if options.null is not None:
@@ -368,7 +367,6 @@ def _info(options: argparse.Namespace) -> int:
         info["problems"] = problems if options.verify else None
         info["versions"] = lake.versions().to_dict(orient="records") if options.versions else None
         info["changed"] = lake.check().to_dict(orient="records") if options.check else None
-        info["costs"] = _fit_costs(lake) if options.fit_costs else None
         return _print_json({key: value for key, value in info.items() if value is not None})
     print(_summary(info))
     if options.tables:
@@ -386,18 +384,7 @@ def _info(options: argparse.Namespace) -> int:
     if options.check:
         changed = lake.check()
         print(changed.to_string(index=False) if len(changed) else "every table is the one that was indexed")
-    if options.fit_costs:
-        print(", ".join(f"{name} {value:.2f}" for name, value in _fit_costs(lake).items()))
     return 0
-
-
-def _fit_costs(lake: Any) -> dict[str, float]:
-    """Fit the read costs of this machine and keep them for its user."""
-    from dfjoin.search.exact.costs import fit_costs, save_costs
-
-    costs = fit_costs(lake)
-    save_costs(costs)
-    return dict(costs.__dict__)
 
 
 def _one(values: list[str] | None) -> Any:

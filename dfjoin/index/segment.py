@@ -164,6 +164,11 @@ class Segment:
             return names
         return [name for name, is_alive in zip(names, self.alive_tables().tolist(), strict=True) if is_alive]
 
+    def find_alive_table(self, name: str) -> int:
+        """Return the number of the alive table of that name, -1 if there is none."""
+        table = self.catalog.find_table(name)
+        return table if table >= 0 and self.is_table_alive(table) else -1
+
     def is_table_alive(self, table: int) -> bool:
         """Tell whether a table is not deleted."""
         if self.alive is None:

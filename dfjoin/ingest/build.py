@@ -21,107 +21,18 @@ from dfjoin.index.manifest import Manifest, latest_version, read_manifest
 from dfjoin.index.signatures import check_signature_settings
 from dfjoin.ingest.driver import Engine, InlineEngine, build_version
 from dfjoin.ingest.source import gather
-from dfjoin.lake import Lake
 from dfjoin.types import IndexSettings
 from dfjoin.values.unicode import UNICODE_VERSION
 
-__all__ = ["build_lake"]
+__all__ = ["build", "check_build"]
 
 _FIXED = ("unicode_version", "columns", "exclude", "partition_ends")  # of IndexSettings, set by other arguments
 
 
-def build_lake(
-    source: Any,
-    index: str | os.PathLike[str],
-    *,
-    if_exists: str = "error",
-    engine: str = "spark",
-    spark: Any = None,
-    columns: str | list[str] | None = None,
-    exclude: str | list[str] | None = None,
-    embedder: Any = None,
-    vectors: Any = None,
-    settings: dict[str, Any] | IndexSettings | None = None,
-    keep_data: bool = True,
-    on_error: str = "skip",
-    progress: bool = True,
-) -> Lake:
-    """Build the index of a lake and open it.
-
-    Reads every table once, normalises every value, and commits the index in one step: a build that is
-    interrupted, killed or fails leaves what was there before.
-
-    Parameters
-    ----------
-    source : path, glob, list of paths, Spark table name or list of them, dict of name → DataFrame
-        A directory is searched for CSV and TSV (any delimiter, plain, .gz, .zst), Parquet (files and
-        directories of part files) and JSON lines; hidden files and dfjoin indexes are passed over.
-    index : path
-        Directory of the index; made, for its owner only, when it does not exist.
-    if_exists : {"error", "replace", "add"}
-        What to do when there is an index: ``"replace"`` commits the new content as its next version,
-        ``"add"`` adds the tables to those that are there.
-    engine : {"spark", "inline"}
-        Where the work is done: by Spark tasks, or in this process (small lakes, no Java).
-    spark : SparkSession, optional
-        The session to use; by default the active one, else a local one that is started here.
-    columns, exclude : str or list of str, optional
-        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out: values of other columns are
-        not copied into the index.
-    embedder, vectors : None
-        Of the embedding mode, which this version does not have.
-    settings : dict or IndexSettings, optional
-        ``null_spellings`` (default: the empty text alone; ``NA`` is text), ``dayfirst``, ``samples``
-        (values kept per column, 0 for none), ``segment_bytes``, ``task_bytes``, ``hash_seed``; and for
-        ``mode="lsh"``: ``permutations`` (values of a MinHash signature, default 256, 0 for none),
-        ``signature_min`` (distinct values from which on a column gets one, default: as many as
-        permutations), ``partitions`` (32), ``partitioning`` (``"optimal"`` or ``"equal_depth"``),
-        ``keep_sets`` (False drops the token sets of columns that have a signature); and ``patterns`` (True
-        indexes the pattern tokens that ``mode="transform"`` needs, default False; `Lake.add_patterns` adds
-        them later).
-    keep_data : bool, default True
-        Keep frames given in memory as Parquet inside the index, so that they can be joined.
-    on_error : {"skip", "raise"}
-        What to do with a table that cannot be read; skipped ones are listed in ``lake.info()["skipped"]``.
-    progress : bool, default True
-        Show tables, rows, bytes and time left on standard error.
-
-    Returns
-    -------
-    Lake
-        Opened at the new version.
-
-    Raises
-    ------
-    InvalidParameterError
-        If there is an index already and `if_exists` is ``"error"``, or an argument is illegal.
-    MissingDependencyError
-        If Spark is asked for and pyspark or Java cannot be found.
-    TableReadError
-        With ``on_error="raise"``.
-    ConcurrentCommitError
-        If another writer committed to the same index meanwhile; nothing of this build is visible.
-
-    See Also
-    --------
-    open_lake, spark_ext.build_index
-
-    Notes
-    -----
-    One pass over the files. Memory per task: about three times ``task_bytes``, and in the merging task
-    the segment that is written (``segment_bytes``). The index is a copy of every distinct value of every
-    indexed column: text, integers (floats and decimals with integral values included) and dates, with
-    two distinct values or more.
-
-    Examples
-    --------
-    >>> import dfjoin, pandas as pd, tempfile
-    >>> frames = {"cities": pd.DataFrame({"city": ["Rome", "Oslo"], "people": [2.75, 0.7]})}
-    >>> lake = dfjoin.build_lake(frames, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
-    >>> lake.tables[["table", "n_rows", "n_columns"]]
-        table  n_rows  n_columns
-    0  cities       2          2
-    """
+def check_build(
+    index, *, if_exists, engine, columns, exclude, embedder, vectors, settings, keep_data, on_error
+) -> tuple[Path, Manifest | None, IndexSettings]:
+    """Check the arguments of `dfjoin.build_lake`; return the directory, the version it follows, and the settings."""
     check.check_choice(if_exists, "if_exists", ("error", "replace", "add"))
     check.check_choice(engine, "engine", ("spark", "inline"))
     check.check_choice(on_error, "on_error", ("skip", "raise"))
@@ -136,13 +47,10 @@ def build_lake(
     chosen = _settings(settings, columns, exclude)
     if if_exists == "add" and base is not None:
         _check_same_settings(base, chosen, settings, columns, exclude)
-        return Lake(path).add(
-            source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data, progress=progress
-        )
-    return _build(source, path, base, chosen, engine, spark, keep_data, on_error, progress)
+    return path, base, chosen
 
 
-def _build(source, path, base, settings, engine, spark, keep_data, on_error, progress) -> Lake:
+def build(source, path, base, settings, engine, spark, keep_data, on_error, progress) -> None:
     """Gather the input, run the engine, commit."""
     is_new = base is None and not path.exists()
     scratch = None if keep_data else Path(tempfile.mkdtemp(prefix="dfjoin-frames-"))
@@ -157,7 +65,6 @@ def _build(source, path, base, settings, engine, spark, keep_data, on_error, pro
     finally:
         if scratch is not None:
             shutil.rmtree(scratch, ignore_errors=True)
-    return Lake(path)
 
 
 def _index_path(index: str | os.PathLike[str]) -> Path:

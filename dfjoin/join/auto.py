@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +17,7 @@ from dfjoin.errors import (
     TableChangedError,
     TableReadError,
     shortlist,
+    warn,
 )
 from dfjoin.join.execute import RightSide
 from dfjoin.join.frame_join import check_relation_wishes, join_frames
@@ -28,13 +28,12 @@ from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import HOWS, JoinPlan, JoinStep, json_label
 from dfjoin.join.report import fit
 from dfjoin.join.state import JoinState, apply_step
-from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import MODES, check_frame, discover
 from dfjoin.search.query import normalize_key
+from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import ON_STALE, LakeTable
 from dfjoin.values.frames import is_pandas, select_column
-from dfjoin.warn import warn
 
 __all__ = ["join"]
 
@@ -58,7 +57,7 @@ def join(df: Any, other: Any, *, on_no_match: str, on_stale: str, **wishes: Any)
     index = ""
     if isinstance(other, JoinCandidates):
         _refuse(wishes, "a search result", ("on", "right_on", "k", "threshold", "mode", *_BETWEEN))
-        index = str(other.context.lake.path)
+        index = str(other.context.snapshot.path)
         _join_candidates(state, other, wishes)
     elif is_pandas(other):
         _refuse(wishes, "a DataFrame", ("k", "mode"))
@@ -71,11 +70,10 @@ def join(df: Any, other: Any, *, on_no_match: str, on_stale: str, **wishes: Any)
         )
         index = plan.index
         _join_plan(state, plan)
-    elif isinstance(other, (Lake, str, os.PathLike)):
+    elif isinstance(other, Snapshot):
         _refuse(wishes, "a lake", ("right_on", *_BETWEEN))
-        lake = resolve_lake(other, "other")
-        index = str(lake.path)
-        _join_lake(state, lake, wishes)
+        index = str(other.path)
+        _join_lake(state, other, wishes)
     else:
         raise InvalidTypeError(
             f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame or a JoinPlan, "
@@ -117,12 +115,12 @@ def _refuse(wishes: dict[str, Any], what: str, names: tuple[str, ...]) -> None:
 # Over a lake ------------------------------------------------------------------------------------------
 
 
-def _join_lake(state: JoinState, lake: Lake, wishes: dict[str, Any]) -> None:
+def _join_lake(state: JoinState, snapshot: Snapshot, wishes: dict[str, Any]) -> None:
     """Join the best acceptable tables of a lake."""
     limit = max(_CANDIDATES_READ, 10 * wishes["k"])
     on = wishes["on"]
     hits = discover(
-        state.frame, on, lake, mode=wishes["mode"], k=limit, threshold=None, weighted=False, tables=None,
+        state.frame, on, snapshot, mode=wishes["mode"], k=limit, threshold=None, weighted=False, tables=None,
         exclude=None, kinds=None, plan=None, verify=True, radius=None, radius_unit=None, pad=None,
         dayfirst=None,
     )  # fmt: skip
@@ -191,7 +189,7 @@ def _try_table(state: JoinState, hits: JoinCandidates, row: Any, wishes: dict[st
     context = hits.context
     query = context.queries[row.query_column]
     try:
-        table = LakeTable(context.lake, row.table, state.on_stale)
+        table = LakeTable(context.snapshot, row.table, state.on_stale)
     except (TableChangedError, InvalidParameterError) as error:  # changed, or a table of Spark's
         if not must_be_new:
             raise
@@ -215,7 +213,7 @@ def _try_table(state: JoinState, hits: JoinCandidates, row: Any, wishes: dict[st
         return f"it cannot be read: {error}"
     if must_be_new and right.frame.shape[1] == 0:
         return "it has no other columns"
-    if must_be_new and not brings_new(state.frame, left.codes, right.frame, right.codes, context.lake.settings):
+    if must_be_new and not brings_new(state.frame, left.codes, right.frame, right.codes, context.snapshot.settings):
         return "it brings nothing new: every column of it is in the frame already"
     _apply(state, step, left, right)
     return ""
@@ -287,9 +285,9 @@ def _join_plan(state: JoinState, plan: JoinPlan) -> None:
             "`other` is a plan made with a frame, which does not hold that frame; pass the frame itself with "
             f"on={plan.steps[0].on!r}, right_on={plan.steps[0].right_on!r}"
         )
-    lake = resolve_lake(plan.index, "other") if plan.steps else None
+    snapshot = open_snapshot(plan.index) if plan.steps else None
     for step in plan.steps:
-        table = LakeTable(lake, step.table, state.on_stale)  # type: ignore[arg-type]
+        table = LakeTable(snapshot, step.table, state.on_stale)  # type: ignore[arg-type]
         step = replace(step, on=[_known_label(state.frame, label) for label in step.on])
         left, right = _read(state, table, step)
         state.aggregate = step.aggregate

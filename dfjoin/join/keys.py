@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,7 @@ from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet, normalize_column
 
-__all__ = ["LeftKey", "RowKeys", "expand_pairs", "settings_for"]
-
-
-def settings_for(settings: IndexSettings, date_order: str) -> IndexSettings:
-    """Return the settings that read all-digit dates as a catalogued column does."""
-    return replace(settings, dayfirst=date_order == "dmy") if date_order else settings
+__all__ = ["LeftKey", "RowKeys", "expand_pairs"]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,15 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
+from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.lsh.advice import compare_modes
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask, tokens_of_column, value_of_token
 from dfjoin.search.transform.candidate_programs import candidate_texts, join_values
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.transform_join import TransformJoin
 from dfjoin.types import SearchParams, SearchStats
-
-if TYPE_CHECKING:
-    from dfjoin.lake import Lake
 
 __all__ = ["Explanation", "JoinCandidates", "SearchContext"]
 
@@ -33,7 +32,7 @@ class SearchContext:
 
     Parameters
     ----------
-    lake : Lake
+    snapshot : Snapshot
     queries : dict
         Name in ``query_column`` → the query column.
     stats : dict
@@ -45,7 +44,7 @@ class SearchContext:
         right to left read the candidate's values in canonical form.
     """
 
-    lake: Lake
+    snapshot: Snapshot
     queries: dict[str, QueryColumn] = field(default_factory=dict)
     stats: dict[str, SearchStats] = field(default_factory=dict)
     params: SearchParams = field(default_factory=SearchParams)
@@ -133,9 +132,9 @@ class Explanation:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def _has_set(lake: Lake, row: pd.Series) -> bool:
+def _has_set(snapshot: Snapshot, row: pd.Series) -> bool:
     """Tell whether the index keeps the token set of a row's column."""
-    return lake.settings.keep_sets or row["cardinality"] < lake.settings.smallest_signed
+    return snapshot.settings.keep_sets or row["cardinality"] < snapshot.settings.smallest_signed
 
 
 def _pairs(query: QueryColumn, codes: NDArray[np.int64], values: list[str]) -> pd.DataFrame:
@@ -193,7 +192,7 @@ class JoinCandidates(pd.DataFrame):
             raise InvalidParameterError(f"`i` must be a position in this frame of {len(self)} rows, got {i!r}")
         row = self.iloc[int(i)]
         context = self.context
-        segment, table = context.lake.find_table(row["table"])
+        segment, table = context.snapshot.find_table(row["table"])
         column = segment.catalog.find_column(table, row["column"])
         return row, context.queries[row["query_column"]], segment, column
 
@@ -211,20 +210,20 @@ class JoinCandidates(pd.DataFrame):
             Prints as a few lines; ``to_dict()`` for programs.
         """
         row, query, segment, column = self._candidate(i)
-        lake = self.context.lake
+        snapshot = self.context.snapshot
         join = self.context.joins.get((row["query_column"], row["table"], row["column"]))
         if join is not None:
             return self._explain_join(row, query, candidate_texts(segment, column), join)
-        advice = compare_modes(lake.searcher, lake.settings, query.values, self.context.params)
+        advice = compare_modes(searcher_of(snapshot), snapshot.settings, query.values, self.context.params)
         found_by = self.context.stats[row["query_column"]].to_dict()
         told = "" if advice is None or self.context.params.mode == advice.mode == "exact" else str(advice)
-        if not _has_set(lake, row):
+        if not _has_set(snapshot, row):
             return Explanation(
                 row["query_column"], row["table"], row["column"], int(row["matched"]), len(query.values),
                 int(row["cardinality"]), row["relationship"], bool(row["accidental"]), [], [], [], found_by,
                 float(row["containment_error"]), told,
             )  # fmt: skip
-        groups = lake.searcher.groups_of(lake.segments.index(segment), query.values)
+        groups = searcher_of(snapshot).groups_of(snapshot.segments.index(segment), query.values)
         is_shared = shared_mask(segment, column, groups)
         shared = np.flatnonzero(is_shared)[:_N_EXAMPLES]
         alone = np.flatnonzero(~is_shared)[:_N_EXAMPLES]
@@ -290,13 +289,13 @@ class JoinCandidates(pd.DataFrame):
             texts = candidate_texts(segment, column)
             joined = join_values(join, query, texts, row["column"])
             return _pairs(query, joined.left_rows, texts.take(pa.array(joined.right_rows)).to_pylist())
-        if not _has_set(self.context.lake, row):
+        if not _has_set(self.context.snapshot, row):
             raise IncompatibleSettingsError(
                 f"the index keeps no token set of `{row['table']}` column {row['column']!r} (keep_sets=False), so that "
                 "its pairs cannot be listed; read the table with `lake.table(name)`"
             )
-        number = self.context.lake.segments.index(segment)
-        groups = self.context.lake.searcher.groups_of(number, query.values)
+        snapshot = self.context.snapshot
+        groups = searcher_of(snapshot).groups_of(snapshot.segments.index(segment), query.values)
         shared = np.flatnonzero(shared_mask(segment, column, groups))
         return _pairs(query, shared, [query.values.value(int(code)) for code in shared])
 

@@ -19,20 +19,20 @@ from dfjoin.errors import (
     InvalidParameterError,
     InvalidTypeError,
     shortlist,
+    warn,
 )
 from dfjoin.index.catalog import KINDS
-from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates, SearchContext
 from dfjoin.search.exact.plans import PLANS
-from dfjoin.search.exact.searcher import Hit
+from dfjoin.search.exact.searcher import Hit, searcher_of
 from dfjoin.search.lsh.ensemble import search_signatures
 from dfjoin.search.query import QueryColumn, better_width, make_query
 from dfjoin.search.result_frame import make_frame, rank_hits
 from dfjoin.search.transform.candidate_programs import ProgramHit, search_programs
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.frames import is_pandas, is_spark, select_column
 from dfjoin.values.profile import INDEXED_KINDS
-from dfjoin.warn import warn
 
 __all__ = ["MODES", "check_frame", "discover", "discover_batch", "search_params", "search_queries"]
 
@@ -44,34 +44,33 @@ _DEFAULT_K = 10
 
 
 def discover(
-    df: pd.DataFrame, on: Any, lake: Any, *, mode, k, threshold, weighted, tables, exclude, kinds, plan,
+    df: pd.DataFrame, on: Any, snapshot: Snapshot, *, mode, k, threshold, weighted, tables, exclude, kinds, plan,
     verify, radius, radius_unit, pad, dayfirst, recall=None, progressive=False,
 ) -> Any:  # fmt: skip
     """Carry out `dfjoin.discover_joinable`."""
     params = search_params(
         mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit, verify, recall, progressive
     )
-    opened = resolve_lake(lake)
     check_frame(df)
     options = _query_options(pad, dayfirst)
-    columns = _query_columns(df, on, options, opened)
-    queries = [make_query(c, opened.settings, **options) for c in columns]
-    check_mode(opened, params)
-    return refine(opened, queries, params) if progressive else search_queries(opened, queries, params)
+    columns = _query_columns(df, on, options, snapshot)
+    queries = [make_query(c, snapshot.settings, **options) for c in columns]
+    check_mode(snapshot, params)
+    return refine(snapshot, queries, params) if progressive else search_queries(snapshot, queries, params)
 
 
-def refine(lake: Lake, queries: list[QueryColumn], params: SearchParams) -> Iterator[JoinCandidates]:
+def refine(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams) -> Iterator[JoinCandidates]:
     """Yield what signatures tell at once, then the exact answer, or the best that an index without sets can give.
 
     Source: Zhu, thesis, section 5.3.1.
     """
-    yield search_queries(lake, queries, replace(params, verify=False))
-    yield search_queries(lake, queries, replace(params, mode="exact") if lake.settings.keep_sets else params)
+    yield search_queries(snapshot, queries, replace(params, verify=False))
+    yield search_queries(snapshot, queries, replace(params, mode="exact") if snapshot.settings.keep_sets else params)
 
 
 def discover_batch(
-    columns: Any, lake: Any, *, mode, k, threshold, weighted, tables, exclude, kinds, plan, n_threads, verify=True,
-    recall=None,
+    columns: Any, snapshot: Snapshot, *, mode, k, threshold, weighted, tables, exclude, kinds, plan,
+    n_threads, verify=True, recall=None,
 ) -> JoinCandidates:  # fmt: skip
     """Carry out `dfjoin.discover_joinable_batch`."""
     params = search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, None, None, verify, recall)
@@ -79,19 +78,18 @@ def discover_batch(
         raise InvalidTypeError(
             f'`columns` must map names to columns, got {type(columns).__name__}; give {{"name": df["name"]}}'
         )
-    opened = resolve_lake(lake)
-    check_mode(opened, params)
+    check_mode(snapshot, params)
     threads = check.check_positive_int(n_threads, "n_threads") if n_threads is not None else os.cpu_count() or 1
 
     def run(item: tuple[str, Any]) -> tuple[QueryColumn, Sequence[Hit], SearchStats]:
         name, column = item
         series = column if isinstance(column, pd.Series) else pd.Series(column)
-        query = make_query(series, opened.settings, argument="columns", name=str(name))
-        return query, *run_search(opened, query, params)
+        query = make_query(series, snapshot.settings, argument="columns", name=str(name))
+        return query, *run_search(snapshot, query, params)
 
     with ThreadPoolExecutor(min(threads, max(1, len(columns)))) as pool:
         results = list(pool.map(run, columns.items()))
-    return _result(opened, results, params)
+    return _result(snapshot, results, params)
 
 
 def search_params(
@@ -157,7 +155,7 @@ def _query_options(pad: int | None, dayfirst: bool | None) -> dict[str, Any]:
     return {"pad": pad, "dayfirst": dayfirst}
 
 
-def _query_columns(df: pd.DataFrame, on: Any, options: dict[str, Any], lake: Lake) -> list[pd.Series]:
+def _query_columns(df: pd.DataFrame, on: Any, options: dict[str, Any], snapshot: Snapshot) -> list[pd.Series]:
     """Return the query columns that `on` names."""
     if isinstance(on, list):
         if len(on) == 1:
@@ -172,7 +170,7 @@ def _query_columns(df: pd.DataFrame, on: Any, options: dict[str, Any], lake: Lak
     for position in range(df.shape[1]):
         column = df.iloc[:, position]
         try:
-            query = make_query(column, lake.settings, **options)
+            query = make_query(column, snapshot.settings, **options)
         except InvalidTypeError:
             continue
         if query.profile.kind in INDEXED_KINDS and query.profile.cardinality >= 2:
@@ -182,43 +180,43 @@ def _query_columns(df: pd.DataFrame, on: Any, options: dict[str, Any], lake: Lak
     return found
 
 
-def check_mode(lake: Lake, params: SearchParams) -> None:
+def check_mode(snapshot: Snapshot, params: SearchParams) -> None:
     """Raise when the index was built without what the mode needs."""
-    if params.mode == "exact" and not lake.settings.keep_sets:
+    if params.mode == "exact" and not snapshot.settings.keep_sets:
         raise IncompatibleSettingsError(
             'the index keeps no token sets of its large columns (keep_sets=False), which mode="exact" needs; use '
             'mode="lsh", or build it anew with keep_sets=True'
         )
-    if params.mode == "lsh" and not lake.settings.permutations:
+    if params.mode == "lsh" and not snapshot.settings.permutations:
         raise IncompatibleSettingsError(
             'the index has no signatures, which mode="lsh" needs; add them with `lake.add_signatures()`, or use '
             'mode="exact"'
         )
-    if params.mode == "transform" and not lake.settings.patterns:
+    if params.mode == "transform" and not snapshot.settings.patterns:
         raise IncompatibleSettingsError(
             'the index has no pattern tokens, which mode="transform" needs; add them with `lake.add_patterns()`, or '
             'use mode="exact"'
         )
 
 
-def run_search(lake: Lake, query: QueryColumn, params: SearchParams) -> tuple[Sequence[Hit], SearchStats]:
+def run_search(snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> tuple[Sequence[Hit], SearchStats]:
     """Search for one query column in the mode that was asked for."""
     if params.mode == "transform":
-        return search_programs(lake.searcher, lake.settings, query, params)
+        return search_programs(searcher_of(snapshot), snapshot.settings, query, params)
     if params.mode == "lsh":
-        return search_signatures(lake.searcher, lake.settings, query.values, params)
-    return lake.searcher.search(query.values, params)
+        return search_signatures(searcher_of(snapshot), snapshot.settings, query.values, params)
+    return searcher_of(snapshot).search(query.values, params)
 
 
-def search_queries(lake: Lake, queries: list[QueryColumn], params: SearchParams) -> JoinCandidates:
+def search_queries(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams) -> JoinCandidates:
     """Search every query column, warn of lost zeros, and make the result frame."""
     results = []
     for query in queries:
-        hits, stats = run_search(lake, query, params)
+        hits, stats = run_search(snapshot, query, params)
         best = hits[0].matched if hits else 0
         width, padded = 0, 0
         if params.verify:  # estimates are made without a look into the dictionary
-            width, padded = better_width(query, lake.searcher, lake.settings, params, best)
+            width, padded = better_width(query, searcher_of(snapshot), snapshot.settings, params, best)
         if width:
             warn(
                 f"the integers of column {query.name!r} match {padded:,} values when written with zeros up "
@@ -226,16 +224,16 @@ def search_queries(lake: Lake, queries: list[QueryColumn], params: SearchParams)
                 f"`pad={width}`"
             )
         results.append((query, hits, stats))
-    return _result(lake, results, params)
+    return _result(snapshot, results, params)
 
 
 def _result(
-    lake: Lake, results: list[tuple[QueryColumn, Sequence[Hit], SearchStats]], params: SearchParams
+    snapshot: Snapshot, results: list[tuple[QueryColumn, Sequence[Hit], SearchStats]], params: SearchParams
 ) -> JoinCandidates:
     """Make the result frame of one or more query columns."""
     if (
         params.verify
-        and not lake.settings.keep_sets
+        and not snapshot.settings.keep_sets
         and any(h.error is not None for _, hits, _ in results for h in hits)
     ):
         warn(
@@ -243,10 +241,10 @@ def _result(
             "estimates where `exact` is False, with the standard error `containment_error`",
             ApproximateResultWarning,
         )
-    parts = [rank_hits(lake, query, hits, params.mode, params.is_weighted) for query, hits, _ in results]
+    parts = [rank_hits(snapshot, query, hits, params.mode, params.is_weighted) for query, hits, _ in results]
     if not parts:
-        empty = make_query(pd.Series([], dtype=object), lake.settings, name="")
-        parts = [rank_hits(lake, empty, [], params.mode, params.is_weighted)]
+        empty = make_query(pd.Series([], dtype=object), snapshot.settings, name="")
+        parts = [rank_hits(snapshot, empty, [], params.mode, params.is_weighted)]
     merged = parts[0] if len(parts) == 1 else {name: _join([p[name] for p in parts]) for name in parts[0]}
     frame = make_frame(merged)
     queries = {query.name: query for query, _, _ in results}
@@ -256,12 +254,12 @@ def _result(
         for hit in hits
         if isinstance(hit, ProgramHit)
     }
-    frame._context = SearchContext(lake, queries, {query.name: stats for query, _, stats in results}, params, joins)
+    frame._context = SearchContext(snapshot, queries, {query.name: stats for query, _, stats in results}, params, joins)
     frame.attrs["dfjoin"] = {
         "mode": params.mode,
         "complete": all(stats.is_complete for _, _, stats in results),
-        "index": str(lake.path),
-        "version": lake.version,
+        "index": str(snapshot.path),
+        "version": snapshot.version,
         "searches": [{"query_column": query.name, **stats.to_dict()} for query, _, stats in results[:20]],
     }
     return frame

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,8 @@ from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.exact.searcher import Hit
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.transform.candidate_programs import ProgramHit
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.transform_join import TransformJoin
-
-if TYPE_CHECKING:
-    from dfjoin.lake import Lake
 
 __all__ = ["RESULT_COLUMNS", "is_accidental", "make_frame", "rank_hits"]
 
@@ -44,7 +42,9 @@ RESULT_COLUMNS = (
 _ACCIDENTAL_MARGIN = 1.1
 
 
-def rank_hits(lake: Lake, query: QueryColumn, hits: Sequence[Hit], method: str, weighted: bool) -> dict[str, Any]:
+def rank_hits(
+    snapshot: Snapshot, query: QueryColumn, hits: Sequence[Hit], method: str, weighted: bool
+) -> dict[str, Any]:
     """Compute the result columns of the hits of one query column.
 
     Returns
@@ -56,7 +56,7 @@ def rank_hits(lake: Lake, query: QueryColumn, hits: Sequence[Hit], method: str, 
     n_query = len(query.values)
     matched = np.fromiter((h.matched for h in hits), np.int64, n)
     cardinality = np.fromiter((h.cardinality for h in hits), np.int64, n)
-    numbers = _catalog_numbers(lake, hits)
+    numbers = _catalog_numbers(snapshot, hits)
     filled = numbers["n_rows"] - numbers["n_null"]
     left = "1" if query.is_unique else "m"
     columns: dict[str, Any] = {
@@ -126,18 +126,18 @@ def make_frame(columns: dict[str, Any]) -> JoinCandidates:
     return frame
 
 
-def _catalog_numbers(lake: Lake, hits: Sequence[Hit]) -> dict[str, NDArray[Any]]:
+def _catalog_numbers(snapshot: Snapshot, hits: Sequence[Hit]) -> dict[str, NDArray[Any]]:
     """Gather the numeric fields of the hits' catalogue records."""
     names = ("kind", "n_rows", "n_null", "has_range", "min_integer", "max_integer")
     segments = np.fromiter((h.segment for h in hits), np.int64, len(hits))
     columns = np.fromiter((h.column for h in hits), np.int64, len(hits))
     if len(hits) == 0 or bool((segments == segments[0]).all()):
-        numbers = lake.segments[int(segments[0]) if len(hits) else 0].catalog.numbers if lake.segments else {}
+        numbers = snapshot.segments[int(segments[0]) if len(hits) else 0].catalog.numbers if snapshot.segments else {}
         return {name: numbers[name][columns] if numbers else np.empty(0, np.int64) for name in names}
     out = {name: np.empty(len(hits), np.int64) for name in names}
     for number in np.unique(segments):
         chosen = segments == number
-        numbers = lake.segments[int(number)].catalog.numbers
+        numbers = snapshot.segments[int(number)].catalog.numbers
         for name in names:
             out[name][chosen] = numbers[name][columns[chosen]]
     return out

@@ -123,8 +123,8 @@ def _engine_for_size(given: Input) -> Engine:
 def _find(segments: Iterable[Segment], name: str) -> tuple[Segment, int] | None:
     """Return the segment that holds an alive table, and the table's number there."""
     for segment in segments:
-        number = segment.catalog.find_table(name)
-        if number >= 0 and segment.is_table_alive(number):
+        number = segment.find_alive_table(name)
+        if number >= 0:
             return segment, number
     return None
 
@@ -256,7 +256,7 @@ def _without(opened: SegmentPool, latest: Manifest, names: list[str], is_strict:
     missing = set(names)
     metas = []
     for segment in opened.of(latest.segments):
-        numbers = [n for name in names if (n := segment.catalog.find_table(name)) >= 0 and segment.is_table_alive(n)]
+        numbers = [n for name in names if (n := segment.find_alive_table(name)) >= 0]
         if not numbers:
             metas.append(segment.meta)
             continue

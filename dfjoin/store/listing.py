@@ -1,8 +1,8 @@
-"""The catalogue of a lake as frames."""
+"""The catalogue of a lake as frames, and a summary of an index."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,27 +10,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS
+from dfjoin.store.snapshot import Snapshot
 
-if TYPE_CHECKING:
-    from dfjoin.lake import Lake
-
-__all__ = ["catalog_columns", "catalog_tables"]
+__all__ = ["catalog_columns", "catalog_tables", "summarize"]
 
 
 def _frame(fields: dict[str, pa.Array]) -> pd.DataFrame:
     return pa.table(fields).to_pandas()
 
 
-def catalog_tables(lake: Lake) -> pd.DataFrame:
+def catalog_tables(snapshot: Snapshot) -> pd.DataFrame:
     """Return the tables of a lake, see `Lake.tables`."""
     parts = []
-    for segment in lake.segments:
+    for segment in snapshot.segments:
         records = segment.catalog.tables()
         if segment.alive is not None:
             records = records.filter(pa.array(segment.alive_tables()))
         parts.append(records)
     records = pa.concat_arrays(parts) if parts else pa.array([], TABLE_FIELDS)
-    roots = {root.id: lake.root_of(root.id).uri for root in lake.manifest.roots}
+    roots = {root.id: snapshot.root_of(root.id).uri for root in snapshot.manifest.roots}
     frame = _frame(
         {
             "table": records.field("name"),
@@ -44,10 +42,10 @@ def catalog_tables(lake: Lake) -> pd.DataFrame:
     return _sorted(frame, ["table"])
 
 
-def catalog_columns(lake: Lake) -> pd.DataFrame:
+def catalog_columns(snapshot: Snapshot) -> pd.DataFrame:
     """Return the columns of a lake, see `Lake.columns`."""
     parts = []
-    for segment in lake.segments:
+    for segment in snapshot.segments:
         records = segment.catalog.columns()
         tables = segment.catalog.tables().field("name").take(records.field("table"))
         if segment.alive is not None:
@@ -81,3 +79,34 @@ def catalog_columns(lake: Lake) -> pd.DataFrame:
 def _sorted(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Sort by code point; segments are sorted within, so this does work only when there are several."""
     return frame.sort_values(by, kind="stable", ignore_index=True)
+
+
+def _skipped(snapshot: Snapshot) -> list[dict[str, str]]:
+    """List each file that could not be read once, by its latest state; not those that are tables now."""
+    records = [r for segment in snapshot.segments for r in segment.catalog.skipped().to_pylist()]
+    records.sort(key=lambda r: r["mtime_ns"])
+    latest = {r["name"]: r["reason"] for r in records}
+    return [{"name": name, "reason": latest[name]} for name in sorted(latest) if not snapshot.has_table(name)]
+
+
+def summarize(snapshot: Snapshot) -> dict[str, Any]:
+    """Return the counts, bytes, settings, roots, segments and skipped files of an index, see `Lake.info`."""
+    manifest = snapshot.manifest
+    roots = {o.name or o.uri: n.uri for o, n in zip(manifest.roots, snapshot.roots, strict=True)}
+    skipped = _skipped(snapshot)
+    reasons: dict[str, int] = {}
+    for record in skipped:
+        reasons[record["reason"]] = reasons.get(record["reason"], 0) + 1
+    return {
+        "index": str(snapshot.path),
+        "index_uuid": manifest.index_uuid,
+        "version": manifest.version,
+        "created_by": manifest.created_by,
+        "counts": manifest.counts,
+        "bytes": sum(segment.meta.size for segment in snapshot.segments),
+        "segments": [{"id": s.meta.id, "bytes": s.meta.size, **s.meta.counts} for s in snapshot.segments],
+        "settings": manifest.settings.to_dict(),
+        "roots": roots,
+        "skipped": skipped,
+        "skipped_reasons": reasons,
+    }

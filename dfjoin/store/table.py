@@ -13,14 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin import _validation as check
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, TableReadError, shortlist
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, TableReadError, shortlist, warn
 from dfjoin.index.catalog import KINDS
-from dfjoin.join.keys import settings_for
-from dfjoin.lake import Lake
 from dfjoin.sources.readers import current_fingerprint, open_table
-from dfjoin.types import Dialect, IndexSettings, Root, TableSource
-from dfjoin.values.normalize import ValueSet, normalize_column
-from dfjoin.warn import warn
+from dfjoin.store.snapshot import Snapshot
+from dfjoin.types import Dialect, IndexSettings, TableSource
+from dfjoin.values.normalize import ValueSet, normalize_column, settings_for
 
 __all__ = ["ON_STALE", "LakeTable", "read_frame"]
 
@@ -42,7 +40,7 @@ class LakeTable:
 
     Parameters
     ----------
-    lake : Lake
+    snapshot : Snapshot
     name : str
         Name of the table.
     on_stale : {"error", "warn", "ignore"}
@@ -54,19 +52,19 @@ class LakeTable:
         As the names say.
     """
 
-    def __init__(self, lake: Lake, name: str, on_stale: str = "error") -> None:
+    def __init__(self, snapshot: Snapshot, name: str, on_stale: str = "error") -> None:
         check.check_choice(on_stale, "on_stale", ON_STALE)
-        segment, number = lake.find_table(name)
+        segment, number = snapshot.find_table(name)
         record = segment.catalog.table_record(number)
         first = record["first_column"]
         columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
         columns.sort(key=lambda c: c["position"])
         self.name = name
-        self.settings = lake.settings
+        self.settings = snapshot.settings
         self.n_rows: int = record["n_rows"]
         self._columns = {c["name"]: _Column(c["name"], KINDS[c["kind"]], c["type"], c["date_order"]) for c in columns}
         self._dialect = Dialect(**json.loads(record["dialect"])) if record["dialect"] else None
-        self._source = _source_of(lake, record)
+        self._source = _source_of(snapshot, record)
         self._check_unchanged(record, on_stale)
 
     @property
@@ -173,25 +171,19 @@ def _convert(values: ValueSet, kind: str) -> pd.Series | None:
     return pd.Series(dtype(filled, is_null))
 
 
-def _source_of(lake: Lake, record: dict[str, Any]) -> TableSource:
+def _source_of(snapshot: Snapshot, record: dict[str, Any]) -> TableSource:
     """Return where a catalogued table is to be read from."""
-    root = lake.root_of(record["root"])
-    if root.kind == "spark":
+    if snapshot.root_of(record["root"]).kind == "spark":
         raise InvalidParameterError(
             f"`name` {record['name']!r} is a Spark table, which is read through a Spark session; read it with "
             f"spark.table({record['name']!r}) and join the two frames"
         )
-    if root.kind == "memory":
-        root = Root(root.id, root.name, str(lake.path / root.uri), "files")
-    return TableSource(
-        record["name"], root, record["path"], record["format"], record["size"], record["mtime_ns"],
-        tuple(record["parts"]),
-    )  # fmt: skip
+    return snapshot.source_of(record)
 
 
-def read_frame(lake: Lake, name: str, columns: list[str] | None, *, on_stale: str) -> pd.DataFrame:
+def read_frame(snapshot: Snapshot, name: str, columns: list[str] | None, *, on_stale: str) -> pd.DataFrame:
     """Read a table of the lake, see `Lake.table`."""
-    table = LakeTable(lake, name, on_stale)
+    table = LakeTable(snapshot, name, on_stale)
     wanted = table.column_names if columns is None else list(columns)
     table.check_columns(wanted)
     return table.to_frame(list(table.batches(wanted)), wanted)

@@ -8,7 +8,7 @@ import shutil
 import time
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -27,10 +27,8 @@ from dfjoin.index.segment import Segment
 from dfjoin.ingest.source import FRAMES
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.readers import current_fingerprint
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Root, TableSource
-
-if TYPE_CHECKING:
-    from dfjoin.lake import Lake
 
 __all__ = ["check_tables", "repair", "vacuum"]
 
@@ -178,22 +176,22 @@ def _size(entry: Path) -> int:
     return entry.stat().st_size
 
 
-def check_tables(lake: Lake) -> pd.DataFrame:
+def check_tables(snapshot: Snapshot) -> pd.DataFrame:
     """Carry out `Lake.check`."""
     rows: list[dict[str, str]] = []
     missing: dict[tuple[int, int], list[dict[str, str]]] = {}
     known: dict[int, set[str]] = {}
-    for segment in lake.segments:
+    for segment in snapshot.segments:
         alive = segment.alive_tables().tolist()
         for is_alive, record in zip(alive, segment.catalog.tables().to_pylist(), strict=True):
-            root = lake.root_of(record["root"])
+            root = snapshot.root_of(record["root"])
             if not is_alive or root.kind == "spark":
                 continue
             if root.kind == "memory":
-                root = Root(root.id, root.name, str(lake.path / root.uri), "files")
+                root = Root(root.id, root.name, str(snapshot.path / root.uri), "files")
             known.setdefault(record["root"], set()).update([record["path"], *record["parts"]])
             state, detail = _state_of(root, record)
-            if state == "missing" and lake.root_of(record["root"]).kind == "memory":
+            if state == "missing" and snapshot.root_of(record["root"]).kind == "memory":
                 continue  # its data was not kept
             if state:
                 row = {"table": record["name"], "state": state, "detail": detail}
@@ -201,7 +199,7 @@ def check_tables(lake: Lake) -> pd.DataFrame:
                 if state == "missing":
                     missing.setdefault((record["size"], record["fingerprint"]), []).append(row)
     if missing:
-        _find_moved(lake, missing, known)
+        _find_moved(snapshot, missing, known)
     return pd.DataFrame(rows, columns=["table", "state", "detail"])
 
 
@@ -228,14 +226,16 @@ def _part_files(root: Root, path: str) -> set[str]:
     return {start + part for table in tables for part in table.parts}
 
 
-def _find_moved(lake: Lake, missing: dict[tuple[int, int], list[dict[str, str]]], known: dict[int, set[str]]) -> None:
+def _find_moved(
+    snapshot: Snapshot, missing: dict[tuple[int, int], list[dict[str, str]]], known: dict[int, set[str]]
+) -> None:
     """Look among files that the index does not know for the content of those that are missing."""
     sizes = {size for size, _ in missing}
-    for root in lake.manifest.roots:
+    for root in snapshot.manifest.roots:
         if root.kind != "files":
             continue
         try:
-            _, tables, _ = list_tables(lake.root_of(root.id).uri)
+            _, tables, _ = list_tables(snapshot.root_of(root.id).uri)
         except InvalidParameterError:
             continue
         for table in tables:

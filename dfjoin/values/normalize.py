@@ -6,7 +6,7 @@ rows. The one exception is all-digit day/month/year, which a column may decide (
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -27,6 +27,7 @@ __all__ = [
     "pack_strings",
     "pad_integers",
     "read_dates",
+    "settings_for",
     "unite_value_sets",
 ]
 
@@ -416,3 +417,8 @@ def normalize_batch(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) 
     """
     nulls = _null_hashes(settings.null_spellings, settings.hash_seed)
     return _distinct(_as_text(array), settings.hash_seed, nulls)
+
+
+def settings_for(settings: IndexSettings, date_order: str) -> IndexSettings:
+    """Return the settings that read all-digit dates as a catalogued column does."""
+    return replace(settings, dayfirst=date_order == "dmy") if date_order else settings

@@ -8,8 +8,7 @@ import pytest
 
 import dfjoin
 from dfjoin.cli.main import main
-from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.warn import DfjoinWarning
+from dfjoin.errors import DfjoinWarning, InvalidParameterError, InvalidTypeError
 
 FIRST = ["Ann", "Bea", "Cid", "Dan", "Eve", "Fay", "Gus", "Hal", "Ivy", "Jan", "Kim", "Lea", "Max", "Ned", "Ola"]
 LAST = ["Adler", "Brook", "Crane", "Drake", "Eagle", "Finch", "Goose", "Heron", "Ibis", "Jay", "Kite", "Lark", "Merle",

@@ -1,4 +1,4 @@
-"""The runner: ``python -m tests.benchmarks exact | generated | plans | lsh | build | open | costs``."""
+"""The runner: ``python -m tests.benchmarks exact | generated | plans | lsh | build | open``."""
 
 from __future__ import annotations
 
@@ -135,14 +135,6 @@ def run_plans(options: argparse.Namespace) -> None:
     print(measure_cold(index, warm, queries[:: options.cold_every]).to_string(float_format="{:.3g}".format))
 
 
-def run_costs(options: argparse.Namespace) -> None:
-    """Fit the read costs on an index and keep them for this user."""
-    from dfjoin.search.exact.costs import fit_costs, save_costs
-
-    costs = fit_costs(dfjoin.open_lake(options.index))
-    print(costs, "->", save_costs(costs))
-
-
 def run_readme(options: argparse.Namespace) -> None:
     """Time the two README commands in a fresh copy."""
     project = Path(__file__).parents[2]
@@ -206,9 +198,6 @@ def main() -> None:
     plans.add_argument("--cold-every", type=int, default=4, help="of these, every n-th cold")
     plans.add_argument("--per-stratum", type=int, default=40)
     plans.set_defaults(run=run_plans)
-    costs = commands.add_parser("costs", help=run_costs.__doc__)
-    costs.add_argument("index", type=Path)
-    costs.set_defaults(run=run_costs)
     machine = commands.add_parser("machine", help="the life of an index against a plain dict of tables, step by step")
     machine.add_argument("steps", type=int, nargs="?", default=10_000)
     machine.set_defaults(run=lambda o: run_machine(o.steps))

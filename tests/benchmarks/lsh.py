@@ -21,6 +21,7 @@ import dfjoin
 from dfjoin.index.segment import Signatures
 from dfjoin.index.signatures import cut_partitions, partition_slots, sign_large_columns
 from dfjoin.kernels.minhash import sign_hashes
+from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.lsh.advice import compare_modes
 from dfjoin.search.lsh.bands import bands_of_partitions
 from dfjoin.search.lsh.ensemble import find_candidates, is_near
@@ -68,7 +69,7 @@ def make_cases(lake, queries) -> list[Case]:
         values = make_query(column, lake.settings, name="q").values
         if not len(values):
             continue
-        groups = lake.searcher.groups_of(0, values)
+        groups = searcher_of(lake.snapshot).groups_of(0, values)
         private = groups[(groups >= 0) & (groups < segment.n_columns)]
         counts = np.bincount(private, minlength=segment.n_columns)
         lists, hits = np.unique(groups[groups >= segment.n_columns] - segment.n_columns, return_counts=True)
@@ -399,7 +400,7 @@ def measure_crossover(lake, queries, thresholds=(0.1, 0.3, 0.5, 0.8, 1.0), round
         advised = np.zeros(len(queries), bool)
         for number, (_, column) in enumerate(queries):
             values = make_query(column, lake.settings, name="q").values
-            advice = compare_modes(lake.searcher, lake.settings, values, SearchParams(None, threshold))
+            advice = compare_modes(searcher_of(lake.snapshot), lake.settings, values, SearchParams(None, threshold))
             advised[number] = advice is not None and advice.mode == "lsh"
         for turn in range(-1, rounds):
             for number, (_, column) in enumerate(queries):

@@ -19,6 +19,7 @@ from dfjoin.kernels.mergelist import gather_groups
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.plans import run_plan
 from dfjoin.search.exact.posting_lists import Query
+from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.query import make_query
 
 PLANS = (None, "mergelist", "probeset", "josie")
@@ -38,7 +39,7 @@ def _query(lake: Any, values: Any, k: int, is_weak: bool) -> Query:
     query = Query(groups, np.empty(0, np.int32), _NOTHING, 1, k)
     if is_weak:
         everything = Query(groups, query.weights, _NOTHING, max(1, int(_STRONG * len(values))), segment.n_columns)
-        strong = run_plan(segment, lake.searcher.scratch_of(0), everything, "mergelist").columns
+        strong = run_plan(segment, searcher_of(lake.snapshot).scratch_of(0), everything, "mergelist").columns
         allowed = np.ones(segment.n_columns, np.uint8)
         allowed[strong] = 0
         query = Query(groups, query.weights, allowed, 1, k)
@@ -52,7 +53,7 @@ def measure_warm(lake: Any, queries: list[tuple[str, pd.Series]], rounds: int = 
     sums, which large queries rule.
     """
     (segment,) = lake.segments
-    scratch = lake.searcher.scratch_of(0)
+    scratch = searcher_of(lake.snapshot).scratch_of(0)
     rng = np.random.default_rng(5)
     spent: dict[tuple[bool, str, str], list[float]] = defaultdict(list)
     for is_weak in (False, True):

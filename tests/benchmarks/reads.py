@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.query import make_query
 from dfjoin.types import SearchParams
 
@@ -24,13 +25,13 @@ def measure_reads(lake, queries, ks=(1, 10)) -> pd.DataFrame:
             values = make_query(column, lake.settings, name="q").values
             entry: dict[str, float] = {}
             for plan in PLANS:
-                hits, stats = lake.searcher.search(values, SearchParams(k=k, plan=plan))
+                hits, stats = searcher_of(lake.snapshot).search(values, SearchParams(k=k, plan=plan))
                 entry |= {f"{plan} lists": stats.lists_read, f"{plan} sets": stats.sets_read}
                 entry[f"{plan} kB"] = stats.bytes_read / 1e3
                 if plan == "mergelist":
                     entry["kth/|Q|"] = hits[-1].matched / max(1, len(values)) if len(hits) == k else 0.0
                     entry["postings/(k|Q|)"] = stats.postings_read / max(1, k * len(values))
-            _, stats = lake.searcher.search(values, SearchParams(k=k))
+            _, stats = searcher_of(lake.snapshot).search(values, SearchParams(k=k))
             entry["planner took josie"] = float("josie" in stats.plan)
             by_stratum.setdefault(stratum, []).append(entry)
         for stratum, entries in by_stratum.items():

@@ -87,7 +87,7 @@ def test_deleted_tables_are_neither_found_nor_listed(build):
     assert later.columns["table"].tolist() == ["a", "a", "c", "c"]
     assert later.has_table("a") and not later.has_table("b")
     with pytest.raises(TableNotFoundError, match="got 'b'"):
-        later.find_table("b")
+        later.snapshot.find_table("b")
     query = pd.DataFrame({"q": ["p", "q"]})
     assert set(dfjoin.discover_joinable(query, "q", later)["table"]) == {"a", "c"}
     assert dfjoin.discover_joinable(query, "q", later, tables="b").empty

@@ -166,7 +166,7 @@ def test_key_settings_read_dates_as_the_column_was_indexed(tmp_path):
     folder.mkdir()
     (folder / "d.csv").write_text("day,n\n31/01/2020,1\n02/03/2020,2\n05/06/2021,3\n")
     lake = dfjoin.build_lake(folder, tmp_path / "lake", engine="inline", progress=False)
-    assert LakeTable(lake, "d.csv").key_settings("day").dayfirst is True
+    assert LakeTable(lake.snapshot, "d.csv").key_settings("day").dayfirst is True
     days = lake.table("d.csv")["day"]
     assert [d.date() for d in days] == [
         datetime.date(2020, 1, 31), datetime.date(2020, 3, 2), datetime.date(2021, 6, 5)
@@ -180,6 +180,6 @@ def test_null_spellings_of_the_index_are_nulls_in_the_frame(tmp_path):
     lake = dfjoin.build_lake(
         folder, tmp_path / "lake", engine="inline", progress=False, settings={"null_spellings": ["", "N/A"]}
     )
-    frame = read_frame(lake, "t.csv", None, on_stale="error")
+    frame = read_frame(lake.snapshot, "t.csv", None, on_stale="error")
     assert frame["key"].isna().tolist() == [False, True, False]
     assert frame["n"].tolist() == [1, pd.NA, 3]

@@ -116,7 +116,7 @@ def test_reading_sets_and_merging_lists_count_the_same(many, monkeypatch, option
     lake, _, queries = many
     answers = {}
     for name, costs in (("sets", ReadCosts(1e9, 1e9, 0.0, 0.0)), ("lists", ReadCosts(0.0, 0.0, 1e9, 1e9))):
-        monkeypatch.setattr("dfjoin.search.lsh.ensemble.load_costs", lambda costs=costs: costs)
+        monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", costs)
         answers[name] = [ask(query, lake, **options) for query in queries]
     n_sets = n_lists = 0
     for by_sets, by_lists in zip(answers["sets"], answers["lists"], strict=True):
@@ -139,7 +139,7 @@ def test_postings_and_sets_that_lead_outside(build, monkeypatch, component):
     )
     commit(lake.path, lake.manifest.next("test", segments=(replace(meta, groups=groups),)))
     costs = ReadCosts(1e9, 1e9, 0.0, 0.0) if component == "set_lists" else ReadCosts(0.0, 0.0, 1e9, 1e9)
-    monkeypatch.setattr("dfjoin.search.lsh.ensemble.load_costs", lambda: costs)
+    monkeypatch.setattr("dfjoin.search.lsh.ensemble.READ_COSTS", costs)
     damaged = dfjoin.open_lake(lake.path)
     for _ in range(2):
         with pytest.raises(IndexCorruptedError, match="component `list_columns` or `set_lists` of segment"):

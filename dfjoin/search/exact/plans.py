@@ -7,7 +7,7 @@ import numpy as np
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.josie import josie, probe_set
 from dfjoin.kernels.mergelist import clear_counts, select_top
-from dfjoin.search.exact.costs import load_costs
+from dfjoin.search.exact.costs import READ_COSTS
 from dfjoin.search.exact.posting_lists import (
     Gathered,
     Query,
@@ -68,7 +68,7 @@ def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None)
             assert top is not None  # without a budget it does not give up
             return top
         if plan is None:
-            costs = load_costs()
+            costs = READ_COSTS
             merging = costs.list_ns * found.n_lists + costs.posting_ns * found.n_postings
             is_long = found.n_postings > _LONG_LISTS * query.k * query.groups.size
             if merging > _SMALL_NS and is_long:
@@ -102,7 +102,7 @@ def _josie(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered, 
         lists, found.n_lists, arrays.hits, tokens.list_indptr, tokens.list_columns, tokens.list_positions,
         tokens.group_indptr, tokens.set_indptr, tokens.set_lists, segment.catalog.numbers["cardinality"],
         arrays.counts, arrays.columns, found.n_private, query.is_allowed, query.minimum, query.k,
-        query.weights.size == 0, load_costs().as_array(), _BATCH, budget, arrays.marks, *arrays.places, state,
+        query.weights.size == 0, READ_COSTS.as_array(), _BATCH, budget, arrays.marks, *arrays.places, state,
     )  # fmt: skip
     if not is_done:
         _clean(arrays, lists, n_met)

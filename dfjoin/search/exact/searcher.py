@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,11 @@ from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.plans import PLANS, run_plan
 from dfjoin.search.exact.posting_lists import Query, Scratch, TopColumns, gather, merge_list
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.normalize import ValueSet
 
-__all__ = ["PLANS", "Hit", "Searcher", "rank_key", "smallest_count"]
+__all__ = ["PLANS", "Hit", "Searcher", "rank_key", "searcher_of", "smallest_count"]
 
 _NO_WEIGHTS = np.empty(0, np.int32)
 
@@ -177,6 +179,17 @@ class Searcher:
             counted = merge_list(segment, arrays, unweighted, gather(segment, arrays, unweighted))
         by_column = dict(zip(counted.columns.tolist(), counted.counts.tolist(), strict=True))
         return np.array([by_column[c] for c in top.columns.tolist()], np.int32)
+
+
+_SEARCHERS: WeakKeyDictionary[Snapshot, Searcher] = WeakKeyDictionary()
+
+
+def searcher_of(snapshot: Snapshot) -> Searcher:
+    """Return the searcher of a snapshot: one for as long as the snapshot lives, since its work arrays are reused."""
+    searcher = _SEARCHERS.get(snapshot)
+    if searcher is None:
+        searcher = _SEARCHERS.setdefault(snapshot, Searcher(snapshot.segments))
+    return searcher
 
 
 def _score(hit: Hit) -> int:

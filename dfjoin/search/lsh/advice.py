@@ -9,7 +9,7 @@ import numpy as np
 
 from dfjoin.index.signatures import partition_slots
 from dfjoin.kernels.minhash import sign_hashes
-from dfjoin.search.exact.costs import load_costs
+from dfjoin.search.exact.costs import READ_COSTS
 from dfjoin.search.exact.posting_lists import Query, gather
 from dfjoin.search.exact.searcher import Searcher, smallest_count
 from dfjoin.search.lsh.bands import bands_of_partitions
@@ -85,7 +85,7 @@ def compare_modes(searcher: Searcher, settings: IndexSettings, values: ValueSet,
     if any(segment.meta.group("signatures") is None for segment in searcher.segments):
         return None
     needed = smallest_count(params.threshold, len(values))
-    costs = load_costs()
+    costs = READ_COSTS
     exact = [_LOOKUP_NS * len(values) + _CALLS_NS / 2]
     rounds = max(1.0, settings.permutations * math.log(settings.permutations + 1) / len(values))
     signing = _CALLS_NS + _SIGN_NS * rounds * len(values)

@@ -15,7 +15,7 @@ from dfjoin.kernels.lsh_candidates import collect_candidates, find_equal, sum_se
 from dfjoin.kernels.mergelist import clear_counts, count_lists
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.search.exact.allowed import allowed_columns
-from dfjoin.search.exact.costs import load_costs
+from dfjoin.search.exact.costs import READ_COSTS
 from dfjoin.search.exact.posting_lists import Gathered, Query, TopColumns, WorkArrays, damaged_postings, gather
 from dfjoin.search.exact.searcher import Hit, Searcher, rank_key, smallest_count
 from dfjoin.search.lsh.bands import (
@@ -338,7 +338,7 @@ class _Search:
         """Count slots by reading their sets; or all slots by merging the query's posting lists, once this is less."""
         segment, query = self.searcher.segments[part.number], self._query(part)
         columns = part.stored.columns[slots]
-        tokens, costs = segment.tokens, load_costs()
+        tokens, costs = segment.tokens, READ_COSTS
         n_entries = int((tokens.set_indptr[columns + 1] - tokens.set_indptr[columns]).sum())
         part.reading_ns += costs.set_ns * columns.size + costs.entry_ns * n_entries
         with self.searcher.scratch_of(part.number).lend() as arrays:

@@ -1,0 +1,1 @@
+"""The shell: each command is one call into the library."""

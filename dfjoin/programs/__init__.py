@@ -1,0 +1,1 @@
+"""The language of transformation programs: steps on strings as data, as Python, as kernels and as Spark SQL."""

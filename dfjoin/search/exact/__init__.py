@@ -1,0 +1,1 @@
+"""Exact search: match by equality, count in posting lists, choose a plan."""

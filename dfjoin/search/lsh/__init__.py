@@ -1,0 +1,1 @@
+"""Containment search by MinHash signatures (LSH Ensemble)."""

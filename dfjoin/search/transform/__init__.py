@@ -1,0 +1,1 @@
+"""Search for columns that join after a learned program."""

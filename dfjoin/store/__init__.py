@@ -1,0 +1,1 @@
+"""An index at one version, and how it changes."""

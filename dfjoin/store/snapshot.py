@@ -1,0 +1,149 @@
+"""A snapshot: one version of an index, opened. What search, join and the store read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dfjoin.errors import IndexNotFoundError, InvalidTypeError, TableNotFoundError, shortlist
+from dfjoin.index.manifest import Manifest, read_manifest
+from dfjoin.index.segment import Segment, SegmentPool
+from dfjoin.types import IndexSettings, Root, TableSource
+
+__all__ = ["Snapshot", "index_directory", "open_snapshot"]
+
+
+def index_directory(index: str | os.PathLike[str]) -> Path:
+    """Return the local directory that `index` names.
+
+    Raises
+    ------
+    IndexNotFoundError
+        If it is the URI of another file system.
+    """
+    text = os.fspath(index)
+    if "://" in text and not text.startswith("file://"):
+        raise IndexNotFoundError(
+            f"`index` must be a local path, got {text!r}; copy the index to a local disk and open it there"
+        )
+    return Path(text.removeprefix("file://")).absolute()
+
+
+def open_snapshot(
+    index: str | os.PathLike[str], version: int | None = None, roots: Mapping[str, str] | None = None
+) -> Snapshot:
+    """Open one version of an index, the latest by default; see `dfjoin.open_lake`."""
+    path = index_directory(index)
+    return Snapshot(path, read_manifest(path, version), dict(roots or {}))
+
+
+class Snapshot:
+    """An index at one version: its manifest, segments, settings and roots. It does not change.
+
+    Parameters
+    ----------
+    path : Path
+        Directory of the index.
+    manifest : Manifest
+        The version.
+    moved : dict of str
+        Name of a root → the place where its tables are now.
+    known : tuple of Segment
+        Segments of other versions that are open already.
+
+    Notes
+    -----
+    Segments are opened and mapped when they are used. Safe to share between threads. Pickles as path, version and
+    moved roots.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest, moved: dict[str, str], known: tuple[Segment, ...] = ()) -> None:
+        self.path = path
+        self.manifest = manifest
+        self.moved = moved
+        self.segments: tuple[Segment, ...] = tuple(SegmentPool(path, known).of(manifest.segments))
+        names = {root.name or root.uri for root in manifest.roots}
+        unknown = [name for name in moved if name not in names]
+        if unknown:
+            raise InvalidTypeError(
+                f"`roots` must name roots of the index ({shortlist(sorted(names))}), got {unknown[0]!r}"
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_snapshot, (str(self.path), self.version, self.moved)
+
+    @property
+    def version(self) -> int:
+        """Number of the version."""
+        return self.manifest.version
+
+    @property
+    def settings(self) -> IndexSettings:
+        """What the index was built with."""
+        return self.manifest.settings
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """The roots of the index, at their present places."""
+        return tuple(self._moved_root(root) for root in self.manifest.roots)
+
+    def at(self, manifest: Manifest) -> Snapshot:
+        """Return the snapshot of another version of the same index; segments that are open stay open."""
+        return Snapshot(self.path, manifest, self.moved, self.segments)
+
+    def pool(self) -> SegmentPool:
+        """Return what opens segments of any version; those of this one are open."""
+        return SegmentPool(self.path, self.segments)
+
+    def root_of(self, root_id: int) -> Root:
+        """Return a root of the index at its present place."""
+        return self._moved_root(next(root for root in self.manifest.roots if root.id == root_id))
+
+    def moved_roots(self) -> dict[int, str]:
+        """Return the present places of the roots that were moved, by id."""
+        roots = self.manifest.roots
+        return {root.id: self._moved_root(root).uri for root in roots if (root.name or root.uri) in self.moved}
+
+    def _moved_root(self, root: Root) -> Root:
+        place = self.moved.get(root.name or root.uri)
+        return root if place is None else replace(root, uri=os.fspath(place))
+
+    def source_of(self, record: dict[str, Any]) -> TableSource:
+        """Return where the table of a catalogue record is read from.
+
+        The root of frames kept in the index becomes a root of files below the index.
+        """
+        root = self.root_of(record["root"])
+        if root.kind == "memory":
+            root = Root(root.id, root.name, str(self.path / root.uri), "files")
+        return TableSource(
+            record["name"],
+            root,
+            record["path"],
+            record["format"],
+            record["size"],
+            record["mtime_ns"],
+            tuple(record["parts"]),
+        )
+
+    def has_table(self, name: str) -> bool:
+        """Tell whether an alive table has that name."""
+        return any(segment.find_alive_table(name) >= 0 for segment in self.segments)
+
+    def find_table(self, name: str) -> tuple[Segment, int]:
+        """Return the segment that holds a table, and the table's number there.
+
+        Raises
+        ------
+        TableNotFoundError
+            If no alive table has that name.
+        """
+        for segment in self.segments:
+            table = segment.find_alive_table(name)
+            if table >= 0:
+                return segment, table
+        some = [t for segment in self.segments for t in segment.alive_table_names()[:6]]
+        raise TableNotFoundError(f"`name` must be a table of the lake ({shortlist(some)}), got {name!r}")
