@@ -11,7 +11,6 @@ from typing import Any
 from dfjoin.errors import InvalidTypeError
 from dfjoin.index.manifest import Manifest, read_manifest
 from dfjoin.index.segment import Segment
-from dfjoin.store import add_groups, change, listing, table, upkeep
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.types import IndexSettings
 
@@ -158,6 +157,8 @@ class Lake:
         DataFrame
             ``table, n_rows, n_columns, size, format, root``.
         """
+        from dfjoin.store import listing
+
         return listing.catalog_tables(self._snapshot)
 
     @property
@@ -170,6 +171,8 @@ class Lake:
             ``table, column, kind, is_indexed, n_rows, n_null, cardinality, key_likeness, min, max,
             samples``; `key_likeness` is cardinality per non-null row, 1 for a key.
         """
+        from dfjoin.store import listing
+
         return listing.catalog_columns(self._snapshot)
 
     def table(self, name: str, columns: list[str] | None = None, *, on_stale: str = "error"):
@@ -196,6 +199,8 @@ class Lake:
         TableChangedError
             If its size or fingerprint differ from the indexed ones.
         """
+        from dfjoin.store import table
+
         return table.read_frame(self._snapshot, name, columns, on_stale=on_stale)
 
     def _move_to(self, manifest: Manifest) -> Lake:
@@ -222,6 +227,8 @@ class Lake:
             Plain values; ``skipped`` lists the files that could not be read, with reasons, and
             ``skipped_reasons`` counts them by reason.
         """
+        from dfjoin.store import listing
+
         return listing.summarize(self._snapshot)
 
     def verify(self) -> list[str]:
@@ -277,6 +284,7 @@ class Lake:
         -----
         Writes one segment or more; `compact` merges them when there are many.
         """
+        from dfjoin.store import change
 
         return self._move_to(
             change.add(
@@ -307,6 +315,7 @@ class Lake:
         Lake
             This object, at the new version.
         """
+        from dfjoin.store import change
 
         return self._move_to(
             change.replace_tables(
@@ -333,6 +342,7 @@ class Lake:
         TableNotFoundError
             If a name or pattern matches nothing.
         """
+        from dfjoin.store import change
 
         return self._move_to(change.remove(self._snapshot.pool(), tables))
 
@@ -374,6 +384,7 @@ class Lake:
         No table is read: dictionary and sets hold what is needed. 20 to 50 ns per value of the large columns,
         and ``8 permutations`` bytes for each of them.
         """
+        from dfjoin.store import add_groups
 
         return self._move_to(
             add_groups.add_signatures(
@@ -400,6 +411,7 @@ class Lake:
         No table is read: they are made of the vocabulary and the sets, for columns of text and dates. Columns whose
         sets are not kept (``keep_sets=False``) have none. What is added later to the index gets them as well.
         """
+        from dfjoin.store import add_groups
 
         return self._move_to(add_groups.add_patterns(self.path))
 
@@ -434,6 +446,7 @@ class Lake:
         Vocabularies, lists and profiles are merged, no table is read. Memory: about three times the
         segment that is written (``segment_bytes``).
         """
+        from dfjoin.store import change
 
         return self._move_to(change.compact(self.path, full=full, engine=engine, spark=spark, progress=progress))
 
@@ -453,6 +466,8 @@ class Lake:
         dict
             ``versions`` removed, ``files`` and ``bytes``, ``dry_run``.
         """
+        from dfjoin.store import upkeep
+
         return upkeep.vacuum(self.path, retain, dry_run=dry_run)
 
     def versions(self) -> Any:
@@ -463,6 +478,7 @@ class Lake:
         DataFrame
             ``version, created_at, operation, tables, columns, segments, created_by``.
         """
+        from dfjoin.store import change
 
         return change.versions(self.path)
 
@@ -479,6 +495,7 @@ class Lake:
         Lake
             This object, at the new version.
         """
+        from dfjoin.store import change
 
         return self._move_to(change.restore(self.path, version))
 
@@ -495,10 +512,14 @@ class Lake:
         -----
         Reads the files once, up to 64 MiB of each.
         """
+        from dfjoin.store import upkeep
+
         return upkeep.check_tables(self._snapshot)
 
     def repair(self) -> dict[str, Any]:
         """Drop the segments that are damaged, and say what is lost; see `dfjoin.repair`."""
+        from dfjoin.store import upkeep
+
         report = upkeep.repair(self.path)
         self.refresh()
         return report

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.join.keys import LeftKey, expand_pairs, settings_for
+from dfjoin.join.keys import LeftKey, expand_pairs
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import normalize_column
+from dfjoin.values.normalize import normalize_column, settings_for
 from tests.oracles import canonical
 
 SETTINGS = IndexSettings()
