@@ -1,0 +1,78 @@
+"""README.md is true: its tour prints what it says, its commands are legal, and it stays short."""
+
+import ast
+import re
+import shlex
+import shutil
+
+import pandas as pd
+import pytest
+
+from dfjoin.cli.main import main as run_shell
+from tests.conftest import PROJECT
+
+README = (PROJECT / "README.md").read_text("utf-8")
+MAX_LINES = 120
+
+
+def _blocks():
+    """Fenced blocks in order: language, text."""
+    return [(m[1], m[2]) for m in re.finditer(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)]
+
+
+def _run(source, names, capsys):
+    """Run a block as a notebook does: what it prints, then the value of its last expression."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "README.md", "exec"), names)
+    value = eval(compile(ast.Expression(last.value), "README.md", "eval"), names) if last is not None else None
+    printed = capsys.readouterr().out
+    return printed if value is None else printed + repr(value) + "\n"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A directory with the examples, to run the tour in."""
+    shutil.copytree(PROJECT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_tour_prints_what_it_says(project, capsys):
+    blocks = _blocks()
+    names, n_compared = {}, 0
+    for (language, text), (next_language, output) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
+        if language != "python":
+            continue
+        printed = _run(text, names, capsys)
+        if not next_language and output:
+            assert printed == output
+            n_compared += 1
+    assert n_compared >= 3
+
+
+def test_the_shell_commands_run(project, capsys):
+    (text,) = [text for language, text in _blocks() if language == "sh" and "dfjoin build" in text]
+    for line in text.splitlines():
+        for command in line.split("&&"):
+            words = shlex.split(command, comments=True)
+            assert words.pop(0) == "dfjoin"
+            assert run_shell(words) == 0, command
+    assert len(pd.read_csv(project / "wide.csv")) == 12
+    capsys.readouterr()
+
+
+def test_it_opens_with_what_it_is_and_two_commands():
+    head, _, rest = README.partition("## ")
+    assert head.startswith("# dfjoin\n\ndfjoin finds ")
+    assert head.count("```sh") == 2 and re.findall(r"<!-- command: (\w+) -->\n```sh\n", head) == ["main", "tests"]
+    assert rest.startswith("Five minutes")
+
+
+def test_it_is_short():
+    assert len(README.splitlines()) <= MAX_LINES
+
+
+def test_its_links_exist():
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert target.startswith("http") or (PROJECT / target).exists(), target
