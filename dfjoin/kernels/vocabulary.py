@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dfjoin.kernels._compile import njit, prefetch
-from dfjoin.kernels.strings import equal_bytes
+from dfjoin.kernels.hashing import equal_bytes
 
 __all__ = ["NOT_FOUND", "find_tokens"]
 
