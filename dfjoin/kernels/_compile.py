@@ -13,7 +13,17 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["first_set_byte", "load_u64", "mum", "njit", "njit_inlined", "njit_lean", "prefetch", "store_u64"]
+__all__ = [
+    "first_set_byte",
+    "load_u64",
+    "mum",
+    "njit",
+    "njit_generic",
+    "njit_inlined",
+    "njit_lean",
+    "prefetch",
+    "store_u64",
+]
 
 _MASK = (1 << 64) - 1
 
@@ -36,7 +46,7 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
     a variable that starts as 0 is such a constant when its type is first looked at. The machine code of both is the
     same, since small functions are inlined, so constants are taken as integers here.
     """
-    dispatcher = numba.njit(**_OPTIONS, **options)(function)
+    dispatcher = numba.njit(**(_OPTIONS | options))(function)
     if not config.DISABLE_JIT:
         resolve = dispatcher.get_call_template
 
@@ -60,6 +70,11 @@ def njit_lean(function: Callable[..., Any]) -> Any:
     functions of a per-value loop is more than the work itself.
     """
     return _compile(function, _nrt=False)
+
+
+def njit_generic(function: Callable[..., Any]) -> Any:
+    """Compile as `njit_lean` for its callers alone: a function made of another has no place in the cache."""
+    return _compile(function, _nrt=False, cache=False)
 
 
 def njit_inlined(function: Callable[..., Any]) -> Any:

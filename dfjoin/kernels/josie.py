@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels._compile import njit_lean
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.josie_costs import (
     ENTRIES_READ,
@@ -91,7 +91,7 @@ def _open_list(number, segment, counters):
     return start, end, segment.group_indptr[group + 1] - segment.group_indptr[group]
 
 
-@njit
+@njit_lean
 def probe_set(query, segment, candidates, n_private, wanted, uses_positions, counters):
     """Find the columns that can be among the best, reading each candidate when it is first met.
 
@@ -129,7 +129,7 @@ def probe_set(query, segment, candidates, n_private, wanted, uses_positions, cou
     counts, met, marks = candidates.counts, candidates.met, candidates.marks
     is_allowed, cardinality, rest = wanted.is_allowed, wanted.cardinality, query.rest
     n_lists = query.numbers.shape[0]
-    best = np.empty(min(wanted.k, counts.shape[0]), np.int32)
+    best = candidates.best
     size = np.int64(0)
     n_met = np.int64(n_private)
     at = np.int64(0)
@@ -255,7 +255,7 @@ def _is_hopeless(spent, at, query, limit, budget):
     return spent + query.costs[max(at, prefix_end(query.rest, limit))] > _WORTH_SHARE * budget
 
 
-@njit
+@njit_lean
 def josie(query, segment, candidates, n_private, wanted, uses_positions, costs, batch, budget, counters):
     """Find the columns that can be among the best, choosing by estimated cost what to read next.
 
@@ -293,7 +293,7 @@ def josie(query, segment, candidates, n_private, wanted, uses_positions, costs, 
     """
     counts, marks, unread = candidates.counts, candidates.marks, candidates.unread
     cardinality, rest = wanted.cardinality, query.rest
-    best = np.empty(min(wanted.k, counts.shape[0]), np.int32)
+    best = candidates.best
     size = np.int64(0)
     is_endless = wanted.k >= counts.shape[0]
     n_met = np.int64(n_private)
