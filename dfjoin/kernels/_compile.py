@@ -20,6 +20,7 @@ __all__ = [
     "njit",
     "njit_generic",
     "njit_inlined",
+    "njit_inner",
     "njit_lean",
     "prefetch",
     "store_u64",
@@ -72,14 +73,39 @@ def njit_lean(function: Callable[..., Any]) -> Any:
     return _compile(function, _nrt=False)
 
 
+def njit_inner(function: Callable[..., Any]) -> Any:
+    """Compile as `njit_lean`, for kernels to call and not for Python, which spares a third of the time of small ones.
+
+    Without a way to convert Python's objects, a call from Python would be one to no address: it raises TypeError.
+    """
+    return _for_kernels_alone(_compile(function, _nrt=False, no_cpython_wrapper=True))
+
+
+def _for_kernels_alone(dispatcher: Any) -> Any:
+    """Let compiled versions of a kernel be found by other kernels, and not by Python."""
+    if config.DISABLE_JIT:
+        return dispatcher
+    name = dispatcher.py_func.__name__
+
+    def add_overload(compiled: Any) -> None:
+        dispatcher.overloads[tuple(compiled.signature.args)] = compiled
+
+    def refuse(*args: Any, **kws: Any) -> None:
+        raise TypeError(f"{name} is compiled for other kernels to call, not for Python")
+
+    dispatcher.add_overload = add_overload
+    dispatcher._compile_for_args = refuse
+    return dispatcher
+
+
 def njit_generic(function: Callable[..., Any]) -> Any:
-    """Compile as `njit_lean` for its callers alone: a function made of another has no place in the cache."""
-    return _compile(function, _nrt=False, cache=False)
+    """Compile as `njit_inner`, for a function made of another, which has no place in the cache."""
+    return _for_kernels_alone(_compile(function, _nrt=False, no_cpython_wrapper=True, cache=False))
 
 
 def njit_inlined(function: Callable[..., Any]) -> Any:
-    """Compile as `njit_lean` into each caller, so that arguments that are constant there choose the code."""
-    return _compile(function, _nrt=False, forceinline=True)
+    """Compile as `njit_inner` into each caller, so that arguments that are constant there choose the code."""
+    return _for_kernels_alone(_compile(function, _nrt=False, no_cpython_wrapper=True, forceinline=True))
 
 
 if config.DISABLE_JIT:  # the same operations in plain Python, for coverage and readable failures

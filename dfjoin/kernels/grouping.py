@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import mum, njit_lean
+from dfjoin.kernels._compile import mum, njit_inner, njit_lean
 from dfjoin.kernels.hashing import K0, K1
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sorting import argsort_u64, sort_lists_lexicographic
@@ -12,7 +12,7 @@ from dfjoin.kernels.sorting import argsort_u64, sort_lists_lexicographic
 __all__ = ["expand_groups", "group_lists", "group_tokens", "transpose_lists"]
 
 
-@njit_lean
+@njit_inner
 def _hash_list(ids, begin, end):
     """Hash a sorted list of column ids."""
     h = mum(np.uint64(end - begin) ^ K0, K1)
@@ -21,7 +21,7 @@ def _hash_list(ids, begin, end):
     return mum(h ^ K1, K0)
 
 
-@njit_lean
+@njit_inner
 def _is_same_list(indptr, ids, a, b):
     """Tell whether tokens `a` and `b` have equal posting lists."""
     length = indptr[a + 1] - indptr[a]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit_lean
+from dfjoin.kernels._compile import njit_inner, njit_lean
 from dfjoin.kernels.sorting import merge_sort_by
 
 __all__ = [
@@ -144,7 +144,7 @@ def filter_candidates(candidates, n_unread, rest, limit, cardinality, uses_posit
     return kept
 
 
-@njit_lean
+@njit_inner
 def _is_higher(estimates, a, b):
     """Tell whether the estimate of column `a` is above that of column `b`."""
     return estimates[a] > estimates[b]

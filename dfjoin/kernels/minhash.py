@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import mum, njit_lean, prefetch
+from dfjoin.kernels._compile import mum, njit_inner, njit_lean, prefetch
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.hashing import K0, K1
 
@@ -28,7 +28,7 @@ class _Scratch(NamedTuple):
     starts: NDArray[np.int64]
 
 
-@njit_lean
+@njit_inner
 def _play_round(hashes, n_hashes, number, key, best):
     """Let every hash draw a place and a number in one round; keep the smallest (round, number) of each place.
 
@@ -153,7 +153,7 @@ def _sign_columns(columns, token_hash, groups, sets, seed, scratch, signatures):
             _sign(scratch.hashes, n, seed, scratch.best, signatures[i])
 
 
-@njit_lean
+@njit_inner
 def _gather(column, token_hash, groups, sets, scratch):
     """Gather the hashes of a column's values; return their number.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit_lean
+from dfjoin.kernels._compile import njit_inner, njit_lean
 from dfjoin.kernels.hashing import equal_bytes
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sorting import merge_sort_by
@@ -47,7 +47,7 @@ class _Postings(NamedTuple):
     scratch: NDArray[np.int32]
 
 
-@njit_lean
+@njit_inner
 def _is_smaller(_, a, b):
     """Tell whether a number is smaller than another."""
     return a < b
@@ -125,7 +125,7 @@ def _merge_entries(order, entries, column_map, postings):
     return n_tokens, n_ids
 
 
-@njit_lean
+@njit_inner
 def _take_equal(order, head, end, entries, column_map, ids, n_ids):
     """Collect the columns of the entries equal to ``order[head]``, and mark these entries as taken.
 
@@ -152,7 +152,7 @@ def _take_equal(order, head, end, entries, column_map, ids, n_ids):
     return n_ids, next_head
 
 
-@njit_lean
+@njit_inner
 def _is_sorted(ids, begin, end):
     """Tell whether ``ids[begin:end]`` ascends."""
     for i in range(begin + 1, end):
@@ -161,7 +161,7 @@ def _is_sorted(ids, begin, end):
     return True
 
 
-@njit_lean
+@njit_inner
 def _drop_repeats(ids, begin, end):
     """Keep each number of the sorted ``ids[begin:end]`` once; return the new end."""
     if end == begin:

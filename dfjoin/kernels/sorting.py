@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit_generic, njit_lean
+from dfjoin.kernels._compile import njit_generic, njit_inner, njit_lean
 from dfjoin.kernels.records import as_read_only
 
 __all__ = ["argsort_u64", "lower_bound", "merge_sort_by", "sort_lists_lexicographic"]
@@ -99,7 +99,7 @@ def merge_sort_by(is_before):
     return merge_sort
 
 
-@njit_lean
+@njit_inner
 def _is_list_before(keys, a, b):
     """Tell whether the list of leader `a` comes before that of leader `b` in lexicographic order."""
     leaders, indptr, columns = keys

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import first_set_byte, load_u64, njit_lean, prefetch, store_u64
+from dfjoin.kernels._compile import first_set_byte, load_u64, njit_inner, njit_lean, prefetch, store_u64
 from dfjoin.kernels.dates import canonical_time
 from dfjoin.kernels.hashing import equal_bytes, hash_bytes
 from dfjoin.kernels.numbers import canonical_number
@@ -136,7 +136,7 @@ def write_utf8(out, o, code_point):
     return o + 4
 
 
-@njit_lean
+@njit_inner
 def _decode_utf8(data, i, end):
     """Decode the code point at ``data[i]``; return it and its length, (-1, 1) if malformed."""
     first = np.int64(data[i])
@@ -158,7 +158,7 @@ def _decode_utf8(data, i, end):
     return code | (np.int64(data[i + 3]) & 0x3F), np.int64(4)
 
 
-@njit_lean
+@njit_inner
 def _fold(data, start, end, fold_table, out, begin):
     """Write the canonical text of one raw value at ``out[begin]``; return its end, or -1 to defer.
 
@@ -218,7 +218,7 @@ def _fold(data, start, end, fold_table, out, begin):
     return o
 
 
-@njit_lean
+@njit_inner
 def _insert(table, begin, end, h, null_hashes):
     """Enter the canonical value ``data[begin:end]``; return its code (a new or a known one, or null).
 
@@ -327,7 +327,7 @@ def add_text(text, first, is_prepared, rules, seed, table, codes, block):
                 codes[row] = code
 
 
-@njit_lean
+@njit_inner
 def _canonical(out, begin, end):
     """Bring a number or date spelled in ``out[begin:end]`` into its canonical form, in place."""
     if begin == end:
@@ -347,7 +347,7 @@ def _canonical(out, begin, end):
     return end, _class_of_word(out, begin, end)
 
 
-@njit_lean
+@njit_inner
 def _class_of_word(out, begin, end):
     """Return class 5 for the words true and false, else 0."""
     length = end - begin

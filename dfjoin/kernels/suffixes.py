@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit_lean
+from dfjoin.kernels._compile import njit_inner, njit_lean
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sorting import merge_sort_by
 
@@ -74,7 +74,7 @@ def suffix_keys(data, begins, ends):
     return keys
 
 
-@njit_lean
+@njit_inner
 def _is_suffix_before(keys, a, b):
     """Tell whether suffix `a` comes before suffix `b` by what is behind their first eight bytes."""
     data, begins, ends = keys
@@ -126,7 +126,7 @@ def _sort_ties(texts, keys, order, scratch):
         first = last
 
 
-@njit_lean
+@njit_inner
 def _common(a, i, stop_i, b, j, stop_j):
     """Count the bytes that two slices have in common at their beginning, at most `DEPTH`."""
     length = min(min(stop_i - i, stop_j - j), DEPTH)
@@ -136,7 +136,7 @@ def _common(a, i, stop_i, b, j, stop_j):
     return k
 
 
-@njit_lean
+@njit_inner
 def _lower_bound(query, begin, length, suffixes, after):
     """Find the first suffix that is not before a text, or with `after` the first that is behind all it begins.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels._compile import njit, njit_inner
 from dfjoin.kernels.hashing import hash_bytes
 
 __all__ = ["PieceLists", "QueryValues", "column_pieces", "score_columns", "value_pieces"]
@@ -48,7 +48,7 @@ class PieceLists(NamedTuple):
     columns: NDArray[np.int32]
 
 
-@njit_lean
+@njit_inner
 def _kind(data, i):
     """Return 0 for a separator, 1 for a letter, 2 for a digit, -1 inside of a character."""
     byte = data[i]
@@ -67,7 +67,7 @@ def _kind(data, i):
     return 1
 
 
-@njit_lean
+@njit_inner
 def _add_run(data, start, end, n_chars, seed, out, n):
     """Write the hashes of a run and, if it is longer, of its first and last four characters."""
     if n_chars < _MIN_CHARS:
@@ -91,7 +91,7 @@ def _add_run(data, start, end, n_chars, seed, out, n):
     return n
 
 
-@njit_lean
+@njit_inner
 def _most_pieces(length):
     """Return how many pieces a value of so many bytes has at most: three for five bytes, one for three."""
     return 2 + 3 * length // 5
@@ -128,7 +128,7 @@ def _add_value(data, start, end, seed, scratch, out, n):
     return n
 
 
-@njit_lean
+@njit_inner
 def _unique(hashes, start, end):
     """Keep each of the sorted ``hashes[start:end]`` once; return the new end."""
     n = start
