@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,13 @@ from typing import Any
 import numba
 import numpy as np
 from numba import config, types
-from numba.core import cgutils
+from numba.core import cgutils, event
 from numba.extending import intrinsic
 
+from dfjoin.kernels.compile_watch import CompileWatch
+
 __all__ = [
+    "digest_sources",
     "first_set_byte",
     "load_u64",
     "mum",
@@ -24,6 +28,7 @@ __all__ = [
     "njit_lean",
     "prefetch",
     "store_u64",
+    "watch",
 ]
 
 _MASK = (1 << 64) - 1
@@ -37,7 +42,43 @@ def _cache_has_a_place() -> bool:
     return os.access(here, os.W_OK) or os.access(Path.home(), os.W_OK)
 
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": _cache_has_a_place(), "no_cfunc_wrapper": True}
+_IS_KEPT = _cache_has_a_place()
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": _IS_KEPT, "no_cfunc_wrapper": True}
+
+watch = CompileWatch(__package__, _IS_KEPT)
+"""What was compiled in this process."""
+event.register("numba:compile", watch)
+
+
+def digest_sources(directory: Path) -> str:
+    """Return a digest of the Python files of a directory.
+
+    Parameters
+    ----------
+    directory : Path
+
+    Returns
+    -------
+    str
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(directory.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+_DIGEST = digest_sources(Path(__file__).parent)
+
+
+def _key_by_all_sources(dispatcher: Any) -> None:
+    """Find in the cache only what was compiled from the sources as they all are now.
+
+    Numba looks at the file of a function, and not at those of the functions that are compiled into it.
+    """
+    cache = dispatcher._cache
+    key_of = getattr(cache, "_index_key", None)
+    if key_of is not None:
+        cache._index_key = lambda signature, codegen: (*key_of(signature, codegen), _DIGEST)
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
@@ -56,6 +97,7 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
             return resolve(plain, {name: types.unliteral(type_) for name, type_ in kws.items()})
 
         dispatcher.get_call_template = resolve_without_constants
+        _key_by_all_sources(dispatcher)
     return dispatcher
 
 

@@ -117,9 +117,9 @@ def _copy_rows(rows, indptr, ids, n_single, out_indptr, out):
         if row < 0:
             out[o] = row + n_single
         else:
-            start = indptr[row]
-            for p in range(start, indptr[row + 1]):
-                out[o + p - start] = ids[p]
+            for p in range(indptr[row], indptr[row + 1]):
+                out[o] = ids[p]
+                o += 1
 
 
 @njit_lean
@@ -272,11 +272,19 @@ def expand_groups(groups, list_indptr, list_columns, n_columns):
     -----
     O(n_pairs).
     """
-    indptr = np.zeros(groups.shape[0] + 1, np.int64)
-    lengths = np.ones(n_columns + list_indptr.shape[0] - 1, np.int64)
-    lengths[n_columns:] = np.diff(list_indptr)
-    np.take(lengths, groups, out=indptr[1:], mode="clip")  # with this mode in place
-    np.cumsum(indptr, out=indptr)
+    groups = as_read_only(groups)
+    indptr = np.empty(groups.shape[0] + 1, np.int64)
+    _add_lengths(groups, as_read_only(list_indptr), n_columns, indptr)
     columns = np.empty(indptr[-1], np.int32)
-    _copy_rows(as_read_only(groups), list_indptr, list_columns, n_columns, indptr, columns)
+    _copy_rows(groups, as_read_only(list_indptr), as_read_only(list_columns), n_columns, indptr, columns)
     return indptr, columns
+
+
+@njit_lean
+def _add_lengths(groups, list_indptr, n_columns, indptr):
+    """Write where the posting list of each token starts."""
+    indptr[0] = 0
+    for token in range(groups.shape[0]):
+        number = np.int64(groups[token]) - n_columns
+        length = np.int64(1) if number < 0 else list_indptr[number + 1] - list_indptr[number]
+        indptr[token + 1] = indptr[token] + length
