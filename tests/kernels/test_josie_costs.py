@@ -85,7 +85,7 @@ def test_before_any_list_is_read_the_estimate_is_the_bound():
 def test_a_batch_is_worth_the_sets_that_need_not_be_read_after_it():
     found = candidates([4, 4, 1, 4], [0, 10, 10, 0], [UNREAD, UNREAD, UNREAD, WHOLE])
     lists = query([4, 4, 4, 4], [0, 100, 200, 300, 400])
-    net = batch_net_cost(lists, found, (1, 2), 0, 4, 9, COSTS, CARDINALITY, True)
+    net = batch_net_cost(lists, found, (1, 2), 0, 4, 10, COSTS, CARDINALITY, True)
     third = 1 - 4 / 12  # of each set is left
     # Column 0 is thought to find 4 more and can reach 4 + 4 + 20/3; column 1 as well; column 2 finds 1: 1 + 1 + 8 = 10
     expected = 100 - sum(set_cost(COSTS, left) - set_cost(COSTS, left * third) for left in (10, 10, 20))
@@ -111,3 +111,13 @@ def test_a_set_is_worth_the_lists_and_sets_that_a_higher_limit_saves():
     assert set_net_cost(lists, found, best[:0], 1, 0, 2, 7, COSTS, CARDINALITY, True) == reading  # nothing is raised
     found.estimates[0] = 7.0
     assert set_net_cost(lists, found, best, 1, 0, 2, 7, COSTS, CARDINALITY, True) == reading
+
+
+def test_the_limit_is_raised_to_the_second_smallest_of_the_best():
+    found = candidates([4, 7, 8, 9], [0, 0, 0, 0], [UNREAD, WHOLE, WHOLE, WHOLE])
+    found.estimates[0] = 20.0
+    lists = query([1] * 10, range(0, 1100, 100))
+    reading = set_cost(COSTS, 10)
+    for best in ([1, 2, 3], [1, 3, 2]):  # limit 7 to 8, whichever child it is: the prefix is one list shorter
+        heap = np.array(best, np.int32)
+        assert set_net_cost(lists, found, heap, 1, 0, 1, 7, COSTS, CARDINALITY, True) == pytest.approx(reading - 100)
