@@ -142,8 +142,6 @@ def discover_joinable(
     kinds: str | list[str] | None = None,
     plan: str | None = None,
     verify: bool = True,
-    radius: float | None = None,
-    radius_unit: str | None = None,
     pad: int | None = None,
     dayfirst: bool | None = None,
     recall: float | None = None,
@@ -190,8 +188,6 @@ def discover_joinable(
         Count the matched values of what ``mode="lsh"`` finds. False: estimate them from the signatures,
         without reading any set; such rows have ``exact`` False and a standard error. An exact search needs no
         verification.
-    radius, radius_unit : optional
-        Of the embedding mode.
     pad : int, optional
         Write the query's integers with zeros in front up to this many digits, for codes such as ZIP
         codes that a frame has read as numbers.
@@ -271,12 +267,24 @@ def discover_joinable(
     """
     from dfjoin.lake import resolve_lake
     from dfjoin.search.discover import discover
+    from dfjoin.search.params import search_params
 
-    return discover(
-        df, on, resolve_lake(lake).snapshot, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables,
-        exclude=exclude, kinds=kinds, plan=plan, verify=verify, radius=radius, radius_unit=radius_unit,
-        pad=pad, dayfirst=dayfirst, recall=recall, progressive=progressive,
-    )  # fmt: skip
+    params = search_params(
+        mode=mode,
+        k=k,
+        threshold=threshold,
+        weighted=weighted,
+        tables=tables,
+        exclude=exclude,
+        kinds=kinds,
+        plan=plan,
+        verify=verify,
+        pad=pad,
+        dayfirst=dayfirst,
+        recall=recall,
+        progressive=progressive,
+    )
+    return discover(df, on, resolve_lake(lake).snapshot, params)
 
 
 def discover_joinable_batch(
@@ -335,11 +343,21 @@ def discover_joinable_batch(
     """
     from dfjoin.lake import resolve_lake
     from dfjoin.search.discover import discover_batch
+    from dfjoin.search.params import search_params
 
-    return discover_batch(
-        columns, resolve_lake(lake).snapshot, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables,
-        exclude=exclude, kinds=kinds, plan=plan, verify=verify, recall=recall, n_threads=n_threads,
-    )  # fmt: skip
+    params = search_params(
+        mode=mode,
+        k=k,
+        threshold=threshold,
+        weighted=weighted,
+        tables=tables,
+        exclude=exclude,
+        kinds=kinds,
+        plan=plan,
+        verify=verify,
+        recall=recall,
+    )
+    return discover_batch(columns, resolve_lake(lake).snapshot, params, n_threads)
 
 
 def auto_join(

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
 from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.lsh.advice import compare_modes
+from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask, tokens_of_column, value_of_token
 from dfjoin.search.transform.candidate_programs import candidate_texts, join_values
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.transform_join import TransformJoin
-from dfjoin.types import SearchParams, SearchStats
 
 __all__ = ["Explanation", "JoinCandidates", "SearchContext"]
 

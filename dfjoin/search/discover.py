@@ -18,45 +18,39 @@ from dfjoin.errors import (
     IncompatibleSettingsError,
     InvalidParameterError,
     InvalidTypeError,
-    shortlist,
     warn,
 )
-from dfjoin.index.catalog import KINDS
 from dfjoin.search.candidates import JoinCandidates, SearchContext
-from dfjoin.search.exact.plans import PLANS
 from dfjoin.search.exact.searcher import Hit, searcher_of
 from dfjoin.search.lsh.ensemble import search_signatures
+from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn, better_width, make_query
 from dfjoin.search.result_frame import make_frame, rank_hits
 from dfjoin.search.transform.candidate_programs import ProgramHit, search_programs
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.frames import is_pandas, is_spark, select_column
-from dfjoin.values.profile import INDEXED_KINDS
 
-__all__ = ["MODES", "check_frame", "discover", "discover_batch", "search_params", "search_queries"]
-
-MODES = ("exact", "lsh", "transform")
-"""Search modes that this version has."""
-
-_RESERVED_MODES = ("embedding",)
-_DEFAULT_K = 10
+__all__ = ["check_frame", "discover", "discover_batch", "query_columns", "search_queries"]
 
 
-def discover(
-    df: pd.DataFrame, on: Any, snapshot: Snapshot, *, mode, k, threshold, weighted, tables, exclude, kinds, plan,
-    verify, radius, radius_unit, pad, dayfirst, recall=None, progressive=False,
-) -> Any:  # fmt: skip
-    """Carry out `dfjoin.discover_joinable`."""
-    params = search_params(
-        mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit, verify, recall, progressive
-    )
+def discover(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams) -> Any:
+    """Search a lake for what joins with one column of a frame, or with each; see `dfjoin.discover_joinable`.
+
+    Parameters
+    ----------
+    df : DataFrame
+    on : column label, "*" or None
+    snapshot : Snapshot
+    params : SearchParams
+
+    Returns
+    -------
+    JoinCandidates, or an iterator of them when `params.progressive`
+    """
     check_frame(df)
-    options = _query_options(pad, dayfirst)
-    columns = _query_columns(df, on, options, snapshot)
-    queries = [make_query(c, snapshot.settings, **options) for c in columns]
+    queries = query_columns(df, on, snapshot, params)
     check_mode(snapshot, params)
-    return refine(snapshot, queries, params) if progressive else search_queries(snapshot, queries, params)
+    return refine(snapshot, queries, params) if params.progressive else search_queries(snapshot, queries, params)
 
 
 def refine(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams) -> Iterator[JoinCandidates]:
@@ -68,12 +62,8 @@ def refine(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams)
     yield search_queries(snapshot, queries, replace(params, mode="exact") if snapshot.settings.keep_sets else params)
 
 
-def discover_batch(
-    columns: Any, snapshot: Snapshot, *, mode, k, threshold, weighted, tables, exclude, kinds, plan,
-    n_threads, verify=True, recall=None,
-) -> JoinCandidates:  # fmt: skip
-    """Carry out `dfjoin.discover_joinable_batch`."""
-    params = search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, None, None, verify, recall)
+def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_threads: int | None) -> JoinCandidates:
+    """Search a lake for what joins with each of many columns; see `dfjoin.discover_joinable_batch`."""
     if not isinstance(columns, Mapping):
         raise InvalidTypeError(
             f'`columns` must map names to columns, got {type(columns).__name__}; give {{"name": df["name"]}}'
@@ -92,49 +82,6 @@ def discover_batch(
     return _result(snapshot, results, params)
 
 
-def search_params(
-    mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit, verify=True, recall=None,
-    progressive=False,
-) -> SearchParams:  # fmt: skip
-    """Check the arguments of a search and turn them into its parameters."""
-    if mode in _RESERVED_MODES:
-        raise IncompatibleSettingsError(
-            f'`mode` "{mode}" is not in this version of dfjoin, which has {shortlist(MODES)}; use mode="exact"'
-        )
-    check.check_choice(mode, "mode", MODES)
-    for name, value in (("radius", radius), ("radius_unit", radius_unit)):
-        if value is not None:
-            raise InvalidParameterError(f'`{name}` belongs to mode="embedding", but the mode is {mode!r}; leave it out')
-    if k is not None:
-        k = check.check_positive_int(k, "k")
-    if threshold is not None:
-        threshold = check.check_fraction(threshold, "threshold")
-    check.check_choice(weighted, "weighted", (True, False))
-    wanted = check.check_patterns(kinds, "kinds")
-    for kind in wanted:
-        check.check_choice(kind, "kinds", KINDS)
-    if plan is not None:
-        check.check_choice(plan, "plan", PLANS)
-    check.check_choice(verify, "verify", (True, False))
-    check.check_choice(progressive, "progressive", (True, False))
-    owners = (("plan", plan, "exact"), ("recall", recall, "lsh"), ("progressive", progressive or None, "lsh"))
-    for name, value, owner in owners:
-        if value is not None and mode != owner:
-            raise InvalidParameterError(f'`{name}` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')
-    return SearchParams(
-        k=_DEFAULT_K if k is None and threshold is None else k,
-        threshold=threshold,
-        is_weighted=weighted,
-        tables=check.check_patterns(tables, "tables"),
-        exclude=check.check_patterns(exclude, "exclude"),
-        kinds=wanted,
-        plan=plan,
-        mode=mode,
-        verify=verify,
-        recall=SearchParams.recall if recall is None else check.check_fraction(recall, "recall"),
-    )
-
-
 def check_frame(df: Any) -> None:
     """Raise unless `df` is a pandas DataFrame."""
     if is_spark(df):
@@ -148,35 +95,44 @@ def check_frame(df: Any) -> None:
         )
 
 
-def _query_options(pad: int | None, dayfirst: bool | None) -> dict[str, Any]:
-    if pad is not None:
-        pad = check.check_positive_int(pad, "pad")
-    check.check_choice(dayfirst, "dayfirst", (None, True, False))
-    return {"pad": pad, "dayfirst": dayfirst}
+def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams) -> list[QueryColumn]:
+    """Normalise the columns of a frame that `on` names, each once.
 
+    Parameters
+    ----------
+    df : DataFrame
+    on : column label, list of one label, "*" or None
+        "*" or None: every column of text, integers or dates with two values or more.
+    snapshot : Snapshot
+    params : SearchParams
 
-def _query_columns(df: pd.DataFrame, on: Any, options: dict[str, Any], snapshot: Snapshot) -> list[pd.Series]:
-    """Return the query columns that `on` names."""
+    Returns
+    -------
+    list of QueryColumn
+    """
+
+    def normalized(column: pd.Series) -> QueryColumn:
+        return make_query(column, snapshot.settings, pad=params.pad, dayfirst=params.dayfirst)
+
     if isinstance(on, list):
-        if len(on) == 1:
-            return [select_column(df, on[0], "on")]
-        raise InvalidParameterError(
-            f"`on` must be one column for a search in a lake, got {len(on)} columns; composite keys work "
-            "between two frames, with df.auto_join(other_df, on=[...]). Search with the most telling column"
-        )
+        if len(on) != 1:
+            raise InvalidParameterError(
+                f"`on` must be one column for a search in a lake, got {len(on)} columns; composite keys work "
+                "between two frames, with df.auto_join(other_df, on=[...]). Search with the most telling column"
+            )
+        return [normalized(select_column(df, on[0], "on"))]
     if on is not None and not (isinstance(on, str) and on == "*" and "*" not in df.columns):
-        return [select_column(df, on, "on")]
+        return [normalized(select_column(df, on, "on"))]
+    if df.shape[1] == 0:
+        raise ColumnNotFoundError("`df` must have at least one column, got a frame without columns")
     found = []
     for position in range(df.shape[1]):
-        column = df.iloc[:, position]
         try:
-            query = make_query(column, snapshot.settings, **options)
+            query = normalized(df.iloc[:, position])
         except InvalidTypeError:
             continue
-        if query.profile.kind in INDEXED_KINDS and query.profile.cardinality >= 2:
-            found.append(column)
-    if not found and df.shape[1] == 0:
-        raise ColumnNotFoundError("`df` must have at least one column, got a frame without columns")
+        if query.profile.is_indexable:
+            found.append(query)
     return found
 
 

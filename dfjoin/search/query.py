@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.numbers import parse_integers
 from dfjoin.search.exact.searcher import Searcher
-from dfjoin.types import IndexSettings, SearchParams
+from dfjoin.search.params import SearchParams
+from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers
 from dfjoin.values.profile import Profile, profile_values

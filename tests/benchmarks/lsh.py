@@ -25,8 +25,8 @@ from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.lsh.advice import compare_modes
 from dfjoin.search.lsh.bands import bands_of_partitions
 from dfjoin.search.lsh.ensemble import find_candidates, is_near
+from dfjoin.search.params import SearchParams
 from dfjoin.search.query import make_query
-from dfjoin.types import SearchParams
 from tests.benchmarks.exact import STRATA
 
 THRESHOLDS = [round(0.1 * i, 1) for i in range(1, 11)]

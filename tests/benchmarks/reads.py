@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from dfjoin.search.exact.searcher import searcher_of
+from dfjoin.search.params import SearchParams
 from dfjoin.search.query import make_query
-from dfjoin.types import SearchParams
 
 PLANS = ("mergelist", "probeset", "josie")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.ingest import driver
-from dfjoin.search.exact.searcher import PLANS
+from dfjoin.search.params import PLANS
 from tests import oracles
 
 ALL_PLANS = [None, *PLANS]

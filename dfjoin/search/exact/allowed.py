@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.segment import Segment
-from dfjoin.types import SearchParams
+from dfjoin.search.params import SearchParams
 
 __all__ = ["allowed_columns"]
 

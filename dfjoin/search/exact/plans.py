@@ -18,12 +18,9 @@ from dfjoin.search.exact.posting_lists import (
     gather,
     merge_list,
 )
-from dfjoin.types import SearchStats
+from dfjoin.search.params import SearchStats
 
-__all__ = ["PLANS", "run_plan"]
-
-PLANS = ("mergelist", "probeset", "josie")
-"""Names of the plans; each returns the same rows in the same order."""
+__all__ = ["run_plan"]
 
 _SMALL_NS = 150_000.0  # a merge estimated below this is done before a cleverer plan has begun
 _LONG_LISTS = 100  # postings per query value and answer, below which verifying costs more than merging

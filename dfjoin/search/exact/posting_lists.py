@@ -21,7 +21,7 @@ from dfjoin.kernels.mergelist import (
     select_top_of_all,
 )
 from dfjoin.search.exact.read_ahead import ReadAhead, VocabularyReadAhead
-from dfjoin.types import SearchStats
+from dfjoin.search.params import SearchStats
 
 __all__ = ["Gathered", "Query", "Scratch", "TopColumns", "WorkArrays", "damaged_postings", "gather", "merge_list"]
 

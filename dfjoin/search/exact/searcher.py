@@ -14,13 +14,13 @@ from dfjoin.index.segment import Segment
 from dfjoin.kernels.mergelist import gather_groups
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.matcher import match_tokens
-from dfjoin.search.exact.plans import PLANS, run_plan
+from dfjoin.search.exact.plans import run_plan
 from dfjoin.search.exact.posting_lists import Query, Scratch, TopColumns, gather, merge_list
+from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.normalize import ValueSet
 
-__all__ = ["PLANS", "Hit", "Searcher", "rank_key", "searcher_of", "smallest_count"]
+__all__ = ["Hit", "Searcher", "rank_key", "searcher_of", "smallest_count"]
 
 _NO_WEIGHTS = np.empty(0, np.int32)
 

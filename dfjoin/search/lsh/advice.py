@@ -14,7 +14,8 @@ from dfjoin.search.exact.posting_lists import Query, gather
 from dfjoin.search.exact.searcher import Searcher, smallest_count
 from dfjoin.search.lsh.bands import bands_of_partitions
 from dfjoin.search.lsh.ensemble import check_signatures, find_candidates, is_near
-from dfjoin.types import IndexSettings, SearchParams
+from dfjoin.search.params import SearchParams
+from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet
 
 __all__ = ["Advice", "compare_modes"]

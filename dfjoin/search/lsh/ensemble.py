@@ -26,7 +26,8 @@ from dfjoin.search.lsh.bands import (
     margin_of,
     standard_error,
 )
-from dfjoin.types import IndexSettings, SearchParams, SearchStats
+from dfjoin.search.params import SearchParams, SearchStats
+from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet
 
 __all__ = ["Candidates", "check_signatures", "find_candidates", "is_near", "search_signatures"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.value_pieces import value_pieces
 from dfjoin.search.exact.searcher import Hit, Searcher, rank_key, smallest_count
+from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask, tokens_of_column
 from dfjoin.search.transform.piece_scores import PackedValues, QueryPieces, ScoredColumn, pack_values, score_segments
@@ -21,7 +22,7 @@ from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.transform_join import RowJoin, TransformJoin, join_rows
-from dfjoin.types import IndexSettings, SearchParams, SearchStats
+from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_to_arrow
 
 __all__ = ["ProgramHit", "candidate_texts", "join_values", "query_texts", "search_programs"]

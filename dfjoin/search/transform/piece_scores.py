@@ -13,7 +13,7 @@ from dfjoin.index.segment import Segment
 from dfjoin.kernels.postings import copy_values
 from dfjoin.kernels.value_pieces import score_columns, value_pieces
 from dfjoin.search.exact.allowed import allowed_columns
-from dfjoin.types import SearchParams, SearchStats
+from dfjoin.search.params import SearchParams, SearchStats
 
 __all__ = ["PackedValues", "QueryPieces", "ScoredColumn", "pack_values", "score_segments"]
 
