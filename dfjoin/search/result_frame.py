@@ -162,12 +162,14 @@ def _to_frame(columns: dict[str, _Column]) -> JoinCandidates:
 
 def _accidental(query: QueryColumn, ranked: RankedHits) -> NDArray[np.bool_]:
     """Flag the hits that are accidental, see `is_accidental`."""
-    flags = np.zeros(len(ranked), bool)
-    if query.profile.has_range:
-        hits, profile = ranked.hits, ranked.profile
-        for i in np.flatnonzero(profile["has_range"]).tolist():
-            bounds = int(profile["min_integer"][i]), int(profile["max_integer"][i])
-            flags[i] = is_accidental(query, ranked.names[i], int(hits.matched[i]), int(hits.cardinality[i]), *bounds)
+    hits, profile = ranked.hits, ranked.profile
+    if not query.profile.has_range:
+        return np.zeros(len(ranked), bool)
+    low, high = profile["min_integer"], profile["max_integer"]
+    flags = (profile["has_range"] > 0) & (hits.matched <= _predict(query, hits.cardinality, low, high))
+    own = _plain(query.name)
+    for place in np.flatnonzero(flags).tolist():
+        flags[place] = _plain(ranked.names[place]) != own
     return flags
 
 
@@ -187,13 +189,17 @@ def is_accidental(query: QueryColumn, name: str, matched: int, cardinality: int,
     low, high : int
         Range of the candidate.
     """
-    if _plain(name) == _plain(query.name):
-        return False
+    return bool(matched <= _predict(query, cardinality, low, high)) and _plain(name) != _plain(query.name)
+
+
+def _predict(query: QueryColumn, cardinality: Any, low: Any, high: Any) -> Any:
+    """Return the most shared values that the ranges of integer columns explain, for numbers or arrays."""
     numbers = query.integers
-    inside = int(np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low))
-    return matched <= _ACCIDENTAL_MARGIN * inside * cardinality / (high - low + 1)
+    inside = np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low)
+    return _ACCIDENTAL_MARGIN * inside * cardinality / (high - low + 1)
 
 
+@lru_cache(maxsize=1 << 12)
 def _plain(name: str) -> str:
     """Reduce a column name to its letters and digits."""
     return "".join(c for c in name.casefold() if c.isalnum())
