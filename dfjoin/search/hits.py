@@ -13,7 +13,8 @@ from dfjoin.index.segment import Segment
 
 __all__ = ["Hits", "RankedHits", "join_hits", "rank_columns", "rank_hits"]
 
-_PROFILE_FIELDS = ("kind", "n_rows", "n_null", "has_range", "min_integer", "max_integer")
+_PROFILE_FIELDS = ("kind", "n_rows", "n_null")
+_RANGE_FIELDS = ("has_range", "min_integer", "max_integer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Hits:
         Its distinct values.
     errors : ndarray of float64, shape (n,)
         Standard error of its containment where the counts are estimates, NaN where they are exact.
+    is_ranked : bool
+        They are the best of one segment, in the order of results already.
     """
 
     segments: NDArray[np.int64]
@@ -38,16 +41,17 @@ class Hits:
     matched_rows: NDArray[np.int64]
     cardinality: NDArray[np.int64]
     errors: NDArray[np.float64]
+    is_ranked: bool = False
 
     def __len__(self) -> int:
         return self.columns.size
 
     def take(self, places: NDArray[np.int64]) -> Hits:
         """Return some of the hits, in the order of `places`."""
-        return Hits(*(getattr(self, name)[places] for name in _HIT_FIELDS))
+        return Hits(**{name: getattr(self, name)[places] for name in _HIT_FIELDS})
 
 
-_HIT_FIELDS = tuple(field.name for field in fields(Hits))
+_HIT_FIELDS = tuple(field.name for field in fields(Hits) if field.name != "is_ranked")
 
 
 def join_hits(parts: Sequence[Hits]) -> Hits:
@@ -57,7 +61,7 @@ def join_hits(parts: Sequence[Hits]) -> Hits:
     if not parts:
         none = np.empty(0, np.int64)
         return Hits(none, none, none, none, none, np.empty(0, np.float64))
-    return Hits(*(np.concatenate([getattr(part, name) for part in parts]) for name in _HIT_FIELDS))
+    return Hits(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in _HIT_FIELDS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class RankedHits:
     tables, names : list of str
         Name of the table and of the column of each.
     profile : dict of str
-        Numeric fields of their catalogue records, arrays of shape (n,).
+        Numeric fields of their catalogue records, arrays of shape (n,); ranges where they were asked for.
     order : ndarray of int64, shape (n,)
         Place that each had among the hits that were ranked.
     """
@@ -85,7 +89,7 @@ class RankedHits:
         return len(self.hits)
 
 
-def rank_hits(segments: Sequence[Segment], hits: Hits, k: int | None) -> RankedHits:
+def rank_hits(segments: Sequence[Segment], hits: Hits, k: int | None, has_range: bool) -> RankedHits:
     """Rank hits by the full order of results and read the catalogue for the best.
 
     Parameters
@@ -96,15 +100,20 @@ def rank_hits(segments: Sequence[Segment], hits: Hits, k: int | None) -> RankedH
         In any order.
     k : int or None
         How many to keep; None: all.
+    has_range : bool
+        Read the ranges of columns of integers as well.
 
     Returns
     -------
     RankedHits
         Matched values (or rows) descending, cardinality ascending, table and column by code point.
     """
+    fields = _PROFILE_FIELDS + _RANGE_FIELDS if has_range else _PROFILE_FIELDS
+    if hits.is_ranked:
+        return RankedHits(hits, *_read_catalog(segments, hits, fields), np.arange(len(hits)))
     order = rank_columns(segments, (hits.segments, hits.columns), (-hits.matched_rows, hits.cardinality), k)
     best = hits.take(order)
-    return RankedHits(best, *_read_catalog(segments, best), order)
+    return RankedHits(best, *_read_catalog(segments, best, fields), order)
 
 
 def rank_columns(
@@ -162,20 +171,24 @@ def _name_key(
     return key
 
 
-def _read_catalog(segments: Sequence[Segment], hits: Hits) -> tuple[list[str], list[str], dict[str, NDArray[Any]]]:
-    """Read the names of tables and columns of hits, and the numeric fields of their catalogue records."""
+def _read_catalog(
+    segments: Sequence[Segment], hits: Hits, fields: tuple[str, ...]
+) -> tuple[list[str], list[str], dict[str, NDArray[Any]]]:
+    """Read the names of tables and columns of hits, and some numeric fields of their catalogue records."""
     n = len(hits)
+    numbers = hits.segments.tolist()
+    if n and numbers[0] == numbers[-1] and len(set(numbers)) == 1:
+        catalog = segments[numbers[0]].catalog
+        tables, names = catalog.names_of(hits.columns)
+        return tables, names, {name: catalog.numbers[name][hits.columns] for name in fields}
     tables, names = [""] * n, [""] * n
-    profile = {name: np.empty(n, np.int64) for name in _PROFILE_FIELDS}
-    for number in sorted(set(hits.segments.tolist())):
+    profile = {name: np.empty(n, np.int64) for name in fields}
+    for number in sorted(set(numbers)):
         catalog = segments[number].catalog
         places = np.flatnonzero(hits.segments == number)
         columns = hits.columns[places]
-        own_tables, own_names = catalog.names_of(columns)
-        if places.size == n:
-            return own_tables, own_names, {name: catalog.numbers[name][columns] for name in _PROFILE_FIELDS}
-        for place, table, name in zip(places.tolist(), own_tables, own_names, strict=True):
+        for place, table, name in zip(places.tolist(), *catalog.names_of(columns), strict=True):
             tables[place], names[place] = table, name
-        for field in _PROFILE_FIELDS:
+        for field in fields:
             profile[field][places] = catalog.numbers[field][columns]
     return tables, names, profile

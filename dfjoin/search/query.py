@@ -34,7 +34,7 @@ class QueryColumn:
     values : ValueSet
         Its distinct values.
     profile : Profile
-        Kind and range.
+        Kind and range of integers.
     pad : int or None
         Width to which integers were padded with zeros.
     dayfirst : bool or None
@@ -99,4 +99,5 @@ def make_query(
     """
     values, type_ = normalize_key(column, settings, pad, dayfirst, argument)
     shown = str(column.name) if name is None else name
-    return QueryColumn(shown, column.name, column, values, profile_values(values, type_), pad, dayfirst)
+    profile = profile_values(values, type_, has_texts=False)  # no search asks for the first and last text
+    return QueryColumn(shown, column.name, column, values, profile, pad, dayfirst)

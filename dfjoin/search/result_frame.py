@@ -104,9 +104,10 @@ def _concatenate(parts: list[_Column]) -> _Column:
 
 
 @lru_cache(maxsize=1)
-def _text_dtype() -> Any:
-    """The dtype that this pandas gives to text."""
-    return pd.Series(["a"]).dtype
+def _text_type() -> tuple[Any, Any]:
+    """The dtype that this pandas gives to text, and the class of its arrays; None for Python objects."""
+    dtype = pd.Series(["a"]).dtype
+    return dtype, dtype.construct_array_type() if isinstance(dtype, pd.StringDtype) else None
 
 
 class _Layout(NamedTuple):
@@ -143,14 +144,14 @@ def _to_frame(columns: dict[str, _Column]) -> JoinCandidates:
     The numbers of each dtype are one block, and all texts are converted at once and cut into columns: to convert
     and check column by column would take longer than the search for a small query.
     """
-    dtype, n = _text_dtype(), len(columns["table"])
-    if create_dataframe_from_blocks is None or not isinstance(dtype, pd.StringDtype):  # pandas 2
+    (dtype, text_class), n = _text_type(), len(columns["table"])
+    if create_dataframe_from_blocks is None or text_class is None:  # pandas 2
         return JoinCandidates({name: pd.array(c, dtype) if isinstance(c, list) else c for name, c in columns.items()})
     layout = _layout_of(columns)
     every: list[str] = []
     for name, _ in layout.texts:
         every += columns[name]
-    texts = dtype.construct_array_type()._from_sequence(pa.array(every, pa.large_string()), dtype=dtype)
+    texts = text_class._from_sequence(pa.array(every, pa.large_string()), dtype=dtype)
     blocks: list[tuple[Any, NDArray[np.intp]]] = [
         (texts[i * n : (i + 1) * n], position) for i, (_, position) in enumerate(layout.texts)
     ]

@@ -31,7 +31,8 @@ class ExactMode(Mode):
     def search(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:
         matched = MatchedQuery(snapshot, query.values)
         hits, stats = searcher_of(snapshot).search(matched, params)
-        return Found(query, rank_hits(snapshot.segments, hits, params.k), stats, matched)
+        ranked = rank_hits(snapshot.segments, hits, params.k, query.profile.has_range)
+        return Found(query, ranked, stats, matched)
 
     def explain(self, candidate: Candidate) -> Explanation:
         return explain_shared_values(candidate)

@@ -97,14 +97,14 @@ class Searcher:
         the k-th count so far is a lower bound for the segments that follow. O(values + postings).
         """
         values = matched.values
-        stats = SearchStats(n_values=len(values))
         if len(values) == 0:
-            return join_hits([]), stats
+            return join_hits([]), SearchStats()
         rows = values.row_counts() if params.is_weighted else None
         total = int(rows.sum()) if rows is not None else len(values)
         weights = _NO_WEIGHTS if rows is None else rows.astype(np.int32)
         minimum = smallest_count(params.threshold, total)
         parts: list[Hits] = []
+        stats = SearchStats()
         for number, segment in enumerate(self.segments):
             if segment.n_tokens == 0:
                 continue
@@ -118,12 +118,16 @@ class Searcher:
             query = Query(groups, weights, allowed_columns(segment, params), minimum, max(1, k))
             top = run_plan(segment, self.scratch_of(number), query, params.plan)
             top.stats.n_found = n_found
-            stats.add(top.stats)
-            parts.append(self.make_hits(number, query, top))
+            if parts:
+                stats.add(top.stats)
+            else:
+                stats = top.stats
+            parts.append(self.make_hits(number, query, top, is_ranked=True))
+        stats.n_values = len(values)
         return join_hits(parts), stats
 
-    def make_hits(self, number: int, query: Query, top: TopColumns) -> Hits:
-        """Make hits of columns of a segment that share a value with the query."""
+    def make_hits(self, number: int, query: Query, top: TopColumns, is_ranked: bool = False) -> Hits:
+        """Make hits of columns of a segment; `is_ranked` tells whether `top` are its best, in their order."""
         matched = top.counts
         if query.weights.size:  # ranked by rows; the distinct values of the winners are counted apart
             matched = self._count_values(number, query, top)
@@ -135,6 +139,7 @@ class Searcher:
             top.counts.astype(np.int64),
             self.segments[number].catalog.numbers["cardinality"][top.columns],
             np.full(n, np.nan),
+            is_ranked,
         )
 
     def groups_of(self, number: int, values: ValueSet) -> NDArray[np.int64]:

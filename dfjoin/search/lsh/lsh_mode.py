@@ -37,7 +37,8 @@ class LshMode(Mode):
     def search(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:
         matched = MatchedQuery(snapshot, query.values)
         hits, stats = search_signatures(snapshot, matched, params)
-        return Found(query, rank_hits(snapshot.segments, hits, params.k), stats, matched)
+        ranked = rank_hits(snapshot.segments, hits, params.k, query.profile.has_range)
+        return Found(query, ranked, stats, matched)
 
     def stages(self, snapshot: Snapshot, params: SearchParams) -> Sequence[SearchParams]:
         """Return the estimates first, then exact search, or the best that an index without sets can give.

@@ -130,7 +130,7 @@ def search_programs(snapshot: Snapshot, query: QueryColumn, params: SearchParams
             if one is not None:
                 joined.append(one)
                 n_last = stats.candidates
-    hits = rank_hits(snapshot.segments, _as_hits(joined), params.k)
+    hits = rank_hits(snapshot.segments, _as_hits(joined), params.k, query.profile.has_range)
     best = [joined[place] for place in hits.order.tolist()]
     return ProgramsFound(
         query,
