@@ -48,7 +48,8 @@ class Hits:
 
     def take(self, places: NDArray[np.int64]) -> Hits:
         """Return some of the hits, in the order of `places`."""
-        return Hits(**{name: getattr(self, name)[places] for name in _HIT_FIELDS})
+        taken: dict[str, Any] = {name: getattr(self, name)[places] for name in _HIT_FIELDS}
+        return Hits(**taken)
 
 
 _HIT_FIELDS = tuple(field.name for field in fields(Hits) if field.name != "is_ranked")
@@ -61,7 +62,8 @@ def join_hits(parts: Sequence[Hits]) -> Hits:
     if not parts:
         none = np.empty(0, np.int64)
         return Hits(none, none, none, none, none, np.empty(0, np.float64))
-    return Hits(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in _HIT_FIELDS})
+    joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _HIT_FIELDS}
+    return Hits(**joined)
 
 
 @dataclass(frozen=True, slots=True)
