@@ -1,4 +1,4 @@
-"""Why a candidate was found, as a record that prints as a few lines."""
+"""The explanation of a candidate: a record that prints as a few lines."""
 
 from __future__ import annotations
 

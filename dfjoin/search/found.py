@@ -1,4 +1,4 @@
-"""What a search found, and what it learned on the way: kept so that a result explains itself without a new search."""
+"""Results of the search of each query column, kept so that a frame explains its rows without a new search."""
 
 from __future__ import annotations
 

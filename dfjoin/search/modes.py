@@ -1,4 +1,4 @@
-"""The modes of search: what each of them does, and which there are. A further mode is a folder and a line here.
+"""The modes of search: their protocol and their table. A further mode is a folder and a line here.
 
 What a mode needs is imported when it is first used: the command line lists the modes without compiling anything.
 """

@@ -1,4 +1,4 @@
-"""What a search is asked for, checked, and what it read."""
+"""Parameters of a search, made of checked arguments, and the record of what it read."""
 
 from __future__ import annotations
 

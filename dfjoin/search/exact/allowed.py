@@ -1,4 +1,4 @@
-"""Which columns of a segment a search may return: alive, of the wanted tables and kinds."""
+"""The columns of a segment that a search may return: alive, of the wanted tables and kinds."""
 
 from __future__ import annotations
 

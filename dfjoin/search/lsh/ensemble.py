@@ -17,7 +17,7 @@ from dfjoin.kernels.mergelist import count_lists, sum_sets
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.kernels.records import Sets
 from dfjoin.search.exact.allowed import allowed_columns
-from dfjoin.search.exact.costs import READ_COSTS
+from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES, ENTRY_BYTES, READ_COSTS
 from dfjoin.search.exact.posting_lists import (
     Gathered,
     Query,
@@ -44,7 +44,6 @@ from dfjoin.types import IndexSettings
 __all__ = ["SlotCandidates", "check_signatures", "find_candidates", "is_near", "search_signatures"]
 
 _THRESHOLD_STEP = 0.05
-_READ_BYTES = 4  # an entry of a set, or a posting
 _NO_WEIGHTS = np.empty(0, np.int32)
 
 
@@ -352,7 +351,7 @@ class _EnsembleSearch:
                 sum_sets(columns, Sets(tokens.set_indptr, tokens.set_lists), arrays.tally, totals)
             arrays.clear(found.lists, found.n_private)
         probe.totals[slots] = totals
-        n_bytes = n_entries * _READ_BYTES
+        n_bytes = n_entries * ENTRY_BYTES
         self.stats.add(SearchStats("lsh", sets_read=columns.size, set_entries_read=n_entries, bytes_read=n_bytes))
 
     def _merge(self, probe: _SegmentProbe, segment: Segment, arrays: WorkArrays, found: Gathered) -> None:
@@ -363,5 +362,5 @@ class _EnsembleSearch:
         probe.totals[:] = counts[probe.stored.columns]
         counts[:] = 0
         read = SearchStats("mergelist", lists_read=found.lists.size, postings_read=found.n_postings)
-        read.bytes_read = found.n_postings * _READ_BYTES
+        read.bytes_read = found.n_postings * COUNTED_POSTING_BYTES
         self.stats.add(read)

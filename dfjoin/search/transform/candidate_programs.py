@@ -206,7 +206,7 @@ class _ProgramSearch:
         return _JoinedColumn(number, column, codes.size, matched_rows, cardinality, join, rows, relationship)
 
     def _learn(self, values: PackedValues, texts: pa.Array, name: str, bits: NDArray[np.float64]) -> TransformJoin:
-        """Learn programs from the most telling values of both sides."""
+        """Learn programs from the most informative values of both sides."""
         indptr, hashes = value_pieces(values.data, values.offsets, np.uint64(self.seed))
         pieces = self.pieces
         place = np.minimum(np.searchsorted(pieces.hashes, hashes), max(0, pieces.hashes.size - 1))
@@ -216,8 +216,8 @@ class _ProgramSearch:
         is_held[place[is_shared]] = True
         own = _best_of_rows(pieces.indptr, np.where(is_held, bits, 0.0)[pieces.numbers])
         n_query = len(self.query.values)
-        lefts = self.scored[_most_telling(own, len(values))]
-        rights = _most_telling(theirs, n_query)
+        lefts = self.scored[_most_informative(own, len(values))]
+        rights = _most_informative(theirs, n_query)
         left, right = self.texts.take(pa.array(lefts)), texts.take(pa.array(rights))
         join = find_programs({self.query.name: left}, {name: right}, on=self.query.name, right_on=name)
         if not join.found or (lefts.size == n_query and rights.size == len(values)):
@@ -252,8 +252,8 @@ def _best_of_rows(indptr: NDArray[np.int64], bits: NDArray[np.float64]) -> NDArr
     return best
 
 
-def _most_telling(bits: NDArray[np.float64], n_other: int) -> NDArray[np.int64]:
-    """Choose the values to learn from, in their order: those whose shared pieces tell most."""
+def _most_informative(bits: NDArray[np.float64], n_other: int) -> NDArray[np.int64]:
+    """Choose the values to learn from, in their order: those whose shared pieces are the strongest evidence."""
     n = min(_MAX_SAMPLE, max(_MIN_SAMPLE, _SAMPLE_PER_VALUE * n_other))
     return np.sort(np.argsort(-bits, kind="stable")[:n])
 

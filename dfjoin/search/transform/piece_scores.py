@@ -1,4 +1,4 @@
-"""Columns that may join a query after a transformation: those that hold the rare pieces of its values."""
+"""Candidates for a join by a program: the columns that hold rare pieces of the query's values."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from dfjoin.search.params import SearchParams, SearchStats
 __all__ = ["PackedValues", "QueryPieces", "ScoredColumns", "pack_values", "score_segments"]
 
 _BOUND = 10.0
-"""Bits that one piece, and so one value of the query, adds to a column's score at most: no single one decides."""
+"""Bits that one piece, and so one value of the query, adds to a column's score at most: no single value decides."""
 _MIN_SCORE = 10.0
 _SCORE_DIGITS = 6
 """Digits after the point by which scores are compared: sums of floats differ beyond, by the order of segments."""
 _LEAST_POSTINGS = 1 << 20
-"""A smaller lake is taken to be a part of one of so many postings: in itself it tells too little about rarity."""
+"""A smaller lake is taken to be a part of one with so many postings: too few do not show what is rare."""
 _MIN_SHARE = 0.2
 """Share of the smaller column's values that must be touched: programs must join 0.3 of one of them."""
 
@@ -119,14 +119,14 @@ def score_segments(
     columns : ScoredColumns
         By score descending, cardinality, table, column by code point; those with too little in common are left out.
     bits : ndarray of float64, shape (n_pieces,)
-        How much each piece tells.
+        Evidence of each piece.
 
     Notes
     -----
     Were the postings of a piece dealt out at random, a column would get one with a probability of about
-    (columns that hold the piece) × (pieces of the column) ÷ (postings of the lake); finding it there speaks
-    with minus the binary logarithm of that: rare pieces weigh more, and pieces in large columns less. What a
-    piece says is divided among the query's values that have it, as in section 4.4.1 (score 1/nm).
+    (columns that hold the piece) × (pieces of the column) ÷ (postings of the lake); minus the binary logarithm of
+    that is the evidence, in bits, of finding it there: rare pieces weigh more, and pieces in large columns less. The
+    evidence of a piece is divided among the query's values that have it, as in section 4.4.1 (score 1/nm).
     Deleted columns count nowhere, so neither scores nor order depend on segments and tombstones.
     O(postings of the pieces, as often as a value has them).
     Source: Zhu, thesis, section 5.3.1 (higher weights for infrequent tokens).
