@@ -1,11 +1,18 @@
 """The frame of candidates: what it explains, how it is shown and drawn."""
 
+import pickle
+
 import pandas as pd
 import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError
+from dfjoin.search import query
 from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.exact import searcher
+from dfjoin.search.lsh import ensemble
+from dfjoin.search.transform import candidate_programs
+from dfjoin.transform import transform_join
 from tests.search.searching import find
 
 
@@ -163,3 +170,79 @@ def test_repr_fits_a_terminal(build):
     lake = build({name: pd.DataFrame({name: ["a", "b"]})})
     text = repr(dfjoin.discover_joinable(pd.DataFrame({"q": ["a", "b"]}), "q", lake))
     assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """How often a column was normalised, a query matched to a segment, programs applied, a signature drawn."""
+    noted = dict.fromkeys(("normalize_column", "match_tokens", "join_rows", "sign_hashes"), 0)
+
+    def count(module, name):
+        original = getattr(module, name)
+
+        def counted(*arguments, **options):
+            noted[name] += 1
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(module, name, counted)
+
+    for module in (query, transform_join):
+        count(module, "normalize_column")
+    count(searcher, "match_tokens")
+    count(candidate_programs, "join_rows")
+    count(ensemble, "sign_hashes")
+    return noted
+
+
+class TestNothingIsDoneTwice:
+    def test_every_column_is_normalised_and_matched_once(self, lake, counts):
+        df = pd.DataFrame({"one": ["a", "b"], "two": ["y", "z"], "real": [0.5, 1.5], "three": [7, 8]})
+        hits = dfjoin.discover_joinable(df, None, lake)
+        assert set(hits["query_column"]) == {"one", "two"}
+        assert counts["normalize_column"] == 4, "once for each column, key-like or not"
+        assert counts["match_tokens"] == 3 + 2, "once for each key-like column, and for 7 and 8 with zeros in front"
+
+    @pytest.mark.parametrize("options", [{}, {"weighted": True}, {"mode": "lsh", "threshold": 0.1}])
+    def test_explain_and_pairs_use_what_the_search_matched(self, build, counts, options):
+        words = [f"w{i}" for i in range(300)]
+        lake = build({"a": pd.DataFrame({"c": words}), "b": pd.DataFrame({"c": words[:100]})})
+        lake.add({"d": pd.DataFrame({"c": words[100:]})}, engine="inline", progress=False)
+        hits = find([*words[50:], "x"], lake, **options)
+        before = dict(counts)
+        assert len(hits) == 3 and before["match_tokens"] == 2, "once for each segment"
+        for i, matched in enumerate(hits["matched"]):
+            assert hits.explain(i).matched == len(hits.pairs(i)) == matched
+        assert counts == before
+
+    def test_estimates_are_matched_when_they_are_explained_and_once(self, build, counts):
+        words = [f"w{i}" for i in range(600)]
+        lake = build({"a": pd.DataFrame({"c": words}), "b": pd.DataFrame({"c": words[:500]})})
+        hits = find(words, lake, mode="lsh", threshold=0.6, verify=False)
+        assert len(hits) == 2 and counts["match_tokens"] == 0 and counts["sign_hashes"] == 1
+        for i in (0, 1, 0):
+            assert hits.explain(i).matched == len(hits.pairs(i)) == {"a": 600, "b": 500}[hits["table"][i]]
+        assert counts["match_tokens"] == counts["sign_hashes"] == 1
+
+    def test_programs_are_not_applied_again(self, build, counts):
+        names = [f"Name{chr(97 + i % 26)}{chr(97 + i // 26)}, First{i}" for i in range(60)]
+        turned = [" ".join(reversed(name.split(", "))) for name in names]
+        lake = build({"t": pd.DataFrame({"who": turned})}, settings={"patterns": True})
+        hits = find(names, lake, mode="transform")
+        before = dict(counts)
+        assert len(hits) == 1 and before["join_rows"] == 1
+        assert hits.explain(0).matched == len(hits.pairs(0)) == 60
+        assert counts == before
+
+
+class TestRows:
+    def test_a_changed_row_is_named(self, lake):
+        hits = find(["a", "b"], lake)
+        hits.loc[0, "table"] = "other"
+        with pytest.raises(InvalidParameterError, match=r"a row that the search found, got a changed one: `other`"):
+            hits.explain(0)
+
+    def test_a_result_can_be_pickled_and_explained(self, lake):
+        hits = find(["a", "b"], lake)
+        read = pickle.loads(pickle.dumps(hits))
+        assert read.explain(0) == hits.explain(0)
+        pd.testing.assert_frame_equal(read.pairs(0), hits.pairs(0))

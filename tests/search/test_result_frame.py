@@ -5,6 +5,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError
+from dfjoin.search import result_frame
 from dfjoin.search.candidates import JoinCandidates
 from tests.search.searching import check_dtypes, find
 
@@ -108,6 +109,18 @@ class TestAccidental:
         assert find(list(range(0, 100, 2)), lake)["accidental"].tolist() == [False]
         assert find(list(range(100)), lake)["accidental"].tolist() == [True]
 
+    @pytest.mark.parametrize("query", [[5, 20], [1, 5]])
+    def test_both_ends_of_the_range_belong_to_it(self, build, query):
+        """2 of 2 values inside predict 2 × 1.1 matches; 1 of 2 would predict 1.1, and 2 were found."""
+        lake = build({"t": pd.DataFrame({"n": range(1, 21)})})
+        assert find(query, lake)["accidental"].tolist() == [True]
+
+    def test_values_outside_the_range_predict_nothing(self, build):
+        """Two values inside of 40 in a range of 40: two matches are what is predicted, and three are not."""
+        lake = build({"t": pd.DataFrame({"n": [1, 2, 3, 30]})})
+        assert find([1, 2, 3, *range(31, 70)], lake)["accidental"].tolist() == [False]
+        assert find([1, *range(4, 30), *range(31, 70)], lake)["accidental"].tolist() == [True]
+
     def test_text_is_never_accidental(self, build):
         lake = build({"t": pd.DataFrame({"code": [f"c{i}" for i in range(100)], "mixed": [*range(99), "x"]})})
         assert not find([f"c{i}" for i in range(50)], lake)["accidental"].any()
@@ -128,3 +141,24 @@ class TestAccidental:
         pd.testing.assert_frame_equal(pd.DataFrame(one), pd.DataFrame(three))
         assert one["accidental"].tolist() == [True, False, False]
         assert one["kind"].tolist() == ["integer", "integer", "text"]
+
+
+class TestFrame:
+    @pytest.mark.parametrize("options", [{}, {"weighted": True}])
+    def test_the_way_of_pandas_2_gives_the_same_frame(self, lake, monkeypatch, options):
+        expected = find(["a", "B", "b", None, "q", "r"], lake, **options)
+        monkeypatch.setattr(result_frame, "create_dataframe_from_blocks", None)
+        hits = find(["a", "B", "b", None, "q", "r"], lake, **options)
+        assert type(hits) is type(expected) is JoinCandidates
+        pd.testing.assert_frame_equal(hits, expected)
+        check_dtypes(hits, "weighted" in options)
+
+    def test_frames_share_nothing_that_can_be_changed(self, lake):
+        first, second = find(["a", "b"], lake), find(["a", "b"], lake)
+        first.columns.name = "changed"
+        first.loc[:, "method"] = "changed"
+        first.loc[:, "matched"] = 0
+        third = find(["a", "b"], lake)
+        for other in (second, third):
+            assert other.columns.name is None
+            assert (other["method"] == "exact").all() and (other["matched"] > 0).all()
