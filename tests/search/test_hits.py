@@ -71,6 +71,16 @@ def test_only_ties_across_segments_read_names():
     assert order.tolist() == [1, 0, 2]
 
 
+def test_ties_at_the_last_place_are_broken_by_name():
+    segments = [
+        SimpleNamespace(catalog=Catalog([("b", "x"), ("d", "x")])),
+        SimpleNamespace(catalog=Catalog([("a", "x")])),
+    ]
+    hits = make_hits([(0, 0, 9, 2), (0, 1, 5, 2), (1, 0, 5, 2)])
+    assert rank_hits(segments, hits, 2, False).tables == ["b", "a"]
+    assert rank_hits(segments, hits, 1, False).tables == ["b"]
+
+
 def test_hits_that_are_ranked_keep_their_order():
     segments = [SimpleNamespace(catalog=Catalog([("b", "x"), ("a", "x")]))]
     hits = make_hits([(0, 1, 5, 2), (0, 0, 5, 2)])

@@ -38,6 +38,18 @@ class TestScores:
         assert found.loc[("ones", "key"), "row_containment"] == 4 / 5
         assert found.loc[("many", "key"), "matched_rows"] == 3
 
+    def test_distinct_values_of_what_is_ranked_by_rows(self, build):
+        """The order by rows is another than that by values."""
+        lake = build({"one": pd.DataFrame({"c": ["a", "z"]}), "two": pd.DataFrame({"c": ["b", "c"]})})
+        hits = find(["a", "a", "a", "b", "c"], lake, weighted=True)
+        assert hits["table"].tolist() == ["one", "two"]
+        assert hits["matched"].tolist() == [1, 2] and hits["matched_rows"].tolist() == [3, 2]
+
+    def test_nulls_do_not_repeat_a_value(self, build):
+        lake = build({"t": pd.DataFrame({"c": ["a", "b", None, None], "d": ["a", "b", "b", None]})})
+        hits = find(["a", "b"], lake).set_index("column")["relationship"]
+        assert hits["c"] == "1:1" and hits["d"] == "1:m"
+
     def test_an_identical_column_scores_one(self, lake):
         best = find(list("dcba"), lake, k=1).iloc[0]
         assert best["containment"] == best["jaccard"] == 1.0 and best["relationship"] == "1:1"
@@ -114,6 +126,12 @@ class TestAccidental:
         """2 of 2 values inside predict 2 × 1.1 matches; 1 of 2 would predict 1.1, and 2 were found."""
         lake = build({"t": pd.DataFrame({"n": range(1, 21)})})
         assert find(query, lake)["accidental"].tolist() == [True]
+
+    @pytest.mark.parametrize(("n_missing", "is_accidental"), [(5, True), (15, False)])
+    def test_a_tenth_more_than_predicted_is_accidental_still(self, build, n_missing, is_accidental):
+        """50 of 50 match, where 50 × 105 ÷ 110 = 47.7 are predicted, and then 50 × 95 ÷ 110 = 43.2."""
+        lake = build({"t": pd.DataFrame({"n": [*range(1, 110 - n_missing), 110]})})
+        assert find(list(range(1, 51)), lake)["accidental"].tolist() == [is_accidental]
 
     def test_values_outside_the_range_predict_nothing(self, build):
         """Two values inside of 40 in a range of 40: two matches are what is predicted, and three are not."""

@@ -320,7 +320,7 @@ class _EnsembleSearch:
         columns, sizes = probe.stored.columns[probe.found], probe.stored.sizes[probe.found]
         similarity = probe.agreed[probe.found] / n_rows
         shares = containment_of(similarity, sizes, n_query)
-        matched = np.maximum(1, np.minimum(np.rint(shares * n_query), sizes)).astype(np.int64)
+        matched = np.maximum(1, np.rint(shares * n_query)).astype(np.int64)
         rows = matched if self.heaviest is None else np.maximum(1, np.rint(shares * self.total)).astype(np.int64)
         errors = standard_error(similarity, sizes, n_query, n_rows)
         numbers = np.full(columns.size, probe.number, np.int64)

@@ -210,6 +210,19 @@ class TestEstimates:
             assert set(zip(verified["table"], verified["column"], strict=True)) <= pairs
             assert estimated["matched"].is_monotonic_decreasing
 
+    def test_they_do_not_depend_on_the_thresholds_that_were_tried(self, many):
+        lake, _, queries = many
+        n_compared = 0
+        for query in queries:
+            by_threshold, by_k = ask(query, lake, threshold=0.1, verify=False), ask(query, lake, k=30, verify=False)
+            known = {row[:2]: row[2] for row in rows(by_threshold)}
+            if by_k.attrs["dfjoin"]["complete"]:
+                continue
+            for table, column, matched in rows(by_k):
+                n_compared += (table, column) in known
+                assert known.get((table, column), matched) == matched
+        assert n_compared > 30
+
     def test_no_set_is_read(self, many):
         lake, _, queries = many
         (search,) = ask(max(queries, key=len), lake, threshold=0.8, verify=False).attrs["dfjoin"]["searches"]
@@ -291,6 +304,18 @@ class TestWithoutSets:
         assert "estimated, standard error" in str(told)
         with pytest.raises(IncompatibleSettingsError, match=r"keeps no token set of `t\d\d` column 'c'"):
             hits.pairs(0)
+
+    def test_the_smallest_signed_column_has_no_set(self, build):
+        eight, seven = [f"w{i}" for i in range(8)], [f"w{i}" for i in range(7)]
+        lake = build(
+            {"a": pd.DataFrame({"c": eight}), "b": pd.DataFrame({"c": seven})}, settings={**SIGNED, "keep_sets": False}
+        )
+        hits = ask(eight, lake, threshold=0.5).set_index("table", drop=False)
+        places = {table: i for i, table in enumerate(hits["table"])}
+        assert hits.explain(places["a"]).error is not None and hits.explain(places["b"]).error is None
+        assert len(hits.pairs(places["b"])) == 7
+        with pytest.raises(IncompatibleSettingsError, match="keeps no token set of `a`"):
+            hits.pairs(places["a"])
 
     def test_progressive_stays_an_estimate(self, bare):
         lake, _, frames = bare
