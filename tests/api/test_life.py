@@ -23,7 +23,7 @@ from dfjoin.errors import (
 from dfjoin.index import change as change_module
 from dfjoin.index.manifest import list_versions, manifest_path, seal
 from dfjoin.ingest import read_task as task
-from dfjoin.search.exact.searcher import PLANS
+from dfjoin.search.params import PLANS
 
 OPTIONS = {"engine": "inline", "progress": False}
 QUERY = pd.DataFrame({"q": ["p", "q", "r", "s", "t"]})

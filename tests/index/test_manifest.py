@@ -17,6 +17,7 @@ from dfjoin.errors import (
     IndexVersionError,
     InvalidParameterError,
 )
+from dfjoin.index import manifest
 from dfjoin.index import manifest as module
 from dfjoin.index.components import ComponentMeta
 from dfjoin.index.manifest import (
@@ -315,3 +316,25 @@ class TestOpening:
             lake = build({f"t{i}": pd.DataFrame({"c": ["a", f"b{i}"]}) for i in range(n)})
             sizes.append(next((lake.path / "manifests").glob("*.json")).stat().st_size)
         assert sizes[1] < sizes[0] + 100
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_was_committed_is_not_discarded(build, monkeypatch, tmp_path, error, is_first):
+    """After the link the version exists: an interruption in the sync behind it must not remove its segments."""
+    index = tmp_path / "lake.dfjoin"
+    options = {"engine": "inline", "progress": False}
+    if not is_first:
+        dfjoin.build_lake({"a": pd.DataFrame({"c": ["old", "b"]})}, index, **options)
+
+    def fail(_directory):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest, "_sync_directory", fail)
+        with pytest.raises(error):
+            dfjoin.build_lake({"a": pd.DataFrame({"c": ["new", "b"]})}, index, if_exists="replace", **options)
+    if index.exists():
+        lake = dfjoin.open_lake(index)
+        assert lake.verify() == []
+        assert dfjoin.discover_joinable(pd.DataFrame({"q": ["b"]}), "q", lake)["matched"].tolist() == [1]

@@ -13,7 +13,11 @@ from dfjoin.index.segment import Patterns
 from dfjoin.transform.transform_join import TransformJoin, join_rows
 
 OPTIONS = {"engine": "inline", "progress": False}
+
+
 SMALL = {"patterns": True}
+
+
 LETTERS = list("etaoinshrdlucmfwyp")
 
 
@@ -44,7 +48,11 @@ def unrelated(n_tables, seed=7):
 
 
 QUERY = people(1, 40)
+
+
 DF = pd.DataFrame({"name": [*QUERY, *QUERY[:5], None]})
+
+
 HIDDEN = pd.DataFrame({"person": [turned(n).upper() for n in QUERY[10:][::-1]] + ["NOBODY ELSE"], "age": range(31)})
 
 
@@ -161,8 +169,40 @@ class TestFound:
         for i in range(6):
             assert len(hits.pairs(i)) == hits["matched"][i] and hits["column"][i] in str(hits.explain(i).program)
 
+    def test_programs_belong_to_their_rows_when_ranks_and_scores_differ(self, build):
+        """Pieces in a large column are weaker evidence: it is learned from last, and matches most."""
+        small = [f"{n} ({1900 + i % 60})" for i, n in enumerate(QUERY[:20])]
+        large = [turned(n) for n in people(50, 6000) + QUERY]
+        lake = build({"large": pd.DataFrame({"who": large}), "small": pd.DataFrame({"long": small})}, settings=SMALL)
+        hits = find(lake)
+        assert rows(hits) == [("large", "who", 40), ("small", "long", 20)]
+        assert [len(hits.pairs(i)) for i in range(2)] == [40, 20]
+        assert [hits.context.joins["name", *row[:2]].direction for row in rows(hits)] == [
+            "left_to_right",
+            "right_to_left",
+        ]
+
 
 class TestNotFound:
+    def test_the_search_ends_after_four_candidates_that_give_nothing(self, build):
+        """A word of each of the query's values among words at random: pieces are shared, and no program makes them."""
+        rng = np.random.default_rng(9)
+
+        def hide(name):
+            return " ".join(rng.permutation([name.split(", ")[rng.integers(2)], *words(rng, 3)]))
+
+        frames = {f"t{i}": pd.DataFrame({"who": [hide(name) for name in QUERY]}) for i in range(8)}
+        hits = find(build(frames, settings=SMALL))
+        assert len(hits) == 0 and hits.context.stats["name"].candidates == 4
+
+    def test_a_program_that_joins_no_more_than_equality_does(self, build):
+        names = QUERY[:20]
+        lake = build({"t": pd.DataFrame({"who": [*names, *map(turned, names)]}), **unrelated(5)}, settings=SMALL)
+        assert rows(find(lake)) == []
+        more = [*names, *map(turned, QUERY[:21])]
+        lake = build({"t": pd.DataFrame({"who": more}), **unrelated(5)}, settings=SMALL)
+        assert rows(find(lake)) == [("t", "who", 21)]
+
     def test_an_unrelated_lake_gives_no_rows(self, build):
         lake = build(unrelated(60), settings=SMALL)
         hits = find(lake)
