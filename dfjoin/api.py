@@ -485,15 +485,30 @@ def auto_join(
     2  NaN  Peru  1285216
     """
     from dfjoin.join.auto import join
+    from dfjoin.join.options import join_options
     from dfjoin.lake import Lake, resolve_lake
 
+    options = join_options(
+        on=on,
+        right_on=right_on,
+        k=k,
+        threshold=threshold,
+        mode=mode,
+        columns=columns,
+        how=how,
+        aggregate=aggregate,
+        max_expansion=max_expansion,
+        indicator=indicator,
+        transform=transform,
+        fuzzy=fuzzy,
+        precision=precision,
+        examples=examples,
+        on_no_match=on_no_match,
+        on_stale=on_stale,
+    )
     if isinstance(other, (Lake, str, os.PathLike)):
         other = resolve_lake(other, "other").snapshot
-    return join(
-        df, other, on=on, right_on=right_on, k=k, threshold=threshold, mode=mode, columns=columns, how=how,
-        aggregate=aggregate, max_expansion=max_expansion, indicator=indicator, transform=transform, fuzzy=fuzzy,
-        precision=precision, examples=examples, on_no_match=on_no_match, on_stale=on_stale,
-    )  # fmt: skip
+    return join(df, other, options)
 
 
 def report(df: pd.DataFrame) -> Any:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.join import relate as relate_module
-from dfjoin.join.closest import closest_columns
+from dfjoin.join.relate import choose_similar_keys
 from dfjoin.join.relate import KINDS, Keys, relate
 
 CELLS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "é", "a b"]))
