@@ -6,7 +6,8 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinWarning
-from dfjoin.join.novelty import brings_new
+from dfjoin.join.keys import KeyColumns
+from dfjoin.join.novelty import adds_columns
 from dfjoin.types import IndexSettings
 
 SETTINGS = IndexSettings()
@@ -15,7 +16,7 @@ SETTINGS = IndexSettings()
 def _asks(df, right, left_codes=None, right_codes=None):
     left_codes = np.arange(len(df)) if left_codes is None else np.array(left_codes, np.int64)
     right_codes = np.arange(len(right)) if right_codes is None else np.array(right_codes, np.int64)
-    return brings_new(df, left_codes, right, right_codes, SETTINGS)
+    return adds_columns(KeyColumns(df, SETTINGS), left_codes, right, right_codes)
 
 
 def test_the_same_column_is_not_new_whatever_its_name_case_and_type():

@@ -7,7 +7,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.join.report import MAX_BYTES, JoinReport, fit
+from dfjoin.join.report import MAX_BYTES, JoinReport, truncate_report
 
 LIMIT = 64 * 1024
 
@@ -76,14 +76,14 @@ def test_3000_columns_of_long_names_stay_below_64_kib(build, width, of_lake):
         assert list(again) == list(wide)
 
 
-def test_fit_leaves_a_small_report_alone(pair):
+def test_truncating_leaves_a_small_report_alone(pair):
     wide = dfjoin.auto_join(pair[0], pair[1], on="land", right_on="country")
     before = json.dumps(wide.attrs["dfjoin"])
-    assert json.dumps(fit(json.loads(before))) == before
+    assert json.dumps(truncate_report(json.loads(before))) == before
     assert MAX_BYTES == LIMIT
 
 
-def test_fit_shortens_what_was_passed_over_before_the_plan():
+def test_truncating_shortens_what_was_passed_over_before_the_plan():
     report = {
         "rows_in": 1,
         "rows_out": 1,
@@ -93,7 +93,7 @@ def test_fit_shortens_what_was_passed_over_before_the_plan():
         "passed_over": [{"table": "t" * 3000, "column": "c", "reason": "r"} for _ in range(50)],
         "plan": {"steps": [{"names": {"a": "a__b"}}]},
     }
-    short = fit(report)
+    short = truncate_report(report)
     assert _size(short) < LIMIT
     assert short["plan"]["steps"][0]["names"] == {"a": "a__b"}
     assert 0 < len(short["passed_over"]) < 50
