@@ -47,10 +47,22 @@ BAD = [
     ({"kinds": 3}, InvalidTypeError, r"`kinds` must be a pattern or a list"),
     ({"kinds": "words"}, InvalidParameterError, r"`kinds` must be one of 'text', 'integer'.*got 'words'"),
     ({"plan": "fastest"}, InvalidParameterError, r"`plan` must be one of 'mergelist'.*got 'fastest'"),
-    ({"verify": False}, InvalidParameterError, r"`verify` belongs to mode=\"lsh\", but the mode is 'exact'; leave it out"),
-    ({"mode": "transform", "verify": False}, InvalidParameterError, r"`verify` belongs to mode=\"lsh\", but .* 'transf"),
+    (
+        {"verify": False},
+        InvalidParameterError,
+        r"`verify` belongs to mode=\"lsh\", but the mode is 'exact'; leave it out",
+    ),
+    (
+        {"mode": "transform", "verify": False},
+        InvalidParameterError,
+        r"`verify` belongs to mode=\"lsh\", but .* 'transf",
+    ),
     ({"recall": 0.95}, InvalidParameterError, r"`recall` belongs to mode=\"lsh\", but the mode is 'exact'"),
-    ({"mode": "lsh", "plan": "josie"}, InvalidParameterError, r"`plan` belongs to mode=\"exact\", but the mode is 'lsh'"),
+    (
+        {"mode": "lsh", "plan": "josie"},
+        InvalidParameterError,
+        r"`plan` belongs to mode=\"exact\", but the mode is 'lsh'",
+    ),
 ]
 SINGLE = [
     ({"verify": None}, InvalidParameterError, r"`verify` must be one of True, False, got None"),

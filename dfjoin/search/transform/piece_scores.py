@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +12,19 @@ from numpy.typing import NDArray
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.postings import copy_values
+from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.value_pieces import score_columns, value_pieces
 from dfjoin.search.exact.allowed import allowed_columns
+from dfjoin.search.hits import rank_columns
 from dfjoin.search.params import SearchParams, SearchStats
 
-__all__ = ["PackedValues", "QueryPieces", "ScoredColumn", "pack_values", "score_segments"]
+__all__ = ["PackedValues", "QueryPieces", "ScoredColumns", "pack_values", "score_segments"]
 
 _BOUND = 10.0
 """Bits that one piece, and so one value of the query, adds to a column's score at most: no single one decides."""
 _MIN_SCORE = 10.0
+_SCORE_DIGITS = 6
+"""Digits after the point by which scores are compared: sums of floats differ beyond, by the order of segments."""
 _LEAST_POSTINGS = 1 << 20
 """A smaller lake is taken to be a part of one of so many postings: in itself it tells too little about rarity."""
 _MIN_SHARE = 0.2
@@ -59,22 +64,11 @@ def pack_values(data: NDArray[np.uint8], offsets: NDArray[np.int64], chosen: NDA
     return PackedValues(out, packed)
 
 
-@dataclass(frozen=True)
-class ScoredColumn:
-    """A column of a segment, and the bits that the pieces it shares with the query speak for it."""
+class ScoredColumns(NamedTuple):
+    """Columns that share pieces with a query, best first: numbers of their segments, and their ids there."""
 
-    segment: int
-    column: int
-    score: float
-    cardinality: int
-    table: str
-    name: str
-
-    @property
-    def order(self) -> tuple[float, int, bytes, bytes]:
-        """What candidates are ordered by: score descending, cardinality, table, column by code point."""
-        table, name = self.table.encode("utf-8", "surrogatepass"), self.name.encode("utf-8", "surrogatepass")
-        return -round(self.score, 6), self.cardinality, table, name
+    segments: NDArray[np.int64]
+    columns: NDArray[np.int64]
 
 
 class QueryPieces:
@@ -106,7 +100,7 @@ class QueryPieces:
 
 def score_segments(
     segments: Sequence[Segment], pieces: QueryPieces, n_query: int, params: SearchParams, stats: SearchStats
-) -> tuple[list[ScoredColumn], NDArray[np.float64]]:
+) -> tuple[ScoredColumns, NDArray[np.float64]]:
     """Score the columns of an index by the pieces that they share with a query.
 
     Parameters
@@ -122,8 +116,8 @@ def score_segments(
 
     Returns
     -------
-    columns : list of ScoredColumn
-        Best first; those with too little in common are left out.
+    columns : ScoredColumns
+        By score descending, cardinality, table, column by code point; those with too little in common are left out.
     bits : ndarray of float64, shape (n_pieces,)
         How much each piece tells.
 
@@ -144,7 +138,7 @@ def score_segments(
     stats.lists_read += int(np.count_nonzero(frequency))
     stats.postings_read += int(frequency.sum())
     stats.bytes_read += 4 * int(frequency.sum())
-    found: list[ScoredColumn] = []
+    found: list[tuple[NDArray[Any], ...]] = []
     for number, (segment, (indptr, columns)) in enumerate(zip(segments, lists, strict=True)):
         scores, touched = np.zeros(segment.n_columns), np.zeros(segment.n_columns, np.int32)
         size_bits = np.log2(np.maximum(1, segment.patterns.sizes))
@@ -155,10 +149,11 @@ def score_segments(
         least = np.minimum(n_query, cardinality) * (_MIN_SHARE * pieces.n_values / max(1, n_query))
         is_good = (scores >= _MIN_SCORE) & (touched >= np.maximum(2, least))
         allowed = allowed_columns(segment, params)
-        for column in np.flatnonzero(is_good & (allowed > 0) if allowed.size else is_good).tolist():
-            names = segment.catalog.table_name(column), segment.catalog.column_name(column)
-            found.append(ScoredColumn(number, column, float(scores[column]), int(cardinality[column]), *names))
-    return sorted(found, key=lambda one: one.order), bits
+        good = np.flatnonzero(is_good & (allowed > 0) if allowed.size else is_good)
+        found.append((np.full(good.size, number), good, scores[good], cardinality[good]))
+    numbers, good, scores, cardinality = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = rank_columns(segments, (numbers, good), (-np.round(scores, _SCORE_DIGITS), cardinality))
+    return ScoredColumns(numbers[order], good[order]), bits
 
 
 def _alive(segment: Segment) -> slice | NDArray[np.bool_]:
@@ -177,8 +172,7 @@ def _postings(segment: Segment, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.
     lengths = np.zeros(hashes.size, np.int64)
     lengths[held] = ends - starts
     owners = np.repeat(np.arange(hashes.size), lengths)
-    firsts = np.repeat(starts - (np.cumsum(ends - starts) - (ends - starts)), ends - starts)
-    columns = stored.columns[firsts + np.arange(owners.size)]
+    columns = stored.columns[expand_stretches(starts, ends - starts)]
     if columns.size and (columns.min() < 0 or columns.max() >= segment.n_columns):
         raise _damaged(segment, "pattern_columns")
     if segment.alive is not None:

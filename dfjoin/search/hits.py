@@ -1,0 +1,182 @@
+"""Candidate columns as arrays: ranked by the full order of results, named once the best are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.index.segment import Segment
+
+__all__ = ["Hits", "RankedHits", "join_hits", "rank_columns", "rank_hits"]
+
+_PROFILE_FIELDS = ("kind", "n_rows", "n_null", "has_range", "min_integer", "max_integer")
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Columns that share a value with a query, one entry of each array for a column.
+
+    Parameters
+    ----------
+    segments, columns : ndarray of int64, shape (n,)
+        Number of the segment, and id of the column there.
+    matched, matched_rows : ndarray of int64, shape (n,)
+        Distinct values of the query that it holds; what it is ranked by: the same, or rows of the query.
+    cardinality : ndarray of int64, shape (n,)
+        Its distinct values.
+    errors : ndarray of float64, shape (n,)
+        Standard error of its containment where the counts are estimates, NaN where they are exact.
+    """
+
+    segments: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    matched: NDArray[np.int64]
+    matched_rows: NDArray[np.int64]
+    cardinality: NDArray[np.int64]
+    errors: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return self.columns.size
+
+    def take(self, places: NDArray[np.int64]) -> Hits:
+        """Return some of the hits, in the order of `places`."""
+        return Hits(*(getattr(self, name)[places] for name in _HIT_FIELDS))
+
+
+_HIT_FIELDS = tuple(field.name for field in fields(Hits))
+
+
+def join_hits(parts: Sequence[Hits]) -> Hits:
+    """Put hits behind one another."""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        none = np.empty(0, np.int64)
+        return Hits(none, none, none, none, none, np.empty(0, np.float64))
+    return Hits(*(np.concatenate([getattr(part, name) for part in parts]) for name in _HIT_FIELDS))
+
+
+@dataclass(frozen=True, slots=True)
+class RankedHits:
+    """Hits, best first, with what the catalogue says of them.
+
+    Parameters
+    ----------
+    hits : Hits
+    tables, names : list of str
+        Name of the table and of the column of each.
+    profile : dict of str
+        Numeric fields of their catalogue records, arrays of shape (n,).
+    order : ndarray of int64, shape (n,)
+        Place that each had among the hits that were ranked.
+    """
+
+    hits: Hits
+    tables: list[str]
+    names: list[str]
+    profile: dict[str, NDArray[Any]]
+    order: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+
+def rank_hits(segments: Sequence[Segment], hits: Hits, k: int | None) -> RankedHits:
+    """Rank hits by the full order of results and read the catalogue for the best.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+        Of the snapshot.
+    hits : Hits
+        In any order.
+    k : int or None
+        How many to keep; None: all.
+
+    Returns
+    -------
+    RankedHits
+        Matched values (or rows) descending, cardinality ascending, table and column by code point.
+    """
+    order = rank_columns(segments, (hits.segments, hits.columns), (-hits.matched_rows, hits.cardinality), k)
+    best = hits.take(order)
+    catalogs = [segments[number].catalog for number in best.segments.tolist()]
+    columns = best.columns.tolist()
+    tables = [catalog.table_name(column) for catalog, column in zip(catalogs, columns, strict=True)]
+    names = [catalog.column_name(column) for catalog, column in zip(catalogs, columns, strict=True)]
+    return RankedHits(best, tables, names, _read_profile(segments, best), order)
+
+
+def rank_columns(
+    segments: Sequence[Segment],
+    columns: tuple[NDArray[np.int64], NDArray[np.int64]],
+    keys: tuple[NDArray[Any], NDArray[Any]],
+    k: int | None = None,
+) -> NDArray[np.int64]:
+    """Order columns by two keys, and among equals by the names of table and column.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+    columns : pair of ndarray, shape (n,)
+        Number of the segment, and id of the column there. Ids are in order of (table, column).
+    keys : pair of ndarray, shape (n,)
+        What is compared first and second, ascending.
+    k : int or None
+        How many are wanted; None: all.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,) or (k,)
+        Places of the columns, best first.
+
+    Notes
+    -----
+    Names are read only of columns of several segments whose keys are equal. O(n log n).
+    """
+    numbers, ids = columns
+    order = np.lexsort((ids, numbers, keys[1], keys[0]))
+    if order.size == 0 or bool((numbers == numbers[0]).all()):
+        return order[:k]
+    first, second = keys[0][order], keys[1][order]
+    is_new = np.append(True, (first[1:] != first[:-1]) | (second[1:] != second[:-1]))
+    starts = np.append(np.flatnonzero(is_new), order.size).tolist()
+    for start, end in zip(starts, starts[1:], strict=False):
+        if k is not None and start >= k:
+            break
+        tied = order[start:end]
+        if numbers[tied[0]] != numbers[tied[-1]]:
+            order[start:end] = sorted(tied.tolist(), key=_name_key(segments, numbers, ids))
+    return order[:k]
+
+
+def _name_key(
+    segments: Sequence[Segment], numbers: NDArray[np.int64], ids: NDArray[np.int64]
+) -> Callable[[int], tuple[str, str]]:
+    """Return the sort key of columns by table and name; Python compares texts by code point."""
+
+    def key(place: int) -> tuple[str, str]:
+        catalog, column = segments[numbers[place]].catalog, int(ids[place])
+        return catalog.table_name(column), catalog.column_name(column)
+
+    return key
+
+
+def _read_profile(segments: Sequence[Segment], hits: Hits) -> dict[str, NDArray[Any]]:
+    """Gather the numeric fields of the hits' catalogue records."""
+    if len(hits) == 0:
+        return {name: np.empty(0, np.int64) for name in _PROFILE_FIELDS}
+    if bool((hits.segments == hits.segments[0]).all()):
+        numbers = segments[hits.segments[0]].catalog.numbers
+        return {name: numbers[name][hits.columns] for name in _PROFILE_FIELDS}
+    read = {name: np.empty(len(hits), np.int64) for name in _PROFILE_FIELDS}
+    for number in np.unique(hits.segments).tolist():
+        chosen = hits.segments == number
+        numbers = segments[number].catalog.numbers
+        for name in _PROFILE_FIELDS:
+            read[name][chosen] = numbers[name][hits.columns[chosen]]
+    return read
