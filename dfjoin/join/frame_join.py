@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dfjoin.join.plan import JoinStep
 from dfjoin.join.relate import KINDS, Relation, relate
 from dfjoin.join.report import JoinAccount
 from dfjoin.sources.sniff import clean_names
+from dfjoin.transform.prepared_columns import Column
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import select_column
 
@@ -133,8 +135,8 @@ def _find_relation(
     return relation if relation is not None and relation.pairs.kinds.any() else None, tried
 
 
-def _text_columns(side: KeyColumns, names: dict[Any, str]) -> dict[str, pa.Array]:
-    """Return the columns that can be keys as Arrow strings."""
+def _text_columns(side: KeyColumns, names: dict[Any, str]) -> dict[str, Column]:
+    """Return the columns that can be keys as strings, with the canonical values that are known of them."""
     found = {}
     for position, label in enumerate(side.frame.columns):
         try:
@@ -143,9 +145,11 @@ def _text_columns(side: KeyColumns, names: dict[Any, str]) -> dict[str, pa.Array
             continue
         if pa.types.is_boolean(array.type) or _is_measure(array):
             continue
+        known = None if pa.types.is_floating(array.type) else partial(side.values, position)
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
-        found[names[label]] = array if pa.types.is_string(array.type) else pc.cast(array, pa.large_string())
+        texts = array if pa.types.is_string(array.type) else pc.cast(array, pa.large_string())
+        found[names[label]] = Column(names[label], texts, known)
     return found
 
 

@@ -90,12 +90,11 @@ class KeyColumns:
                 found.append(query)
         return found
 
-    def query(self, position: int, pad: int | None = None, dayfirst: bool | None = None) -> QueryColumn:
+    def query(self, position: int) -> QueryColumn:
         """Return a column as a search has it."""
-        column = self.frame.iloc[:, position]
-        values = self.values(position, pad, dayfirst)
+        column, values = self.frame.iloc[:, position], self.values(position)
         profile = profile_values(values, self.array(position).type)
-        return QueryColumn(str(column.name), column.name, column, values, profile, pad, dayfirst)
+        return QueryColumn(str(column.name), column.name, column, values, profile)
 
     def index(self, labels: Sequence[Any], pad: int | None = None, dayfirst: bool | None = None) -> KeyIndex:
         """Number the keys that some columns make together."""

@@ -16,7 +16,7 @@ from dfjoin.join.keys import KeyColumns, KeyIndex, concat_values, expand_pairs, 
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
-from dfjoin.search.transform.candidate_programs import query_texts
+from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.prepared_columns import SETTINGS
 from dfjoin.transform.transform_join import TransformJoin, join_rows
@@ -74,11 +74,12 @@ class _ProgramLink:
 
     def __init__(self, left: KeyColumns, step: JoinStep) -> None:
         ((label,), (self.name,)) = step.on, step.right_on
-        query = left.query(left.position(label), step.pad, step.dayfirst)
+        position = left.position(label)
+        values = left.values(position, step.pad, step.dayfirst)
         self.step = step
         self.index = left.index([label], step.pad, step.dayfirst)
         self._join = TransformJoin.from_dict(step.relation)
-        self._texts = {query.name: query_texts(query)}
+        self._texts = {str(label): spell_values(left.array(position), values, step.pad)}
         source = [ranked.program for ranked in self._join.programs]
         target = [] if self._join.target is None else [self._join.target]
         own, self._programs = (source, target) if self._join.direction == "left_to_right" else (target, source)

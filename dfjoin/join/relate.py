@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from dfjoin.join.keys import KeyIndex, number_rows
 from dfjoin.join.options import JoinOptions
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.prepared_columns import count_distinct
+from dfjoin.transform.prepared_columns import Column, count_distinct
 from dfjoin.transform.transform_join import RankedProgram, TransformJoin, join_rows
 
 __all__ = [
@@ -47,7 +47,8 @@ _MIN_DISTINCT = 10
 _MIN_SHARE = 0.2
 _WORD = re.compile(r"[^\W\d_]{3,}|\d{3,}")
 
-ArrowColumns = dict[str, pa.Array]
+TextColumns = Mapping[str, Column]
+"""The columns of a table that can be keys, as strings, by name."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class DistinctKeys:
     """
 
     index: KeyIndex
-    columns: ArrowColumns
+    columns: dict[str, pa.Array]
 
     def texts(self) -> pa.Array:
         """Return each key as one text, its parts with a space between; of several a null is an empty one."""
@@ -73,7 +74,7 @@ class DistinctKeys:
         return pc.binary_join_element_wise(*[a.cast(pa.string()).fill_null("") for a in arrays], " ")
 
 
-def distinct_keys(columns: ArrowColumns) -> DistinctKeys:
+def distinct_keys(columns: dict[str, pa.Array]) -> DistinctKeys:
     """Number the keys that some columns of strings, at least one, make together."""
     encoded = [pc.dictionary_encode(array, null_encoding="encode") for array in columns.values()]
     parts = [(e.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(e.dictionary)) for e in encoded]
@@ -146,8 +147,8 @@ def without_tried(found: TransformJoin | FuzzyJoin) -> dict[str, Any]:
 
 
 def relate(
-    left: ArrowColumns,
-    right: ArrowColumns,
+    left: TextColumns,
+    right: TextColumns,
     on: Sequence[str] | None,
     right_on: Sequence[str] | None,
     options: JoinOptions,
@@ -156,7 +157,7 @@ def relate(
 
     Parameters
     ----------
-    left, right : dict of str to pyarrow Array of string
+    left, right : mapping of str to Column
         Columns that may take part.
     on, right_on : sequence of str or None
         Key columns, if the caller named them.
@@ -182,29 +183,43 @@ def relate(
     if options.transform is not False and all(names is None or len(names) <= MAX_COLUMNS for names in (on, right_on)):
         programs = find_programs(left, right, on=on, right_on=right_on, examples=options.examples)
         tried += programs.tried
-    if programs.found:
-        is_forward = programs.direction == "left_to_right"
-        own, other = programs.source_columns, programs.target_columns
-        left_columns, right_columns = map(list, (own, other) if is_forward else (other, own))
-    elif on is not None and right_on is not None:
-        left_columns, right_columns = list(on), list(right_on)
-        programs = _identity(left_columns, right_columns)
-    else:
-        pair = choose_similar_keys(left, right, on, right_on) if options.fuzzy is not False else None
-        if pair is None:
+    if not programs.found:
+        equality = _equal_keys(left, right, on, right_on, options)
+        if equality is None:
             return None, tried
-        left_columns, right_columns = [pair[0]], [pair[1]]
-        programs = _identity(left_columns, right_columns)
-    sides = distinct_keys({c: left[c] for c in left_columns}), distinct_keys({c: right[c] for c in right_columns})
-    pairs = _pairs_of_programs(programs, *sides)
-    fuzzy, reason = _find_fuzzy(*sides, pairs, options)
+        programs = equality
+    columns = programs.source_columns, programs.target_columns
+    own_columns, other_columns = columns if programs.direction == "left_to_right" else columns[::-1]
+    own = distinct_keys({name: left[name].array for name in own_columns})
+    other = distinct_keys({name: right[name].array for name in other_columns})
+    pairs = _pairs_of_programs(programs, own, other)
+    fuzzy, reason = _find_fuzzy(own, other, pairs, options)
     if reason:
-        tried.append(f"{' + '.join(left_columns)} = {' + '.join(right_columns)}: {reason}")
+        tried.append(f"{' + '.join(own_columns)} = {' + '.join(other_columns)}: {reason}")
     if fuzzy is not None:
         pairs = _with_fuzzy(pairs, fuzzy)
     if pairs.left.size == 0:
         return None, tried
-    return Relation(left_columns, right_columns, *sides, _sorted_once(pairs), programs, fuzzy), tried
+    return Relation(list(own_columns), list(other_columns), own, other, _sorted_once(pairs), programs, fuzzy), tried
+
+
+def _equal_keys(
+    left: TextColumns,
+    right: TextColumns,
+    on: Sequence[str] | None,
+    right_on: Sequence[str] | None,
+    options: JoinOptions,
+) -> TransformJoin | None:
+    """Choose keys where no program relates any, and relate those that are equal; None if no columns are similar."""
+    if on is None or right_on is None:
+        pair = choose_similar_keys(left, right) if options.fuzzy is not False else None
+        if pair is None:
+            return None
+        on, right_on = [pair[0]], [pair[1]]
+    if len(on) != 1 or len(right_on) != 1:  # the fuzzy join finds equal texts of composite keys
+        return TransformJoin("left_to_right", tuple(on), tuple(right_on))
+    copy = RankedProgram(Program.identity(on[0]), 0, 0.0, 1.0, 0.0)
+    return TransformJoin("left_to_right", tuple(on), tuple(right_on), Program.identity(right_on[0]), (copy,))
 
 
 def _pairs_of_programs(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> KeyPairs:
@@ -257,28 +272,12 @@ def _sorted_once(pairs: KeyPairs) -> KeyPairs:
     return KeyPairs(*(array[order] for array in pairs))
 
 
-def _identity(left_columns: list[str], right_columns: list[str]) -> TransformJoin:
-    """Return equality as a program; nothing for composite keys, whose equal texts the fuzzy join finds."""
-    if len(left_columns) != 1 or len(right_columns) != 1:
-        return TransformJoin()
-    copy = RankedProgram(Program.identity(left_columns[0]), 0, 0.0, 1.0, 0.0)
-    target = Program.identity(right_columns[0])
-    return TransformJoin("left_to_right", (left_columns[0],), (right_columns[0],), target, (copy,))
-
-
-def choose_similar_keys(
-    left: ArrowColumns,
-    right: ArrowColumns,
-    on: Sequence[str] | None = None,
-    right_on: Sequence[str] | None = None,
-) -> tuple[str, str] | None:
+def choose_similar_keys(left: TextColumns, right: TextColumns) -> tuple[str, str] | None:
     """Choose the pair of columns whose values share the most rare words.
 
     Parameters
     ----------
-    left, right : dict of str to pyarrow Array of string
-    on, right_on : sequence of str, optional
-        Restrict the choice.
+    left, right : mapping of str to Column
 
     Returns
     -------
@@ -293,8 +292,8 @@ def choose_similar_keys(
     looked at. O(characters looked at + pairs of columns × words).
     """
     sides = [
-        {name: weights for name in (names or table) if (weights := _weights(table[name]))}
-        for table, names in ((left, on), (right, right_on))
+        {name: weights for name, column in table.items() if (weights := _weights(column.array))}
+        for table in (left, right)
     ]
     best, chosen = _MIN_SHARE, None
     for own, mine in sides[0].items():
