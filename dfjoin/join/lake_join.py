@@ -155,6 +155,7 @@ class _Candidates:
         self._opened: dict[str, LakeTable | str] = {}
         self._read: dict[str, _Read] = {}
         self._reasons: dict[_Place, tuple[KeyColumns, str]] = {}
+        self._links: dict[_Place, tuple[KeyColumns, KeyLink]] = {}
         self._prepared: tuple[_Place, _Prepared] | None = None
 
     def rank_reason(self, row: Any) -> str:
@@ -220,7 +221,7 @@ class _Candidates:
         table = self._table(row.table)
         if isinstance(table, str):
             raise TableReadError(table)
-        link = link_keys(left, table, self._step(table, row))
+        link = self._link(left, row, table)
         rows = self._table_rows(left, row, table, is_new)
         prepared = _Prepared(left, link, link.right_side(rows, self._options.keeps_right_rows))
         self._prepared = _place(row), prepared
@@ -246,9 +247,8 @@ class _Candidates:
         read = self._read.get(row.table)
         if read is None or _place(row) not in read.places:
             ways = [row] if is_new and not self._is_picked else self._ways(row.table)
-            steps = [self._step(table, way) for way in ways]
-            links = [link_keys(left, table, step) for step in steps]
-            columns = dict.fromkeys(name for step in steps for name in _brought(table, step))
+            links = [self._link(left, way, table) for way in ways]
+            columns = dict.fromkeys(name for link in links for name in _brought(table, link.step))
             rows: TableRows | TableReadError
             try:
                 rows = read_rows(table, list(columns), links, self._options.keeps_right_rows)
@@ -258,6 +258,13 @@ class _Candidates:
         if isinstance(read.rows, TableReadError):
             raise read.rows
         return read.rows
+
+    def _link(self, left: KeyColumns, row: Any, table: LakeTable) -> KeyLink:
+        """Relate the key of a frame to that of a candidate, once."""
+        known = self._links.get(_place(row))
+        if known is None or known[0] is not left:
+            known = self._links[_place(row)] = left, link_keys(left, table, self._step(table, row))
+        return known[1]
 
     def _ways(self, table: str) -> list[Any]:
         """Return the hits of a table that may be joined: picked ones, else the first good one of a query column."""

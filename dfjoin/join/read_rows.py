@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, KeyIndex, concat_values, expand_pairs, take_values
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
-from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
+from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
 from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.prepared_columns import SETTINGS
@@ -82,9 +83,17 @@ class _ProgramLink:
         self._texts = {str(label): spell_values(left.array(position), values, step.pad)}
         source = [ranked.program for ranked in self._join.programs]
         target = [] if self._join.target is None else [self._join.target]
-        own, self._programs = (source, target) if self._join.direction == "left_to_right" else (target, source)
-        results = [normalize_column(p.apply([self._texts[c] for c in p.columns]), SETTINGS) for p in own]
-        self._results = vocabulary_of(unite_value_sets(results or [_values_of([])], SETTINGS))
+        is_forward = self._join.direction == "left_to_right"
+        self._own_programs, self._programs = (source, target) if is_forward else (target, source)
+
+    @cached_property
+    def _results(self) -> Vocabulary:
+        """What the programs of the frame's side make of its key."""
+        results = [
+            normalize_column(program.apply([self._texts[name] for name in program.columns]), SETTINGS)
+            for program in self._own_programs
+        ]
+        return vocabulary_of(unite_value_sets(results or [_values_of([])], SETTINGS))
 
     def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
         (values,) = parts
