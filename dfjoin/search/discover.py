@@ -158,8 +158,8 @@ def search_queries(snapshot: Snapshot, queries: list[QueryColumn], params: Searc
 
 def _make_result(snapshot: Snapshot, found: list[Found], params: SearchParams) -> JoinCandidates:
     """Make the result frame of one or more query columns."""
-    is_estimated = params.verify and any(not np.isnan(one.hits.hits.errors).all() for one in found)
-    if is_estimated and not snapshot.settings.keep_sets:
+    may_be_estimated = params.verify and not snapshot.settings.keep_sets
+    if may_be_estimated and any(not np.isnan(one.hits.hits.errors).all() for one in found):
         warn(
             "the index keeps no token sets of its large columns (keep_sets=False): `matched` and `containment` are "
             "estimates where `exact` is False, with the standard error `containment_error`",

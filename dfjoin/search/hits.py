@@ -104,11 +104,7 @@ def rank_hits(segments: Sequence[Segment], hits: Hits, k: int | None) -> RankedH
     """
     order = rank_columns(segments, (hits.segments, hits.columns), (-hits.matched_rows, hits.cardinality), k)
     best = hits.take(order)
-    catalogs = [segments[number].catalog for number in best.segments.tolist()]
-    columns = best.columns.tolist()
-    tables = [catalog.table_name(column) for catalog, column in zip(catalogs, columns, strict=True)]
-    names = [catalog.column_name(column) for catalog, column in zip(catalogs, columns, strict=True)]
-    return RankedHits(best, tables, names, _read_profile(segments, best), order)
+    return RankedHits(best, *_read_catalog(segments, best), order)
 
 
 def rank_columns(
@@ -166,17 +162,20 @@ def _name_key(
     return key
 
 
-def _read_profile(segments: Sequence[Segment], hits: Hits) -> dict[str, NDArray[Any]]:
-    """Gather the numeric fields of the hits' catalogue records."""
-    if len(hits) == 0:
-        return {name: np.empty(0, np.int64) for name in _PROFILE_FIELDS}
-    if bool((hits.segments == hits.segments[0]).all()):
-        numbers = segments[hits.segments[0]].catalog.numbers
-        return {name: numbers[name][hits.columns] for name in _PROFILE_FIELDS}
-    read = {name: np.empty(len(hits), np.int64) for name in _PROFILE_FIELDS}
-    for number in np.unique(hits.segments).tolist():
-        chosen = hits.segments == number
-        numbers = segments[number].catalog.numbers
-        for name in _PROFILE_FIELDS:
-            read[name][chosen] = numbers[name][hits.columns[chosen]]
-    return read
+def _read_catalog(segments: Sequence[Segment], hits: Hits) -> tuple[list[str], list[str], dict[str, NDArray[Any]]]:
+    """Read the names of tables and columns of hits, and the numeric fields of their catalogue records."""
+    n = len(hits)
+    tables, names = [""] * n, [""] * n
+    profile = {name: np.empty(n, np.int64) for name in _PROFILE_FIELDS}
+    for number in sorted(set(hits.segments.tolist())):
+        catalog = segments[number].catalog
+        places = np.flatnonzero(hits.segments == number)
+        columns = hits.columns[places]
+        own_tables, own_names = catalog.names_of(columns)
+        if places.size == n:
+            return own_tables, own_names, {name: catalog.numbers[name][columns] for name in _PROFILE_FIELDS}
+        for place, table, name in zip(places.tolist(), own_tables, own_names, strict=True):
+            tables[place], names[place] = table, name
+        for field in _PROFILE_FIELDS:
+            profile[field][places] = catalog.numbers[field][columns]
+    return tables, names, profile

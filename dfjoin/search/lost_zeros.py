@@ -53,10 +53,10 @@ def find_lost_zero_width(snapshot: Snapshot, query: QueryColumn, params: SearchP
     Notes
     -----
     Widths from the longest number to two digits more. A width is searched only when the vocabulary
-    holds more of its spellings than `best`.
+    holds more of its spellings than `best`, and none when some column holds all values as they are.
     """
     profile = query.profile
-    if query.pad is not None or not profile.has_range or profile.min_integer < 0:
+    if query.pad is not None or not profile.has_range or profile.min_integer < 0 or best >= len(query.values):
         return 0, best
     longest, shortest = len(str(profile.max_integer)), len(str(profile.min_integer))
     found = 0

@@ -71,10 +71,6 @@ def _one_of(*choices: Any) -> _Check:
     return lambda value, name: check.check_choice(value, name, choices)
 
 
-def _or_none(test: _Check) -> _Check:
-    return lambda value, name: None if value is None else test(value, name)
-
-
 def _check_kinds(value: Any, name: str) -> Sequence[str]:
     kinds = check.check_patterns(value, name)
     for kind in kinds:
@@ -84,28 +80,32 @@ def _check_kinds(value: Any, name: str) -> Sequence[str]:
 
 _CHECKS: dict[str, _Check] = {
     "mode": _one_of(*MODES),
-    "k": _or_none(check.check_positive_int),
-    "threshold": _or_none(check.check_fraction),
+    "k": check.check_positive_int,
+    "threshold": check.check_fraction,
     "weighted": _one_of(True, False),
     "tables": check.check_patterns,
     "exclude": check.check_patterns,
     "kinds": _check_kinds,
-    "plan": _or_none(_one_of(*PLANS)),
+    "plan": _one_of(*PLANS),
     "verify": _one_of(True, False),
-    "recall": _or_none(check.check_fraction),
+    "recall": check.check_fraction,
     "progressive": _one_of(True, False),
-    "pad": _or_none(check.check_positive_int),
+    "pad": check.check_positive_int,
     "dayfirst": _one_of(None, True, False),
 }
 """Argument → its check, which returns the value to use."""
 
-_BELONGS: dict[str, tuple[str, Any]] = {
-    "plan": ("exact", None),
-    "recall": ("lsh", None),
-    "verify": ("lsh", True),
-    "progressive": ("lsh", False),
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(_CHECKS),
+    "mode": SearchParams.mode,
+    "weighted": SearchParams.is_weighted,
+    "verify": SearchParams.verify,
+    "progressive": SearchParams.progressive,
 }
-"""Argument that one mode alone has → that mode, and the value that means that the argument was not given."""
+"""Argument → the value of one that was not given."""
+
+_BELONGS = {"plan": "exact", "recall": "lsh", "verify": "lsh", "progressive": "lsh"}
+"""Argument that one mode alone has → that mode."""
 
 
 def search_params(**arguments: Any) -> SearchParams:
@@ -121,17 +121,14 @@ def search_params(**arguments: Any) -> SearchParams:
     InvalidParameterError, InvalidTypeError
         If one of them is illegal, or belongs to another mode.
     """
-    values = {name: _CHECKS[name](value, name) for name, value in arguments.items()}
+    given = {name: value for name, value in arguments.items() if value is not _DEFAULTS[name]}
+    values = {name: _CHECKS[name](value, name) for name, value in given.items()}
     mode = values.setdefault("mode", SearchParams.mode)
-    for name, (owner, absent) in _BELONGS.items():
-        if values.get(name, absent) != absent and mode != owner:
+    for name, owner in _BELONGS.items():
+        if name in given and mode != owner:
             raise InvalidParameterError(f'`{name}` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')
-    if values.get("k") is None and values.get("threshold") is None:
-        values["k"] = SearchParams.k
-    else:
+    if "threshold" in given:
         values.setdefault("k", None)
-    if values.get("recall") is None:
-        values["recall"] = SearchParams.recall
     return SearchParams(is_weighted=values.pop("weighted", False), **values)
 
 
@@ -180,11 +177,10 @@ class SearchStats:
 
     def add(self, other: SearchStats) -> None:
         """Add what another segment's search read."""
-        plans = dict.fromkeys([*filter(None, self.plan.split("+")), other.plan])
-        self.plan = "+".join(plans)
-        for name in self.__dataclass_fields__:
-            if name not in ("plan", "n_values", "expected_recall", "is_complete"):
-                setattr(self, name, getattr(self, name) + getattr(other, name))
+        if self.plan != other.plan:
+            self.plan = "+".join(dict.fromkeys([*filter(None, self.plan.split("+")), other.plan]))
+        for name in _COUNTERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.n_values = max(self.n_values, other.n_values)
         self.expected_recall = min(self.expected_recall, other.expected_recall)
         self.is_complete = self.is_complete and other.is_complete
@@ -192,3 +188,11 @@ class SearchStats:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
         return dict(self.__dict__)
+
+
+_COUNTERS = tuple(
+    name
+    for name in SearchStats.__dataclass_fields__
+    if name not in ("plan", "n_values", "expected_recall", "is_complete")
+)
+"""Fields of `SearchStats` that are added up."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,6 @@ RESULT_COLUMNS = (
 """Columns of every result, in this order; ``weighted=True`` adds two behind them, other modes one more."""
 
 _ACCIDENTAL_MARGIN = 1.1
-_TEXT = "text"
 
 _Column: TypeAlias = "list[str] | NDArray[Any]"
 
@@ -110,13 +109,32 @@ def _text_dtype() -> Any:
     return pd.Series(["a"]).dtype
 
 
-@lru_cache(maxsize=16)
-def _layout(kinds: tuple[tuple[str, str], ...]) -> tuple[pd.Index, dict[str, NDArray[np.intp]]]:
-    """Return the labels of a frame's columns, and the positions of those of each kind."""
-    positions: dict[str, list[int]] = {}
-    for position, (_, kind) in enumerate(kinds):
-        positions.setdefault(kind, []).append(position)
-    return pd.Index([name for name, _ in kinds]), {kind: np.array(p, np.intp) for kind, p in positions.items()}
+class _Layout(NamedTuple):
+    """Where the columns of a frame go: its labels, the texts, and the columns of each dtype that form a block."""
+
+    labels: pd.Index
+    texts: list[tuple[str, NDArray[np.intp]]]
+    blocks: list[tuple[list[str], NDArray[np.intp]]]
+
+
+_LAYOUTS: dict[tuple[str, ...], _Layout] = {}
+"""Names of columns → their layout; a mode has few sets of columns, each column of one dtype."""
+
+
+def _layout_of(columns: dict[str, _Column]) -> _Layout:
+    names = tuple(columns)
+    layout = _LAYOUTS.get(names)
+    if layout is None:
+        texts: list[tuple[str, NDArray[np.intp]]] = []
+        alike: dict[str, list[int]] = {}
+        for position, (name, column) in enumerate(columns.items()):
+            if isinstance(column, list):
+                texts.append((name, np.array([position])))
+            else:
+                alike.setdefault(column.dtype.str, []).append(position)
+        blocks = [([names[i] for i in positions], np.array(positions)) for positions in alike.values()]
+        layout = _LAYOUTS.setdefault(names, _Layout(pd.Index(names), texts, blocks))
+    return layout
 
 
 def _to_frame(columns: dict[str, _Column]) -> JoinCandidates:
@@ -125,35 +143,33 @@ def _to_frame(columns: dict[str, _Column]) -> JoinCandidates:
     The numbers of each dtype are one block, and all texts are converted at once and cut into columns: to convert
     and check column by column would take longer than the search for a small query.
     """
-    dtype, n = _text_dtype(), len(next(iter(columns.values())))
+    dtype, n = _text_dtype(), len(columns["table"])
     if create_dataframe_from_blocks is None or not isinstance(dtype, pd.StringDtype):  # pandas 2
         return JoinCandidates({name: pd.array(c, dtype) if isinstance(c, list) else c for name, c in columns.items()})
-    labels, positions = _layout(tuple((name, _kind(column)) for name, column in columns.items()))
-    every = [text for column in columns.values() if isinstance(column, list) for text in column]
+    layout = _layout_of(columns)
+    every: list[str] = []
+    for name, _ in layout.texts:
+        every += columns[name]
     texts = dtype.construct_array_type()._from_sequence(pa.array(every, pa.large_string()), dtype=dtype)
-    blocks: list[tuple[Any, NDArray[np.intp]]] = []
-    for kind, places in positions.items():
-        if kind == _TEXT:
-            blocks += [(texts[i * n : (i + 1) * n], places[i : i + 1]) for i in range(places.size)]
-        else:
-            blocks.append((np.stack([c for c in columns.values() if _kind(c) == kind]), places))
-    frame = create_dataframe_from_blocks(blocks, index=pd.RangeIndex(n), columns=labels)
+    blocks: list[tuple[Any, NDArray[np.intp]]] = [
+        (texts[i * n : (i + 1) * n], position) for i, (_, position) in enumerate(layout.texts)
+    ]
+    blocks += [(np.array([columns[name] for name in names]), positions) for names, positions in layout.blocks]
+    frame = create_dataframe_from_blocks(blocks, index=pd.RangeIndex(n), columns=layout.labels.view())
     frame.__class__ = JoinCandidates  # its constructor would pass over all blocks again
     return frame
 
 
-def _kind(column: _Column) -> str:
-    return _TEXT if isinstance(column, list) else column.dtype.str
-
-
 def _accidental(query: QueryColumn, ranked: RankedHits) -> NDArray[np.bool_]:
     """Flag the hits that are accidental, see `is_accidental`."""
-    flags = np.zeros(len(ranked), bool)
-    if query.profile.has_range:
-        hits, profile = ranked.hits, ranked.profile
-        for i in np.flatnonzero(profile["has_range"]).tolist():
-            bounds = int(profile["min_integer"][i]), int(profile["max_integer"][i])
-            flags[i] = is_accidental(query, ranked.names[i], int(hits.matched[i]), int(hits.cardinality[i]), *bounds)
+    hits, profile = ranked.hits, ranked.profile
+    if not query.profile.has_range:
+        return np.zeros(len(ranked), bool)
+    low, high = profile["min_integer"], profile["max_integer"]
+    flags = (profile["has_range"] > 0) & (hits.matched <= _predict(query, hits.cardinality, low, high))
+    own = _plain(query.name)
+    for place in np.flatnonzero(flags).tolist():
+        flags[place] = _plain(ranked.names[place]) != own
     return flags
 
 
@@ -173,13 +189,17 @@ def is_accidental(query: QueryColumn, name: str, matched: int, cardinality: int,
     low, high : int
         Range of the candidate.
     """
-    if _plain(name) == _plain(query.name):
-        return False
+    return bool(matched <= _predict(query, cardinality, low, high)) and _plain(name) != _plain(query.name)
+
+
+def _predict(query: QueryColumn, cardinality: Any, low: Any, high: Any) -> Any:
+    """Return the most shared values that the ranges of integer columns explain, for numbers or arrays."""
     numbers = query.integers
-    inside = int(np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low))
-    return matched <= _ACCIDENTAL_MARGIN * inside * cardinality / (high - low + 1)
+    inside = np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low)
+    return _ACCIDENTAL_MARGIN * inside * cardinality / (high - low + 1)
 
 
+@lru_cache(maxsize=1 << 12)
 def _plain(name: str) -> str:
     """Reduce a column name to its letters and digits."""
     return "".join(c for c in name.casefold() if c.isalnum())

@@ -108,6 +108,8 @@ class Searcher:
         for number, segment in enumerate(self.segments):
             if segment.n_tokens == 0:
                 continue
+            if parts and params.k is not None:
+                minimum = max(minimum, _smallest_of_best(parts, params.k))
             groups = matched.groups(number)
             n_found = int(np.count_nonzero(groups >= 0))
             if n_found == 0:
@@ -118,7 +120,6 @@ class Searcher:
             top.stats.n_found = n_found
             stats.add(top.stats)
             parts.append(self.make_hits(number, query, top))
-            minimum = max(minimum, _smallest_of_best(parts, params.k))
         return join_hits(parts), stats
 
     def make_hits(self, number: int, query: Query, top: TopColumns) -> Hits:
@@ -168,11 +169,10 @@ class Searcher:
         return counted.counts[by_column][np.searchsorted(counted.columns[by_column], top.columns)]
 
 
-def _smallest_of_best(parts: list[Hits], k: int | None) -> int:
+def _smallest_of_best(parts: list[Hits], k: int) -> int:
     """Return what the k-th best hit so far is ranked by, 0 while there are fewer."""
-    if k is None or sum(map(len, parts)) < k:
-        return 0
-    return int(-np.partition(-np.concatenate([part.matched_rows for part in parts]), k - 1)[k - 1])
+    scores = np.concatenate([part.matched_rows for part in parts])
+    return 0 if scores.size < k else int(np.partition(scores, scores.size - k)[scores.size - k])
 
 
 _SEARCHERS: WeakKeyDictionary[Snapshot, Searcher] = WeakKeyDictionary()
