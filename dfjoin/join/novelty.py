@@ -62,7 +62,7 @@ def adds_columns(
     right : DataFrame
         The columns that would be brought.
     """
-    present = np.zeros(int(max(left_codes.max(initial=-1), right_codes.max(initial=-1))) + 1, bool)
+    present = np.zeros(1 + int(max(left_codes.max(initial=0), right_codes.max(initial=0))), bool)
     present[right_codes[right_codes >= 0]] = True
     rows = np.flatnonzero((left_codes >= 0) & present[np.maximum(left_codes, 0)])
     keys = left_codes[rows]

@@ -239,6 +239,7 @@ def test_accidental_integers_are_passed_over_and_joined_when_picked(build):
     pd.testing.assert_frame_equal(wide, df)
     assert "accidental" in _reasons(wide)["ranks", "rank"]
     hits = dfjoin.discover_joinable(df, "staff", lake)
+    assert hits["accidental"].tolist() == [True]
     assert dfjoin.auto_join(df, hits.iloc[[0]])["title"].tolist() == ["t2", "t3", "t4", "t59"]
 
 

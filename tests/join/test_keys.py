@@ -1,11 +1,13 @@
 """Pairing of rows by key, against nested loops."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dfjoin
 from dfjoin.join.keys import KeyIndex, expand_pairs
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column, settings_for
@@ -148,3 +150,14 @@ def test_settings_for_reads_all_digit_dates_as_the_column_does(order, dayfirst):
 
 def test_settings_for_without_an_order_changes_nothing():
     assert settings_for(SETTINGS, "") is SETTINGS
+
+
+@pytest.mark.parametrize("n_parts", [7, 8, 9, 12])
+def test_composite_keys_of_many_parts_neither_vanish_nor_meet(n_parts):
+    names = [f"c{i}" for i in range(n_parts)]
+    df = pd.DataFrame({name: range(256) for name in names})
+    other = df.assign(v=range(256))
+    wide = dfjoin.auto_join(df, other, on=names, aggregate=None)
+    assert wide["v"].fillna(-1).tolist() == list(range(256))
+    shifted = other.assign(c0=(other["c0"] + 1) % 256)
+    assert dfjoin.auto_join(df, shifted, on=names, aggregate=None)["v"].isna().all()

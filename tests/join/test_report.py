@@ -115,3 +115,40 @@ def test_attrs_of_a_search_are_no_join_report(example_lake):
     hits = dfjoin.discover_joinable(pd.DataFrame({"c": ["Peru", "Chad"]}), "c", example_lake)
     with pytest.raises(InvalidParameterError, match="no join report"):
         dfjoin.report(hits)
+
+
+@pytest.mark.parametrize("wish", ["columns", "aggregate"])
+def test_long_wishes_keep_the_report_below_64_kib(wish):
+    values = {f"{'x' * 40}{i:05}": [1.5, 2.5] for i in range(2000)}
+    wishes = {"columns": list(values)} if wish == "columns" else {"aggregate": dict.fromkeys(values, "mean")}
+    other = pd.DataFrame({"key": ["a", "b"], **values})
+    wide = dfjoin.auto_join(pd.DataFrame({"key": ["a", "b"]}), other, on="key", **wishes)
+    assert wide.shape[1] == 2002
+    assert len(json.dumps(wide.attrs["dfjoin"], ensure_ascii=False).encode()) < 64 * 1024
+
+
+def test_the_column_line_of_a_shortened_report_is_readable():
+    step = {
+        "table": "t", "on": ["a"], "right_on": ["b"], "relationship": "1:1", "rows_matched": 1,
+        "coverage": 1.0, "n_columns": 3000, "columns": [],
+    }  # fmt: skip
+    text = str(
+        JoinReport(
+            {"rows_in": 1, "rows_out": 1, "how": "left", "joined": [step], "passed_over": [], "n_passed_over": 0}
+        )
+    )
+    assert "columns:  and" not in text
+
+
+def test_the_text_counts_the_rows_that_each_step_had(build):
+    lake = build(
+        {
+            "t": pd.DataFrame({"country": ["Peru", "Chad"], "area": [1.5, 2.5]}),
+            "u": pd.DataFrame({"country": ["Peru", "Chad", "Togo"], "pop": [11, 12, 17]}),
+        }
+    )
+    df = pd.DataFrame({"c": ["Peru", "Chad", "Mali", None]})
+    wide = dfjoin.auto_join(df, lake, on="c", k=2, how="inner")
+    lines = str(dfjoin.report(wide)).splitlines()
+    assert "2 of 4 rows found a partner (50.0%)" in lines[1]
+    assert "2 of 2 rows found a partner (100.0%)" in lines[3]
