@@ -295,24 +295,24 @@ def _choose_query_column(candidates: _Candidates, left: KeyColumns, rows: list[A
     unless its rows speak against it; the column that comes next takes its place then.
     """
     reasons: dict[_Place, str] = {}
-    while True:
-        best = _best_rows(candidates, rows, reasons)
-        if not best:
-            return None
-        known = [candidates.known_reason(left, row) for row in best]
-        winners = [row for row, reason in zip(best, known, strict=True) if reason == ""]
-        if len(winners) < 2:
-            for row, reason in zip(best, known, strict=True):
-                reasons[_place(row)] = reason or candidates.reason_against(left, row)
-            winners = [row for row in best if not reasons[_place(row)]]
-        if len(winners) == 1:
-            return winners[0].query_column
-        if winners:
-            names = [row.query_column for row in winners]
+    while best := _best_rows(candidates, rows, reasons):
+        told = [reasons.get(_place(row), candidates.known_reason(left, row)) for row in best]
+        for i, row in enumerate(best):
+            if told[i] is None and told.count("") < 2:
+                told[i] = candidates.reason_against(left, row)
+        accepted = [row for row, reason in zip(best, told, strict=True) if reason == ""]
+        if len(accepted) > 1:
+            names = [row.query_column for row in accepted]
             raise InvalidParameterError(
                 f"`on` must be given: the columns {shortlist(names)} join equally well (containment "
-                f"{winners[0].containment:.3f}, {winners[0].matched:,} values); pass on={names[0]!r}, for example"
+                f"{accepted[0].containment:.3f}, {accepted[0].matched:,} values); pass on={names[0]!r}, for example"
             )
+        if len(accepted) == len(best):  # the only one: read it now
+            told = [candidates.reason_against(left, best[0])]
+            if told == [""]:
+                return best[0].query_column
+        reasons |= {_place(row): reason for row, reason in zip(best, told, strict=True) if reason is not None}
+    return None
 
 
 def _best_rows(candidates: _Candidates, rows: list[Any], reasons: dict[_Place, str]) -> list[Any]:

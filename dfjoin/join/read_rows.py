@@ -154,6 +154,8 @@ class TableRows:
 
     def to_frame(self, columns: Sequence[str], rows: NDArray[np.int64]) -> pd.DataFrame:
         """Make a frame of some columns and rows; row numbers ascend, one may stand there several times."""
+        if not columns:
+            return pd.DataFrame(index=range(rows.size))
         positions = [self.columns.index(name) for name in columns]
         begin, batches = 0, []
         for batch in self.batches:
