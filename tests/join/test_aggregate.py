@@ -182,8 +182,7 @@ def test_given_rules_win_and_a_dict_leaves_the_rest_to_auto():
 def test_check_aggregate_accepts_what_is_legal():
     assert check_aggregate(None, []) is None
     assert check_aggregate("auto", []) == "auto"
-    assert check_aggregate("mode", []) == "most_frequent"
-    assert check_aggregate({"a": "mode", "b": "sum"}, ["a", "b"]) == {"a": "most_frequent", "b": "sum"}
+    assert check_aggregate({"a": "most_frequent", "b": "sum"}, ["a", "b"]) == {"a": "most_frequent", "b": "sum"}
     for rule in RULES:
         assert check_aggregate(rule, []) == rule
 
