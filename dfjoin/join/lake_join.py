@@ -14,7 +14,7 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.join.novelty import IndexedKey, adds_columns, adds_columns_by_index
 from dfjoin.join.options import MANY_HOWS, JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
-from dfjoin.join.read_rows import KeyLink, TableRows, link_keys, read_rows
+from dfjoin.join.read_rows import KeyLink, TableRows, brought_columns, link_keys, read_rows
 from dfjoin.join.relate import without_tried
 from dfjoin.join.report import JoinAccount
 from dfjoin.search.candidates import JoinCandidates
@@ -91,7 +91,7 @@ def join_plan(df: pd.DataFrame, plan: JoinPlan, options: JoinOptions) -> JoinAcc
         labels = account.left.frame.columns
         step = replace(step, on=[_known_label(labels, label) for label in step.on])
         link = link_keys(account.left, table, step)
-        rows = read_rows(table, _brought(table, step), [link], options.keeps_right_rows)
+        rows = read_rows(table, [link], options.keeps_right_rows)
         right = link.right_side(rows, options.keeps_right_rows)
         account = account.join(step, link.index, right, options)
     return account
@@ -100,10 +100,6 @@ def join_plan(df: pd.DataFrame, plan: JoinPlan, options: JoinOptions) -> JoinAcc
 def _known_label(labels: Iterable[Any], label: Any) -> Any:
     """Return the column label that JSON has turned into `label`."""
     return next((own for own in labels if json_label(own) == label), label)
-
-
-def _brought(table: LakeTable, step: JoinStep) -> list[str]:
-    return table.column_names if step.columns is None else step.columns
 
 
 # Candidates -----------------------------------------------------------------------------------------------
@@ -186,7 +182,7 @@ class _Candidates:
         step = self._step(table, row)
         if self._options.columns is not None and not step.columns:
             return f"it has none of the columns {shortlist(self._options.columns)}"
-        brought = [name for name in _brought(table, step) if step.relation is not None or name != row.column]
+        brought = brought_columns(table, step)
         if not brought:
             return "it has no other columns"
         if row.table in self._read or step.relation is not None or table.is_changed:
@@ -248,10 +244,9 @@ class _Candidates:
         if read is None or _place(row) not in read.places:
             ways = [row] if is_new and not self._is_picked else self._ways(row.table)
             links = [self._link(left, way, table) for way in ways]
-            columns = dict.fromkeys(name for link in links for name in _brought(table, link.step))
             rows: TableRows | TableReadError
             try:
-                rows = read_rows(table, list(columns), links, self._options.keeps_right_rows)
+                rows = read_rows(table, links, self._options.keeps_right_rows)
             except TableReadError as error:
                 rows = error
             read = self._read[row.table] = _Read({_place(way) for way in ways}, rows)

@@ -23,7 +23,7 @@ from dfjoin.transform.prepared_columns import SETTINGS
 from dfjoin.transform.transform_join import TransformJoin, join_rows
 from dfjoin.values.normalize import ValueSet, normalize_column, unite_value_sets
 
-__all__ = ["KeyLink", "TableRows", "link_keys", "read_rows"]
+__all__ = ["KeyLink", "TableRows", "brought_columns", "link_keys", "read_rows"]
 
 
 class KeyLink(Protocol):
@@ -37,6 +37,12 @@ class KeyLink(Protocol):
 
     def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
         """Return the rows that join, and with `keeps_all` the others."""
+
+
+def brought_columns(table: LakeTable, step: JoinStep) -> list[str]:
+    """Return the columns of a table that a step brings; a key that programs relate is among them, it says more."""
+    names = table.column_names if step.columns is None else step.columns
+    return list(names) if step.relation is not None else [name for name in names if name not in step.right_on]
 
 
 def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
@@ -63,8 +69,7 @@ class _EqualLink:
         parts = [rows.keys[name] for name in right_on]
         codes, n_keys = self.index.match_all(parts) if keeps_all else (self.index.match(parts), self.index.n_keys)
         chosen = np.arange(codes.size) if keeps_all else np.flatnonzero(codes >= 0)
-        names = rows.table.column_names if self.step.columns is None else self.step.columns
-        brought = [name for name in names if name not in right_on]
+        brought = brought_columns(rows.table, self.step)
         frame = rows.to_frame([*right_on, *brought] if keeps_all else brought, chosen)
         keys = frame[right_on] if keeps_all else frame.iloc[:, :0]
         return RightSide(frame[brought], keys, codes[chosen], n_keys, stem_of(rows.table.name))
@@ -116,9 +121,7 @@ class _ProgramLink:
             n_keys += alone.size
         order = np.argsort(chosen, kind="stable")
         chosen, codes = chosen[order], codes[order]
-        # A key that is not equal to the frame's says something, so it is brought along.
-        brought = rows.table.column_names if self.step.columns is None else self.step.columns
-        frame = rows.to_frame(brought, chosen)
+        frame = rows.to_frame(brought_columns(rows.table, self.step), chosen)
         relation = {"transform": self.step.relation}
         return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem_of(rows.table.name), relation)
 
@@ -171,14 +174,12 @@ class TableRows:
         return self.table.to_frame(batches, columns, known)
 
 
-def read_rows(table: LakeTable, columns: Sequence[str], links: Sequence[KeyLink], keeps_all: bool) -> TableRows:
-    """Read the rows of a table that may join on any of some keys.
+def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool) -> TableRows:
+    """Read the rows of a table that may join on any of some keys, with the columns that are brought for these.
 
     Parameters
     ----------
     table : LakeTable
-    columns : sequence of str
-        To read, beside the key columns.
     links : sequence of KeyLink
         The keys; each of their columns is normalised once.
     keeps_all : bool
@@ -193,7 +194,8 @@ def read_rows(table: LakeTable, columns: Sequence[str], links: Sequence[KeyLink]
     One pass over the file. Memory follows the rows that are kept.
     """
     key_columns = list(dict.fromkeys(name for link in links for name in link.step.right_on))
-    wanted = [*key_columns, *(name for name in columns if name not in key_columns)]
+    brought = dict.fromkeys(name for link in links for name in brought_columns(table, link.step))
+    wanted = [*key_columns, *(name for name in brought if name not in key_columns)]
     batches: list[pa.RecordBatch] = []
     parts: dict[str, list[ValueSet]] = {name: [] for name in key_columns}
     for batch in table.batches(wanted):

@@ -366,7 +366,7 @@ def test_an_argument_that_does_not_apply_is_named(people, lake, frames, kind, na
 
 
 @pytest.mark.parametrize(
-    ("wishes", "error", "text"),
+    ("options", "error", "text"),
     [
         ({"mode": "fuzzy"}, InvalidParameterError, "`mode` must be one of 'exact'"),
         (
@@ -394,13 +394,13 @@ def test_an_argument_that_does_not_apply_is_named(people, lake, frames, kind, na
         ({"on": "land", "aggregate": 5}, InvalidTypeError, "`aggregate` must be"),
     ],
 )
-def test_illegal_arguments_are_named_with_what_is_legal(people, lake, wishes, error, text):
+def test_illegal_arguments_are_named_with_what_is_legal(people, lake, options, error, text):
     with pytest.raises(error, match=text):
-        dfjoin.auto_join(people, lake, **wishes)
+        dfjoin.auto_join(people, lake, **options)
 
 
 @pytest.mark.parametrize(
-    ("wishes", "error", "text"),
+    ("options", "error", "text"),
     [
         ({"right_on": "country"}, InvalidParameterError, "`on` must be given together with `right_on`"),
         ({"on": []}, InvalidParameterError, "`on` must name at least one column, got an empty list"),
@@ -415,9 +415,9 @@ def test_illegal_arguments_are_named_with_what_is_legal(people, lake, wishes, er
         ({"on": "land", "right_on": "country", "aggregate": {"zip": "sum"}}, ColumnNotFoundError, "`aggregate` must"),
     ],
 )
-def test_illegal_keys_of_two_frames(people, frames, wishes, error, text):
+def test_illegal_keys_of_two_frames(people, frames, options, error, text):
     with pytest.raises(error, match=text):
-        dfjoin.auto_join(people, frames["areas"], **wishes)
+        dfjoin.auto_join(people, frames["areas"], **options)
 
 
 def test_several_picked_tables_join_left_or_inner_only(people, lake):

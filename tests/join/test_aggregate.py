@@ -223,9 +223,9 @@ def test_large_integers_survive_gaining_nulls():
     assert take_rows(column, np.array([0, -1])).iloc[0] == 2**53 + 1
 
 
-def _joined(values, keys, **wishes):
+def _joined(values, keys, **options):
     left = pd.DataFrame({"k": sorted(set(keys))})
-    return dfjoin.auto_join(left, pd.DataFrame({"k": keys, "v": values}), on="k", **wishes)["v"]
+    return dfjoin.auto_join(left, pd.DataFrame({"k": keys, "v": values}), on="k", **options)["v"]
 
 
 def test_the_sum_of_nothing_is_null_whether_or_not_the_key_repeats():

@@ -193,10 +193,10 @@ def test_max_expansion_stops_before_and_names_the_worst_key_and_the_factor():
 def test_max_expansion_counts_the_rows_of_each_kind_of_join():
     df = pd.DataFrame({"key": ["a", "zz", "zz"]})
     other = pd.DataFrame({"key": ["a"] * 5, "v": range(5)})
-    wishes = {"on": "key", "aggregate": None}
-    assert len(dfjoin.auto_join(df, other, how="inner", max_expansion=5 / 3, **wishes)) == 5
+    options = {"on": "key", "aggregate": None}
+    assert len(dfjoin.auto_join(df, other, how="inner", max_expansion=5 / 3, **options)) == 5
     with pytest.raises(JoinExpansionError, match="would make 7 rows of 3"):
-        dfjoin.auto_join(df, other, how="left", max_expansion=5 / 3, **wishes)
+        dfjoin.auto_join(df, other, how="left", max_expansion=5 / 3, **options)
 
 
 def test_the_worst_composite_key_is_named_whole():

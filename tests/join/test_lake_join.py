@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import InvalidParameterError, TableReadError
+from dfjoin.store.table import LakeTable
 
 LAND = ["peru", "chad", "mali"]
 
@@ -52,3 +53,83 @@ def test_the_next_candidate_of_a_key_is_as_good_as_that_of_another_key(build):
     )
     with pytest.raises(InvalidParameterError, match="the columns 'a', 'b' join equally well"):
         dfjoin.auto_join(df, lake)
+
+
+@pytest.fixture
+def on_disk(tmp_path):
+    """A lake whose best table for `a` is better than that for `b`, and the folder of its files."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    pd.DataFrame({"k": list("pqrs"), "v": [1, 2, 3, 4]}).to_csv(folder / "best.csv", index=False)
+    pd.DataFrame({"k": list("wxy"), "w": [5, 6, 7]}).to_csv(folder / "second.csv", index=False)
+    return folder, dfjoin.build_lake(folder, tmp_path / "lake", engine="inline", progress=False)
+
+
+def _joined(wide):
+    return [(step["on"], step["table"]) for step in wide.attrs["dfjoin"]["joined"]]
+
+
+def test_a_changed_file_gives_way_to_the_best_of_another_key(on_disk):
+    folder, lake = on_disk
+    df = pd.DataFrame({"a": list("pqrs"), "b": list("wxyz")})
+    assert _joined(dfjoin.auto_join(df, lake)) == [(["a"], "best.csv")]
+    (folder / "best.csv").write_text("k,v\np,1\n")
+    assert _joined(dfjoin.auto_join(df, lake)) == [(["b"], "second.csv")]
+
+
+def test_a_table_that_cannot_be_read_gives_way_as_well(on_disk, monkeypatch):
+    _, lake = on_disk
+    batches = LakeTable.batches
+
+    def fail(self, columns):
+        if self.name == "best.csv":
+            raise TableReadError("torn")
+        return batches(self, columns)
+
+    monkeypatch.setattr(LakeTable, "batches", fail)
+    df = pd.DataFrame({"a": list("pqrs"), "b": list("wxyz")})
+    assert _joined(dfjoin.auto_join(df, lake)) == [(["b"], "second.csv")]
+    wide = dfjoin.auto_join(df, lake, on="a", on_no_match="ignore")
+    assert [p["reason"] for p in wide.attrs["dfjoin"]["passed_over"]] == ["it cannot be read: torn"]
+    hits = dfjoin.discover_joinable(df, "a", lake)
+    with pytest.raises(TableReadError, match=r"the table `best\.csv` cannot be read: torn"):
+        dfjoin.auto_join(df, hits)
+
+
+def test_what_is_told_of_a_changed_table_is_read_from_its_rows(on_disk):
+    folder, lake = on_disk
+    df = pd.DataFrame({"a": list("pqrs"), "n": [1, 2, 3, 4]})
+    with pytest.warns(dfjoin.errors.DfjoinWarning, match="nothing new"):
+        dfjoin.auto_join(df, lake, on="a")
+    (folder / "best.csv").write_text("k,v\np,9\nq,2\nr,3\ns,4\n")
+    assert dfjoin.auto_join(df, lake, on="a", on_stale="ignore", aggregate=None)["v"].tolist() == [9, 2, 3, 4]
+
+
+def test_k_tables_are_joined_on_the_column_that_was_chosen(build):
+    df = pd.DataFrame({"a": list("pqrs"), "b": list("wxyz")})
+    lake = build(
+        {
+            "one": pd.DataFrame({"k": list("pqrs"), "v": [1.5, 2.5, 3.5, 4.5]}),
+            "two": pd.DataFrame({"k": list("pqr"), "w": [6.5, 7.5, 8.5]}),
+            "other": pd.DataFrame({"k": list("wxy"), "u": [0.5, 0.25, 0.75]}),
+        }
+    )
+    wide = dfjoin.auto_join(df, lake, k=5)
+    assert _joined(wide) == [(["a"], "one"), (["a"], "two")]
+    assert wide.attrs["dfjoin"]["n_passed_over"] == 0, "candidates of other columns are not told of"
+
+
+def test_rows_that_an_earlier_table_dropped_have_no_part_in_a_later_one(build):
+    df = pd.DataFrame({"a": list("pqrs"), "n": range(4)})
+    lake = build(
+        {
+            "one": pd.DataFrame({"k": list("qrst"), "v": [1.5, 2.5, 3.5, 4.5]}),
+            "two": pd.DataFrame({"k": list("ppqrxy"), "w": [6.5, 7.5, 8.5, 9.5, 0.5, 0.5]}),
+        }
+    )
+    wide = dfjoin.auto_join(df, lake, on="a", k=2, how="inner", aggregate=None)
+    assert _joined(wide) == [(["a"], "one"), (["a"], "two")]
+    assert wide["n"].tolist() == [1, 2] and wide["w"].tolist() == [8.5, 9.5]
+    first, second = wide.attrs["dfjoin"]["joined"]
+    assert (first["matched"], first["containment"]) == (3, 0.75)
+    assert (second["matched"], second["containment"]) == (2, 2 / 3), "of the three keys that were left"

@@ -1,4 +1,4 @@
-"""Relating two tables: keys as data, programs, what these leave, and the honest nothing."""
+"""Relating two tables: keys as data, programs, what these leave, or nothing."""
 
 from dataclasses import replace
 

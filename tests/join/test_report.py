@@ -117,12 +117,12 @@ def test_attrs_of_a_search_are_no_join_report(example_lake):
         dfjoin.report(hits)
 
 
-@pytest.mark.parametrize("wish", ["columns", "aggregate"])
-def test_long_wishes_keep_the_report_below_64_kib(wish):
+@pytest.mark.parametrize("option", ["columns", "aggregate"])
+def test_long_options_keep_the_report_below_64_kib(option):
     values = {f"{'x' * 40}{i:05}": [1.5, 2.5] for i in range(2000)}
-    wishes = {"columns": list(values)} if wish == "columns" else {"aggregate": dict.fromkeys(values, "mean")}
+    options = {"columns": list(values)} if option == "columns" else {"aggregate": dict.fromkeys(values, "mean")}
     other = pd.DataFrame({"key": ["a", "b"], **values})
-    wide = dfjoin.auto_join(pd.DataFrame({"key": ["a", "b"]}), other, on="key", **wishes)
+    wide = dfjoin.auto_join(pd.DataFrame({"key": ["a", "b"]}), other, on="key", **options)
     assert wide.shape[1] == 2002
     assert len(json.dumps(wide.attrs["dfjoin"], ensure_ascii=False).encode()) < 64 * 1024
 
