@@ -185,7 +185,7 @@ class _Candidates:
         brought = brought_columns(table, step)
         if not brought:
             return "it has no other columns"
-        if row.table in self._read or step.relation is not None or table.is_changed:
+        if step.relation is not None or table.is_changed:
             return None
         key = IndexedKey(self._context.snapshot, row.table, row.column, left.parts(step.on)[0])
         is_new = adds_columns_by_index(left, key, brought, self._options.keeps_right_rows)

@@ -200,7 +200,7 @@ def relate(
         pairs = _with_fuzzy(pairs, fuzzy)
     if pairs.left.size == 0:
         return None, tried
-    return Relation(list(own_columns), list(other_columns), own, other, _sorted_once(pairs), programs, fuzzy), tried
+    return Relation(list(own_columns), list(other_columns), own, other, _sort_pairs(pairs), programs, fuzzy), tried
 
 
 def _equal_keys(
@@ -264,11 +264,9 @@ def _with_fuzzy(pairs: KeyPairs, fuzzy: FuzzyJoin) -> KeyPairs:
     )
 
 
-def _sorted_once(pairs: KeyPairs) -> KeyPairs:
-    """Sort pairs by left key, then right key; of a pair that was matched twice the stronger kind stays."""
-    order = np.lexsort((pairs.kinds, pairs.right, pairs.left))
-    left, right = pairs.left[order], pairs.right[order]
-    order = order[np.append(True, (np.diff(left) != 0) | (np.diff(right) != 0))]
+def _sort_pairs(pairs: KeyPairs) -> KeyPairs:
+    """Sort pairs by left key, then right key; a key that a program joins is not joined by similarity as well."""
+    order = np.lexsort((pairs.right, pairs.left))
     return KeyPairs(*(array[order] for array in pairs))
 
 

@@ -133,3 +133,31 @@ def test_rows_that_an_earlier_table_dropped_have_no_part_in_a_later_one(build):
     first, second = wide.attrs["dfjoin"]["joined"]
     assert (first["matched"], first["containment"]) == (3, 0.75)
     assert (second["matched"], second["containment"]) == (2, 2 / 3), "of the three keys that were left"
+
+
+@pytest.mark.parametrize("is_copy", [True, False])
+def test_of_two_keys_that_tie_the_one_that_the_index_leaves_open_is_read(build, is_copy):
+    numbers = [0.5, 1.5, 2.5, 3.5]
+    df = pd.DataFrame({"a": list("pqrs"), "b": list("wxyz"), "n": numbers})
+    lake = build(
+        {
+            "new": pd.DataFrame({"k": list("wxyz"), "v": list("abcd")}),
+            "open": pd.DataFrame({"k": list("pqrs"), "m": numbers if is_copy else [9.5, *numbers[:3]]}),
+        }
+    )
+    if is_copy:
+        assert _joined(dfjoin.auto_join(df, lake)) == [(["b"], "new")]
+    else:
+        with pytest.raises(InvalidParameterError, match="the columns 'a', 'b' join equally well"):
+            dfjoin.auto_join(df, lake)
+
+
+def test_a_table_is_tried_on_its_first_column_only(build):
+    df = pd.DataFrame({"a": list("pqr"), "f": list("xyy"), "b": list("uvw")})
+    copy = pd.DataFrame({"k": list("pqr"), "k2": list("rpq"), "g": list("xyy")})
+    lake = build({"copy": copy, "other": pd.DataFrame({"key": list("uv"), "d": [0.5, 1.5]})})
+    hits = dfjoin.discover_joinable(df, "a", lake)
+    assert hits["column"].tolist() == ["k", "k2"], "on the second column the flags are others, and thus new"
+    assert _joined(dfjoin.auto_join(df, lake)) == [(["b"], "other")]
+    wide = dfjoin.auto_join(df, lake, on="a", on_no_match="ignore")
+    assert [(p["column"], p["table"]) for p in wide.attrs["dfjoin"]["passed_over"]] == [("k", "copy")]

@@ -1,14 +1,20 @@
 """Reading the rows of a lake's table that join: in batches of any size the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dfjoin
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.read_rows import link_keys, read_rows
+from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
+from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.transform_join import RankedProgram, TransformJoin
 
 NAMES = ["Adler, Ann", "Brook, Bea", "Crane, Cid", "Drake, Dan", "Eagle, Eve", "Finch, Fay", "Goose, Gus", "Heron, Hal"]
 PEOPLE = [" ".join(name.split(", ")[::-1]) for name in NAMES]
@@ -107,3 +113,20 @@ def test_all_rows_are_kept_when_the_right_side_is(lake):
     right = link.right_side(rows, keeps_all=True)
     assert len(right.frame) == 11 and right.codes[2] == -1
     assert right.n_keys == 2 + 5, "peru, togo, oman, mali and fiji are new"
+
+
+@pytest.mark.parametrize("direction", ["left_to_right", "right_to_left"])
+def test_rows_of_every_program_are_kept(lake, direction):
+    source, target = ("own", "person") if direction == "left_to_right" else ("person", "own")
+    own, theirs = (NAMES, PEOPLE) if direction == "left_to_right" else (PEOPLE, NAMES)
+    examples = list(zip(own, theirs, strict=True))[:3]
+    found = find_programs({source: pa.array(own)}, {target: pa.array(theirs)}, examples=examples)
+    assert found.source_columns == (source,)
+    programs = [found.programs[0].program, Program.identity(source)]
+    df = pd.DataFrame({"own": [NAMES[0], PEOPLE[1]]})
+    ranked = tuple(RankedProgram(program, 1, 0.5, 1.0, 20.0) for program in programs)
+    join = TransformJoin(direction, (source,), (target,), Program.identity(target), ranked)
+    for relation in (join, replace(join, programs=ranked[::-1])):
+        step = JoinStep(["own"], "staff.csv", ["person"], ["wage"], relation=relation.to_dict())
+        wide = dfjoin.auto_join(df, dfjoin.JoinPlan((replace(step, aggregate="first"),), index=str(lake.path)))
+        assert wide["wage"].tolist() == [0, 1]

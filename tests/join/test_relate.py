@@ -171,3 +171,5 @@ def test_a_fuzzy_join_that_would_take_minutes_has_to_be_asked_for(people, monkey
     assert relation.fuzzy is None and relation.pairs.left.size == 15
     assert any("6 keys are left to be joined by likeness with 15" in line and "fuzzy=True" in line for line in tried)
     assert relate(spoilt, fewer, None, None, OPTIONS)[0].fuzzy is not None
+    monkeypatch.setattr(relate_module, "_QUICK_KEYS", 15)
+    assert relate(spoilt, fewer, None, None, replace(OPTIONS, fuzzy=None))[0].fuzzy is not None, "15 are not above 15"
