@@ -401,7 +401,7 @@ def auto_join(
 ) -> pd.DataFrame:
     """Join a frame with the best tables of a lake, with picked candidates, a plan, or another frame.
 
-    Keys are compared in the index's canonical form, so ``1``, ``1.0`` and ``"1"`` meet, as do ``"Peru "``
+    Keys are compared in the index's canonical form, so ``1``, ``1.0`` and ``"1"`` are equal, as are ``"Peru "``
     and ``"PERU"``; a null never matches. The relationship is measured on the data before anything is
     joined, and the result carries a report.
 
@@ -410,53 +410,64 @@ def auto_join(
     df : DataFrame
         The user's frame; it is not changed.
     other : Lake, path of an index, JoinCandidates, DataFrame, JoinPlan or its dict
-        What to join. Over a lake, candidates are tried in rank order and accepted if their containment
-        reaches `threshold`, they are not accidental, their file is the one that was indexed, and they
-        bring a column that the frame does not have. Picked candidates are joined as picked. A plan
-        (``attrs["dfjoin"]["plan"]`` of an earlier result) joins the same columns again.
+        What to join:
+
+        - A lake: candidates are tried in rank order. One is accepted if its containment reaches `threshold`, it is
+          not accidental, its file is the one that was indexed, and it brings a column that the frame does not have.
+        - A result of `discover_joinable`: each of its rows is joined, whatever its rank.
+        - Another frame.
+        - A plan (``attrs["dfjoin"]["plan"]`` of an earlier result): the same columns are joined again.
     on : column label or list of labels, optional
-        Key of `df`; several make a composite key, between two frames only. Without it the column that
-        joins best is taken, and it is an error when two are equally good. Between two frames whose keys
-        are not equal a relation is learned (see `transform`); the other frame's key is then brought along.
+        Key of `df`. Several labels make a composite key, between two frames only. By default the column that joins
+        best is taken, and it is an error when two are equally good.
     right_on : column label or list of labels, optional
         Key of the other frame; the same labels as `on` by default.
     k : int, default 1
-        Tables to join at most; only over a lake, one column per table.
+        Tables to join at most. Only over a lake; a table is joined on one of its columns.
     threshold : float, default 0.5
         Smallest containment of the key, 0 to 1.
     mode : {"exact", "lsh", "transform"}
-        How candidates are found over a lake, as in `discover_joinable`. Those found by programs are joined by
-        them, and their key is brought along.
+        How candidates are found over a lake, as in `discover_joinable`. Those that are found by programs are joined
+        by them, and their key is brought along.
     columns : str or list of str, optional
         Columns to bring; all but the key by default.
     how : {"left", "inner", "right", "outer"}
         Rows to keep. ``left`` and ``inner`` keep the order and index of `df`; ``right`` and ``outer`` put
         rows that only the right side has last, under a new RangeIndex.
     aggregate : "auto", None, rule or dict of column → rule
-        How several right rows of a key become one. ``"auto"``: number → mean, date → latest, boolean →
-        share, other values, codes and years → most frequent (ties: smallest); and ``<stem>_rows`` counts
-        them. Rules: mean, sum, min, max, median, std, first, last, count, nunique, most_frequent, latest,
-        share. None keeps every pair of rows.
+        How several right rows of a key become one, so that each row of `df` stays one row:
+
+        - ``"auto"``: the mean of numbers, the latest date, the share of true booleans; for other values, codes and
+          years the most frequent one (ties: the smallest).
+        - A rule for all columns: mean, sum, min, max, median, std, first, last, count, nunique, most_frequent,
+          latest, share.
+        - A dict: a rule for each column that it names, ``"auto"`` for the others.
+        - None: every pair of rows is kept.
+
+        Unless it is None, a column ``<stem>_rows`` counts the right rows.
     max_expansion : float, default 10.0
-        Most rows out per row in; beyond it the join stops before it is made.
+        Most rows out per row in, with ``aggregate=None``. A join that would make more is refused before it is made.
     indicator : bool, default False
-        Add ``_merge``: both, left_only or right_only; where keys are related by a program or by likeness, also
-        ``_match`` (equal, program, fuzzy) and ``_distance`` (0 to 1) of each row.
+        Add ``_merge``: both, left_only or right_only. Where keys of two frames are related by a program or by
+        similarity, also ``_match`` (equal, program, fuzzy) and ``_distance`` (0 to 1) of each row.
     transform, fuzzy : bool, optional
-        Between two frames: look for programs over the columns of one side whose results are the key of the
-        other, and join by likeness what they leave over. None: where equal keys do not reach `threshold`, or
-        are found in columns that are no keys; not for a composite key that `on` names, and by likeness up to
-        100,000 keys on either side.
-        True: in any case. False: never.
+        Between two frames: look for programs over the columns of one frame whose results are the key of the
+        other, and match the keys that are left by string similarity. The other frame's key is brought along.
+
+        - None: only if equal keys match less than `threshold` of the key's values, or the best equal columns are not
+          nearly unique. Never for a composite `on`. Similarity is skipped above 100,000 keys on either side.
+        - True: in any case.
+        - False: never.
     precision : float, default 0.95
-        Share of right pairs that the fuzzy join is to reach, by an estimate without labels; rows below it
-        stay unmatched.
+        Share of right pairs that matching by similarity is to reach, by an estimate without labels; rows below
+        it stay unmatched.
     examples : list of (left value, right value), optional
         Pairs that belong together; programs are learned from them alone.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is acceptable; the frame comes back unchanged.
     on_stale : {"error", "warn", "ignore"}
-        What to do when a picked or planned table's file is not the one that was indexed.
+        What to do when a table's file is not the one that was indexed. With ``"error"`` a candidate of a lake is
+        passed over, and a picked or planned table is an error.
 
     Returns
     -------
@@ -488,8 +499,13 @@ def auto_join(
 
     Notes
     -----
-    A table of the lake is read in batches, the wanted columns only, and rows are kept only if their key
-    is in `df`: memory follows the matches. O(bytes of the table + rows).
+    The choice is made first. Over a lake, ranks come from the search, whether a table has the wanted columns from
+    the catalogue, and whether it brings anything new from the index wherever value sets decide it. Without `on`, the
+    columns of `df` are compared by the containment and the matched values of their best candidate, as the search
+    counted them (where the index keeps no sets, as it estimated them). A table is then read once, for the candidate
+    that was chosen: in batches, the wanted columns only, keeping the rows whose key is in `df`. Memory follows the
+    matches. Where only its rows tell that a table brings nothing new, or it cannot be read, the next best candidate
+    takes its place. O(bytes of the table + rows).
 
     Examples
     --------
@@ -503,15 +519,30 @@ def auto_join(
     2  NaN  Peru  1285216
     """
     from dfjoin.join.auto import join
+    from dfjoin.join.options import join_options
     from dfjoin.lake import Lake, resolve_lake
 
+    options = join_options(
+        on=on,
+        right_on=right_on,
+        k=k,
+        threshold=threshold,
+        mode=mode,
+        columns=columns,
+        how=how,
+        aggregate=aggregate,
+        max_expansion=max_expansion,
+        indicator=indicator,
+        transform=transform,
+        fuzzy=fuzzy,
+        precision=precision,
+        examples=examples,
+        on_no_match=on_no_match,
+        on_stale=on_stale,
+    )
     if isinstance(other, (Lake, str, os.PathLike)):
         other = resolve_lake(other, "other").snapshot
-    return join(
-        df, other, on=on, right_on=right_on, k=k, threshold=threshold, mode=mode, columns=columns, how=how,
-        aggregate=aggregate, max_expansion=max_expansion, indicator=indicator, transform=transform, fuzzy=fuzzy,
-        precision=precision, examples=examples, on_no_match=on_no_match, on_stale=on_stale,
-    )  # fmt: skip
+    return join(df, other, options)
 
 
 def report(df: pd.DataFrame) -> Any:

@@ -44,7 +44,6 @@ KEEPING = tuple(rule for rule in RULES if rule not in ("std", "count", "nunique"
 """Rules that give a value back as it is when a key has one row."""
 
 _NUMERIC = ("mean", "sum", "median", "std")
-_ALIASES = {"mode": "most_frequent"}
 _IDENTIFIER = re.compile(
     r"(?:^|[^a-z])(?:id|ids|code|codes|key|zip|zipcode|postal|postcode|fips|geoid|iso|isbn|ean|phone|year)(?:$|[^a-z])"
 )
@@ -69,7 +68,7 @@ def check_aggregate(value: Any, columns: list[str]) -> Any:
 
 
 def _rule(rule: Any) -> str:
-    rule = _ALIASES.get(rule, rule) if isinstance(rule, str) else rule
+    """Check one rule."""
     if rule not in RULES:
         raise InvalidParameterError(f"`aggregate` must be one of {shortlist(RULES, 20)}, got {rule!r}")
     return rule

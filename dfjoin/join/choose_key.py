@@ -5,34 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.errors import InvalidParameterError
+from dfjoin.join.keys import KeyColumns
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
-from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.search.result_frame import is_accidental
-from dfjoin.types import IndexSettings
-from dfjoin.values.profile import INDEXED_KINDS
 
-__all__ = ["pick_key_pair"]
+__all__ = ["choose_equal_keys"]
 
-
-def _queries(df: pd.DataFrame, settings: IndexSettings) -> list[QueryColumn]:
-    """Normalise the columns that can be keys."""
-    found = []
-    for position in range(df.shape[1]):
-        try:
-            query = make_query(df.iloc[:, position], settings, argument="df")
-        except InvalidTypeError:
-            continue
-        if query.profile.kind in INDEXED_KINDS and query.profile.cardinality >= 2:
-            found.append(query)
-    return found
+_MAX_NOTES = 50
 
 
-def pick_key_pair(
-    df: pd.DataFrame, other: pd.DataFrame, settings: IndexSettings, threshold: float
-) -> tuple[tuple[Any, Any] | None, list[dict[str, Any]]]:
+def choose_equal_keys(
+    left: KeyColumns, right: KeyColumns, threshold: float
+) -> tuple[tuple[Any, Any] | None, list[tuple[str, str]]]:
     """Choose the pair of columns that share the most.
 
     Pairs that reach the threshold and are not accidental are ranked by containment, then shared values,
@@ -40,17 +26,16 @@ def pick_key_pair(
 
     Parameters
     ----------
-    df, other : DataFrame
-    settings : IndexSettings
+    left, right : KeyColumns
     threshold : float
-        Smallest containment of `df`'s column in `other`'s.
+        Smallest containment of the left column in the right one.
 
     Returns
     -------
     pair : tuple or None
-        Labels in `df` and in `other`.
-    passed_over : list of dict
-        The best pairs that did not pass, with reasons.
+        Label on the left and on the right.
+    passed_over : list of (str, str)
+        The best pairs that did not pass, and why.
 
     Raises
     ------
@@ -59,10 +44,10 @@ def pick_key_pair(
     """
     scored = []
     passed = []
-    left, right = _queries(df, settings), _queries(other, settings)
-    for theirs in right:
+    own_columns = left.candidates()
+    for theirs in right.candidates():
         vocabulary = vocabulary_of(theirs.values)
-        for own in left:
+        for own in own_columns:
             matched = int(np.count_nonzero(match_tokens(own.values, vocabulary) >= 0))
             containment = matched / len(own.values)
             if matched == 0:
@@ -77,10 +62,9 @@ def pick_key_pair(
                 names_agree = own.name.casefold() == theirs.name.casefold()
                 scored.append(((containment, matched, names_agree, theirs.is_unique), own.label, theirs.label))
                 continue
-            note = {"table": "", "column": f"{own.name} = {theirs.name}", "reason": reason}
-            passed.append((containment, note))
+            passed.append((containment, f"{own.name} = {theirs.name}", reason))
     passed.sort(key=lambda item: -item[0])
-    notes = [note for _, note in passed[:50]]
+    notes = [(columns, reason) for _, columns, reason in passed[:_MAX_NOTES]]
     if not scored:
         return None, notes
     scored.sort(key=lambda item: item[0], reverse=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import JoinExpansionError
-from dfjoin.join.aggregate import KEEPING, aggregate_column, check_rule, choose_rule, plain_column, take_rows
-from dfjoin.join.keys import LeftKey, RowKeys, expand_pairs
+from dfjoin.join.aggregate import (
+    KEEPING,
+    aggregate_column,
+    check_aggregate,
+    check_rule,
+    choose_rule,
+    plain_column,
+    take_rows,
+)
+from dfjoin.join.keys import KeyIndex, expand_pairs
+from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, output_names
+from dfjoin.join.plan import JoinStep
 
 __all__ = ["RightSide", "StepResult", "join_step", "relationship_of"]
 
@@ -27,13 +36,15 @@ class RightSide:
     frame : DataFrame
         The columns to bring.
     keys : DataFrame
-        The key columns in the right table's spelling, same rows.
+        The key columns in the right table's spelling, same rows; without columns where no row needs them.
     codes : ndarray of int64, shape (n_rows,)
         Left key of each row; n_left_keys and above for keys that the left side lacks, -1 for nulls.
     n_keys : int
         Codes are below it.
     stem : str
         Short name of the table.
+    relation : dict
+        How the keys are related where they are not equal, as plain JSON values for the report.
     """
 
     frame: pd.DataFrame
@@ -41,13 +52,28 @@ class RightSide:
     codes: NDArray[np.int64]
     n_keys: int
     stem: str
+    relation: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """The joined frame of one step, and what the report says of it."""
+    """The joined frame of one step, and what the report says of it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    left_rows : ndarray of int64, shape (n_rows,)
+        Row of the left frame for each row; -1 where only the right side has one.
+    names, rules : dict of str
+        Column of the right side → its name in the frame, and how its values were made one.
+    relationship : str
+        1:1, 1:m, m:1 or m:m.
+    rows_matched, values_matched : int
+        Left rows with a partner, and their distinct keys.
+    """
 
     frame: pd.DataFrame
+    left_rows: NDArray[np.int64]
     names: dict[str, str]
     rules: dict[str, str]
     relationship: str
@@ -63,37 +89,21 @@ def relationship_of(left: NDArray[np.int64], right: NDArray[np.int64], n_keys: i
     return ":".join(sides)
 
 
-def join_step(
-    df: pd.DataFrame,
-    on: Sequence[Any],
-    left: LeftKey | RowKeys,
-    right: RightSide,
-    *,
-    how: str,
-    aggregate: Any,
-    max_expansion: float,
-    indicator: bool,
-    names: dict[str, str] | None = None,
-) -> StepResult:
+def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide, options: JoinOptions) -> StepResult:
     """Join one right side to a frame.
 
     Parameters
     ----------
     df : DataFrame
         The left frame.
-    on : sequence
-        Its key columns, for the key of rows that only the right side has.
-    left : LeftKey or RowKeys
+    step : JoinStep
+        Its `aggregate` is None to keep every pair of rows, else there is one row per left row; its `names` are
+        those that an earlier join gave, by default free ones are found.
+    left : KeyIndex
+        The keys of `df`.
     right : RightSide
-    how : {"left", "inner", "right", "outer"}
-    aggregate : str, dict or None
-        None keeps every pair of rows, else there is one row per left row.
-    max_expansion : float
-        Most rows out per row in.
-    indicator : bool
-        Add a column ``_merge``.
-    names : dict, optional
-        Names that an earlier join gave; by default free ones are found.
+    options : JoinOptions
+        `how`, `max_expansion` and `indicator`.
 
     Returns
     -------
@@ -106,61 +116,68 @@ def join_step(
     JoinExpansionError
         Before anything is built, naming the key that multiplies most.
     """
+    aggregate = check_aggregate(step.aggregate, list(right.frame.columns))
     relationship = relationship_of(left.codes, right.codes, right.n_keys)
-    _guard(df, on, left.codes, right, how, aggregate, max_expansion)
     rules: dict[str, str] = {}
     frame, keys, codes = right.frame, right.keys, right.codes
     count: pd.Series | None = None
-    if aggregate is not None:
+    if aggregate is None:
+        _guard(df, step, left.codes, right, options)
+    else:
         frame, keys, codes, rules, count = _one_row_per_key(right, aggregate)
     n_right_rows = np.bincount(codes[codes >= 0], minlength=right.n_keys)
     has_partner = (left.codes >= 0) & (n_right_rows[np.maximum(left.codes, 0)] > 0 if right.n_keys else False)
-    left_rows, right_rows = _positions(left.codes, codes, right.n_keys, has_partner, how)
-    result = _take_left(df, left_rows, how)
-    if how in ("right", "outer"):
-        result = _fill_keys(result, df, on, keys, left_rows, right_rows)
+    left_rows, right_rows = _positions(left.codes, codes, right.n_keys, has_partner, options.how)
+    result = _take_left(df, left_rows, options.how)
+    if options.keeps_right_rows and keys.shape[1]:
+        result = _fill_keys(result, step.on, keys, left_rows, right_rows)
     # Names are looked up before anything is added, so that they do not depend on the order of columns.
     taken = {_flat(label) for label in df.columns}
-    given = _names(frame, names, right.stem, taken)
+    given = _names(frame, step.names, right.stem, taken)
     added = {given[c]: take_rows(frame[c], right_rows) for c in frame.columns}
     if count is not None:
         counted = take_rows(count, right_rows).fillna(0).astype(np.int64)
         added[free_name(f"{right.stem}_rows", right.stem, taken)] = counted
-    if indicator:
+    if options.indicator:
         sides = np.where(left_rows < 0, "right_only", np.where(right_rows < 0, "left_only", "both"))
         added[free_name("_merge", right.stem, taken)] = pd.Series(
             pd.Categorical(sides, ["left_only", "right_only", "both"])
         )
     n_values = int(np.unique(left.codes[has_partner]).size)
     wide = _attach(result, added)
-    return StepResult(wide, given, rules, relationship, int(has_partner.sum()), n_values)
+    return StepResult(wide, left_rows, given, rules, relationship, int(has_partner.sum()), n_values)
 
 
-def _guard(df, on, left_codes, right: RightSide, how, aggregate, max_expansion) -> None:
+def _guard(
+    df: pd.DataFrame, step: JoinStep, left_codes: NDArray[np.int64], right: RightSide, options: JoinOptions
+) -> None:
     """Stop a join that would multiply rows beyond what the caller allows."""
-    if aggregate is not None or len(df) == 0:
+    if len(df) == 0:
         return
     counts = np.bincount(right.codes[right.codes >= 0], minlength=right.n_keys)
     own = np.bincount(left_codes[left_codes >= 0], minlength=right.n_keys)
     pairs = counts * own
     n_out = int(pairs.sum())
-    if how in ("left", "outer"):
+    if options.how in ("left", "outer"):
         n_out += len(df) - int(own[counts > 0].sum())
-    if n_out <= max_expansion * len(df):
+    if n_out <= options.max_expansion * len(df):
         return
     worst = int(np.argmax(pairs))
     row = int(np.flatnonzero(left_codes == worst)[0])
-    key = " + ".join(repr(df[label].iloc[row]) for label in on)
+    key = " + ".join(repr(df[label].iloc[row]) for label in step.on)
+    other = repr(right.stem) if step.table else "the other frame"
+    n_own = f"{int(own[worst]):,} row" + ("s" if own[worst] > 1 else "")
     raise JoinExpansionError(
-        f"the join with {right.stem!r} would make {n_out:,} rows of {len(df):,}, {n_out / len(df):.1f} times as "
-        f"many, above `max_expansion` {max_expansion:g}; the worst key, {key}, stands in {int(own[worst]):,} rows "
-        f'of yours and {int(counts[worst]):,} of the table: pass aggregate="auto" for one row per key, or a '
-        "higher `max_expansion`"
+        f"the join with {other} would make {n_out:,} rows of {len(df):,}, {n_out / len(df):.1f} times as many, above "
+        f"`max_expansion` {options.max_expansion:g}; the worst key, {key}, stands in {n_own} of yours and "
+        f'{int(counts[worst]):,} of the table: pass aggregate="auto" for one row per key, or a higher `max_expansion`'
     )
 
 
-def _one_row_per_key(right: RightSide, aggregate: Any):
-    """Aggregate the right side; codes then number the keys that it has."""
+def _one_row_per_key(
+    right: RightSide, aggregate: Any
+) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64], dict[str, str], pd.Series]:
+    """Aggregate the right side; return a row per key that it has: columns, key, code, rules, and number of rows."""
     present = right.codes >= 0
     codes = right.codes[present]
     rows = np.flatnonzero(present)
@@ -184,7 +201,9 @@ def _one_row_per_key(right: RightSide, aggregate: Any):
     return frame, keys, held, rules, pd.Series(counts[held])
 
 
-def _positions(left, right, n_keys, has_partner, how) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _positions(
+    left: NDArray[np.int64], right: NDArray[np.int64], n_keys: int, has_partner: NDArray[np.bool_], how: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Row of either side for each row of the result; -1 where a side has none."""
     left_rows, right_rows = expand_pairs(left, right, n_keys)
     if how in ("left", "outer"):
@@ -212,7 +231,13 @@ def _take_left(df: pd.DataFrame, rows: NDArray[np.int64], how: str) -> pd.DataFr
     return taken
 
 
-def _fill_keys(result, df, on, keys, left_rows, right_rows) -> pd.DataFrame:
+def _fill_keys(
+    result: pd.DataFrame,
+    on: list[Any],
+    keys: pd.DataFrame,
+    left_rows: NDArray[np.int64],
+    right_rows: NDArray[np.int64],
+) -> pd.DataFrame:
     """Give rows that only the right side has the key in the right table's spelling."""
     alone = np.flatnonzero(left_rows < 0)
     if alone.size == 0:
@@ -244,11 +269,11 @@ def _keeps_spelling(values: pd.Series, dtype: Any) -> bool:
     return bool((converted.astype(str) == values.astype(str)).all())
 
 
-def _names(frame: pd.DataFrame, known: dict[str, str] | None, stem: str, taken: set[Any]) -> dict[str, str]:
+def _names(frame: pd.DataFrame, known: dict[str, str], stem: str, taken: set[Any]) -> dict[str, str]:
     """Name the new columns; names of an earlier join are used again where they are free."""
     names: dict[str, str] = {}
     for column in frame.columns:
-        wanted = (known or {}).get(column)
+        wanted = known.get(column)
         if wanted is not None and wanted not in taken:
             names[column] = wanted
             taken.add(wanted)

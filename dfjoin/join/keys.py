@@ -1,76 +1,183 @@
-"""Pairing the rows of two sides by equal keys, through the matcher of the index."""
+"""Keys: the columns of a frame in canonical form, their numbers, and the rows of two sides that have the same."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
+from dfjoin.errors import InvalidTypeError
+from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
+from dfjoin.search.query import QueryColumn
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import ValueSet, normalize_column
+from dfjoin.values.frames import column_to_arrow, select_column
+from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers, unite_value_sets
+from dfjoin.values.profile import profile_values
 
-__all__ = ["LeftKey", "RowKeys", "expand_pairs"]
+__all__ = ["KeyColumns", "KeyIndex", "concat_values", "expand_pairs", "number_rows", "pair_codes", "take_values"]
+
+
+class KeyColumns:
+    """The columns of a frame as keys: each is made Arrow and normalised once, when it is first asked for.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    settings : IndexSettings
+        Normalisation of both sides.
+    argument : str
+        Name of the argument that names its columns, for messages.
+    """
+
+    def __init__(self, frame: pd.DataFrame, settings: IndexSettings, argument: str = "on") -> None:
+        self.frame = frame
+        self.settings = settings
+        self._argument = argument
+        self._arrays: dict[int, pa.Array | pa.ChunkedArray] = {}
+        self._values: dict[tuple[int, int | None, bool | None], ValueSet] = {}
+        self._indexes: dict[tuple[tuple[int, ...], int | None, bool | None], KeyIndex] = {}
+
+    def position(self, label: Any) -> int:
+        """Return the position of a column; raises when there is none of that label, or several."""
+        select_column(self.frame, label, self._argument)
+        position = self.frame.columns.get_loc(label)
+        assert isinstance(position, int)  # several columns of one label were refused
+        return position
+
+    def array(self, position: int) -> pa.Array | pa.ChunkedArray:
+        """Return a column as Arrow; raises `InvalidTypeError` for one that holds lists, dicts or bytes."""
+        if position not in self._arrays:
+            self._arrays[position] = column_to_arrow(self.frame.iloc[:, position], self._argument)
+        return self._arrays[position]
+
+    def values(self, position: int, pad: int | None = None, dayfirst: bool | None = None) -> ValueSet:
+        """Return the canonical values of a column, read with a width of integers and an order of dates."""
+        key = position, pad, dayfirst
+        if key not in self._values:
+            settings = self.settings if dayfirst is None else replace(self.settings, dayfirst=dayfirst)
+            values = normalize_column(self.array(position), settings)
+            self._values[key] = values if pad is None else pad_integers(values, pad, settings)
+        return self._values[key]
+
+    def all_values(self) -> list[ValueSet]:
+        """Return the values of every column that has any, in the order of the columns."""
+        found = []
+        for position in range(self.frame.shape[1]):
+            try:
+                values = self.values(position)
+            except InvalidTypeError:
+                continue
+            if len(values):
+                found.append(values)
+        return found
+
+    def candidates(self) -> list[QueryColumn]:
+        """Return the columns that can be keys: text, integers or dates with two values or more."""
+        found = []
+        for position in range(self.frame.shape[1]):
+            try:
+                query = self.query(position)
+            except InvalidTypeError:
+                continue
+            if query.profile.is_indexable:
+                found.append(query)
+        return found
+
+    def query(self, position: int) -> QueryColumn:
+        """Return a column as a search has it."""
+        column, values = self.frame.iloc[:, position], self.values(position)
+        profile = profile_values(values, self.array(position).type)
+        return QueryColumn(str(column.name), column.name, column, values, profile)
+
+    def index(self, labels: Sequence[Any], pad: int | None = None, dayfirst: bool | None = None) -> KeyIndex:
+        """Number the keys that some columns make together."""
+        positions = tuple(self.position(label) for label in labels)
+        key = positions, pad, dayfirst
+        if key not in self._indexes:
+            self._indexes[key] = KeyIndex.of([self.values(position, pad, dayfirst) for position in positions])
+        return self._indexes[key]
+
+    def parts(self, labels: Sequence[Any]) -> list[ValueSet]:
+        """Return the canonical values of some columns."""
+        return [self.values(self.position(label)) for label in labels]
+
+    def remember(self, queries: Sequence[QueryColumn]) -> None:
+        """Keep what a search of this frame has normalised already."""
+        for query in queries:
+            position = self.frame.columns.get_loc(query.label)
+            if isinstance(position, int):
+                self._values[position, query.pad, query.dayfirst] = query.values
+
+    def after(self, frame: pd.DataFrame, rows: NDArray[np.int64]) -> KeyColumns:
+        """Return the columns of this frame after a join.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The columns of this one, then others.
+        rows : ndarray of int64, shape (n_rows,)
+            Row of this frame for each of its rows; -1 where it has none.
+        """
+        columns = KeyColumns(frame, self.settings, self._argument)
+        if rows.min(initial=0) < 0:  # keys were filled in from the other side
+            return columns
+        if rows.size == len(self.frame) and bool((rows == np.arange(rows.size)).all()):
+            columns._arrays, columns._values, columns._indexes = (
+                dict(self._arrays),
+                dict(self._values),
+                dict(self._indexes),
+            )
+        else:
+            columns._values = {key: take_values(values, rows) for key, values in self._values.items()}
+        return columns
 
 
 @dataclass(frozen=True)
-class RowKeys:
-    """Keys of the left side that were numbered elsewhere.
+class KeyIndex:
+    """The keys of one side, numbered: the code of each of its rows, and of any row of another side.
 
     Parameters
-    ----------
-    codes : ndarray of int64, shape (n_rows,)
-        Number of each row's key; -1 for none.
-    n_keys : int
-        Distinct keys.
-    """
-
-    codes: NDArray[np.int64]
-    n_keys: int
-
-
-class LeftKey:
-    """The key of the left side: each row's code, and the code of any row of a right side.
-
-    Parameters
-    ----------
-    parts : sequence of ValueSet
-        The normalised key columns, all of the same number of rows.
-
-    Attributes
     ----------
     codes : ndarray of int64, shape (n_rows,)
         Number of each row's key; -1 when any part is null.
     n_keys : int
-        Distinct keys.
+        Distinct keys; codes are below it.
+    parts : tuple of ValueSet
+        The canonical values of the columns that make the key; empty for keys that were numbered elsewhere.
+    combinations : tuple of ndarray of int64
+        The pairs that each column but the first adds, see `number_rows`.
     """
 
-    def __init__(self, parts: Sequence[ValueSet]) -> None:
-        self._parts = list(parts)
-        self._vocabularies = [vocabulary_of(part) for part in parts]
-        self._combinations: list[NDArray[np.int64]] = []
-        codes = parts[0].codes.astype(np.int64)
-        for part in parts[1:]:
-            pairs = _pair(codes, part.codes, len(part))
-            known = np.unique(pairs[pairs >= 0])
-            self._combinations.append(known)
-            codes = _number(pairs, known)
-        self.codes = codes
-        self.n_keys = len(parts[0]) if len(parts) == 1 else int(self._combinations[-1].size)
+    codes: NDArray[np.int64]
+    n_keys: int
+    parts: tuple[ValueSet, ...] = ()
+    combinations: tuple[NDArray[np.int64], ...] = ()
 
-    def match(self, columns: Sequence[pa.Array], settings: Sequence[IndexSettings]) -> NDArray[np.int64]:
-        """Return the code of each row of a right side, -1 for a key that the left side lacks.
+    @classmethod
+    def of(cls, parts: Sequence[ValueSet]) -> KeyIndex:
+        """Number the keys that some columns of the same number of rows make together."""
+        codes, n_keys, combinations = number_rows([(part.codes, len(part)) for part in parts])
+        return cls(codes, n_keys, tuple(parts), tuple(combinations))
+
+    @cached_property
+    def vocabularies(self) -> list[Vocabulary]:
+        """The values of each part, ready to be looked up."""
+        return [vocabulary_of(part) for part in self.parts]
+
+    def match(self, parts: Sequence[ValueSet]) -> NDArray[np.int64]:
+        """Return the code of each row of another side, -1 for a key that this side lacks.
 
         Parameters
         ----------
-        columns : sequence of pyarrow Array
-            The right side's key columns.
-        settings : sequence of IndexSettings
-            How each is normalised.
+        parts : sequence of ValueSet
+            The other side's key columns, in the order of this side's.
 
         Returns
         -------
@@ -78,25 +185,16 @@ class LeftKey:
 
         Notes
         -----
-        O(bytes of the columns): each distinct value is looked up once.
+        Each distinct value is looked up once.
         """
-        found = []
-        for column, setting, vocabulary in zip(columns, settings, self._vocabularies, strict=True):
-            values = normalize_column(column, setting)
-            tokens = match_tokens(values, vocabulary)
-            codes = np.full(len(values) + 1, -1, np.int64)  # the last one serves code -1, the null
-            is_found = tokens >= 0
-            codes[:-1][is_found] = vocabulary.order[tokens[is_found]]
-            found.append(codes[values.codes])
+        found = [_codes_of(part, vocabulary) for part, vocabulary in zip(parts, self.vocabularies, strict=True)]
         combined = found[0]
-        for more, part, known in zip(found[1:], self._parts[1:], self._combinations, strict=True):
-            combined = _number(_pair(combined, more, len(part)), known)
+        for more, part, known in zip(found[1:], self.parts[1:], self.combinations, strict=True):
+            combined = _find_pairs(pair_codes(combined, more, len(part)), known)
         return combined
 
-    def match_all(
-        self, columns: Sequence[pa.Array], settings: Sequence[IndexSettings]
-    ) -> tuple[NDArray[np.int64], int]:
-        """Return a code for every row of a right side, new ones for keys that the left side lacks.
+    def match_all(self, parts: Sequence[ValueSet]) -> tuple[NDArray[np.int64], int]:
+        """Return a code for every row of another side, new ones for keys that this side lacks.
 
         Returns
         -------
@@ -105,27 +203,101 @@ class LeftKey:
         n_keys : int
             Codes are below it.
         """
-        codes = self.match(columns, settings)
-        own = LeftKey([normalize_column(c, s) for c, s in zip(columns, settings, strict=True)]).codes
+        codes = self.match(parts)
+        own, _, _ = number_rows([(part.codes, len(part)) for part in parts])
         is_new = (codes < 0) & (own >= 0)
         known = np.unique(own[is_new])
         codes = np.where(is_new, self.n_keys + np.searchsorted(known, own), codes)
         return codes, self.n_keys + int(known.size)
 
 
-def _pair(codes: NDArray[np.int64], more: NDArray[Any], n_more: int) -> NDArray[np.int64]:
-    """Make one number of two codes per row, -1 where either is missing; both are below the number of rows."""
+def number_rows(
+    parts: Sequence[tuple[NDArray[Any], int]],
+) -> tuple[NDArray[np.int64], int, list[NDArray[np.int64]]]:
+    """Number the distinct combinations of the codes that several columns have in a row.
+
+    Parameters
+    ----------
+    parts : sequence of (codes, n)
+        For each column the code of every row, below `n`, -1 for none.
+
+    Returns
+    -------
+    codes : ndarray of int64, shape (n_rows,)
+        Number of each row's combination, -1 where a column has none.
+    n_codes : int
+        Codes are below it.
+    pairs : list of ndarray of int64
+        For each column but the first the sorted pairs that occur of the number so far and its own code, as
+        `pair_codes` writes them. The place of a pair is the number from there on.
+
+    Notes
+    -----
+    One column after the other, so that a pair of two codes always fits into 64 bits.
+    """
+    (first, n_codes), *others = parts
+    codes = first.astype(np.int64)
+    found = []
+    for more, n_more in others:
+        pairs = pair_codes(codes, more, n_more)
+        known = np.unique(pairs[pairs >= 0])
+        codes, n_codes = _find_pairs(pairs, known), int(known.size)
+        found.append(known)
+    return codes, n_codes, found
+
+
+def pair_codes(codes: NDArray[np.int64], more: NDArray[Any], n_more: int) -> NDArray[np.int64]:
+    """Make one number of two codes per row, `more` below `n_more`; -1 where either is missing."""
     pairs = codes * max(1, n_more) + more
     pairs[(codes < 0) | (more < 0)] = -1
     return pairs
 
 
-def _number(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
+def _find_pairs(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the place of each pair among the known ones, -1 for others."""
     if known.size == 0:
         return np.full(pairs.size, -1, np.int64)
     places = np.minimum(np.searchsorted(known, pairs), known.size - 1)
     return np.where((pairs >= 0) & (known[places] == pairs), places, -1)
+
+
+def _codes_of(values: ValueSet, vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """Return for each row of a value set the code that its value has in a vocabulary, -1 for none."""
+    tokens = match_tokens(values, vocabulary)
+    codes = np.full(len(values) + 1, -1, np.int64)  # the last one serves code -1, the null
+    is_found = tokens >= 0
+    codes[:-1][is_found] = vocabulary.order[tokens[is_found]]
+    return codes[values.codes]
+
+
+def take_values(values: ValueSet, rows: NDArray[np.int64]) -> ValueSet:
+    """Return the values of some rows; the others are dropped, the order stays."""
+    codes = values.codes[rows]
+    is_held = np.zeros(len(values), bool)
+    is_held[codes[codes >= 0]] = True
+    if is_held.all():
+        return replace(values, codes=codes)
+    held = np.flatnonzero(is_held)
+    lengths = np.diff(values.offsets)[held]
+    offsets = np.zeros(held.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    data = np.zeros(int(offsets[-1]) + 8, np.uint8)  # kernels load eight bytes at a time
+    data[: int(offsets[-1])] = values.data[expand_stretches(values.offsets[:-1][held], lengths)]
+    numbers = np.append(np.cumsum(is_held) - 1, -1).astype(np.int32)
+    taken = ValueSet(values.hashes[held], data, offsets, values.classes[held], numbers[codes], values.date_order)
+    for array in (taken.hashes, taken.data, taken.offsets):
+        array.flags.writeable = False
+    return taken
+
+
+def concat_values(parts: Sequence[ValueSet], settings: IndexSettings) -> ValueSet:
+    """Return the values of several batches of a column as those of the whole column, with the codes of its rows."""
+    if len(parts) == 1:
+        return parts[0]
+    united = unite_value_sets(list(parts), settings)
+    vocabulary = vocabulary_of(united)
+    codes = np.concatenate([_codes_of(part, vocabulary) for part in parts]).astype(np.int32)
+    return replace(united, codes=codes)
 
 
 def expand_pairs(
@@ -154,7 +326,4 @@ def expand_pairs(
     starts = np.cumsum(counts) - counts
     matched = np.flatnonzero(left >= 0)
     repeats = counts[left[matched]]
-    left_rows = np.repeat(matched, repeats)
-    ends = np.cumsum(repeats)
-    within = np.arange(int(ends[-1]) if ends.size else 0) - np.repeat(ends - repeats, repeats)
-    return left_rows, order[np.repeat(starts[left[matched]], repeats) + within]
+    return np.repeat(matched, repeats), order[expand_stretches(starts[left[matched]], repeats)]

@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
-from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
-from dfjoin.types import IndexSettings
+from dfjoin.index.segment import Segment
+from dfjoin.join.keys import KeyColumns, pair_codes
+from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
+from dfjoin.search.exact.searcher import searcher_of
+from dfjoin.search.shared_values import shared_mask
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.normalize import ValueSet, normalize_column
 
-__all__ = ["brings_new"]
+__all__ = ["IndexedKey", "adds_columns", "adds_columns_by_index"]
 
 _SMALL_DOMAIN = 2  # flags share their values with every other flag
 
 
-def brings_new(
-    df: pd.DataFrame,
-    left_codes: NDArray[np.int64],
-    right: pd.DataFrame,
-    right_codes: NDArray[np.int64],
-    settings: IndexSettings,
+@dataclass(frozen=True)
+class _Part:
+    """A column of the frame over the rows that find a partner: the codes of these rows, and which values occur."""
+
+    values: ValueSet
+    codes: NDArray[np.int32]
+    held: NDArray[np.int64]
+
+
+def _parts(left: KeyColumns, rows: NDArray[np.int64]) -> list[_Part]:
+    """Return the columns of a frame that have a value in some of the rows."""
+    found = []
+    for values in left.all_values():
+        codes = values.codes[rows]
+        held = np.unique(codes[codes >= 0]).astype(np.int64)
+        if held.size:
+            found.append(_Part(values, codes, held))
+    return found
+
+
+def adds_columns(
+    left: KeyColumns, left_codes: NDArray[np.int64], right: pd.DataFrame, right_codes: NDArray[np.int64]
 ) -> bool:
     """Tell whether some column of the right side is not in the frame already.
 
@@ -32,53 +55,136 @@ def brings_new(
 
     Parameters
     ----------
-    df : DataFrame
+    left : KeyColumns
         The frame so far.
     left_codes, right_codes : ndarray of int64
-        Key of each row; right rows have keys of the frame only.
+        Key of each row of either side.
     right : DataFrame
         The columns that would be brought.
-    settings : IndexSettings
-        Normalisation.
     """
-    present = np.zeros(int(max(left_codes.max(initial=-1), right_codes.max(initial=-1))) + 1, bool)
+    present = np.zeros(1 + int(max(left_codes.max(initial=0), right_codes.max(initial=0))), bool)
     present[right_codes[right_codes >= 0]] = True
     rows = np.flatnonzero((left_codes >= 0) & present[np.maximum(left_codes, 0)])
     keys = left_codes[rows]
-    own: list[ValueSet] | None = None
+    parts: list[_Part] | None = None
     for position in range(right.shape[1]):
-        values = _values(right.iloc[:, position], settings)
-        if values is None or len(values) == 0:
+        try:
+            values = normalize_column(column_to_arrow(right.iloc[:, position]), left.settings)
+        except InvalidTypeError:  # lists and the like are no values that could be told apart
             continue
-        if own is None:
-            taken = (_values(df.iloc[:, i].take(rows), settings) for i in range(df.shape[1]))
-            own = [v for v in taken if v is not None and len(v) > 0]
-        vocabulary = vocabulary_of(values)
-        pairs = np.unique(right_codes * (len(values) + 1) + values.codes)
-        if not any(_is_same(theirs, keys, values, vocabulary, pairs) for theirs in own):
+        if len(values) == 0:
+            continue
+        parts = _parts(left, rows) if parts is None else parts
+        if not _is_held(parts, keys, values, right_codes):
             return True
     return False
 
 
-def _is_same(
-    own: ValueSet, keys: NDArray[np.int64], values: ValueSet, vocabulary: Vocabulary, pairs: NDArray[np.int64]
-) -> bool:
-    """Compare one column of the frame with one of the right side."""
-    tokens = match_tokens(own, vocabulary)
-    if (tokens < 0).any():
-        return False  # it holds a value that the right column lacks
-    if len(own) == len(values) > _SMALL_DOMAIN:
-        return True
-    codes = np.append(vocabulary.order[tokens].astype(np.int64), -1)[own.codes]
-    filled = own.codes >= 0
-    wanted = keys[filled] * (len(values) + 1) + codes[filled]
-    places = np.minimum(np.searchsorted(pairs, wanted), pairs.size - 1)
-    return bool((pairs[places] == wanted).all())
+def _is_held(parts: Sequence[_Part], keys: NDArray[np.int64], values: ValueSet, right_codes: NDArray[np.int64]) -> bool:
+    """Tell whether a column of the right side is one of the frame's; `keys` are those of the rows of the parts."""
+    vocabulary = vocabulary_of(values)
+    pairs = np.unique(pair_codes(right_codes, values.codes, len(values)))
+    for part in parts:
+        tokens = match_tokens(part.values, vocabulary)
+        if (tokens[part.held] < 0).any():
+            continue  # it holds a value that the right column lacks
+        if part.held.size == len(values) > _SMALL_DOMAIN:
+            return True
+        codes = np.append(vocabulary.order[tokens].astype(np.int64), -1)[part.codes]
+        wanted = pair_codes(keys, codes, len(values))
+        wanted = wanted[wanted >= 0]
+        places = np.minimum(np.searchsorted(pairs, wanted), pairs.size - 1)
+        if bool((pairs[places] == wanted).all()):
+            return True
+    return False
 
 
-def _values(column: pd.Series, settings: IndexSettings) -> ValueSet | None:
-    """Normalise a column of any dtype, None for one that has no text."""
-    try:
-        return normalize_column(column_to_arrow(column), settings)
-    except InvalidTypeError:
+@dataclass(frozen=True)
+class IndexedKey:
+    """A key column of the lake and the column of the frame that would be joined with it.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    table, column : str
+        Names of the key column.
+    values : ValueSet
+        The frame's key.
+    """
+
+    snapshot: Snapshot
+    table: str
+    column: str
+    values: ValueSet
+
+
+def adds_columns_by_index(
+    left: KeyColumns, key: IndexedKey, brought: Sequence[str], keeps_right_rows: bool
+) -> bool | None:
+    """Tell from catalogue and index whether `adds_columns` will be true for a table, without reading the table.
+
+    Parameters
+    ----------
+    left : KeyColumns
+        The frame so far.
+    key : IndexedKey
+    brought : sequence of str
+        Columns of the table that would be brought.
+    keeps_right_rows : bool
+        Whether all rows of the table would take part, not only those that find a partner.
+
+    Returns
+    -------
+    bool or None
+        None where the rows have to be seen: for columns that are not indexed, and for those whose values include
+        all of a column of the frame without being known to be the same.
+
+    Notes
+    -----
+    The index knows the set of values of a column, and not which rows hold them. A column is new when every column
+    of the frame has a value, in a row that finds a partner, that it lacks. It is not new when every one of its rows
+    finds a partner and a column of the frame has the same values (more than two). Nothing else is decided.
+    """
+    segment, table = key.snapshot.find_table(key.table)
+    if not key.snapshot.settings.keep_sets:
         return None
+    number = key.snapshot.segments.index(segment)
+    searcher = searcher_of(key.snapshot)
+    numbers = segment.catalog.numbers
+    key_column = segment.catalog.find_column(table, key.column)
+    is_shared = shared_mask(segment, key_column, searcher.groups_of(number, key.values))
+    is_whole = keeps_right_rows or (
+        int(is_shared.sum()) == int(numbers["cardinality"][key_column]) and int(numbers["n_null"][key_column]) == 0
+    )
+    rows = np.flatnonzero(np.append(is_shared, False)[key.values.codes])
+    parts = _parts(left, rows)
+    groups = [searcher.groups_of(number, part.values) for part in parts]
+    is_known = True
+    for name in brought:
+        column = segment.catalog.find_column(table, name)
+        verdict = _is_new_by_index(segment, column, parts, groups, is_whole)
+        if verdict:
+            return True
+        is_known = is_known and verdict is not None
+    return False if is_known else None
+
+
+def _is_new_by_index(
+    segment: Segment, column: int, parts: Sequence[_Part], groups: Sequence[NDArray[np.int64]], is_whole: bool
+) -> bool | None:
+    """Tell whether one column is new; `is_whole`: every one of its rows finds a partner."""
+    numbers = segment.catalog.numbers
+    if numbers["n_null"][column] == numbers["n_rows"][column]:
+        return False
+    if not numbers["is_indexed"][column]:
+        return None
+    is_included = [
+        bool(shared_mask(segment, column, own)[part.held].all()) for part, own in zip(parts, groups, strict=True)
+    ]
+    if not any(is_included):
+        return True if is_whole or int(numbers["n_null"][column]) == 0 else None
+    n_values = int(numbers["cardinality"][column])
+    is_same = any(
+        part.held.size == n_values > _SMALL_DOMAIN for part, inside in zip(parts, is_included, strict=True) if inside
+    )
+    return False if is_whole and is_same else None

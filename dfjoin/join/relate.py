@@ -5,9 +5,11 @@ The relation is found on the distinct keys of either side, and handed on as pair
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +18,23 @@ from numpy.typing import NDArray
 
 from dfjoin.fuzzy.fuzzy_join import find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin
-from dfjoin.join.closest import closest_columns
+from dfjoin.join.keys import KeyIndex, number_rows
+from dfjoin.join.options import JoinOptions
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.prepared_columns import count_distinct
+from dfjoin.transform.prepared_columns import Column, count_distinct
 from dfjoin.transform.transform_join import RankedProgram, TransformJoin, join_rows
 
-__all__ = ["KINDS", "Keys", "Relation", "relate"]
+__all__ = [
+    "KINDS",
+    "DistinctKeys",
+    "KeyPairs",
+    "Relation",
+    "choose_similar_keys",
+    "distinct_keys",
+    "relate",
+    "without_tried",
+]
 
 KINDS = ("equal", "program", "fuzzy")
 """How a pair of keys was matched, by number."""
@@ -30,37 +42,29 @@ KINDS = ("equal", "program", "fuzzy")
 _QUICK_KEYS = 100_000
 """Keys up to which a fuzzy join takes seconds."""
 
-Columns = dict[str, pa.Array]
+_MAX_VALUES = 2000
+_MIN_DISTINCT = 10
+_MIN_SHARE = 0.2
+_WORD = re.compile(r"[^\W\d_]{3,}|\d{3,}")
+
+TextColumns = Mapping[str, Column]
+"""The columns of a table that can be keys, as strings, by name."""
 
 
-class Keys:
+@dataclass(frozen=True)
+class DistinctKeys:
     """The distinct keys of one side, in the spelling that the rows have.
 
     Parameters
     ----------
-    columns : dict of str to pyarrow Array of string
-        The key columns; at least one.
-
-    Attributes
-    ----------
-    codes : ndarray of int64, shape (n_rows,)
+    index : KeyIndex
         Key of each row; rows whose columns are all null have one like others.
     columns : dict of str to pyarrow Array
         One entry a key.
     """
 
-    def __init__(self, columns: Columns) -> None:
-        codes = np.zeros(len(next(iter(columns.values()))), np.int64)
-        for array in columns.values():
-            encoded = pc.dictionary_encode(array, null_encoding="encode")
-            more = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-            pairs = codes * max(1, len(encoded.dictionary)) + more
-            codes = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
-        self.codes = codes
-        self.n_keys = int(codes.max()) + 1 if codes.size else 0
-        first = np.full(self.n_keys, -1, np.int64)
-        first[codes[::-1]] = np.arange(codes.size)[::-1]
-        self.columns = {name: array.take(pa.array(first)) for name, array in columns.items()}
+    index: KeyIndex
+    columns: dict[str, pa.Array]
 
     def texts(self) -> pa.Array:
         """Return each key as one text, its parts with a space between; of several a null is an empty one."""
@@ -70,21 +74,46 @@ class Keys:
         return pc.binary_join_element_wise(*[a.cast(pa.string()).fill_null("") for a in arrays], " ")
 
 
+def distinct_keys(columns: dict[str, pa.Array]) -> DistinctKeys:
+    """Number the keys that some columns of strings, at least one, make together."""
+    encoded = [pc.dictionary_encode(array, null_encoding="encode") for array in columns.values()]
+    parts = [(e.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(e.dictionary)) for e in encoded]
+    codes, n_keys, _ = number_rows(parts)
+    first = np.full(n_keys, -1, np.int64)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]
+    return DistinctKeys(KeyIndex(codes, n_keys), {name: array.take(pa.array(first)) for name, array in columns.items()})
+
+
+class KeyPairs(NamedTuple):
+    """Which keys of the left side belong to which of the right; arrays of shape (n_pairs,).
+
+    Parameters
+    ----------
+    left, right : ndarray of int64
+        Numbers of the keys.
+    kinds : ndarray of int8
+        How they were matched, by number in `KINDS`.
+    distances : ndarray of float64
+        0 for equal keys and for those that a program relates.
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    kinds: NDArray[np.int8]
+    distances: NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class Relation:
-    """Which keys of the left side belong to which of the right.
+    """How the keys of two tables belong together.
 
     Parameters
     ----------
     left_columns, right_columns : list of str
         The key columns.
-    left, right : Keys
-    left_keys, right_keys : ndarray of int64, shape (n_pairs,)
+    left, right : DistinctKeys
+    pairs : KeyPairs
         By left key, then right key; each pair once.
-    kinds : ndarray of int8, shape (n_pairs,)
-        Number in `KINDS`.
-    distances : ndarray of float64, shape (n_pairs,)
-        0 for equal keys and for those that a program relates.
     programs : TransformJoin
         The programs, or what was tried.
     fuzzy : FuzzyJoin or None
@@ -93,63 +122,53 @@ class Relation:
 
     left_columns: list[str]
     right_columns: list[str]
-    left: Keys
-    right: Keys
-    left_keys: NDArray[np.int64]
-    right_keys: NDArray[np.int64]
-    kinds: NDArray[np.int8]
-    distances: NDArray[np.float64]
+    left: DistinctKeys
+    right: DistinctKeys
+    pairs: KeyPairs
     programs: TransformJoin
     fuzzy: FuzzyJoin | None = None
 
     def describe(self) -> dict[str, Any]:
         """Return what was found as plain JSON values, for the report."""
+        keys, kinds, n_keys = self.pairs.left, self.pairs.kinds, self.left.index.n_keys
         found: dict[str, Any] = {
-            "n_keys": {
-                kind: count_distinct(self.left_keys[self.kinds == n], self.left.n_keys) for n, kind in enumerate(KINDS)
-            }
+            "n_keys": {kind: count_distinct(keys[kinds == n], n_keys) for n, kind in enumerate(KINDS)}
         }
         if self.programs.found:
-            learned = self.programs.to_dict()
-            learned.pop("tried")
-            found["transform"] = learned
+            found["transform"] = without_tried(self.programs)
         if self.fuzzy is not None and len(self.fuzzy):
-            found["fuzzy"] = {k: v for k, v in self.fuzzy.to_dict().items() if k != "tried"}
+            found["fuzzy"] = without_tried(self.fuzzy)
         return found
 
 
+def without_tried(found: TransformJoin | FuzzyJoin) -> dict[str, Any]:
+    """Return a join as plain JSON values, without what else was tried."""
+    return {key: value for key, value in found.to_dict().items() if key != "tried"}
+
+
 def relate(
-    left: Columns,
-    right: Columns,
-    *,
+    left: TextColumns,
+    right: TextColumns,
     on: Sequence[str] | None,
     right_on: Sequence[str] | None,
-    transform: bool,
-    fuzzy: bool | None,
-    precision: float,
-    examples: Sequence[tuple[str, str]] | None,
+    options: JoinOptions,
 ) -> tuple[Relation | None, list[str]]:
     """Relate two tables by learned programs, and what these leave over by a fuzzy join.
 
     Parameters
     ----------
-    left, right : dict of str to pyarrow Array of string
+    left, right : mapping of str to Column
         Columns that may take part.
     on, right_on : sequence of str or None
         Key columns, if the caller named them.
-    transform : bool
-        Whether to look for programs.
-    fuzzy : bool or None
-        Whether to join by likeness; None: if that is a matter of seconds, by the number of keys.
-    precision : float
-        Of the fuzzy join.
-    examples : sequence of (str, str), optional
-        Values that belong together, to learn programs from.
+    options : JoinOptions
+        `transform`, `fuzzy` (None: if that is a matter of seconds, by the number of keys), `precision` and
+        `examples`.
 
     Returns
     -------
     relation : Relation or None
-        None if no honest relation was found.
+        None if nothing was accepted.
     tried : list of str
         What was tried, and why it was not taken.
 
@@ -161,66 +180,136 @@ def relate(
     """
     tried: list[str] = []
     programs = TransformJoin()
-    if transform and all(names is None or len(names) <= MAX_COLUMNS for names in (on, right_on)):
-        programs = find_programs(left, right, on=on, right_on=right_on, examples=examples)
+    if options.transform is not False and all(names is None or len(names) <= MAX_COLUMNS for names in (on, right_on)):
+        programs = find_programs(left, right, on=on, right_on=right_on, examples=options.examples)
         tried += programs.tried
-    if programs.found:
-        is_forward = programs.direction == "left_to_right"
-        own, other = programs.source_columns, programs.target_columns
-        left_columns, right_columns = map(list, (own, other) if is_forward else (other, own))
-    elif on is not None and right_on is not None:
-        left_columns, right_columns = list(on), list(right_on)
-        programs = _identity(left_columns, right_columns)
-    else:
-        pair = closest_columns(left, right, on, right_on) if fuzzy is not False else None
-        if pair is None:
+    if not programs.found:
+        equality = _equal_keys(left, right, on, right_on, options)
+        if equality is None:
             return None, tried
-        left_columns, right_columns = [pair[0]], [pair[1]]
-        programs = _identity(left_columns, right_columns)
-    sides = Keys({c: left[c] for c in left_columns}), Keys({c: right[c] for c in right_columns})
-    rows = join_rows(programs, sides[0].columns, sides[1].columns)
+        programs = equality
+    columns = programs.source_columns, programs.target_columns
+    own_columns, other_columns = columns if programs.direction == "left_to_right" else columns[::-1]
+    own = distinct_keys({name: left[name].array for name in own_columns})
+    other = distinct_keys({name: right[name].array for name in other_columns})
+    pairs = _pairs_of_programs(programs, own, other)
+    fuzzy, reason = _find_fuzzy(own, other, pairs, options)
+    if reason:
+        tried.append(f"{' + '.join(own_columns)} = {' + '.join(other_columns)}: {reason}")
+    if fuzzy is not None:
+        pairs = _with_fuzzy(pairs, fuzzy)
+    if pairs.left.size == 0:
+        return None, tried
+    return Relation(list(own_columns), list(other_columns), own, other, _sort_pairs(pairs), programs, fuzzy), tried
+
+
+def _equal_keys(
+    left: TextColumns,
+    right: TextColumns,
+    on: Sequence[str] | None,
+    right_on: Sequence[str] | None,
+    options: JoinOptions,
+) -> TransformJoin | None:
+    """Choose keys where no program relates any, and relate those that are equal; None if no columns are similar."""
+    if on is None or right_on is None:
+        pair = choose_similar_keys(left, right) if options.fuzzy is not False else None
+        if pair is None:
+            return None
+        on, right_on = [pair[0]], [pair[1]]
+    if len(on) != 1 or len(right_on) != 1:  # the fuzzy join finds equal texts of composite keys
+        return TransformJoin("left_to_right", tuple(on), tuple(right_on))
+    copy = RankedProgram(Program.identity(on[0]), 0, 0.0, 1.0, 0.0)
+    return TransformJoin("left_to_right", tuple(on), tuple(right_on), Program.identity(right_on[0]), (copy,))
+
+
+def _pairs_of_programs(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> KeyPairs:
+    """Pair the keys that programs join; a program that copies the key joins equal ones."""
+    rows = join_rows(programs, left.columns, right.columns)
     is_copy = np.array([ranked.program.is_identity for ranked in programs.programs] or [False])
     is_copy &= programs.target is not None and programs.target.is_identity
     kinds = np.where(is_copy[rows.programs], KINDS.index("equal"), KINDS.index("program")).astype(np.int8)
-    found: FuzzyJoin | None = None
-    left_keys, right_keys = rows.left_rows, rows.right_rows
-    distances = np.zeros(left_keys.size)
-    n_left_over = sides[0].n_keys - count_distinct(left_keys, sides[0].n_keys)
-    if fuzzy is None and n_left_over and max(n_left_over, sides[1].n_keys) > _QUICK_KEYS:
-        tried.append(
-            f"{' + '.join(left_columns)} = {' + '.join(right_columns)}: {n_left_over:,} keys are left to be joined by "
-            f"likeness with {sides[1].n_keys:,}, which takes minutes; pass fuzzy=True to do it"
-        )
-    elif fuzzy is not False and n_left_over:
-        found = find_fuzzy(
-            sides[0].texts().cast(pa.large_string()),
-            sides[1].texts().cast(pa.large_string()),
-            precision=precision,
-            known=(left_keys, right_keys),
-        )
-        if len(found) == 0:
-            tried.append(f"{' + '.join(left_columns)} = {' + '.join(right_columns)}: {found.reason}")
-        left_keys = np.concatenate([left_keys, found.left_rows])
-        right_keys = np.concatenate([right_keys, found.right_rows])
-        kinds = np.concatenate([kinds, np.full(len(found), KINDS.index("fuzzy"), np.int8)])
-        distances = np.concatenate([distances, found.distances])
-    if left_keys.size == 0:
-        return None, tried
-    order = np.lexsort((kinds, right_keys, left_keys))
-    left_keys, right_keys = left_keys[order], right_keys[order]
-    is_first = np.append(True, (np.diff(left_keys) != 0) | (np.diff(right_keys) != 0))
-    order = order[is_first]
-    relation = Relation(
-        left_columns, right_columns, *sides, left_keys[is_first], right_keys[is_first], kinds[order],
-        distances[order], programs, found,
-    )  # fmt: skip
-    return relation, tried
+    return KeyPairs(rows.left_rows, rows.right_rows, kinds, np.zeros(rows.left_rows.size))
 
 
-def _identity(left_columns: list[str], right_columns: list[str]) -> TransformJoin:
-    """Return equality as a program; nothing for composite keys, whose equal texts the fuzzy join finds."""
-    if len(left_columns) != 1 or len(right_columns) != 1:
-        return TransformJoin()
-    copy = RankedProgram(Program.identity(left_columns[0]), 0, 0.0, 1.0, 0.0)
-    target = Program.identity(right_columns[0])
-    return TransformJoin("left_to_right", (left_columns[0],), (right_columns[0],), target, (copy,))
+def _find_fuzzy(
+    left: DistinctKeys, right: DistinctKeys, known: KeyPairs, options: JoinOptions
+) -> tuple[FuzzyJoin | None, str]:
+    """Join by similarity the keys that are left over; also return why there is no such join, or no pair in it."""
+    n_left, n_right = left.index.n_keys, right.index.n_keys
+    n_left_over = n_left - count_distinct(known.left, n_left)
+    if n_left_over == 0 or options.fuzzy is False:
+        return None, ""
+    if options.fuzzy is None and max(n_left_over, n_right) > _QUICK_KEYS:
+        return None, (
+            f"{n_left_over:,} keys are left to be joined by likeness with {n_right:,}, which takes minutes; pass "
+            "fuzzy=True to do it"
+        )
+    found = find_fuzzy(
+        left.texts().cast(pa.large_string()),
+        right.texts().cast(pa.large_string()),
+        precision=options.precision,
+        known=(known.left, known.right),
+    )
+    return found, "" if len(found) else found.reason
+
+
+def _with_fuzzy(pairs: KeyPairs, fuzzy: FuzzyJoin) -> KeyPairs:
+    """Add the pairs of a fuzzy join."""
+    kinds = np.full(len(fuzzy), KINDS.index("fuzzy"), np.int8)
+    return KeyPairs(
+        np.concatenate([pairs.left, fuzzy.left_rows]),
+        np.concatenate([pairs.right, fuzzy.right_rows]),
+        np.concatenate([pairs.kinds, kinds]),
+        np.concatenate([pairs.distances, fuzzy.distances]),
+    )
+
+
+def _sort_pairs(pairs: KeyPairs) -> KeyPairs:
+    """Sort pairs by left key, then right key; a key that a program joins is not joined by similarity as well."""
+    order = np.lexsort((pairs.right, pairs.left))
+    return KeyPairs(*(array[order] for array in pairs))
+
+
+def choose_similar_keys(left: TextColumns, right: TextColumns) -> tuple[str, str] | None:
+    """Choose the pair of columns whose values share the most rare words.
+
+    Parameters
+    ----------
+    left, right : mapping of str to Column
+
+    Returns
+    -------
+    tuple of str or None
+        None if no pair has a fifth of its weight in common. Columns with fewer than ten distinct values do
+        not take part. Of equal pairs the first in the order of columns.
+
+    Notes
+    -----
+    A word weighs log(n / number of values that hold it), n the values of its column; a pair of columns
+    scores the shared weight over the smaller of both. Of a large column 2,000 values, spread over it, are
+    looked at. O(characters looked at + pairs of columns × words).
+    """
+    sides = [
+        {name: weights for name, column in table.items() if (weights := _weights(column.array))}
+        for table in (left, right)
+    ]
+    best, chosen = _MIN_SHARE, None
+    for own, mine in sides[0].items():
+        for other, theirs in sides[1].items():
+            shared = sum(min(weight, theirs[word]) for word, weight in mine.items() if word in theirs)
+            share = shared / min(sum(mine.values()), sum(theirs.values()))
+            if share > best:
+                best, chosen = share, (own, other)
+    return chosen
+
+
+def _weights(array: pa.Array) -> dict[str, float]:
+    """Return the words of a column's distinct values with their weights; nothing for one of few values."""
+    distinct = array.unique().drop_null()
+    if len(distinct) < _MIN_DISTINCT:
+        return {}
+    step = max(1, len(distinct) // _MAX_VALUES)
+    texts = distinct.take(pa.array(np.arange(0, len(distinct), step))).to_pylist()
+    counts = Counter(word for text in texts for word in set(_WORD.findall(text.casefold())))
+    weights = {word: float(np.log(len(texts) / count)) for word, count in counts.items()}
+    return {word: weight for word, weight in weights.items() if weight > 0}

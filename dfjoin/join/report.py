@@ -1,18 +1,97 @@
-"""What a join did: a report in ``attrs["dfjoin"]``, plain JSON, and its text."""
+"""What a join did: its account step by step, the report in ``attrs["dfjoin"]``, plain JSON, and its text."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.join.execute import RightSide, StepResult, join_step
+from dfjoin.join.keys import KeyColumns, KeyIndex
+from dfjoin.join.options import JoinOptions
+from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 
-__all__ = ["MAX_BYTES", "JoinReport", "fit", "report_of"]
+__all__ = ["MAX_BYTES", "JoinAccount", "JoinReport", "report_of", "report_values", "truncate_report"]
 
 MAX_BYTES = 64 << 10
 """A report with its plan stays below this as JSON text."""
+
+_MAX_PASSED_OVER = 50
+
+
+@dataclass(frozen=True)
+class JoinAccount:
+    """The frame as it is after some steps, and what was done to it.
+
+    Parameters
+    ----------
+    left : KeyColumns
+        The frame and its columns as keys.
+    steps : tuple of JoinStep
+        What was joined, with the names that its columns were given.
+    joined, passed_over : tuple of dict
+        A report of each step, and of each candidate that was not joined.
+    """
+
+    left: KeyColumns
+    steps: tuple[JoinStep, ...] = ()
+    joined: tuple[dict[str, Any], ...] = ()
+    passed_over: tuple[dict[str, Any], ...] = ()
+
+    def join(self, step: JoinStep, index: KeyIndex, right: RightSide, options: JoinOptions) -> JoinAccount:
+        """Join one right side; `index` numbers the key of the frame."""
+        result = join_step(self.left.frame, step, index, right, options)
+        report = _step_report(step, index, result, len(self.left.frame))
+        if right.relation:
+            report["relation"] = right.relation
+        return replace(
+            self,
+            left=self.left.after(result.frame, result.left_rows),
+            steps=(*self.steps, replace(step, names=result.names)),
+            joined=(*self.joined, report),
+        )
+
+    def pass_over(self, table: str, column: str, reason: str) -> JoinAccount:
+        """Note a candidate that is not joined."""
+        return replace(self, passed_over=(*self.passed_over, {"table": table, "column": column, "reason": reason}))
+
+
+def _step_report(step: JoinStep, index: KeyIndex, result: StepResult, rows_before: int) -> dict[str, Any]:
+    columns = [
+        {"name": name, "column": column, "rule": result.rules.get(column, "")} for column, name in result.names.items()
+    ]
+    return {
+        "table": step.table,
+        "on": [json_label(label) for label in step.on],
+        "right_on": step.right_on,
+        "relationship": result.relationship,
+        "matched": result.values_matched,
+        "containment": result.values_matched / max(1, index.n_keys),
+        "rows_in": rows_before,
+        "rows_matched": result.rows_matched,
+        "coverage": result.rows_matched / max(1, rows_before),
+        "rows_out": len(result.frame),
+        "n_columns": len(columns),
+        "columns": columns,
+    }
+
+
+def report_values(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan) -> dict[str, Any]:
+    """Write the report of a join of `df` as plain JSON values."""
+    return truncate_report(
+        {
+            "rows_in": len(df),
+            "rows_out": len(account.left.frame),
+            "how": plan.how,
+            "joined": list(account.joined),
+            "n_passed_over": len(account.passed_over),
+            "passed_over": list(account.passed_over[:_MAX_PASSED_OVER]),
+            "plan": plan.to_dict(),
+        }
+    )
 
 
 class JoinReport:
@@ -63,7 +142,7 @@ class JoinReport:
 
 
 def _relation_lines(relation: dict[str, Any]) -> list[str]:
-    """Tell in a line each by what program, or likeness, keys were related."""
+    """Tell in a line each by which program, or how similar, keys were related."""
     lines = [
         f"  by {entry['text']}: {entry['support']:,} rows, precision about {entry['precision']:.3f}"
         for entry in relation.get("transform", {}).get("programs", [])
@@ -86,7 +165,7 @@ def report_of(df: Any) -> JoinReport:
     return JoinReport(values)
 
 
-def fit(values: dict[str, Any]) -> dict[str, Any]:
+def truncate_report(values: dict[str, Any]) -> dict[str, Any]:
     """Shorten the lists of a report until it is below `MAX_BYTES`; the plan stays whole for longest."""
     for limit in (50, 20, 5, 0):
         if _size(values) < MAX_BYTES:

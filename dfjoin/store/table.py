@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,8 @@ from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChang
 from dfjoin.index.catalog import KINDS
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.types import Dialect, IndexSettings, TableSource
-from dfjoin.values.normalize import ValueSet, normalize_column, settings_for
+from dfjoin.types import Dialect, TableSource
+from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates, settings_for
 
 __all__ = ["ON_STALE", "LakeTable", "read_frame"]
 
@@ -46,6 +46,11 @@ class LakeTable:
     on_stale : {"error", "warn", "ignore"}
         What to do when its file has changed since it was indexed.
 
+    Attributes
+    ----------
+    is_changed : bool
+        Its file is not the indexed one, and `on_stale` lets it pass.
+
     Raises
     ------
     TableNotFoundError, TableChangedError
@@ -65,14 +70,15 @@ class LakeTable:
         self._columns = {c["name"]: _Column(c["name"], KINDS[c["kind"]], c["type"], c["date_order"]) for c in columns}
         self._dialect = Dialect(**json.loads(record["dialect"])) if record["dialect"] else None
         self._source = _source_of(snapshot, record)
-        self._check_unchanged(record, on_stale)
+        self.is_changed = self._check_unchanged(record, on_stale)
 
     @property
     def column_names(self) -> list[str]:
         """Names of the columns, in the order of the file."""
         return list(self._columns)
 
-    def _check_unchanged(self, record: dict[str, Any], on_stale: str) -> None:
+    def _check_unchanged(self, record: dict[str, Any], on_stale: str) -> bool:
+        """Compare the file with the catalogue; return whether it has changed, where that is no error."""
         problem = ""
         is_readable = True
         try:
@@ -87,11 +93,16 @@ class LakeTable:
             )
         if problem and on_stale == "warn":
             warn(f"the table `{self.name}` is not the one that was indexed: {problem}")
+        return bool(problem)
 
-    def key_settings(self, column: str) -> IndexSettings:
-        """Return the settings that normalise a column as the build did."""
-        self.check_columns([column])
-        return settings_for(self.settings, self._columns[column].date_order)
+    def normalize(self, column: str, array: pa.Array | pa.ChunkedArray) -> ValueSet:
+        """Bring a batch of a column into the canonical form that the index has of it.
+
+        All-digit dates are read as the catalogue says of the whole column, whatever the batch alone would tell.
+        """
+        settings = settings_for(self.settings, self._columns[column].date_order)
+        values = normalize_batch(array, settings)
+        return values if settings.dayfirst is None else read_dates(values, settings)
 
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise `ColumnNotFoundError` unless the table has these columns."""
@@ -106,29 +117,39 @@ class LakeTable:
         reader = open_table(self._source, dialect=self._dialect, columns=list(columns))
         yield from reader.batches()
 
-    def to_frame(self, batches: list[pa.RecordBatch], columns: Sequence[str]) -> pd.DataFrame:
-        """Make a frame of what `batches` read, with the dtypes that the catalogue's kinds say."""
+    def to_frame(
+        self, batches: Sequence[pa.RecordBatch], columns: Sequence[str], known: Mapping[str, ValueSet] | None = None
+    ) -> pd.DataFrame:
+        """Make a frame of what `batches` read, with the dtypes that the catalogue's kinds say.
+
+        Parameters
+        ----------
+        batches : sequence of pyarrow RecordBatch
+            Of these columns, in this order.
+        columns : sequence of str
+        known : mapping of str to ValueSet, optional
+            Columns that were normalised already, with a code for every row.
+        """
         data = {}
         for position, name in enumerate(columns):
             chunks = [batch.column(position) for batch in batches]
             type_ = chunks[0].type if chunks else pa.string()
-            data[name] = self._typed(pa.chunked_array(chunks, type_), self._columns[name])
+            data[name] = self._typed(name, pa.chunked_array(chunks, type_), (known or {}).get(name))
         return pd.DataFrame(data, columns=list(columns))
 
-    def _typed(self, column: pa.ChunkedArray, known: _Column) -> pd.Series:
+    def _typed(self, name: str, column: pa.ChunkedArray, values: ValueSet | None) -> pd.Series:
         """Convert a column: text of a file by its kind, anything else as it is."""
         if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
             series = column.to_pandas()
             return _nullable(series, column) if column.null_count else series
-        settings = settings_for(self.settings, known.date_order)
-        if known.kind in ("integer", "decimal", "float", "date", "boolean"):
-            values = normalize_column(column, settings)
-            converted = _convert(values, known.kind)
-            if converted is not None:
-                return converted
-        nulls = normalize_column(column, settings).codes < 0
+        if values is None:
+            values = self.normalize(name, column)
+        kind = self._columns[name].kind
+        converted = _convert(values, kind) if kind in ("integer", "decimal", "float", "date", "boolean") else None
+        if converted is not None:
+            return converted
         combined = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-        return pc.if_else(pa.array(nulls), pa.scalar(None, combined.type), combined).to_pandas()
+        return pc.if_else(pa.array(values.codes < 0), pa.scalar(None, combined.type), combined).to_pandas()
 
 
 def _nullable(series: pd.Series, column: pa.ChunkedArray) -> pd.Series:

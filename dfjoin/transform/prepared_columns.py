@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,10 +28,13 @@ class Column:
     ----------
     name : str
     array : pyarrow.Array of string
+    known : callable, optional
+        Returns its distinct canonical values, where the caller keeps them.
     """
 
     name: str
     array: pa.Array
+    known: Callable[[], ValueSet] | None = None
 
     def __len__(self) -> int:
         return len(self.array)
@@ -39,7 +42,7 @@ class Column:
     @cached_property
     def values(self) -> ValueSet:
         """The distinct canonical values."""
-        return normalize_column(self.array, SETTINGS)
+        return normalize_column(self.array, SETTINGS) if self.known is None else self.known()
 
     @cached_property
     def first_rows(self) -> NDArray[np.int64]:
@@ -61,10 +64,10 @@ class Column:
         return Column(self.name, self.array.take(pa.array(rows)))
 
 
-def as_columns(table: Mapping[str, pa.Array] | Sequence[tuple[str, pa.Array]]) -> list[Column]:
-    """Bring named columns to Columns of one chunk of strings."""
+def as_columns(table: Mapping[str, pa.Array | Column] | Sequence[tuple[str, pa.Array | Column]]) -> list[Column]:
+    """Bring named columns to Columns of one chunk of strings; those that are Columns already stay."""
     items = table.items() if isinstance(table, Mapping) else table
-    return [Column(name, _as_text(array)) for name, array in items]
+    return [array if isinstance(array, Column) else Column(name, _as_text(array)) for name, array in items]
 
 
 def _as_text(array: pa.Array | pa.ChunkedArray) -> pa.Array:

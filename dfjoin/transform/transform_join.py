@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.programs.program import Program
-from dfjoin.transform.prepared_columns import SETTINGS, as_columns, match_rows
+from dfjoin.transform.prepared_columns import SETTINGS, Column, as_columns, match_rows
 from dfjoin.values.normalize import normalize_column
 
 __all__ = ["RankedProgram", "RowJoin", "TransformJoin", "join_rows"]
 
-Table = Mapping[str, pa.Array] | Sequence[tuple[str, pa.Array]]
+Table = Mapping[str, pa.Array | Column] | Sequence[tuple[str, pa.Array | Column]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,6 +239,7 @@ def test_accidental_integers_are_passed_over_and_joined_when_picked(build):
     pd.testing.assert_frame_equal(wide, df)
     assert "accidental" in _reasons(wide)["ranks", "rank"]
     hits = dfjoin.discover_joinable(df, "staff", lake)
+    assert hits["accidental"].tolist() == [True]
     assert dfjoin.auto_join(df, hits.iloc[[0]])["title"].tolist() == ["t2", "t3", "t4", "t59"]
 
 
@@ -365,7 +366,7 @@ def test_an_argument_that_does_not_apply_is_named(people, lake, frames, kind, na
 
 
 @pytest.mark.parametrize(
-    ("wishes", "error", "text"),
+    ("options", "error", "text"),
     [
         ({"mode": "fuzzy"}, InvalidParameterError, "`mode` must be one of 'exact'"),
         (
@@ -393,13 +394,13 @@ def test_an_argument_that_does_not_apply_is_named(people, lake, frames, kind, na
         ({"on": "land", "aggregate": 5}, InvalidTypeError, "`aggregate` must be"),
     ],
 )
-def test_illegal_arguments_are_named_with_what_is_legal(people, lake, wishes, error, text):
+def test_illegal_arguments_are_named_with_what_is_legal(people, lake, options, error, text):
     with pytest.raises(error, match=text):
-        dfjoin.auto_join(people, lake, **wishes)
+        dfjoin.auto_join(people, lake, **options)
 
 
 @pytest.mark.parametrize(
-    ("wishes", "error", "text"),
+    ("options", "error", "text"),
     [
         ({"right_on": "country"}, InvalidParameterError, "`on` must be given together with `right_on`"),
         ({"on": []}, InvalidParameterError, "`on` must name at least one column, got an empty list"),
@@ -414,9 +415,9 @@ def test_illegal_arguments_are_named_with_what_is_legal(people, lake, wishes, er
         ({"on": "land", "right_on": "country", "aggregate": {"zip": "sum"}}, ColumnNotFoundError, "`aggregate` must"),
     ],
 )
-def test_illegal_keys_of_two_frames(people, frames, wishes, error, text):
+def test_illegal_keys_of_two_frames(people, frames, options, error, text):
     with pytest.raises(error, match=text):
-        dfjoin.auto_join(people, frames["areas"], **wishes)
+        dfjoin.auto_join(people, frames["areas"], **options)
 
 
 def test_several_picked_tables_join_left_or_inner_only(people, lake):

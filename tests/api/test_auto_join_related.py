@@ -1,4 +1,4 @@
-"""`auto_join` of two frames whose keys are not equal: by a program, by likeness, or honestly not at all."""
+"""`auto_join` of two frames whose keys are not equal: by a program, by likeness, or not at all."""
 
 import json
 
@@ -131,7 +131,7 @@ def test_unrelated_frames_are_not_joined_and_what_was_tried_is_told():
 
 
 @pytest.mark.parametrize(
-    ("wishes", "error", "message"),
+    ("options", "error", "message"),
     [
         ({"transform": "yes"}, InvalidParameterError, "`transform` must be one of None, True, False"),
         ({"fuzzy": 1.5}, InvalidParameterError, "`fuzzy` must be one of None, True, False"),
@@ -142,18 +142,18 @@ def test_unrelated_frames_are_not_joined_and_what_was_tried_is_told():
         ({"examples": [("a", "b")], "transform": False}, InvalidParameterError, "leave out transform=False"),
     ],
 )
-def test_wrong_wishes(left, right, wishes, error, message):
+def test_wrong_options(left, right, options, error, message):
     with pytest.raises(error, match=message):
-        dfjoin.auto_join(left, right, **wishes)
+        dfjoin.auto_join(left, right, **options)
 
 
 @pytest.mark.parametrize(
-    "wish", [{"transform": True}, {"fuzzy": False}, {"precision": 0.9}, {"examples": [("a", "b")]}]
+    "option", [{"transform": True}, {"fuzzy": False}, {"precision": 0.9}, {"examples": [("a", "b")]}]
 )
-def test_over_a_lake_they_do_not_apply(build, left, wish):
+def test_over_a_lake_they_do_not_apply(build, left, option):
     lake = build({"t": pd.DataFrame({"a": ["x", "y"], "v": [1, 2]})})
-    with pytest.raises(InvalidParameterError, match=f"`{next(iter(wish))}` does not apply when `other` is a lake"):
-        dfjoin.auto_join(left, lake, **wish)
+    with pytest.raises(InvalidParameterError, match=f"`{next(iter(option))}` does not apply when `other` is a lake"):
+        dfjoin.auto_join(left, lake, **option)
 
 
 def test_the_shell_reaches_all_of_it(left, right, tmp_path, capsys):

@@ -10,6 +10,7 @@ import dfjoin
 from dfjoin.errors import JoinExpansionError
 from dfjoin.join.execute import relationship_of
 from tests.oracles import canonical
+from tests.oracles.join import nested_loop
 
 HOWS = ["left", "inner", "right", "outer"]
 KEYS = st.sampled_from([None, "a", "A", " a", "b", "c", "1", "1.0", "01"])
@@ -31,21 +32,6 @@ def _right(rows):
     )
 
 
-def _nested_loop(left, right, how):
-    """Pairs of rows in the documented order, None for a side without a row."""
-    left, right = [canonical(k) for k in left], [canonical(k) for k in right]
-    pairs = []
-    for i, a in enumerate(left):
-        partners = [j for j, b in enumerate(right) if a is not None and a == b]
-        pairs += [(i, j) for j in partners]
-        if not partners and how in ("left", "outer"):
-            pairs.append((i, None))
-    if how in ("right", "outer"):
-        used = {j for _, j in pairs}
-        pairs += [(None, j) for j in range(len(right)) if j not in used]
-    return pairs
-
-
 def _plain(value):
     return None if pd.isna(value) else value
 
@@ -57,7 +43,7 @@ def test_every_pair_of_rows(how, left, right):
     wide = dfjoin.auto_join(
         df, _right(right), on="key", how=how, aggregate=None, max_expansion=100, on_no_match="ignore"
     )
-    expected = _nested_loop(left, [k for k, _ in right], how)
+    expected = nested_loop(left, [k for k, _ in right], how)
     got = [(_plain(r), _plain(j)) for r, j in zip(wide["row"], wide["line"], strict=True)]
     assert got == expected
     assert [_plain(v) for v in wide["value"]] == [None if j is None else right[j][1] for _, j in expected]
@@ -207,10 +193,10 @@ def test_max_expansion_stops_before_and_names_the_worst_key_and_the_factor():
 def test_max_expansion_counts_the_rows_of_each_kind_of_join():
     df = pd.DataFrame({"key": ["a", "zz", "zz"]})
     other = pd.DataFrame({"key": ["a"] * 5, "v": range(5)})
-    wishes = {"on": "key", "aggregate": None}
-    assert len(dfjoin.auto_join(df, other, how="inner", max_expansion=5 / 3, **wishes)) == 5
+    options = {"on": "key", "aggregate": None}
+    assert len(dfjoin.auto_join(df, other, how="inner", max_expansion=5 / 3, **options)) == 5
     with pytest.raises(JoinExpansionError, match="would make 7 rows of 3"):
-        dfjoin.auto_join(df, other, how="left", max_expansion=5 / 3, **wishes)
+        dfjoin.auto_join(df, other, how="left", max_expansion=5 / 3, **options)
 
 
 def test_the_worst_composite_key_is_named_whole():
@@ -285,3 +271,25 @@ def test_the_report_says_what_a_naive_count_says(left, right):
 )
 def test_relationship_is_of_the_rows_that_pair(left, right, expected):
     assert relationship_of(np.array(left, np.int64), np.array(right, np.int64), 2) == expected
+
+
+def test_keys_that_only_the_right_side_has_keep_their_spelling():
+    other = pd.DataFrame({"k": ["007", "7"], "v": ["x", "y"]})
+    wide = dfjoin.auto_join(pd.DataFrame({"k": [7, 8]}), other, on="k", how="outer", aggregate=None)
+    assert wide["k"].tolist() == [7, 8, "007"]
+
+
+def test_keys_that_only_the_right_side_has_are_not_lost_under_categories():
+    df = pd.DataFrame({"k": pd.Categorical(["a", "b"])})
+    wide = dfjoin.auto_join(df, pd.DataFrame({"k": ["a", "z"], "v": [1, 2]}), on="k", how="outer", aggregate=None)
+    assert wide["k"].tolist() == ["a", "b", "z"]
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs"), [([True, False], ["1", "true"]), ([1.5, None], ["1e3", "1.5"]), ([7, 8], ["+9", "7"])]
+)
+def test_a_text_that_is_another_key_is_not_read_as_a_number_or_a_flag(own, theirs):
+    other = pd.DataFrame({"k": theirs, "v": ["x", "y"]})
+    wide = dfjoin.auto_join(pd.DataFrame({"k": own}), other, on="k", how="outer", aggregate=None)
+    assert len(wide) == 3
+    assert wide["k"].iloc[2] == theirs[0]

@@ -1,12 +1,14 @@
 """Pairing of rows by key, against nested loops."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.join.keys import LeftKey, expand_pairs
+import dfjoin
+from dfjoin.join.keys import KeyIndex, expand_pairs
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column, settings_for
 from tests.oracles import canonical
@@ -21,7 +23,7 @@ def _part(values, type_=None):
 
 
 def _left(*columns):
-    return LeftKey([_part(column) for column in columns])
+    return KeyIndex.of([_part(column) for column in columns])
 
 
 def _keys(*columns):
@@ -31,8 +33,8 @@ def _keys(*columns):
     return [None if None in key else key for key in keys]
 
 
-def _arrays(*columns):
-    return [pa.array(column, pa.string()) for column in columns], [SETTINGS] * len(columns)
+def _parts(*columns):
+    return [_part(column) for column in columns]
 
 
 def _check_match(left, left_keys, right_keys, codes):
@@ -55,7 +57,7 @@ def test_left_codes_are_equal_exactly_where_the_keys_are(values):
 @given(st.lists(TEXTS, max_size=12), st.lists(TEXTS, max_size=12))
 def test_match_single_key(own, theirs):
     left = _left(own)
-    _check_match(left, _keys(own), _keys(theirs), left.match(*_arrays(theirs)))
+    _check_match(left, _keys(own), _keys(theirs), left.match(_parts(theirs)))
 
 
 ROWS = st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=12)
@@ -71,14 +73,14 @@ def test_match_composite_key(own, theirs):
     keys = _keys(*_columns(own))
     assert left.n_keys == len({k for k in keys if k is not None})
     assert [c == -1 for c in left.codes] == [k is None for k in keys]
-    _check_match(left, keys, _keys(*_columns(theirs)), left.match(*_arrays(*_columns(theirs))))
+    _check_match(left, keys, _keys(*_columns(theirs)), left.match(_parts(*_columns(theirs))))
 
 
 @given(ROWS, ROWS)
 def test_match_all_numbers_every_key_of_the_right_side(own, theirs):
     left = _left(*_columns(own))
     left_keys, right_keys = _keys(*_columns(own)), _keys(*_columns(theirs))
-    codes, n_keys = left.match_all(*_arrays(*_columns(theirs)))
+    codes, n_keys = left.match_all(_parts(*_columns(theirs)))
     number = {key: int(code) for key, code in zip(left_keys, left.codes, strict=True) if key is not None}
     seen = dict(number)
     for key, code in zip(right_keys, codes, strict=True):
@@ -95,7 +97,7 @@ def test_match_all_numbers_every_key_of_the_right_side(own, theirs):
 def test_a_null_in_one_part_of_a_composite_key_never_matches():
     left = _left(["a", None, "a"], ["x", "x", None])
     assert left.codes.tolist() == [0, -1, -1]
-    assert left.match(*_arrays(["a", None, "a"], ["x", "x", None])).tolist() == [0, -1, -1]
+    assert left.match(_parts(["a", None, "a"], ["x", "x", None])).tolist() == [0, -1, -1]
 
 
 def test_all_null_left_side_matches_nothing():
@@ -103,29 +105,29 @@ def test_all_null_left_side_matches_nothing():
         left = _left(*columns)
         assert left.n_keys == 0
         right = [["a", None]] * len(columns)
-        assert left.match(*_arrays(*right)).tolist() == [-1, -1]
-        codes, n_keys = left.match_all(*_arrays(*right))
+        assert left.match(_parts(*right)).tolist() == [-1, -1]
+        codes, n_keys = left.match_all(_parts(*right))
         assert codes.tolist() == [0, -1]
         assert n_keys == 1
 
 
 def test_parts_that_exist_only_in_other_combinations_do_not_match():
     left = _left(["a", "b"], ["x", "y"])
-    assert left.match(*_arrays(["a", "b", "a"], ["y", "x", "x"])).tolist() == [-1, -1, left.codes[0]]
+    assert left.match(_parts(["a", "b", "a"], ["y", "x", "x"])).tolist() == [-1, -1, left.codes[0]]
 
 
 def test_numbers_text_and_floats_meet():
-    left = LeftKey([_part([1, 2, None], pa.int64())])
-    codes = left.match([pa.array([1.0, 2.5, None, 2.0])], [SETTINGS])
+    left = KeyIndex.of([_part([1, 2, None], pa.int64())])
+    codes = left.match([_part([1.0, 2.5, None, 2.0], pa.float64())])
     assert codes.tolist() == [left.codes[0], -1, -1, left.codes[1]]
-    codes = left.match([pa.array(["1", "1.0", " 2 ", "02"])], [SETTINGS])
+    codes = left.match(_parts(["1", "1.0", " 2 ", "02"]))
     assert codes.tolist() == [left.codes[0], left.codes[0], left.codes[1], -1]
 
 
 def test_match_accepts_chunked_arrays():
     left = _left(["a", "b"])
     chunked = pa.chunked_array([["b"], [], ["z", "a"]], pa.string())
-    assert left.match([chunked], [SETTINGS]).tolist() == [left.codes[1], -1, left.codes[0]]
+    assert left.match([normalize_column(chunked, SETTINGS)]).tolist() == [left.codes[1], -1, left.codes[0]]
 
 
 @given(
@@ -148,3 +150,14 @@ def test_settings_for_reads_all_digit_dates_as_the_column_does(order, dayfirst):
 
 def test_settings_for_without_an_order_changes_nothing():
     assert settings_for(SETTINGS, "") is SETTINGS
+
+
+@pytest.mark.parametrize("n_parts", [7, 8, 9, 12])
+def test_composite_keys_of_many_parts_neither_vanish_nor_meet(n_parts):
+    names = [f"c{i}" for i in range(n_parts)]
+    df = pd.DataFrame({name: range(256) for name in names})
+    other = df.assign(v=range(256))
+    wide = dfjoin.auto_join(df, other, on=names, aggregate=None)
+    assert wide["v"].fillna(-1).tolist() == list(range(256))
+    shifted = other.assign(c0=(other["c0"] + 1) % 256)
+    assert dfjoin.auto_join(df, shifted, on=names, aggregate=None)["v"].isna().all()

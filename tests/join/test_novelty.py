@@ -1,13 +1,19 @@
 """The frame's own table, and copies of it, are not joined to it."""
 
+import tempfile
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import DfjoinWarning
-from dfjoin.join.novelty import brings_new
+from dfjoin.join.keys import KeyColumns
+from dfjoin.join.novelty import IndexedKey, adds_columns, adds_columns_by_index
 from dfjoin.types import IndexSettings
+from tests.oracles.join import adds_columns as oracle_adds_columns
 
 SETTINGS = IndexSettings()
 
@@ -15,7 +21,7 @@ SETTINGS = IndexSettings()
 def _asks(df, right, left_codes=None, right_codes=None):
     left_codes = np.arange(len(df)) if left_codes is None else np.array(left_codes, np.int64)
     right_codes = np.arange(len(right)) if right_codes is None else np.array(right_codes, np.int64)
-    return brings_new(df, left_codes, right, right_codes, SETTINGS)
+    return adds_columns(KeyColumns(df, SETTINGS), left_codes, right, right_codes)
 
 
 def test_the_same_column_is_not_new_whatever_its_name_case_and_type():
@@ -112,3 +118,71 @@ def test_picked_candidates_are_joined_even_if_they_bring_nothing(build, frame):
     hits = dfjoin.discover_joinable(frame, "city", lake)
     wide = dfjoin.auto_join(frame, hits.iloc[[0]], aggregate=None)
     assert list(wide) == [*frame, "people__own", "zone__own"]
+
+
+# From the index alone ---------------------------------------------------------------------------------------
+
+VALUES = st.sampled_from([None, "a", "B", "c", "d", "E", "f", "1", "2", "3", "4"])
+
+
+@st.composite
+def tables(draw, names):
+    n_rows = draw(st.integers(1, 6))
+    return {name: draw(st.lists(VALUES, min_size=n_rows, max_size=n_rows)) for name in names}
+
+
+@given(tables("ab"), tables("xyz"), st.booleans(), st.sampled_from([[], ["x", "y"], ["x", "y", "z"]]))
+def test_what_the_index_tells_is_what_the_rows_tell(left, right, keeps_all, copied):
+    for own, other in zip("aba", copied, strict=False):  # columns of its own in the table are what this is about
+        right[other] = (left[own] * 6)[: len(right["z"])]
+    df, table = pd.DataFrame(left, dtype=object), pd.DataFrame(right, dtype=object)
+    columns = KeyColumns(df, SETTINGS)
+    values = columns.values(0)
+    index = columns.index(["a"])
+    with tempfile.TemporaryDirectory() as folder:
+        lake = dfjoin.build_lake({"t": table}, f"{folder}/lake", engine="inline", progress=False)
+        key = IndexedKey(lake.snapshot, "t", "x", values)
+        told = adds_columns_by_index(columns, key, ["y", "z"], keeps_all) if len(values) else None
+    parts = KeyColumns(table, SETTINGS).parts(["x"])
+    codes = index.match_all(parts)[0] if keeps_all else index.match(parts)
+    kept = np.arange(len(table)) if keeps_all else np.flatnonzero(codes >= 0)
+    seen = adds_columns(columns, index.codes, table[["y", "z"]].iloc[kept], codes[kept])
+    assert seen == oracle_adds_columns(left, right, ("a", "x"), keeps_all)
+    has_partner = np.isin(index.codes, codes[codes >= 0]) & (index.codes >= 0)
+    assert told in (None, seen) or not has_partner.any()
+
+
+def _told(build, df, table, brought, keeps_all=False):
+    columns = KeyColumns(df, SETTINGS)
+    key = IndexedKey(build({"t": table}).snapshot, "t", "k", columns.values(0))
+    return adds_columns_by_index(columns, key, brought, keeps_all)
+
+
+def test_the_index_tells_of_copies_and_of_new_values(build):
+    df = pd.DataFrame({"k": list("abcd"), "v": ["p", "q", "r", "s"]})
+    table = pd.DataFrame({"k": list("abcd"), "same": ["P", "q", "R", "s"], "new": ["p", "q", "r", "t"]})
+    assert _told(build, df, table, ["same"]) is False
+    assert _told(build, df, table, ["same", "new"]) is True
+    assert _told(build, df, table, ["new"]) is True
+
+
+def test_the_index_leaves_open_what_only_rows_tell(build):
+    df = pd.DataFrame({"k": list("abcd"), "v": ["p", "q", "r", "s"], "flag": ["x", "y", "y", "y"]})
+    table = pd.DataFrame(
+        {
+            "k": list("abcde"),
+            "same": ["p", "q", "r", "s", "s"],
+            "more": ["p", "q", "r", "s", "t"],
+            "float": [0.5, 1.5, 2.5, 3.5, 4.5],
+            "gap": ["t", "u", None, None, None],
+            "flag": list("xyyxx"),
+            "nothing": [None] * 5,
+        }
+    )
+    for name in ("same", "more", "float", "gap", "flag"):
+        assert _told(build, df, table, [name]) is None, name
+    assert _told(build, df, table.iloc[:4], ["gap"]) is True, "no row is without partner, so it has a value"
+    assert _told(build, df, table.iloc[:4], ["flag"]) is None, "two values are the same two whatever the rows"
+    assert _told(build, df, table, ["same"], keeps_all=True) is False, "all rows take part, with or without partner"
+    assert _told(build, df, table, ["nothing"]) is False
+    assert _told(build, df, table.assign(k=["a", "b", "c", "d", None]), ["same"]) is None, "the last row has no partner"

@@ -2,13 +2,17 @@
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.plan import HOWS, JoinPlan, JoinStep
 
+LAND = ["peru", "chad", "mali"]
 TEXT = st.text(max_size=5)
 STEPS = st.builds(
     JoinStep,
@@ -76,3 +80,55 @@ def test_other_dicts_are_refused_and_the_text_says_where_plans_come_from(value):
 def test_a_plan_that_was_cut_for_size_is_refused():
     with pytest.raises(InvalidParameterError, match=r"`plan` was cut.*join again with the same arguments"):
         JoinPlan.from_dict(JoinPlan(()).to_dict() | {"is_cut": True})
+
+
+@pytest.fixture
+def lands(build):
+    return build({"lands": pd.DataFrame({"country": ["Peru", "Chad", "Mali"], "area": [1.5, 2.5, 3.5]})})
+
+
+@pytest.mark.parametrize("missing", ["how", "index", "max_expansion", "indicator"])
+def test_a_plan_without_one_of_its_fields_is_refused(missing):
+    values = JoinPlan(()).to_dict()
+    del values[missing]
+    with pytest.raises(InvalidParameterError):
+        JoinPlan.from_dict(values)
+
+
+def test_a_step_without_one_of_its_fields_is_refused():
+    values = JoinPlan(()).to_dict() | {"steps": [{"on": ["a"]}]}
+    with pytest.raises(InvalidParameterError):
+        JoinPlan.from_dict(values)
+
+
+def test_a_step_that_is_no_dict_is_refused():
+    values = JoinPlan(()).to_dict() | {"steps": ["a"]}
+    with pytest.raises(InvalidParameterError):
+        JoinPlan.from_dict(values)
+
+
+def test_a_plan_of_an_unknown_how_is_refused():
+    with pytest.raises(InvalidParameterError):
+        JoinPlan.from_dict(JoinPlan(()).to_dict() | {"how": "sideways"})
+
+
+def test_a_numpy_integer_as_label_makes_a_report_of_plain_json(lands):
+    df = pd.DataFrame([[land] for land in LAND], columns=[3])
+    wide = dfjoin.auto_join(df, lands, on=np.int64(3))
+    assert json.loads(json.dumps(wide.attrs["dfjoin"])) == wide.attrs["dfjoin"]
+
+
+def test_a_date_as_label_makes_a_report_of_plain_json(lands):
+    day = pd.Timestamp("2020-01-01")
+    wide = dfjoin.auto_join(pd.DataFrame({day: LAND}), lands, on=day)
+    assert wide["area"].tolist() == [1.5, 2.5, 3.5]
+    json.dumps(wide.attrs["dfjoin"])
+
+
+def test_a_plan_of_labels_of_several_levels_survives_json(lands):
+    df = pd.DataFrame({("g", "c"): LAND, ("g", "n"): [1, 2, 3]})
+    wide = dfjoin.auto_join(df, lands, on=("g", "c"))
+    plan = json.loads(json.dumps(wide.attrs["dfjoin"]["plan"]))
+    assert plan == wide.attrs["dfjoin"]["plan"], "the report is plain JSON"
+    again = dfjoin.auto_join(df, plan)
+    assert list(again) == list(wide)

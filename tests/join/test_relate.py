@@ -1,4 +1,6 @@
-"""Relating two tables: keys as data, programs, what these leave, and the honest nothing."""
+"""Relating two tables: keys as data, programs, what these leave, or nothing."""
+
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -7,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.join import relate as relate_module
-from dfjoin.join.closest import closest_columns
-from dfjoin.join.relate import KINDS, Keys, relate
+from dfjoin.join.options import JoinOptions
+from dfjoin.join.relate import KINDS, choose_similar_keys, distinct_keys, relate
+from dfjoin.transform.prepared_columns import Column
 
 CELLS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "é", "a b"]))
-WISHES = {"on": None, "right_on": None, "transform": True, "fuzzy": True, "precision": 0.95, "examples": None}
+OPTIONS = JoinOptions(transform=True, fuzzy=True)
 
 FIRST = [
     "Ann",
@@ -63,35 +66,39 @@ def strings(values):
     return pa.array(values, pa.string())
 
 
+def table(**columns):
+    return {name: Column(name, strings(values)) for name, values in columns.items()}
+
+
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=30))
 def test_keys_are_the_distinct_rows(rows):
     columns = {"a": strings([a for a, _ in rows]), "b": strings([b for _, b in rows])}
-    keys = Keys(columns)
-    assert keys.n_keys == len(set(rows))
+    keys = distinct_keys(columns)
+    assert keys.index.n_keys == len(set(rows))
     held = list(zip(keys.columns["a"].to_pylist(), keys.columns["b"].to_pylist(), strict=True))
-    assert [held[code] for code in keys.codes] == rows
+    assert [held[code] for code in keys.index.codes] == rows
     assert keys.texts().to_pylist() == [" ".join(part or "" for part in row) for row in held]
-    assert Keys({"a": columns["a"]}).texts().null_count == sum(a is None for a in {a for a, _ in rows})
+    assert distinct_keys({"a": columns["a"]}).texts().null_count == sum(a is None for a in {a for a, _ in rows})
 
 
 def test_a_table_without_rows_has_no_keys():
-    keys = Keys({"a": strings([])})
-    assert keys.n_keys == 0 and keys.codes.size == 0 and len(keys.texts()) == 0
+    keys = distinct_keys({"a": strings([])})
+    assert keys.index.n_keys == 0 and keys.index.codes.size == 0 and len(keys.texts()) == 0
 
 
 @pytest.fixture
 def people():
-    left = {"name": strings([f"{last}, {first}" for first, last in zip(FIRST, LAST, strict=True)])}
-    right = {"person": strings([f"{first} {last}" for first, last in zip(FIRST, LAST, strict=True)][::-1])}
+    left = table(name=[f"{last}, {first}" for first, last in zip(FIRST, LAST, strict=True)])
+    right = table(person=[f"{first} {last}" for first, last in zip(FIRST, LAST, strict=True)][::-1])
     return left, right
 
 
 def test_a_program_relates_each_key_to_its_own(people):
-    relation, tried = relate(*people, **WISHES)
+    relation, tried = relate(*people, None, None, OPTIONS)
     assert relation.left_columns == ["name"] and relation.right_columns == ["person"]
-    assert relation.left_keys.tolist() == list(range(20))
-    assert relation.right_keys.tolist() == list(range(20))[::-1]
-    assert set(relation.kinds.tolist()) == {KINDS.index("program")} and not relation.distances.any()
+    assert relation.pairs.left.tolist() == list(range(20))
+    assert relation.pairs.right.tolist() == list(range(20))[::-1]
+    assert set(relation.pairs.kinds.tolist()) == {KINDS.index("program")} and not relation.pairs.distances.any()
     assert relation.fuzzy is None, "nothing was left over"
     described = relation.describe()
     assert described["n_keys"] == {"equal": 0, "program": 20, "fuzzy": 0}
@@ -103,22 +110,22 @@ def test_what_the_program_leaves_is_joined_by_likeness(people):
     left, _ = people
     spelled = [f"{first} {last}" for first, last in zip(FIRST, LAST, strict=True)]
     spelled[3], spelled[7] = "Daan Draqe", "Hall Herorn"
-    relation, _ = relate(left, {"person": strings(spelled)}, **WISHES | {"precision": 0.8})
-    found = dict(zip(relation.left_keys.tolist(), relation.right_keys.tolist(), strict=True))
+    relation, _ = relate(left, table(person=spelled), None, None, replace(OPTIONS, precision=0.8))
+    found = dict(zip(relation.pairs.left.tolist(), relation.pairs.right.tolist(), strict=True))
     assert all(found[i] == i for i in found)
-    by_kind = {kind: set(relation.left_keys[relation.kinds == n].tolist()) for n, kind in enumerate(KINDS)}
+    by_kind = {kind: set(relation.pairs.left[relation.pairs.kinds == n].tolist()) for n, kind in enumerate(KINDS)}
     assert by_kind["program"] == set(range(20)) - {3, 7}
     assert by_kind["fuzzy"] <= {3, 7}
-    assert (relation.distances[relation.kinds == KINDS.index("fuzzy")] > 0).all()
-    alone, _ = relate(left, {"person": strings(spelled)}, **WISHES | {"fuzzy": False})
-    assert alone.fuzzy is None and set(alone.left_keys.tolist()) == by_kind["program"]
+    assert (relation.pairs.distances[relation.pairs.kinds == KINDS.index("fuzzy")] > 0).all()
+    alone, _ = relate(left, table(person=spelled), None, None, replace(OPTIONS, fuzzy=False))
+    assert alone.fuzzy is None and set(alone.pairs.left.tolist()) == by_kind["program"]
 
 
 def test_each_pair_stands_once_and_in_order(people):
     left, right = people
-    twice = {"person": pa.concat_arrays([right["person"], right["person"]])}
-    relation, _ = relate(left, twice, **WISHES)
-    pairs = list(zip(relation.left_keys.tolist(), relation.right_keys.tolist(), strict=True))
+    twice = table(person=2 * right["person"].array.to_pylist())
+    relation, _ = relate(left, twice, None, None, OPTIONS)
+    pairs = list(zip(relation.pairs.left.tolist(), relation.pairs.right.tolist(), strict=True))
     assert pairs == sorted(set(pairs))
 
 
@@ -126,42 +133,43 @@ def test_unrelated_tables_have_no_relation():
     rng = np.random.default_rng(3)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     words = ["".join(rng.choice(letters, 8)) for _ in range(80)]
-    relation, tried = relate({"x": strings(words[:40])}, {"y": strings(words[40:])}, **WISHES)
+    relation, tried = relate(table(x=words[:40]), table(y=words[40:]), None, None, OPTIONS)
     assert relation is None
     assert all(isinstance(line, str) and line for line in tried)
 
 
 def test_keys_that_the_caller_names_are_those_that_are_related(people):
     left, right = people
-    wider = {**right, "note": strings([f"note {i}" for i in range(20)])}
-    relation, _ = relate(left, wider, **WISHES | {"on": ["name"], "right_on": ["person"]})
-    assert relation.right_columns == ["person"] and relation.left_keys.size == 20
-    none, tried = relate(left, wider, **WISHES | {"on": ["name"], "right_on": ["note"]})
+    wider = {**right, **table(note=[f"note {i}" for i in range(20)])}
+    relation, _ = relate(left, wider, ["name"], ["person"], OPTIONS)
+    assert relation.right_columns == ["person"] and relation.pairs.left.size == 20
+    none, tried = relate(left, wider, ["name"], ["note"], OPTIONS)
     assert none is None and any("name = note" in line for line in tried)
 
 
 def test_examples_teach_a_program(people):
     left, right = people
     given_ = [("Adler, Ann", "Ann Adler"), ("Brook, Bea", "Bea Brook")]
-    relation, _ = relate(left, right, **WISHES | {"on": ["name"], "right_on": ["person"], "examples": given_})
-    assert relation.left_keys.size == 20
+    relation, _ = relate(left, right, ["name"], ["person"], replace(OPTIONS, examples=given_))
+    assert relation.pairs.left.size == 20
 
 
 def test_the_closest_columns_share_rare_words():
-    left = {"id": strings([str(i) for i in range(30)]), "name": strings([f"the {w} inn" for w in FIRST])}
-    right = {"kind": strings(["inn", "pub"] * 10), "house": strings([f"{w} hotel" for w in FIRST])}
-    assert closest_columns(left, right) == ("name", "house")
-    assert closest_columns(left, right, ["id"], None) is None
-    assert closest_columns({"a": strings(["x"] * 50)}, right) is None, "too few distinct values"
-    assert closest_columns(left, {"a": strings(LAST)}) is None
+    left = table(id=[str(i) for i in range(30)], name=[f"the {w} inn" for w in FIRST])
+    right = table(kind=["inn", "pub"] * 10, house=[f"{w} hotel" for w in FIRST])
+    assert choose_similar_keys(left, right) == ("name", "house")
+    assert choose_similar_keys(table(a=["x"] * 50), right) is None, "too few distinct values"
+    assert choose_similar_keys(left, table(a=LAST)) is None
 
 
 def test_a_fuzzy_join_that_would_take_minutes_has_to_be_asked_for(people, monkeypatch):
     left, right = people
     monkeypatch.setattr(relate_module, "_QUICK_KEYS", 10)
-    fewer = {"person": right["person"].slice(0, 15)}
-    spoilt = {"name": pa.concat_arrays([left["name"], strings(["Nobody at all"])])}
-    relation, tried = relate(spoilt, fewer, **WISHES | {"fuzzy": None})
-    assert relation.fuzzy is None and relation.left_keys.size == 15
+    fewer = table(person=right["person"].array.to_pylist()[:15])
+    spoilt = table(name=[*left["name"].array.to_pylist(), "Nobody at all"])
+    relation, tried = relate(spoilt, fewer, None, None, replace(OPTIONS, fuzzy=None))
+    assert relation.fuzzy is None and relation.pairs.left.size == 15
     assert any("6 keys are left to be joined by likeness with 15" in line and "fuzzy=True" in line for line in tried)
-    assert relate(spoilt, fewer, **WISHES)[0].fuzzy is not None
+    assert relate(spoilt, fewer, None, None, OPTIONS)[0].fuzzy is not None
+    monkeypatch.setattr(relate_module, "_QUICK_KEYS", 15)
+    assert relate(spoilt, fewer, None, None, replace(OPTIONS, fuzzy=None))[0].fuzzy is not None, "15 are not above 15"

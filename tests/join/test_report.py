@@ -7,7 +7,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.join.report import MAX_BYTES, JoinReport, fit
+from dfjoin.join.report import MAX_BYTES, JoinReport, truncate_report
 
 LIMIT = 64 * 1024
 
@@ -76,14 +76,14 @@ def test_3000_columns_of_long_names_stay_below_64_kib(build, width, of_lake):
         assert list(again) == list(wide)
 
 
-def test_fit_leaves_a_small_report_alone(pair):
+def test_truncating_leaves_a_small_report_alone(pair):
     wide = dfjoin.auto_join(pair[0], pair[1], on="land", right_on="country")
     before = json.dumps(wide.attrs["dfjoin"])
-    assert json.dumps(fit(json.loads(before))) == before
+    assert json.dumps(truncate_report(json.loads(before))) == before
     assert MAX_BYTES == LIMIT
 
 
-def test_fit_shortens_what_was_passed_over_before_the_plan():
+def test_truncating_shortens_what_was_passed_over_before_the_plan():
     report = {
         "rows_in": 1,
         "rows_out": 1,
@@ -93,7 +93,7 @@ def test_fit_shortens_what_was_passed_over_before_the_plan():
         "passed_over": [{"table": "t" * 3000, "column": "c", "reason": "r"} for _ in range(50)],
         "plan": {"steps": [{"names": {"a": "a__b"}}]},
     }
-    short = fit(report)
+    short = truncate_report(report)
     assert _size(short) < LIMIT
     assert short["plan"]["steps"][0]["names"] == {"a": "a__b"}
     assert 0 < len(short["passed_over"]) < 50
@@ -115,3 +115,40 @@ def test_attrs_of_a_search_are_no_join_report(example_lake):
     hits = dfjoin.discover_joinable(pd.DataFrame({"c": ["Peru", "Chad"]}), "c", example_lake)
     with pytest.raises(InvalidParameterError, match="no join report"):
         dfjoin.report(hits)
+
+
+@pytest.mark.parametrize("option", ["columns", "aggregate"])
+def test_long_options_keep_the_report_below_64_kib(option):
+    values = {f"{'x' * 40}{i:05}": [1.5, 2.5] for i in range(2000)}
+    options = {"columns": list(values)} if option == "columns" else {"aggregate": dict.fromkeys(values, "mean")}
+    other = pd.DataFrame({"key": ["a", "b"], **values})
+    wide = dfjoin.auto_join(pd.DataFrame({"key": ["a", "b"]}), other, on="key", **options)
+    assert wide.shape[1] == 2002
+    assert len(json.dumps(wide.attrs["dfjoin"], ensure_ascii=False).encode()) < 64 * 1024
+
+
+def test_the_column_line_of_a_shortened_report_is_readable():
+    step = {
+        "table": "t", "on": ["a"], "right_on": ["b"], "relationship": "1:1", "rows_matched": 1,
+        "coverage": 1.0, "n_columns": 3000, "columns": [],
+    }  # fmt: skip
+    text = str(
+        JoinReport(
+            {"rows_in": 1, "rows_out": 1, "how": "left", "joined": [step], "passed_over": [], "n_passed_over": 0}
+        )
+    )
+    assert "columns:  and" not in text
+
+
+def test_the_text_counts_the_rows_that_each_step_had(build):
+    lake = build(
+        {
+            "t": pd.DataFrame({"country": ["Peru", "Chad"], "area": [1.5, 2.5]}),
+            "u": pd.DataFrame({"country": ["Peru", "Chad", "Togo"], "pop": [11, 12, 17]}),
+        }
+    )
+    df = pd.DataFrame({"c": ["Peru", "Chad", "Mali", None]})
+    wide = dfjoin.auto_join(df, lake, on="c", k=2, how="inner")
+    lines = str(dfjoin.report(wide)).splitlines()
+    assert "2 of 4 rows found a partner (50.0%)" in lines[1]
+    assert "2 of 2 rows found a partner (100.0%)" in lines[3]

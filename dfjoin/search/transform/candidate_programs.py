@@ -28,8 +28,9 @@ from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.transform_join import RowJoin, TransformJoin, join_rows
 from dfjoin.values.frames import column_to_arrow
+from dfjoin.values.normalize import ValueSet
 
-__all__ = ["ProgramsFound", "candidate_texts", "query_texts", "search_programs"]
+__all__ = ["ProgramsFound", "candidate_texts", "query_texts", "search_programs", "spell_values"]
 
 _MAX_SCORED = 20_000
 """Query values whose pieces are looked up."""
@@ -60,13 +61,27 @@ class ProgramsFound(Found):
 
 
 def query_texts(query: QueryColumn) -> pa.Array:
-    """Return one text for each distinct value of a query: text as the column spells it first, else canonical."""
-    array = column_to_arrow(query.column, "on")
+    """Return one text for each distinct value of a query, see `spell_values`."""
+    return spell_values(column_to_arrow(query.column, "on"), query.values, query.pad)
+
+
+def spell_values(array: pa.Array | pa.ChunkedArray, values: ValueSet, pad: int | None) -> pa.Array:
+    """Return one text for each distinct value of a column: text as the column spells it first, else canonical.
+
+    Parameters
+    ----------
+    array : pyarrow Array or ChunkedArray
+        The column.
+    values : ValueSet
+        Its values.
+    pad : int or None
+        Width to which its integers were padded.
+    """
     type_ = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     is_text = pa.types.is_string(type_) or pa.types.is_large_string(type_) or str(type_) == "string_view"
-    if is_text and query.pad is None:
-        return array.take(pa.array(query.values.first_rows())).cast(pa.large_string())
-    return pa.array(query.values.values(), pa.large_string())
+    if is_text and pad is None:
+        return array.take(pa.array(values.first_rows())).cast(pa.large_string())
+    return pa.array(values.values(), pa.large_string())
 
 
 def _texts(values: PackedValues) -> pa.Array:

@@ -4,6 +4,7 @@ import datetime
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dfjoin
@@ -161,12 +162,14 @@ def test_every_format_gives_the_same_values(tmp_path, ending):
     assert read["n"].dtype == np.int64
 
 
-def test_key_settings_read_dates_as_the_column_was_indexed(tmp_path):
+def test_a_batch_reads_dates_as_the_column_was_indexed(tmp_path):
     folder = tmp_path / "data"
     folder.mkdir()
     (folder / "d.csv").write_text("day,n\n31/01/2020,1\n02/03/2020,2\n05/06/2021,3\n")
     lake = dfjoin.build_lake(folder, tmp_path / "lake", engine="inline", progress=False)
-    assert LakeTable(lake.snapshot, "d.csv").key_settings("day").dayfirst is True
+    table = LakeTable(lake.snapshot, "d.csv")
+    assert table.normalize("day", pa.array(["02/03/2020"])).values() == ["2020-03-02"]
+    assert table.normalize("n", pa.array(["02/03/2020", "31/12/2020"])).values() == ["02/03/2020", "31/12/2020"]
     days = lake.table("d.csv")["day"]
     assert [d.date() for d in days] == [
         datetime.date(2020, 1, 31), datetime.date(2020, 3, 2), datetime.date(2021, 6, 5)

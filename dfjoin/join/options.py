@@ -1,0 +1,169 @@
+"""What a join is asked for, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dfjoin import _validation as check
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.join.plan import HOWS
+from dfjoin.search.modes import MODES
+from dfjoin.store.table import ON_STALE
+
+__all__ = ["MANY_HOWS", "RELATION_OPTIONS", "JoinOptions", "join_options", "refuse_options"]
+
+RELATION_OPTIONS = ("transform", "fuzzy", "precision", "examples")
+"""Options that say how the keys of two frames may be related."""
+
+MANY_HOWS = ("left", "inner")
+"""Ways to join more than one table: rows that only one of them has would have no keys for the others."""
+
+
+@dataclass(frozen=True)
+class JoinOptions:
+    """How to join; the arguments of ``auto_join`` after they were checked.
+
+    Parameters
+    ----------
+    on, right_on : column label, list of labels or None
+        The key of either side; None: to be chosen.
+    k : int
+        Tables of a lake to join at most.
+    threshold : float
+        Smallest containment of the left key in the right one.
+    mode : str
+        How candidates are found over a lake, one of `dfjoin.search.modes.MODES`.
+    columns : tuple of str or None
+        Columns to bring; None: all but the key.
+    how : {"left", "inner", "right", "outer"}
+        Which rows stay.
+    aggregate : str, dict or None
+        How several right rows of a key become one; None keeps them. Checked against the columns of each table.
+    max_expansion : float
+        Most rows out per row in.
+    indicator : bool
+        Add a column that says which rows found a partner.
+    transform, fuzzy : bool or None
+        Whether two frames may be related by programs, and by string similarity; None: where equal keys do not do.
+    precision : float
+        Share of right pairs that the fuzzy join is to reach.
+    examples : tuple of (str, str) or None
+        Values that belong together, to learn programs from.
+    on_no_match : {"warn", "raise", "ignore"}
+        What to do when nothing is joined.
+    on_stale : {"error", "warn", "ignore"}
+        What to do when a table's file is not the one that was indexed.
+    """
+
+    on: Any = None
+    right_on: Any = None
+    k: int = 1
+    threshold: float = 0.5
+    mode: str = "exact"
+    columns: tuple[str, ...] | None = None
+    how: str = "left"
+    aggregate: Any = "auto"
+    max_expansion: float = 10.0
+    indicator: bool = False
+    transform: bool | None = None
+    fuzzy: bool | None = None
+    precision: float = 0.95
+    examples: tuple[tuple[str, str], ...] | None = None
+    on_no_match: str = "warn"
+    on_stale: str = "error"
+
+    @property
+    def keeps_right_rows(self) -> bool:
+        """Whether rows stay that only the right side has."""
+        return self.how in ("right", "outer")
+
+    @property
+    def is_relation_requested(self) -> bool:
+        """Whether a relation of the keys is to be found in any case, equal keys or not."""
+        return bool(self.transform or self.fuzzy or self.examples)
+
+    @property
+    def is_relation_allowed(self) -> bool:
+        """Whether a relation of the keys may be found where equal keys do not do."""
+        return self.is_relation_requested or self.transform is None or self.fuzzy is None
+
+
+def _one_of(*choices: Any) -> Callable[[Any, str], Any]:
+    return lambda value, name: check.check_choice(value, name, choices)
+
+
+def _check_columns(value: Any, name: str) -> tuple[str, ...] | None:
+    return None if value is None else check.check_patterns(value, name)
+
+
+def _check_expansion(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value < np.inf:
+        raise InvalidParameterError(f"`{name}` must be a number of at least 1, got {value!r}")
+    return float(value)
+
+
+def _check_examples(value: Any, name: str) -> tuple[tuple[str, str], ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, (list, tuple)) or not value:
+        raise InvalidTypeError(
+            f"`{name}` must be a list of pairs (left value, right value), got {value!r:.100}; give at least one"
+        )
+    for pair in value:
+        if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(v, str) and v for v in pair)):
+            raise InvalidTypeError(f"`{name}` must be pairs of texts (left value, right value), got {pair!r:.100}")
+    return tuple((left, right) for left, right in value)
+
+
+_CHECKS: dict[str, Callable[[Any, str], Any]] = {
+    "mode": _one_of(*MODES),
+    "how": _one_of(*HOWS),
+    "k": check.check_positive_int,
+    "threshold": check.check_fraction,
+    "indicator": _one_of(True, False),
+    "transform": _one_of(None, True, False),
+    "fuzzy": _one_of(None, True, False),
+    "precision": check.check_fraction,
+    "examples": _check_examples,
+    "max_expansion": _check_expansion,
+    "columns": _check_columns,
+    "on_no_match": _one_of("warn", "raise", "ignore"),
+    "on_stale": _one_of(*ON_STALE),
+}
+"""Argument → its check, which returns the value to use. Keys and rules are checked against the columns, later."""
+
+
+def join_options(**arguments: Any) -> JoinOptions:
+    """Check the arguments of a join and make its options of them.
+
+    Parameters
+    ----------
+    **arguments
+        Of `dfjoin.auto_join`, without `df` and `other`; those that are left out have their defaults.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidTypeError
+        If one of them is illegal, whatever is joined.
+    """
+    checked = {name: test(arguments[name], name) for name, test in _CHECKS.items() if name in arguments}
+    options = JoinOptions(**arguments | checked)
+    if options.examples is not None and options.transform is False:
+        raise InvalidParameterError("`examples` are what programs are learned from; leave out transform=False")
+    if options.k > 1 and options.how not in MANY_HOWS:
+        raise InvalidParameterError(
+            f'`how` must be "left" or "inner" when several tables are joined (k={options.k}), got {options.how!r}'
+        )
+    return options
+
+
+def refuse_options(options: JoinOptions, what: str, names: Sequence[str]) -> None:
+    """Raise when an option was given that means nothing where `other` is what `what` says."""
+    for name in names:
+        value = getattr(options, name)
+        if value != getattr(JoinOptions, name):
+            raise InvalidParameterError(f"`{name}` does not apply when `other` is {what}, got {value!r}; leave it out")

@@ -1,0 +1,216 @@
+"""Reading the rows of a table of the lake that join, each table once, whatever the number of keys it joins on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dfjoin.join.execute import RightSide
+from dfjoin.join.keys import KeyColumns, KeyIndex, concat_values, expand_pairs, take_values
+from dfjoin.join.output_names import stem_of
+from dfjoin.join.plan import JoinStep
+from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
+from dfjoin.search.transform.candidate_programs import spell_values
+from dfjoin.store.table import LakeTable
+from dfjoin.transform.prepared_columns import SETTINGS
+from dfjoin.transform.transform_join import TransformJoin, join_rows
+from dfjoin.values.normalize import ValueSet, normalize_column, unite_value_sets
+
+__all__ = ["KeyLink", "TableRows", "brought_columns", "link_keys", "read_rows"]
+
+
+class KeyLink(Protocol):
+    """How the key of a frame belongs to the key of a table of the lake."""
+
+    step: JoinStep
+    index: KeyIndex
+
+    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+        """Tell of each row of a batch, by the canonical values of its key, whether it may join."""
+
+    def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
+        """Return the rows that join, and with `keeps_all` the others."""
+
+
+def brought_columns(table: LakeTable, step: JoinStep) -> list[str]:
+    """Return the columns of a table that a step brings; a key that programs relate is among them, it says more."""
+    names = table.column_names if step.columns is None else step.columns
+    return list(names) if step.relation is not None else [name for name in names if name not in step.right_on]
+
+
+def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
+    """Relate the key of a frame to that of a table as a step says: the keys are equal, or programs relate them."""
+    table.check_columns(step.right_on)
+    table.check_columns(step.columns or [])
+    if step.relation is None:
+        return _EqualLink(step, left.index(step.on, step.pad, step.dayfirst))
+    return _ProgramLink(left, step)
+
+
+class _EqualLink:
+    """The keys are equal in canonical form."""
+
+    def __init__(self, step: JoinStep, index: KeyIndex) -> None:
+        self.step = step
+        self.index = index
+
+    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+        return self.index.match(parts) >= 0
+
+    def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
+        right_on = self.step.right_on
+        parts = [rows.keys[name] for name in right_on]
+        codes, n_keys = self.index.match_all(parts) if keeps_all else (self.index.match(parts), self.index.n_keys)
+        chosen = np.arange(codes.size) if keeps_all else np.flatnonzero(codes >= 0)
+        brought = brought_columns(rows.table, self.step)
+        frame = rows.to_frame([*right_on, *brought] if keeps_all else brought, chosen)
+        keys = frame[right_on] if keeps_all else frame.iloc[:, :0]
+        return RightSide(frame[brought], keys, codes[chosen], n_keys, stem_of(rows.table.name))
+
+
+class _ProgramLink:
+    """Learned programs relate one column of the frame to one of the table."""
+
+    def __init__(self, left: KeyColumns, step: JoinStep) -> None:
+        ((label,), (self.name,)) = step.on, step.right_on
+        position = left.position(label)
+        values = left.values(position, step.pad, step.dayfirst)
+        self.step = step
+        self.index = left.index([label], step.pad, step.dayfirst)
+        self._join = TransformJoin.from_dict(step.relation)
+        self._texts = {str(label): spell_values(left.array(position), values, step.pad)}
+        source = [ranked.program for ranked in self._join.programs]
+        target = [] if self._join.target is None else [self._join.target]
+        is_forward = self._join.direction == "left_to_right"
+        self._own_programs, self._programs = (source, target) if is_forward else (target, source)
+
+    @cached_property
+    def _results(self) -> Vocabulary:
+        """What the programs of the frame's side make of its key."""
+        results = [
+            normalize_column(program.apply([self._texts[name] for name in program.columns]), SETTINGS)
+            for program in self._own_programs
+        ]
+        return vocabulary_of(unite_value_sets(results or [_values_of([])], SETTINGS))
+
+    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+        (values,) = parts
+        texts = _texts_of(values)
+        is_joined = np.zeros(len(values) + 1, bool)  # the last one serves code -1, the null
+        for program in self._programs:
+            results = normalize_column(program.apply([texts for _ in program.columns]), SETTINGS)
+            is_known = np.append(match_tokens(results, self._results) >= 0, False)
+            is_joined[:-1] |= is_known[results.codes]
+        return is_joined[values.codes]
+
+    def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
+        values = rows.keys[self.name]
+        pairs = join_rows(self._join, self._texts, {self.name: _texts_of(values)})
+        of_pair, chosen = expand_pairs(pairs.right_rows, values.codes.astype(np.int64), len(values))
+        codes, n_keys = pairs.left_rows[of_pair], self.index.n_keys
+        if keeps_all:
+            alone = np.setdiff1d(np.arange(values.n_rows), chosen)
+            chosen, codes = np.append(chosen, alone), np.append(codes, n_keys + np.arange(alone.size))
+            n_keys += alone.size
+        order = np.argsort(chosen, kind="stable")
+        chosen, codes = chosen[order], codes[order]
+        frame = rows.to_frame(brought_columns(rows.table, self.step), chosen)
+        relation = {"transform": self.step.relation}
+        return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem_of(rows.table.name), relation)
+
+
+def _values_of(texts: list[str]) -> ValueSet:
+    return normalize_column(pa.array(texts, pa.large_string()), SETTINGS)
+
+
+def _texts_of(values: ValueSet) -> pa.Array:
+    """Return the distinct values as Arrow strings: programs read the table in canonical form, as when learned."""
+    return pa.array(values.values(), pa.large_string())
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """Rows that were read of a table.
+
+    Parameters
+    ----------
+    table : LakeTable
+    columns : list of str
+        What was read of each row.
+    batches : list of pyarrow RecordBatch
+        The rows.
+    keys : dict of str to ValueSet
+        Canonical values of the key columns, with a code for every row.
+    """
+
+    table: LakeTable
+    columns: list[str]
+    batches: list[pa.RecordBatch]
+    keys: dict[str, ValueSet]
+
+    def to_frame(self, columns: Sequence[str], rows: NDArray[np.int64]) -> pd.DataFrame:
+        """Make a frame of some columns and rows; row numbers ascend, one may stand there several times."""
+        if not columns:
+            return pd.DataFrame(index=range(rows.size))
+        positions = [self.columns.index(name) for name in columns]
+        begin, batches = 0, []
+        for batch in self.batches:
+            first, last = np.searchsorted(rows, (begin, begin + batch.num_rows))
+            own = rows[first:last] - begin
+            begin += batch.num_rows
+            if own.size == 0:
+                continue
+            is_whole = own.size == batch.num_rows and bool((np.diff(own) == 1).all())
+            part = batch.select(positions)
+            batches.append(part if is_whole else part.take(pa.array(own)))
+        known = {name: take_values(self.keys[name], rows) for name in columns if name in self.keys}
+        return self.table.to_frame(batches, columns, known)
+
+
+def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool) -> TableRows:
+    """Read the rows of a table that may join on any of some keys, with the columns that are brought for these.
+
+    Parameters
+    ----------
+    table : LakeTable
+    links : sequence of KeyLink
+        The keys; each of their columns is normalised once.
+    keeps_all : bool
+        Keep the rows that do not join as well.
+
+    Returns
+    -------
+    TableRows
+
+    Notes
+    -----
+    One pass over the file. Memory follows the rows that are kept.
+    """
+    key_columns = list(dict.fromkeys(name for link in links for name in link.step.right_on))
+    brought = dict.fromkeys(name for link in links for name in brought_columns(table, link.step))
+    wanted = [*key_columns, *(name for name in brought if name not in key_columns)]
+    batches: list[pa.RecordBatch] = []
+    parts: dict[str, list[ValueSet]] = {name: [] for name in key_columns}
+    for batch in table.batches(wanted):
+        values = {name: table.normalize(name, batch.column(i)) for i, name in enumerate(key_columns)}
+        if not keeps_all:
+            is_kept = np.zeros(batch.num_rows, bool)
+            for link in links:
+                is_kept |= link.may_join([values[name] for name in link.step.right_on])
+            rows = np.flatnonzero(is_kept)
+            if rows.size < batch.num_rows:
+                batch = batch.take(pa.array(rows))
+                values = {name: take_values(part, rows) for name, part in values.items()}
+        if batch.num_rows:
+            batches.append(batch)
+            for name, part in values.items():
+                parts[name].append(part)
+    keys = {name: concat_values(part or [_values_of([])], table.settings) for name, part in parts.items()}
+    return TableRows(table, wanted, batches, keys)
