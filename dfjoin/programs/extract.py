@@ -1,7 +1,7 @@
 """Steps of a program that take a part of a string: Split with SelectK, runs of a class, Substring.
 
 A step is a frozen record with one meaning in four forms: `__call__` for one string, `apply` for a column
-of spans, `python` and `sql` for source text. A string is never empty: an empty result is no result,
+of strings, `python` and `sql` for source text. A string is never empty: an empty result is no result,
 and a null stays null.
 """
 
@@ -16,9 +16,9 @@ from dfjoin.kernels import spans as kernels
 from dfjoin.programs import scalar
 from dfjoin.programs.characters import CLASSES, class_table, pattern_of
 from dfjoin.programs.spark_sql import bind, quote, when_empty
-from dfjoin.programs.string_column import Spans
+from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["After", "Before", "Run", "Slice", "Split", "Step", "as_bytes", "position"]
+__all__ = ["After", "Before", "CharacterRun", "Slice", "Split", "Step", "as_bytes", "position"]
 
 
 class Step(Protocol):
@@ -31,7 +31,7 @@ class Step(Protocol):
     def __call__(self, text: str) -> str | None:
         """Return what the step makes of one string; None or empty if it does not apply."""
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Return what the step makes of each string of a column."""
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
@@ -63,7 +63,7 @@ def position(index: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class Split(Step):
     """One of the parts between occurrences of a separator of any length: Split, then SelectK.
 
     Parameters
@@ -80,16 +80,14 @@ class Split:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.split_part(text, self.separator, self.index)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
         separator = as_bytes(self.separator)
-        return spans.narrowed(kernels.split_part(spans.data, spans.starts, spans.ends, separator, self.index))
+        return strings.narrowed(kernels.split_part(strings.spans, separator, self.index))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "split_part", (self.separator, self.index)
 
     def sql(self, operand: str) -> str:
@@ -98,12 +96,11 @@ class Split:
         return when_empty(f"split_part({operand}, {quote(self.separator)}, {number})")
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"split({self.separator!r})[{self.index}]"
 
 
 @dataclass(frozen=True, slots=True)
-class After:
+class After(Step):
     """What follows the first occurrence of a separator, further ones included.
 
     Parameters
@@ -117,15 +114,13 @@ class After:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.text_after(text, self.separator)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
-        return spans.narrowed(kernels.text_after(spans.data, spans.starts, spans.ends, as_bytes(self.separator)))
+        return strings.narrowed(kernels.text_after(strings.spans, as_bytes(self.separator)))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "text_after", (self.separator,)
 
     def sql(self, operand: str) -> str:
@@ -135,12 +130,11 @@ class After:
         return when_empty(bind(operand, f"CASE WHEN {found} > 0 THEN {rest} END"))
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"after({self.separator!r})"
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class Before(Step):
     """What precedes the last occurrence of a separator, earlier ones included.
 
     Parameters
@@ -154,15 +148,13 @@ class Before:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.text_before(text, self.separator)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
-        return spans.narrowed(kernels.text_before(spans.data, spans.starts, spans.ends, as_bytes(self.separator)))
+        return strings.narrowed(kernels.text_before(strings.spans, as_bytes(self.separator)))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "text_before", (self.separator,)
 
     def sql(self, operand: str) -> str:
@@ -173,12 +165,11 @@ class Before:
         )
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"before({self.separator!r})"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CharacterRun(Step):
     """One of the maximal runs of characters of a class.
 
     Parameters
@@ -195,17 +186,15 @@ class Run:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.nth_run(text, pattern_of(self.kind), self.index)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
         mask = CLASSES[self.kind]
-        parts = kernels.nth_run(spans.data, spans.starts, spans.ends, class_table(), mask, self.index)
-        return spans.narrowed(parts)
+        parts = kernels.nth_run(strings.spans, class_table(), mask, self.index)
+        return strings.narrowed(parts)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "nth_run", (pattern_of(self.kind), self.index)
 
     def sql(self, operand: str) -> str:
@@ -214,12 +203,11 @@ class Run:
         return f"try_element_at(regexp_extract_all({operand}, {quote(pattern_of(self.kind) + '+')}, 0), {number})"
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"{self.kind}[{self.index}]"
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Step):
     """The characters from one position to before another: Substring, from either end.
 
     Parameters
@@ -236,16 +224,14 @@ class Slice:
     weight: ClassVar[int] = 3
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.slice_text(text, self.start, self.stop)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
         stop = kernels.TO_THE_END if self.stop is None else self.stop
-        return spans.narrowed(kernels.slice_characters(spans.data, spans.starts, spans.ends, self.start, stop))
+        return strings.narrowed(kernels.slice_characters(strings.spans, self.start, stop))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "slice_text", (self.start, self.stop)
 
     def sql(self, operand: str) -> str:
@@ -260,5 +246,4 @@ class Slice:
         return when_empty(bind(operand, f"substring(x, {first} + 1, greatest({last} - {first}, 0))"))
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"[{self.start or ''}:{'' if self.stop is None else self.stop}]"

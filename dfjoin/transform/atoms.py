@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dfjoin.programs.characters import CLASSES, pattern_of
-from dfjoin.programs.extract import After, Before, Run, Slice, Split, Step
+from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split, Step
 from dfjoin.programs.program import Extract
 from dfjoin.programs.rewrite import CASES, Case
 from dfjoin.transform.rewritings import GAPS, rewritings, run_steps
@@ -135,7 +135,11 @@ def _cuts(texts: Outputs, is_first: bool) -> Iterator[tuple[int, Step, Outputs]]
         runs = [patterns(text) for text in texts]
         n = min(len(r) for r in runs)
         for index in _indices(n, max(len(r) for r in runs)):
-            yield 3 + abs(index if index >= 0 else index + 1) // 2, Run(kind, index), tuple(r[index] for r in runs)
+            yield (
+                3 + abs(index if index >= 0 else index + 1) // 2,
+                CharacterRun(kind, index),
+                tuple(r[index] for r in runs),
+            )
 
 
 def _fields(texts: Outputs) -> Iterator[tuple[int, Step, Outputs]]:

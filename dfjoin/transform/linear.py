@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dfjoin.programs.arithmetic import Linear
+from dfjoin.programs.numeric import Linear
 
 __all__ = ["fit_linear"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dfjoin.programs.arithmetic import BASES, Base
 from dfjoin.programs.extract import Slice, Step
-from dfjoin.programs.lookup import tables_with
-from dfjoin.programs.numeric import Group, Lookup, Round, StripZeros, Year
+from dfjoin.programs.lookup import Lookup, tables_with
+from dfjoin.programs.numeric import BASES, Base, Round, StripZeros, Thousands, Year
 from dfjoin.programs.rewrite import Case, Keep, Pad, Plain, Replace, Squeeze
 from dfjoin.transform.linear import fit_linear
 
@@ -34,10 +33,10 @@ def rewritings(texts: Outputs, targets: Outputs, *, computes: bool) -> Iterator[
         widths = {len(run) for run in re.findall("[0-9]+", targets[0])} - {1}
         yield from ((Pad(width),) for width in sorted(widths) if width <= 20)
         yield (StripZeros(),)
-        yield (Group(","),)
+        yield (Thousands(","),)
         yield (Year(70),)
         yield from ((Round(digits),) for digits in range(4))
-        yield from ((Round(digits), Group(",")) for digits in (0, 2))
+        yield from ((Round(digits), Thousands(",")) for digits in (0, 2))
     if any(c.isalpha() for c in texts[0]):
         yield Case("title"), Keep("capitals")
         yield (Plain(),)

@@ -6,26 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.arithmetic import BASES, STYLES, Base, Linear
-from dfjoin.programs.extract import After, Before, Run, Slice, Split
-from dfjoin.programs.lookup import TABLES, look_up_pairs, tables_with
-from dfjoin.programs.numeric import Group, Lookup, Round, StripZeros, Year
+from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split
+from dfjoin.programs.lookup import TABLES, Lookup, look_up_pairs, tables_with
+from dfjoin.programs.numeric import BASES, STYLES, Base, Linear, Round, StripZeros, Thousands, Year
 from dfjoin.programs.rewrite import Case, Keep, Pad, Plain, Replace, Squeeze
-from dfjoin.programs.string_column import Spans
+from dfjoin.programs.string_column import StringColumn
 from dfjoin.transform.linear import fit_linear
 from tests.transform.strategies import STEPS, TEXTS
 
 
 @given(STEPS, st.lists(TEXTS, max_size=20))
 def test_columns_give_what_single_texts_give(step, texts):
-    found = step.apply(Spans.of(pa.array(texts, pa.string()))).to_arrow().to_pylist()
+    found = step.apply(StringColumn.of(pa.array(texts, pa.string()))).to_arrow().to_pylist()
     assert found == [(step(text) or None) if text else None for text in texts]
 
 
 @pytest.mark.parametrize("texts", [[], [None], [""], [None, "", None]])
 @given(step=STEPS)
 def test_columns_without_a_text_give_nulls(texts, step):
-    assert step.apply(Spans.of(pa.array(texts, pa.string()))).to_arrow().to_pylist() == [None] * len(texts)
+    assert step.apply(StringColumn.of(pa.array(texts, pa.string()))).to_arrow().to_pylist() == [None] * len(texts)
 
 
 @pytest.mark.parametrize(
@@ -38,10 +37,10 @@ def test_columns_without_a_text_give_nulls(texts, step):
         (After(", "), "a, b, c", "b, c"),
         (After(","), "a", ""),
         (Before(", "), "a, b, c", "a, b"),
-        (Run("digits", -1), "a12b3", "3"),
-        (Run("letters", 0), "12é3", "é"),
-        (Run("decimals", 0), "at 3.5 kg", "3.5"),
-        (Run("words", 2), "a b", None),
+        (CharacterRun("digits", -1), "a12b3", "3"),
+        (CharacterRun("letters", 0), "12é3", "é"),
+        (CharacterRun("decimals", 0), "at 3.5 kg", "3.5"),
+        (CharacterRun("words", 2), "a b", None),
         (Slice(-3, None), "ab", "ab"),
         (Slice(1, -1), "[x]", "x"),
         (Case("title"), "o'NEIL van-dam 3rd", "O'Neil Van-Dam 3Rd"),
@@ -58,8 +57,8 @@ def test_columns_without_a_text_give_nulls(texts, step):
         (Round(1), "-0.05", "-0.1"),
         (Round(0), "-0.4", "0"),
         (Round(2), "1e3", None),
-        (Group(), "-1234567.891", "-1,234,567.891"),
-        (Group(), "12a", None),
+        (Thousands(), "-1234567.891", "-1,234,567.891"),
+        (Thousands(), "12a", None),
         (Year(70), "69", "2069"),
         (Year(70), "70", "1970"),
         (Year(70), "1970", None),
