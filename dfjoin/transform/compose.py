@@ -1,4 +1,4 @@
-"""Learning a program from examples: the logical operator with most progress first, then what is left."""
+"""Composing a program from examples: the logical operator with most progress first, then the remainders."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ __all__ = ["MAX_OPERATORS", "Learned", "learn_programs"]
 
 MAX_OPERATORS = 16
 """Most logical operators of a program: τ of the paper."""
-_BRANCHES = 8
-"""Operators tried at each place before giving up, most progress first."""
+_MAX_BRANCHES = 8
+"""Operators tried for each remainder, those with most progress first."""
 _MAX_NODES = 1500
+"""Remainders that are solved by more than one operator."""
 _CONSTANT_WEIGHT = 3
+"""Weight of a constant beside its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ class _Composer:
                 share += len(out) / len(text)
             else:
                 fitting.append((-share, atom.weight, len(fitting), atom))
-        return [entry[3] for entry in sorted(fitting)[:_BRANCHES]]
+        return [entry[3] for entry in sorted(fitting)[:_MAX_BRANCHES]]
 
 
 def learn_programs(

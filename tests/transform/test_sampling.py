@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dfjoin.transform.sampling import CONFIDENCE, PAIRS, sample_rows, sample_sizes
+from dfjoin.transform.sides import CONFIDENCE, MIN_PAIRS, sample_rows, sample_sizes
 
 
 def test_the_guarantee_is_that_of_the_paper():
@@ -34,7 +34,7 @@ def test_samples_hold_enough_pairs_as_often_as_promised():
     few = 0
     for _ in range(300):
         source, target = sample_rows(n, source_size, rng), sample_rows(n, target_size, rng)
-        few += np.intersect1d(np.intersect1d(source, target), joinable).size <= PAIRS
+        few += np.intersect1d(np.intersect1d(source, target), joinable).size <= MIN_PAIRS
     assert few <= 3
 
 

@@ -15,10 +15,10 @@ from dfjoin.search.exact.searcher import Hit, Searcher, rank_key, smallest_count
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask, tokens_of_column
 from dfjoin.search.transform.piece_scores import PackedValues, QueryPieces, ScoredColumn, pack_values, score_segments
-from dfjoin.transform.accept import ENOUGH, MIN_COVERAGE, MIN_PRECISION, MIN_SCORE
+from dfjoin.transform.accept import MIN_COVERAGE, MIN_PRECISION, MIN_SCORE
 from dfjoin.transform.chance import MIN_BITS
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.outcome import evaluate
+from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.transform_join import RowJoin, TransformJoin, join_rows
 from dfjoin.types import IndexSettings, SearchParams, SearchStats
@@ -167,7 +167,7 @@ class _Search:
         if scored.segment not in self.groups:
             self.groups[scored.segment] = self.searcher.groups_of(scored.segment, query.values)
         n_equal = int(shared_mask(segment, scored.column, self.groups[scored.segment]).sum())
-        if n_equal >= ENOUGH * min(len(query.values), scored.cardinality):
+        if n_equal >= FULL_COVERAGE * min(len(query.values), scored.cardinality):
             return None
         values = _candidate_values(segment, scored.column)
         texts = _texts(values)
