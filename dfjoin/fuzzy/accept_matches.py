@@ -1,4 +1,4 @@
-"""Which texts are joined, at which precision, and whether there is a join at all."""
+"""Accepting matches: as many texts as the precision allows that was asked for, and the pairs of their rows."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.decoys import Problem
-from dfjoin.fuzzy.precision import estimate_errors, wrong_share
+from dfjoin.fuzzy.decoys import Problem, estimate_errors, wrong_share
 from dfjoin.fuzzy.scorer import Scorer
 from dfjoin.fuzzy.texts import Texts
+from dfjoin.kernels.ragged import expand_stretches
 
-__all__ = ["Accepted", "RowsOfTexts", "accept", "expand", "keep_best"]
+__all__ = ["AcceptedMatches", "RowsOfTexts", "accept_matches", "expand", "keep_best"]
 
-_LEAST_KNOWN = 20
-"""Known pairs from which their own error rate means anything."""
+_MIN_KNOWN = 20
+"""Known pairs from which their own error rate is estimated."""
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedMatches:
     """The targets that are joined.
 
     Parameters
@@ -43,7 +43,7 @@ class Accepted:
     reason: str
 
 
-def accept(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bool) -> Accepted:
+def accept_matches(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bool) -> AcceptedMatches:
     """Choose the targets to join: as many as the asked precision allows.
 
     The share of wrong pairs is estimated twice, since wrong pairs come in two kinds, and the larger one
@@ -61,7 +61,7 @@ def accept(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bo
 
     Returns
     -------
-    Accepted
+    AcceptedMatches
         Empty, with the reason, where no threshold reaches the precision: columns that are not related are
         not joined.
     """
@@ -85,16 +85,16 @@ def accept(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bo
         chosen = keep_best(chosen[is_free], targets.partners, scores)
     recall = min(1.0, chosen.size * (1.0 - error) / max(n_right, 1.0))
     reason = f"{chosen.size} of {scores.size} texts joined, estimated precision {1.0 - error:.1%}"
-    return Accepted(chosen, errors[chosen], threshold, 1.0 - error, recall, reason)
+    return AcceptedMatches(chosen, errors[chosen], threshold, 1.0 - error, recall, reason)
 
 
-def _refuse(reason: str) -> Accepted:
-    return Accepted(np.empty(0, np.int64), np.empty(0), np.inf, 0.0, 0.0, reason)
+def _refuse(reason: str) -> AcceptedMatches:
+    return AcceptedMatches(np.empty(0, np.int64), np.empty(0), np.inf, 0.0, 0.0, reason)
 
 
 def _known_errors(problem: Problem, scorer: Scorer, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return for each score the share of known texts above it whose nearest text is not their partner."""
-    if len(problem.known) < _LEAST_KNOWN:
+    if len(problem.known) < _MIN_KNOWN:
         return np.zeros(scores.size)
     known = scorer.score(problem.known.values)
     order = np.argsort(-known, kind="stable")
@@ -156,6 +156,6 @@ def expand(query: Texts, texts: NDArray[np.int64], reference: Texts, partners: N
     n_reference = r_indptr[partners + 1] - r_indptr[partners]
     sizes = n_query * n_reference
     numbers = np.repeat(np.arange(texts.size), sizes)
-    place = np.arange(numbers.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    place = expand_stretches(np.zeros_like(sizes), sizes)
     rows = q_rows[q_indptr[texts][numbers] + place // n_reference[numbers]]
     return RowsOfTexts(rows, r_rows[r_indptr[partners][numbers] + place % n_reference[numbers]], numbers)

@@ -1,28 +1,65 @@
-"""Texts as arrays of code points → sets of words or q-grams, as sparse rows of token numbers."""
+"""Sets of words or q-grams of texts: code points → sparse rows of token numbers."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dfjoin.kernels._compile import mum, njit, njit_lean
 
-__all__ = ["distinct_in_rows", "gram_tokens", "transpose_rows", "word_slices", "word_tokens"]
+__all__ = [
+    "CodePoints",
+    "SparseRows",
+    "distinct_in_rows",
+    "gram_tokens",
+    "transpose_rows",
+    "word_slices",
+    "word_tokens",
+]
 
 _K0 = np.uint64(0x9E3779B97F4A7C15)
 _K1 = np.uint64(0xA0761D6478BD642F)
 _SPACE = np.uint32(32)
 
 
+class CodePoints(NamedTuple):
+    """Texts one after the other.
+
+    Parameters
+    ----------
+    points : ndarray of uint32, or of int32 where characters are numbered
+    offsets : ndarray of int64, shape (n + 1,)
+        Where each text starts and ends in `points`.
+    """
+
+    points: NDArray
+    offsets: NDArray[np.int64]
+
+
+class SparseRows(NamedTuple):
+    """Rows of token numbers.
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n + 1,)
+        Where each row starts and ends in `tokens`.
+    tokens : ndarray of int32
+        Strictly ascending within each row.
+    """
+
+    indptr: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+
+
 @njit
-def word_tokens(points, offsets):
+def word_tokens(texts):
     """Hash the words of each text; words are what spaces separate.
 
     Parameters
     ----------
-    points : ndarray of uint32
-        Code points of the texts, one text after the other.
-    offsets : ndarray of int64, shape (n + 1,)
-        Where each text starts and ends.
+    texts : CodePoints
 
     Returns
     -------
@@ -34,6 +71,7 @@ def word_tokens(points, offsets):
     -----
     O(total length).
     """
+    points, offsets = texts
     n = offsets.shape[0] - 1
     indptr = np.zeros(n + 1, np.int64)
     hashes = np.empty(points.shape[0] // 2 + n + 1, np.uint64)
@@ -58,15 +96,12 @@ def word_tokens(points, offsets):
 
 
 @njit
-def word_slices(points, offsets):
+def word_slices(texts):
     """Tell where the words of all texts start and end, in the order of `word_tokens`.
 
     Parameters
     ----------
-    points : ndarray of uint32
-        Code points of the texts, one text after the other.
-    offsets : ndarray of int64, shape (n + 1,)
-        Where each text starts and ends.
+    texts : CodePoints
 
     Returns
     -------
@@ -76,6 +111,7 @@ def word_slices(points, offsets):
     -----
     O(total length).
     """
+    points, offsets = texts
     starts = np.empty(points.shape[0], np.int64)
     ends = np.empty(points.shape[0], np.int64)
     n_words = 0
@@ -100,15 +136,12 @@ def _point(points, start, end, i):
 
 
 @njit
-def gram_tokens(points, offsets, q):
+def gram_tokens(texts, q):
     """Hash the q-grams of each text, which is taken to have one space before and one behind.
 
     Parameters
     ----------
-    points : ndarray of uint32
-        Code points of the texts, one text after the other.
-    offsets : ndarray of int64, shape (n + 1,)
-        Where each text starts and ends.
+    texts : CodePoints
     q : int
         At least 1.
 
@@ -123,6 +156,7 @@ def gram_tokens(points, offsets, q):
     -----
     O(q times total length).
     """
+    points, offsets = texts
     n = offsets.shape[0] - 1
     indptr = np.zeros(n + 1, np.int64)
     for row in range(n):
@@ -172,13 +206,12 @@ def distinct_in_rows(indptr, tokens):
 
 
 @njit
-def transpose_rows(indptr, tokens, n_tokens):
+def transpose_rows(rows, n_tokens):
     """List the rows that hold each token: the inverted index of sparse rows.
 
     Parameters
     ----------
-    indptr : ndarray of int64, shape (n + 1,)
-    tokens : ndarray of int32
+    rows : SparseRows
     n_tokens : int
         Above every token number.
 
@@ -192,6 +225,7 @@ def transpose_rows(indptr, tokens, n_tokens):
     -----
     Counting sort, O(n_tokens + number of entries).
     """
+    indptr, tokens = rows
     list_indptr = np.zeros(n_tokens + 1, np.int64)
     for i in range(tokens.shape[0]):
         list_indptr[tokens[i] + 1] += 1

@@ -68,7 +68,7 @@ class ColumnPair:
         return tuple(column.array[row].as_py() or "" for column in columns)
 
     def wanted(self, value: int) -> str:
-        """Return a target value in the form that programs are learned for: NFKC, small letters, white space collapsed."""
+        """Return a target value as programs are to make it: NFKC, small letters, white space collapsed."""
         return normalize_text(self.target.array[int(self.target.first_rows[value])].as_py() or "")
 
 
