@@ -1,15 +1,15 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from dfjoin.fuzzy.rules import learn_rules, rule_evidence
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.fuzzy.distances import CONFIGURATIONS, base_distance, measure
-from dfjoin.fuzzy.rules import learn_rules, rule_evidence
 from dfjoin.fuzzy.score_evidence import nearest_two
 from dfjoin.fuzzy.texts import fold_texts
 from dfjoin.fuzzy.tokenized import find_candidates, prepare
-from tests.fuzzy.oracles import distance
+from tests.oracles.fuzzy import distance
 
 COLUMNS = st.lists(st.text(alphabet="abc é日", min_size=1, max_size=9), min_size=1, max_size=5)
 

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels.tokenising import distinct_in_rows, gram_tokens, transpose_rows, word_slices, word_tokens
-from tests.fuzzy.oracles import grams
 from tests.kernels.packing import csr, uncsr
+from tests.oracles.fuzzy import grams
 
 TEXTS = st.lists(st.text(alphabet="ab é", max_size=8), max_size=5)
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels.edit_distance import edit_distances, soft_misses
-from tests.fuzzy.oracles import edit_distance, soft_miss
 from tests.kernels.packing import csr
+from tests.oracles.fuzzy import edit_distance, soft_miss
 
 TEXTS = st.text(alphabet="abß€", max_size=9)
 

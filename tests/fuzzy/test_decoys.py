@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
+from dfjoin.fuzzy.constraint import optimize_threshold
+from dfjoin.fuzzy.precision import estimate_errors, wrong_share
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.fuzzy.constraint import optimize_threshold
-from dfjoin.fuzzy.precision import estimate_errors, wrong_share
 from dfjoin.fuzzy.score_evidence import NAMES
 from dfjoin.fuzzy.scorer import train_scorer
-from tests.fuzzy.oracles import error_rates, largest_threshold
+from tests.oracles.fuzzy import error_rates, largest_threshold
 
 TENTHS = st.integers(0, 10).map(lambda tenth: tenth / 10)
 SCORES = st.lists(st.integers(-5, 5).map(float), max_size=20)
