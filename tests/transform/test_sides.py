@@ -1,7 +1,9 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from dfjoin.transform.sides import CONFIDENCE, MIN_PAIRS, sample_rows, sample_sizes
+from dfjoin.transform.prepared_columns import as_columns
+from dfjoin.transform.sides import CONFIDENCE, MIN_PAIRS, sample_rows, sample_sides, sample_sizes
 
 
 def test_the_guarantee_is_that_of_the_paper():
@@ -44,3 +46,65 @@ def test_rows_are_sorted_and_distinct():
     assert (np.diff(rows) > 0).all()
     assert sample_rows(5, 30, np.random.default_rng(0)).tolist() == [0, 1, 2, 3, 4]
     assert sample_sizes(0, 10) == (0, 10)
+
+
+def columns(**values):
+    return as_columns({name: pa.array(column, pa.string()) for name, column in values.items()})
+
+
+def sides(left, right, on=(), right_on=()):
+    return sample_sides((left, right), (on, right_on), np.random.default_rng(0))
+
+
+TABLE = columns(id=["1", "2", "3", "4"], kind=["a", "a", "b", "b"], same=["x"] * 4)
+
+
+def test_small_tables_are_taken_whole():
+    left, right = sides(TABLE, TABLE)
+    assert left.sample is left.columns
+    assert right.rows.tolist() == [0, 1, 2, 3]
+
+
+def test_large_tables_are_sampled_for_both_directions():
+    n = 30_000
+    many = columns(id=[str(i) for i in range(n)])
+    left, right = sides(many, TABLE)
+    assert len(left.sample[0]) == len(left.rows) == max(sample_sizes(n, 4)[0], sample_sizes(4, n)[1])
+    assert left.sample[0].array.to_pylist() == [str(i) for i in left.rows]
+    assert len(left.full_column("id")) == n
+    assert len(right.rows) == 4
+
+
+def test_columns_of_one_value_take_no_part_unless_they_are_named():
+    assert [column.name for column in sides(TABLE, TABLE)[0].candidates()] == ["id", "kind"]
+    assert [column.name for column in sides(TABLE, TABLE, on=("same",))[0].candidates()] == ["same"]
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "expected"),
+    [
+        (TABLE, (), ["id"]),
+        (TABLE, ("kind",), ["kind"]),
+        (TABLE, ("kind", "id"), ["id + ' ' + kind"]),
+        (TABLE[1:2], (), ["kind"]),
+        (columns(a=["1", "1", "2", "2"], b=["1", "2", "1", "2"]), (), ["a + ' ' + b"]),
+        (columns(a=["1", "1", "2", "2"], b=["1", "1", "2", "2"]), (), []),
+    ],
+)
+def test_keys_are_what_is_named_else_unique_columns_else_unique_together(table, given, expected):
+    _, right = sides(TABLE, table, right_on=given)
+    assert [str(program) for program, _ in right.keys()] == expected
+    assert right.is_key_fixed is (bool(given) or len(table) == 1)
+
+
+def test_a_key_may_repeat_a_fifth_of_its_values():
+    four_of_five, three_of_five = columns(a=list("abcdd"), b=list("xxxyy")), columns(a=list("abccc"), b=["x"] * 5)
+    assert [column.name for _, column in sides(TABLE, four_of_five)[1].keys()] == ["a"]
+    assert sides(TABLE, three_of_five)[1].keys() == []
+
+
+def test_columns_are_found_by_name_and_counted_from_the_left():
+    left, _ = sides(TABLE, TABLE)
+    assert left.position("kind") == 1
+    assert left.full_column("kind") is TABLE[1]
+    assert left.suffixes(TABLE[0]) is left.suffixes(TABLE[0])
