@@ -132,7 +132,7 @@ def edit_distances(a, b, n_points, limit, pairs):
     points_a, offsets_a = a
     points_b, offsets_b = b
     rows_a, rows_b = pairs
-    n_blocks = min(_count_blocks(offsets_a), _count_blocks(np.array([0, limit])))
+    n_blocks = min(_count_blocks(offsets_a), max(1, (limit + _WORD - 1) // _WORD))
     peq = np.zeros((n_points, n_blocks), np.uint64)
     plus = np.empty(n_blocks, np.uint64)
     minus = np.empty(n_blocks, np.uint64)

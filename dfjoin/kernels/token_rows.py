@@ -88,7 +88,6 @@ class Rules(NamedTuple):
     counts: NDArray[np.int64]
 
 
-@njit
 def row_weights(rows, weights):
     """Add up the weights of the tokens of each row.
 
@@ -103,15 +102,11 @@ def row_weights(rows, weights):
 
     Notes
     -----
-    O(number of entries); added in ascending order of token.
+    O(number of entries); added in ascending order of token. Of numpy, not compiled: it is bound by memory.
     """
     indptr, tokens = rows
     n = indptr.shape[0] - 1
-    out = np.zeros(n, np.float64)
-    for row in range(n):
-        for i in range(indptr[row], indptr[row + 1]):
-            out[row] += weights[tokens[i]]
-    return out
+    return np.bincount(np.repeat(np.arange(n), np.diff(indptr)), weights[tokens], n)
 
 
 @njit

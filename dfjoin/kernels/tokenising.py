@@ -92,10 +92,9 @@ def word_tokens(texts):
             hashes[n_tokens] = h
             n_tokens += 1
         indptr[row + 1] = n_tokens
-    return indptr, hashes[:n_tokens].copy()
+    return indptr, hashes[:n_tokens]
 
 
-@njit
 def word_slices(texts):
     """Tell where the words of all texts start and end, in the order of `word_tokens`.
 
@@ -109,22 +108,16 @@ def word_slices(texts):
 
     Notes
     -----
-    O(total length).
+    O(total length). Of numpy, not compiled: it is bound by memory.
     """
     points, offsets = texts
-    starts = np.empty(points.shape[0], np.int64)
-    ends = np.empty(points.shape[0], np.int64)
-    n_words = 0
-    for row in range(offsets.shape[0] - 1):
-        is_inside = False
-        for i in range(offsets[row], offsets[row + 1]):
-            if points[i] != _SPACE:
-                if not is_inside:
-                    starts[n_words] = i
-                    n_words += 1
-                ends[n_words - 1] = i + 1
-            is_inside = points[i] != _SPACE
-    return starts[:n_words].copy(), ends[:n_words].copy()
+    is_inside = points != _SPACE
+    is_first = np.zeros(points.shape[0] + 1, bool)
+    is_first[offsets] = True
+    is_start, is_end = is_inside.copy(), is_inside.copy()
+    is_start[1:] &= ~is_inside[:-1] | is_first[1:-1]
+    is_end[:-1] &= ~is_inside[1:] | is_first[1:-1]
+    return np.flatnonzero(is_start), np.flatnonzero(is_end) + 1
 
 
 @njit_lean
@@ -172,40 +165,27 @@ def gram_tokens(texts, q):
     return indptr, hashes
 
 
-@njit
-def distinct_in_rows(indptr, tokens):
+def distinct_in_rows(rows):
     """Sort the tokens of each row and keep each once.
 
     Parameters
     ----------
-    indptr : ndarray of int64, shape (n + 1,)
-    tokens : ndarray of int32
+    rows : SparseRows
+        Here in any order and with repetitions.
 
     Returns
     -------
-    indptr : ndarray of int64, shape (n + 1,)
-    tokens : ndarray of int32
-        Strictly ascending within each row.
+    SparseRows
 
     Notes
     -----
-    O(m log m) for rows of m tokens.
+    O(entries log entries). Of numpy, not compiled: sorting packed numbers is as fast.
     """
-    n = indptr.shape[0] - 1
-    out_indptr = np.zeros(n + 1, np.int64)
-    out = np.empty(tokens.shape[0], np.int32)
-    size = 0
-    for row in range(n):
-        ordered = np.sort(tokens[indptr[row] : indptr[row + 1]])
-        for j in range(ordered.shape[0]):
-            if j == 0 or ordered[j] != ordered[j - 1]:
-                out[size] = ordered[j]
-                size += 1
-        out_indptr[row + 1] = size
-    return out_indptr, out[:size].copy()
+    indptr, tokens = rows
+    packed = np.unique((_row_numbers(indptr) << 32) + tokens)
+    return SparseRows(_offsets(packed >> 32, indptr.shape[0] - 1), (packed & 0xFFFFFFFF).astype(np.int32))
 
 
-@njit
 def transpose_rows(rows, n_tokens):
     """List the rows that hold each token: the inverted index of sparse rows.
 
@@ -223,18 +203,21 @@ def transpose_rows(rows, n_tokens):
 
     Notes
     -----
-    Counting sort, O(n_tokens + number of entries).
+    O(entries log entries). Of numpy, not compiled: sorting packed numbers is as fast.
     """
     indptr, tokens = rows
-    list_indptr = np.zeros(n_tokens + 1, np.int64)
-    for i in range(tokens.shape[0]):
-        list_indptr[tokens[i] + 1] += 1
-    for token in range(n_tokens):
-        list_indptr[token + 1] += list_indptr[token]
-    place = list_indptr[:-1].copy()
-    list_rows = np.empty(tokens.shape[0], np.int32)
-    for row in range(indptr.shape[0] - 1):
-        for i in range(indptr[row], indptr[row + 1]):
-            list_rows[place[tokens[i]]] = row
-            place[tokens[i]] += 1
-    return list_indptr, list_rows
+    packed = (tokens.astype(np.int64) << 32) + _row_numbers(indptr)
+    packed.sort()
+    return _offsets(tokens, n_tokens), (packed & 0xFFFFFFFF).astype(np.int32)
+
+
+def _row_numbers(indptr):
+    """Return the row of each entry."""
+    return np.repeat(np.arange(indptr.shape[0] - 1), np.diff(indptr))
+
+
+def _offsets(numbers, n):
+    """Return where the entries of each of n numbers start and end, if they are sorted by number."""
+    offsets = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(numbers, minlength=n), out=offsets[1:])
+    return offsets

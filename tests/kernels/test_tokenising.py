@@ -58,7 +58,7 @@ def test_grams_are_windows_of_the_padded_text(texts, q):
 
 @given(st.lists(st.lists(st.integers(0, 6), max_size=6), max_size=5))
 def test_rows_are_sorted_and_distinct(rows):
-    assert uncsr(*distinct_in_rows(*csr(rows))) == [sorted(set(row)) for row in rows]
+    assert uncsr(*distinct_in_rows(SparseRows(*csr(rows)))) == [sorted(set(row)) for row in rows]
 
 
 @given(st.lists(st.sets(st.integers(0, 6), max_size=6), max_size=5))
