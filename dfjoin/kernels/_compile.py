@@ -13,7 +13,7 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["first_set_byte", "load_u64", "mum", "njit", "njit_lean", "prefetch", "store_u64"]
+__all__ = ["first_set_byte", "load_u64", "mum", "njit", "njit_inlined", "njit_lean", "prefetch", "store_u64"]
 
 _MASK = (1 << 64) - 1
 
@@ -26,12 +26,31 @@ def _cache_has_a_place() -> bool:
     return os.access(here, os.W_OK) or os.access(Path.home(), os.W_OK)
 
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": _cache_has_a_place()}
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": _cache_has_a_place(), "no_cfunc_wrapper": True}
+
+
+def _compile(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile lazily, once for each combination of types.
+
+    Numba would compile a function that is called with the constant 2 apart from one that is called with an integer;
+    a variable that starts as 0 is such a constant when its type is first looked at. The machine code of both is the
+    same, since small functions are inlined, so constants are taken as integers here.
+    """
+    dispatcher = numba.njit(**_OPTIONS, **options)(function)
+    if not config.DISABLE_JIT:
+        resolve = dispatcher.get_call_template
+
+        def resolve_without_constants(args: Any, kws: Any) -> Any:
+            plain = tuple(types.unliteral(type_) for type_ in args)
+            return resolve(plain, {name: types.unliteral(type_) for name, type_ in kws.items()})
+
+        dispatcher.get_call_template = resolve_without_constants
+    return dispatcher
 
 
 def njit(function: Callable[..., Any]) -> Any:
     """Compile `function` lazily: cached, without the interpreter lock, serial, no fast math."""
-    return numba.njit(**_OPTIONS)(function)
+    return _compile(function)
 
 
 def njit_lean(function: Callable[..., Any]) -> Any:
@@ -40,7 +59,12 @@ def njit_lean(function: Callable[..., Any]) -> Any:
     Counting references costs an atomic operation for each array of each call, which in the inner
     functions of a per-value loop is more than the work itself.
     """
-    return numba.njit(_nrt=False, **_OPTIONS)(function)
+    return _compile(function, _nrt=False)
+
+
+def njit_inlined(function: Callable[..., Any]) -> Any:
+    """Compile as `njit_lean` into each caller, so that arguments that are constant there choose the code."""
+    return _compile(function, _nrt=False, forceinline=True)
 
 
 if config.DISABLE_JIT:  # the same operations in plain Python, for coverage and readable failures

@@ -5,21 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from dfjoin.kernels._compile import mum, njit, njit_lean
+from dfjoin.kernels.hashing import K0, K1
 from dfjoin.kernels.sorting import argsort_u64, sort_lists_lexicographic
 
 __all__ = ["expand_groups", "group_lists", "group_tokens", "transpose_lists"]
-
-_K0 = np.uint64(0x9E3779B97F4A7C15)
-_K1 = np.uint64(0xA0761D6478BD642F)
 
 
 @njit_lean
 def _hash_list(ids, begin, end):
     """Hash a sorted list of column ids."""
-    h = mum(np.uint64(end - begin) ^ _K0, _K1)
+    h = mum(np.uint64(end - begin) ^ K0, K1)
     for i in range(begin, end):
-        h = mum(h ^ np.uint64(ids[i]), _K0)
-    return mum(h ^ _K1, _K0)
+        h = mum(h ^ np.uint64(ids[i]), K0)
+    return mum(h ^ K1, K0)
 
 
 @njit_lean

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dfjoin.kernels._compile import mum, njit, njit_lean, prefetch
+from dfjoin.kernels.hashing import K0, K1
 
 __all__ = ["sign_columns", "sign_hashes"]
 
-_K0 = np.uint64(0x9E3779B97F4A7C15)
-_K1 = np.uint64(0xA0761D6478BD642F)
 _LOW = np.uint64(0xFFFFFFFF)
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _32 = np.uint64(32)
@@ -27,13 +26,13 @@ def _play_round(hashes, n_hashes, number, key, best):
     mark = np.uint64(number) << _32
     if number < best.shape[0]:
         for i in range(n_hashes):
-            drawn = mum(hashes[i] ^ key, _K0)
+            drawn = mum(hashes[i] ^ key, K0)
             place = ((drawn >> _32) * n_places) >> _32
             best[place] = min(best[place], mark | (drawn & _LOW))
     else:
         place = np.uint64(number - best.shape[0])
         for i in range(n_hashes):
-            drawn = mum(hashes[i] ^ key, _K0)
+            drawn = mum(hashes[i] ^ key, K0)
             best[place] = min(best[place], mark | (drawn & _LOW))
 
 
@@ -43,7 +42,7 @@ def _sign(hashes, n_hashes, seed, best, signature):
     n_places = best.shape[0]
     best[:] = _EMPTY
     for number in range(2 * n_places):
-        key = mum(np.uint64(seed) ^ _K1, np.uint64(number + 1) * _K0)
+        key = mum(np.uint64(seed) ^ K1, np.uint64(number + 1) * K0)
         _play_round(hashes, n_hashes, number, key, best)
         is_full = True
         for place in range(n_places):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dfjoin.kernels._compile import njit, njit_lean
-from dfjoin.kernels.strings import equal_bytes
+from dfjoin.kernels.hashing import equal_bytes
 
 __all__ = ["build_directory", "copy_values", "directory_bits", "merge_entries"]
 

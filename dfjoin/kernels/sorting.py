@@ -1,4 +1,4 @@
-"""Stable sort of 64-bit hashes, and lexicographic order of posting lists."""
+"""Stable sort of 64-bit hashes, lexicographic order of posting lists, and search in what is sorted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from dfjoin.kernels._compile import njit_lean
 
-__all__ = ["argsort_u64", "sort_lists_lexicographic"]
+__all__ = ["argsort_u64", "lower_bound", "sort_lists_lexicographic"]
 
 
 def argsort_u64(keys):
@@ -109,3 +109,28 @@ def sort_lists_lexicographic(lists, start, end, leaders, indptr, columns, scratc
         for k in range(start, end):
             lists[k] = scratch[k]
         width *= 2
+
+
+@njit_lean
+def lower_bound(array, low, high, value):
+    """Find the first entry of a sorted stretch that is not below a value.
+
+    Parameters
+    ----------
+    array : ndarray
+        ``array[low:high]`` ascends.
+    low, high : int
+    value : number
+
+    Returns
+    -------
+    int
+        `low` to `high`. O(log (high - low)).
+    """
+    while low < high:
+        middle = (low + high) // 2
+        if array[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import first_set_byte, load_u64, mum, njit, njit_lean, prefetch, store_u64
+from dfjoin.kernels._compile import first_set_byte, load_u64, njit_lean, prefetch, store_u64
 from dfjoin.kernels.dates import canonical_time
+from dfjoin.kernels.hashing import equal_bytes, hash_bytes
 from dfjoin.kernels.numbers import canonical_number
 
 __all__ = [
@@ -19,9 +20,6 @@ __all__ = [
     "SLOW",
     "add_prepared",
     "add_text",
-    "equal_bytes",
-    "hash_bytes",
-    "hash_values",
     "write_utf8",
 ]
 
@@ -33,9 +31,6 @@ DEFERRED = np.int32(-2)
 
 _NULL = np.int32(-1)
 
-_K0 = np.uint64(0x9E3779B97F4A7C15)
-_K1 = np.uint64(0xA0761D6478BD642F)
-_K2 = np.uint64(0xE7037ED1A0B428DB)
 _UPPER = np.uint64(0xFFFFFFFF00000000)
 _LOWER = np.uint64(0x00000000FFFFFFFF)
 BLOCK = 32
@@ -45,104 +40,6 @@ _LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ABOVE_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # 0x80 - 0x21: carries into the top bit from '!' on
 _FROM_A = np.uint64(0x3F3F3F3F3F3F3F3F)  # 0x80 - 'A'
 _ABOVE_Z = np.uint64(0x2525252525252525)  # 0x80 - ('Z' + 1)
-
-
-@njit_lean
-def hash_bytes(data, start, length, seed):
-    """Hash ``data[start : start + length]`` to 64 bits.
-
-    Parameters
-    ----------
-    data : ndarray of uint8
-        At least 8 readable bytes must follow ``start + length``.
-    start, length : int
-        The slice, in bytes.
-    seed : uint64
-        The index's hash seed.
-
-    Returns
-    -------
-    uint64
-
-    Notes
-    -----
-    ``h = mum(seed ^ K0, length ^ K1)``; for each 8-byte little-endian word ``w``, the last one padded
-    with zero bytes: ``h = mum(h ^ w, K1)``; at the end ``mum(h ^ K2, K0)``. ``mum(a, b)`` is the high
-    half xor the low half of the 128-bit product, as in Wang Yi's wyhash. Only xor and multiplication:
-    the same in every language. O(length).
-    """
-    h = mum(seed ^ _K0, np.uint64(length) ^ _K1)
-    position = start
-    rest = length
-    while rest >= 8:
-        h = mum(h ^ load_u64(data, position), _K1)
-        position += 8
-        rest -= 8
-    if rest > 0:
-        mask = (np.uint64(1) << np.uint64(8 * rest)) - np.uint64(1)
-        h = mum(h ^ (load_u64(data, position) & mask), _K1)
-    return mum(h ^ _K2, _K0)
-
-
-@njit
-def hash_values(data, offsets, seed):
-    """Hash every value of a packed string column.
-
-    Parameters
-    ----------
-    data : ndarray of uint8, shape (offsets[-1] + 8,) at least
-        The values one after the other, then 8 bytes of padding.
-    offsets : ndarray of int64, shape (n + 1,)
-        Where each value starts and ends.
-    seed : uint64
-        The hash seed.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n,)
-
-    Notes
-    -----
-    O(total bytes).
-    """
-    n = offsets.shape[0] - 1
-    out = np.empty(n, np.uint64)
-    for i in range(n):
-        out[i] = hash_bytes(data, offsets[i], offsets[i + 1] - offsets[i], seed)
-    return out
-
-
-@njit_lean
-def equal_bytes(a, a_start, b, b_start, length):
-    """Tell whether two byte slices of the same length are equal.
-
-    Parameters
-    ----------
-    a, b : ndarray of uint8
-    a_start, b_start : int
-        Where the slices start.
-    length : int
-        Bytes of either.
-
-    Returns
-    -------
-    bool
-
-    Notes
-    -----
-    O(length).
-    """
-    i = 0
-    while i + 8 <= length:
-        # Eight single comparisons would stop earlier, but equal is the common answer.
-        if load_u64(a, a_start + i) != load_u64(b, b_start + i):
-            return False
-        i += 8
-    while i < length:
-        if a[a_start + i] != b[b_start + i]:
-            return False
-        i += 1
-    return True
 
 
 @njit_lean

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dfjoin.kernels._compile import njit, njit_lean
-from dfjoin.kernels.strings import hash_bytes
+from dfjoin.kernels.hashing import hash_bytes
 
 __all__ = ["column_pieces", "score_columns", "value_pieces"]
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels import dates, strings
+from dfjoin.kernels import dates, hashing, strings
 from dfjoin.kernels import numbers as spellings
 from dfjoin.types import IndexSettings
 from dfjoin.values.unicode import ascii_table, fold_table, normalize_text
@@ -203,7 +203,7 @@ def _float_text(array: pa.Array) -> pa.Array:
 def _null_hashes(spellings_: tuple[str, ...], seed: int) -> NDArray[np.uint64]:
     """Hash the null spellings in their canonical form."""
     data, offsets = pack_strings([normalize_text(spelling) for spelling in spellings_])
-    hashes = strings.hash_values(data, offsets, np.uint64(seed))
+    hashes = hashing.hash_values(data, offsets, np.uint64(seed))
     hashes.flags.writeable = False
     return hashes
 

@@ -16,8 +16,8 @@ from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, TABLE_FIE
 from dfjoin.index.manifest import Manifest, commit
 from dfjoin.index.runs import PADDING, Run
 from dfjoin.index.segment_writer import write_segment
+from dfjoin.kernels.hashing import hash_values
 from dfjoin.kernels.sorting import argsort_u64
-from dfjoin.kernels.strings import hash_values
 from dfjoin.types import IndexSettings, Root
 from dfjoin.values.unicode import UNICODE_VERSION
 

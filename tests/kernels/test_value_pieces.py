@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.strings import hash_values
+from dfjoin.kernels.hashing import hash_values
 from dfjoin.kernels.value_pieces import column_pieces, score_columns, value_pieces
 from tests.kernels.packing import SEED, csr, pack, uncsr
 
