@@ -69,7 +69,7 @@ def _edit_distance(a, a_start, n_a, b, b_start, n_b, peq, plus, minus):
     score = n_a
     last = _ONE << np.uint64((n_a - 1) % _WORD)
     for j in range(n_b):
-        carry = 1
+        carry = np.int64(1)
         for block in range(n_blocks):
             equal = peq[b[b_start + j], block]
             x, right_plus, right_minus = _advance(equal, plus[block], minus[block], carry)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels._compile import njit, njit_lean
 from dfjoin.kernels.tokenising import SparseRows
+from dfjoin.kernels.topk import offer, rank_heap
 
 __all__ = [
     "Rules",
@@ -149,24 +150,6 @@ def pair_overlaps(a, b, weights, pairs):
     return out
 
 
-@njit_lean
-def _insert(rows, scores, size, k, row, score):
-    """Insert into the best k found so far: by score, then by row; return the new size."""
-    if size == k:
-        if score < scores[k - 1] or (score == scores[k - 1] and row > rows[k - 1]):
-            return size
-    else:
-        size += 1
-    i = size - 1
-    while i > 0 and (scores[i - 1] < score or (scores[i - 1] == score and rows[i - 1] > row)):
-        scores[i] = scores[i - 1]
-        rows[i] = rows[i - 1]
-        i -= 1
-    scores[i] = score
-    rows[i] = row
-    return size
-
-
 @njit
 def most_similar(queries, index, k, budget, is_self):
     """Find for some rows the k indexed rows of highest weighted cosine.
@@ -217,13 +200,17 @@ def most_similar(queries, index, k, budget, is_self):
                     n_touched += 1
                 sums[other] += weight
             n_read += list_indptr[token + 1] - list_indptr[token]
-        size = 0
+        size = np.int64(0)
         for i in range(n_touched):
             other = touched[i]
             if not (is_self and other == row):
-                score = sums[other] / (norms[row] * list_norms[other])
-                size = _insert(rows[place], scores[place], size, k, other, score)
-            sums[other] = 0.0
+                sums[other] /= norms[row] * list_norms[other]
+                size = offer(rows[place], size, other, sums, sums)  # equal scores: the smaller row
+        rank_heap(rows[place], size, sums, sums)
+        for i in range(size):
+            scores[place, i] = sums[rows[place, i]]
+        for i in range(n_touched):
+            sums[touched[i]] = 0.0
     return rows, scores
 
 
