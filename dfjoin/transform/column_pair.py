@@ -14,7 +14,7 @@ from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.value_pairs import ValuePairs
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["ColumnPair", "example_sets", "learn_pair"]
+__all__ = ["ColumnPair", "distinct_pairs", "example_sets", "learn_pair"]
 
 _TOP_PAIRS = 40
 """Value pairs that examples are drawn from: k of the paper."""
@@ -101,8 +101,20 @@ def example_sets(n_pairs: int, rng: np.random.Generator) -> list[tuple[int, ...]
     return list(sets)
 
 
-def _distinct_pairs(pairs: ValuePairs, allowed: np.ndarray | None) -> list[tuple[int, int]]:
-    """Take the best pairs, each source and each target value at most once."""
+def distinct_pairs(pairs: ValuePairs, allowed: np.ndarray | None) -> list[tuple[int, int]]:
+    """Take the best pairs, each source and each target value at most once.
+
+    Parameters
+    ----------
+    pairs : ValuePairs
+    allowed : ndarray of bool, shape (n_source_values,), or None
+        Source values that may be taken; None: all.
+
+    Returns
+    -------
+    list of (int, int)
+        At most 40.
+    """
     lefts: set[int] = set()
     rights: set[int] = set()
     chosen: list[tuple[int, int]] = []
@@ -221,7 +233,7 @@ def learn_pair(pair: ColumnPair, rng: np.random.Generator, *, covered: np.ndarra
         fresh = np.flatnonzero(~covered & (pair.main.values.codes >= 0))
         allowed = np.zeros(len(pair.main.values), bool)
         allowed[pair.main.values.codes[fresh]] = True
-    chosen = _distinct_pairs(pair.pairs, allowed)
+    chosen = distinct_pairs(pair.pairs, allowed)
     if len(chosen) < 2:
         return []
     outcomes = _learn_with(pair, [pair.main], chosen, rng, fresh)

@@ -54,7 +54,7 @@ def evidence(scores, partners=None, is_admissible=None):
     return Evidence(partners, np.zeros(n), admissible, values)
 
 
-def problem(targets, decoys, known=(), is_known_right=(), taken=()):
+def problem(targets, decoys, runners_up=None, known=(), is_known_right=(), taken=()):
     texts = fold_texts(pa.array([str(i) for i in range(200)]))
     return Problem(
         reference=texts,
@@ -62,7 +62,7 @@ def problem(targets, decoys, known=(), is_known_right=(), taken=()):
         targets=targets,
         target_texts=np.arange(len(targets)),
         decoys=evidence(decoys),
-        runners_up=evidence(decoys),
+        runners_up=evidence(decoys if runners_up is None else runners_up),
         known=evidence(known),
         is_known_right=np.array(is_known_right, bool),
         taken=np.array(taken, np.int64),
@@ -99,11 +99,18 @@ def test_one_to_one_leaves_out_partners_that_are_taken():
 
 def test_known_pairs_that_the_nearest_text_contradicts_count_as_errors():
     targets = evidence([9.0] * 60)
-    right = problem(targets, DECOYS, [9.0] * 20, [True] * 20)
-    wrong = problem(targets, DECOYS, [9.0] * 20, [True] * 18 + [False] * 2)
-    few = problem(targets, DECOYS, [9.0] * 19, [False] * 19)
+    right = problem(targets, DECOYS, None, [9.0] * 20, [True] * 20)
+    wrong = problem(targets, DECOYS, None, [9.0] * 20, [True] * 18 + [False] * 2)
+    few = problem(targets, DECOYS, None, [9.0] * 19, [False] * 19)
     assert accept_matches(right, SCORER, 0.95, False).chosen.size == 60
     refused = accept_matches(wrong, SCORER, 0.95, False)
     assert refused.chosen.size == 0
     assert "at best 90.0% of the pairs would be right, and 95.0% are asked for" in refused.reason
     assert accept_matches(few, SCORER, 0.95, False).chosen.size == 60
+
+
+def test_the_larger_of_two_error_rates_counts():
+    targets, near = evidence([9.0] * 60), np.full(100, 9.0)
+    assert accept_matches(problem(targets, DECOYS, DECOYS), SCORER, 0.95, False).chosen.size == 60
+    assert accept_matches(problem(targets, near, DECOYS), SCORER, 0.95, False).chosen.size == 0
+    assert accept_matches(problem(targets, DECOYS, near), SCORER, 0.95, False).chosen.size == 0

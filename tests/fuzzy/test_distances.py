@@ -41,3 +41,9 @@ def test_the_base_distance_is_the_mean_of_a_gram_and_a_word_distance():
     distances[0, CONFIGURATIONS.index(("3-grams", "cosine"))] = 0.2
     distances[0, CONFIGURATIONS.index(("similar words", "containment"))] = 0.6
     assert base_distance(distances).tolist() == [0.4]
+
+
+def test_edit_distance_is_a_share_of_the_characters_that_are_compared():
+    columns, *_ = make(["a" * 300], ["b" * 300, "b" * 100])
+    pairs = TextPairs(np.array([0, 1], np.int32), np.array([0, 0], np.int32))
+    assert measure(columns, columns.query, pairs)[:, CONFIGURATIONS.index(("characters", "edit"))].tolist() == [1, 1]

@@ -51,3 +51,11 @@ def test_words_are_spelled_and_numbers_are_of_one_kind():
     assert len({1, *columns.word_kinds[[words.index("bowl"), words.index("cup")]].tolist()}) == 3
     rows = columns.reference.rows[WORDS]
     assert {words[t] for t in rows.tokens[rows.indptr[0] : rows.indptr[1]]} == set(reference[0].split())
+
+
+def test_texts_without_a_common_word_are_candidates_by_their_grams():
+    columns, reference, _ = make(["redfoxes", "bluebird"], ["redfox"])
+    pairs = find_candidates(columns, columns.query, np.arange(1))
+    assert [reference[i] for i in pairs.others] == ["redfoxes"]
+    columns, reference, _ = make(["ab x", "bluebird"], ["yz ab"])  # no 3-gram but a word
+    assert [reference[i] for i in find_candidates(columns, columns.query, np.arange(1)).others] == ["ab x"]

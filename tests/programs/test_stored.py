@@ -71,3 +71,27 @@ def test_an_old_plan_is_read():
     program = Program.from_dict(stored)
     assert program("no. 12 of 34567") == "34,567"
     assert program.to_dict() == stored
+
+
+@pytest.mark.parametrize(
+    ("step", "legal", "refused"),
+    [
+        ({"step": "pad", "fill": "0"}, {"width": 64}, {"width": 65}),
+        ({"step": "pad", "fill": "0"}, {"width": 1}, {"width": 0}),
+        ({"step": "round"}, {"digits": 6}, {"digits": 7}),
+        ({"step": "round"}, {"digits": 0}, {"digits": -1}),
+        ({"step": "year"}, {"pivot": 100}, {"pivot": 101}),
+        ({"step": "run", "kind": "digits"}, {"index": 1_000_000}, {"index": 1_000_001}),
+        ({"step": "run", "kind": "digits"}, {"index": -1_000_000}, {"index": -1_000_001}),
+        ({"step": "after"}, {"separator": "x" * 1000}, {"separator": "x" * 1001}),
+        ({"step": "replace", "old": "a"}, {"new": ""}, {"new": None}),
+        ({"step": "slice", "start": 0}, {"stop": None}, {"stop": False}),
+        ({"step": "linear", "scale": "1", "offset": "0", "style": "plain"}, {"digits": 12}, {"digits": 13}),
+        ({"step": "linear", "offset": "0", "digits": 1, "style": "plain"}, {"scale": "12345"}, {"scale": "123456"}),
+    ],
+)
+def test_limits_of_parameters(step, legal, refused):
+    assert Program.from_dict(piece(**step, **legal)).pieces[0].steps
+    (name,) = refused
+    with pytest.raises(InvalidParameterError, match=f"`{name}` of step '{step['step']}' must be"):
+        Program.from_dict(piece(**step, **refused))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dfjoin.programs.numeric import STYLES, Linear
 from dfjoin.programs.string_column import StringColumn
 from tests.programs.strategies import STEPS, TEXTS
 
@@ -38,3 +39,13 @@ def test_strings_come_back_from_plain_sliced_and_chunked_arrays(texts):
 def test_arrays_of_a_column_are_read_only():
     column = StringColumn.of(pa.array(["a", None]))
     assert not any(array.flags.writeable for array in column.spans)
+
+
+@pytest.mark.parametrize("digits", [0, 6, 7, 8, 12])
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("scale", ["0.000001", "-0.000001", "0.0000009", "99999"])
+def test_numbers_at_the_limits_are_the_same_in_columns(digits, style, scale):
+    texts = ["1", "0.999999", "0.5", "0", "-1", "999999999.999999"]
+    step = Linear(scale, "0", max(digits, 1) if style == "significant" else digits, style)
+    found = step.apply(StringColumn.of(pa.array(texts))).to_arrow().to_pylist()
+    assert found == [step(text) for text in texts]

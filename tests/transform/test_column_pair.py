@@ -3,9 +3,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.transform.column_pair import ColumnPair, example_sets, learn_pair
+from dfjoin.transform.column_pair import ColumnPair, distinct_pairs, example_sets, learn_pair
 from dfjoin.transform.prepared_columns import Column, as_columns
-from dfjoin.transform.value_pairs import SuffixArray, find_pairs
+from dfjoin.transform.value_pairs import SuffixArray, ValuePairs, find_pairs
 
 WORDS = ["".join(letters).capitalize() for letters in np.random.default_rng(2).choice(list("abcdefghiklmno"), (80, 7))]
 FULL = [f"{first} {last}" for first, last in zip(WORDS[:40], WORDS[40:], strict=True)]
@@ -61,3 +61,20 @@ def test_one_pair_of_values_teaches_nothing():
 def test_columns_that_share_whole_values_are_the_most_similar():
     assert pair(FULL, FULL).similarity > pair(FULL, [name[:4] + "-" for name in FULL]).similarity > 0
     assert pair(FULL, ["1"]).similarity == 0
+
+
+def test_each_value_is_in_one_example():
+    pairs = ValuePairs(np.array([0, 1, 0, 2, 3]), np.array([5, 5, 6, 7, 8]), np.ones(5), np.ones(5, np.int64))
+    assert distinct_pairs(pairs, None) == [(0, 5), (2, 7), (3, 8)]
+    assert distinct_pairs(pairs, np.array([False, True, True, False])) == [(1, 5), (2, 7)]
+
+
+def test_pieces_are_exchanged_where_that_joins_more_rows():
+    # The best 40 value pairs are of two words: there the second word is the last one, too.
+    words = WORDS[:60]
+    source = [f"{i:02d} {word}{word}" for i, word in enumerate(words)] + [
+        f"{i} and {w[:5]}" for i, w in enumerate(WORDS[60:80])
+    ]
+    target = [word + word for word in words] + [w[:5] for w in WORDS[60:80]]
+    outcomes = learn_pair(pair(source, target), np.random.default_rng(0))
+    assert outcomes[0].source_coverage == outcomes[0].target_coverage == 1.0

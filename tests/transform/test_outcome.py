@@ -4,6 +4,7 @@ import pytest
 
 from dfjoin.programs.extract import Slice
 from dfjoin.programs.program import Extract, Program
+from dfjoin.transform.chance import description_bits
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column
 
@@ -61,3 +62,16 @@ def test_a_relation_of_nearly_all_to_some_is_not_wrong():
 def test_results_that_missed_lower_the_precision_where_chance_may_join():
     found = outcome([str(i) for i in range(0, 300, 3)], [str(i) for i in range(0, 300, 2)])
     assert found.precision < 0.9
+
+
+def test_chance_grows_with_the_number_of_target_values():
+    codes = ["".join(letters) for letters in np.random.default_rng(1).choice(list("abcdefgh"), (3000, 5))]
+    codes = list(dict.fromkeys(codes))[:2000]
+    assert outcome(codes[:20], codes).chance == pytest.approx(4 * outcome(codes[:20], codes[::4]).chance)
+
+
+def test_the_description_of_the_program_is_subtracted_from_the_evidence():
+    longer = Program(("a",), (Extract(0, (Slice(0, None), Slice(0, None))),))
+    copied, sliced = outcome(WORDS[:9], WORDS[:9]), outcome(WORDS[:9], WORDS[:9], longer)
+    assert copied.bits - sliced.bits == pytest.approx(description_bits(longer) - description_bits(copied.program))
+    assert sliced.bits < copied.bits

@@ -110,3 +110,10 @@ def test_columns_are_found_by_name_and_counted_from_the_left():
     assert left.position("kind") == 1
     assert left.full_column("kind") is TABLE[1]
     assert left.suffixes(TABLE[0]) is left.suffixes(TABLE[0])
+
+
+def test_samples_are_large_enough_whichever_table_is_the_source():
+    few, many = (columns(id=[str(i) for i in range(n)]) for n in (8_000, 30_000))
+    left, right = sides(few, many)
+    assert (len(left.rows), len(right.rows)) == sample_sizes(30_000, 8_000)[::-1]
+    assert len(left.rows) > sample_sizes(8_000, 30_000)[0]
