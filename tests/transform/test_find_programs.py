@@ -277,7 +277,7 @@ def test_examples_must_be_in_the_tables():
 
 def test_three_forms_get_three_programs(people):
     first, last, order = people
-    forms = [lambda a, b: f"{b}, {a}, y", lambda a, b: f"x, {a}, {b}", lambda a, b: f"{a} 7 8 {b} 9 0"]
+    forms = [lambda a, b: f"{b}, {a}, y", lambda a, b: f"x, {a}, {b}", lambda a, b: f"{a}--{b} of 12 or so on"]
     made = [forms[i % 3](a, b) for i, (a, b) in enumerate(zip(first, last, strict=True))]
     left, right = table(person=made), table(name=[f"{first[i]} {last[i]}" for i in order])
     found = find_programs(left, right)
