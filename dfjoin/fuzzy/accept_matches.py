@@ -44,12 +44,14 @@ class AcceptedMatches:
 
 
 def accept_matches(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bool) -> AcceptedMatches:
-    """Choose the targets to join: as many as the asked precision allows.
+    """Accept as many matches as the precision allows that was asked for.
 
-    The share of wrong pairs is estimated twice, since wrong pairs come in two kinds, and the larger one
-    counts: by reference texts with their nearest other reference text (what a query text without
-    counterpart meets when the columns are alike), and by query texts with the runner-up of their nearest
-    reference text (what it meets when they are not, say names and codes).
+    Query texts without a counterpart make wrong pairs of two kinds. The error rate is estimated for both, and the
+    larger one counts:
+
+    - Where both columns hold similar texts, such a pair scores like a reference text with its nearest other one.
+    - Where they do not, as names and codes, it scores like a query text with the runner-up of its nearest reference
+      text.
 
     Parameters
     ----------

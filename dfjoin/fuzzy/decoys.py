@@ -62,7 +62,7 @@ def estimate_errors(
     match: a decoy. Query texts without a counterpart behave like decoys, so that of n query texts, a
     share w of which has a wrong neighbour, n w P(decoy >= s) wrong pairs are expected above a score s.
     They are set against the distinct reference texts joined above s, not against the query texts: these
-    are no independent witnesses, as a word that they all have may lead all of them to the same wrong
+    are not independent, since a word that they all have may lead all of them to the same wrong
     partner ("university" to the one museum of a university).
 
     Parameters
@@ -77,7 +77,7 @@ def estimate_errors(
     Returns
     -------
     ndarray of float64, shape (n,)
-        Not decreasing as scores fall; above 1 means that nothing can be told.
+        Not decreasing as scores fall; above 1 if the data do not allow an estimate.
 
     Notes
     -----
@@ -113,7 +113,7 @@ class Problem:
     targets : Evidence
         Of the query texts to join.
     target_texts : ndarray of int64, shape (n_targets,)
-        Which texts these are.
+        Their numbers in `query`.
     decoys : Evidence
         Of reference texts, each with its nearest other one.
     runners_up : Evidence

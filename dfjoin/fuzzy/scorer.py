@@ -50,7 +50,7 @@ class Scorer:
 
 
 def _first_scorer(decoys: NDArray[np.float64]) -> Scorer:
-    """Weigh all configurations alike, and rules not at all."""
+    """Return equal weights for all configurations, and none for rules."""
     center = decoys.mean(axis=0)
     scale = decoys.std(axis=0)
     scale = np.where(scale > 1e-9, scale, 1.0)
@@ -60,12 +60,12 @@ def _first_scorer(decoys: NDArray[np.float64]) -> Scorer:
 
 
 def fit_scorer(matches: NDArray[np.float64], decoys: NDArray[np.float64], start: Scorer) -> Scorer:
-    """Fit the weights that tell matches from decoys, none of them negative.
+    """Fit weights that separate matches from decoys, none of them negative.
 
     Parameters
     ----------
     matches, decoys : ndarray of float64, shape (n, n_names)
-        Evidence of both classes, which count alike whatever their sizes.
+        Evidence of both classes, which have equal weight whatever their sizes.
     start : Scorer
         Gives center and scale.
 

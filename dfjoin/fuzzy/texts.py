@@ -163,7 +163,7 @@ def tokenise(reference: Texts, query: Texts, gram: int) -> TokenSpace:
 
     Notes
     -----
-    Tokens are told apart by a 64-bit hash. O(characters + tokens log tokens).
+    Tokens are identified by a 64-bit hash. O(characters + tokens log tokens).
     """
     r_indptr, r_hashes = _hashes(reference, gram)
     q_indptr, q_hashes = _hashes(query, gram)

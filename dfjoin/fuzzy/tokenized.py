@@ -145,7 +145,7 @@ def find_candidates(columns: TokenizedColumns, side: TokenizedColumn, texts: NDA
         ``columns.query``, or ``columns.reference`` to look for the neighbours of reference texts, of
         which none is its own.
     texts : ndarray of int64
-        Which texts of the side.
+        Texts of the side.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Many strings rewritten character by character: casing, keeping a class, replacing, padding, grouping.
+"""Rewriting many strings character by character: casing, keeping a class, replacing, padding, grouping.
 
 Spans as in `dfjoin.kernels.spans`. Each kernel writes into a buffer that its caller has made large
 enough, and returns spans in it.

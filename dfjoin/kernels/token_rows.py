@@ -293,7 +293,7 @@ def rule_hits(a, b, kinds, rules, pairs):
     ----------
     a, b : SparseRows
     kinds : ndarray of int64, shape (n_tokens,)
-        Kind of each token, from 1; tokens of one kind are alike to the rules.
+        Kind of each token, from 1; rules do not distinguish tokens of one kind.
     rules : Rules
     pairs : TextPairs
         Rows of `a` and of `b`.

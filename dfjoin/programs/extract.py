@@ -1,8 +1,8 @@
 """Steps of a program that take a part of a string: Split with SelectK, runs of a class, Substring.
 
 A step is a frozen record with one meaning in four forms: `__call__` for one string, `apply` for a column
-of strings, `python` and `sql` for source text. A string is never empty: an empty result is no result,
-and a null stays null.
+of strings, `python` and `sql` for source text. The strings that steps take are never empty: an empty result counts as
+no result, and a null stays null.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["After", "Before", "CharacterRun", "Slice", "Split", "Step", "as_byte
 
 
 class Step(Protocol):
-    """One operator of a program: a string to a string, or to nothing."""
+    """One operator of a program: it turns a string into another one, or into nothing."""
 
     name: ClassVar[str]
     weight: ClassVar[int]
-    """How unlikely a step is beside others that do the same; the learner adds weights up."""
+    """Smaller for a more likely step: the learner adds up weights, and prefers the least sum."""
 
     def __call__(self, text: str) -> str | None:
         """Return what the step makes of one string; None or empty if it does not apply."""
@@ -101,7 +101,7 @@ class Split(Step):
 
 @dataclass(frozen=True, slots=True)
 class After(Step):
-    """What follows the first occurrence of a separator, further ones included.
+    """The text behind the first occurrence of a separator, further occurrences included.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class After(Step):
 
 @dataclass(frozen=True, slots=True)
 class Before(Step):
-    """What precedes the last occurrence of a separator, earlier ones included.
+    """The text before the last occurrence of a separator, earlier occurrences included.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class Before(Step):
         return "text_before", (self.separator,)
 
     def sql(self, operand: str) -> str:
-        """Use ``substring_index``, whose result from the end tells where the last one stands."""
+        """Use ``substring_index``, counted from the end, to find the last occurrence."""
         tail = f"char_length(substring_index(x, {quote(self.separator)}, -1))"
         return when_empty(
             bind(operand, f"substring(x, 1, greatest(char_length(x) - {tail} - {len(self.separator)}, 0))")

@@ -109,7 +109,7 @@ def look_up_pairs(table: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Lookup(Step):
-    """What a lookup table has for a text; casing does not matter.
+    """The entry of a lookup table for a text, whatever its casing.
 
     Parameters
     ----------

@@ -29,9 +29,9 @@ STYLES = ("fixed", "plain", "significant")
 BASES = (2, 8, 10, 16)
 _NUMBER = "-?[0-9]+([.][0-9]+)?"
 _LONG_NUMBER = "-?[0-9]{1,18}([.][0-9]{1,18})?"
-"""What `Round` takes: decimals of 38 digits hold it."""
+"""Numbers that `Round` takes: decimals of 38 digits hold them."""
 _SHORT_NUMBER = "-?[0-9]{1,9}([.][0-9]{1,6})?"
-"""What `Linear` takes: its products are exact in decimals of 38 digits."""
+"""Numbers that `Linear` takes: their products are exact in decimals of 38 digits."""
 _LARGEST_POWER, _SMALLEST_POWER = 14, -6
 """Powers of ten between which `Linear` counts significant digits."""
 _MAX_PLACES = 12

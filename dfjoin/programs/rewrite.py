@@ -1,4 +1,4 @@
-"""Steps of a program that write a string anew: casing, accents, classes, replacement, padding.
+"""Steps of a program that rewrite a string: casing, accents, classes, replacement, padding.
 
 The same contract as `dfjoin.programs.extract`.
 """
@@ -61,7 +61,7 @@ class Case(Step):
         return getattr(scalar, name)(text, *arguments)
 
     def apply(self, strings: StringColumn) -> StringColumn:
-        """Write the letters anew."""
+        """Replace the letters."""
         first, rest = character_table(_FIRST[self.style]), character_table(_REST[self.style])
         if self.style == "title":
             classes = (class_table(), CLASSES["letters"])
@@ -99,7 +99,7 @@ class Plain(Step):
         return scalar.map_characters(text, *PLAIN)
 
     def apply(self, strings: StringColumn) -> StringColumn:
-        """Write the letters anew."""
+        """Replace the letters."""
         table = character_table(PLAIN)
         return rewritten(strings, strings.n_bytes, rewriting.map_characters, table, table)
 

@@ -1,4 +1,4 @@
-"""What the parameters of a stored step may be."""
+"""Legal values of the parameters of stored steps."""
 
 from __future__ import annotations
 

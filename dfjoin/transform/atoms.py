@@ -1,9 +1,9 @@
 """Logical operators: all ways to make a part of the target out of the input, by enumeration.
 
 A *view* is a part of an input column reached by at most two splits or runs (SplitSplitSubstr of the
-paper without its Substring); an *atom* is a view, a slice of one, or one written anew, whose result
+paper without its Substring); an *atom* is a view, a slice of one, or a rewritten one, whose result
 occurs in the target of every example. Ways that give the same results on all examples are one
-atom with alternatives; the learner takes the lightest, and a check against whole columns may choose another.
+atom with alternatives: the learner takes the lightest one, and evaluation on whole columns may exchange it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Atom:
     Parameters
     ----------
     outputs : tuple of str
-        What it makes of each example.
+        Its result on each example.
     ways : list of (int, Extract)
         The lightest first: weight and piece.
     """
@@ -100,7 +100,7 @@ def _separators(texts: Outputs) -> list[str]:
         for separator in seen:
             counts[separator] = counts.get(separator, 0) + 1
     common = [s for s, count in counts.items() if 2 * count > len(texts)]
-    common.sort(key=lambda s: -len(s))  # of equal ways the first is kept: the most telling separator
+    common.sort(key=lambda s: -len(s))  # of equal ways the first is kept: the one by the longest separator
     words = []
     for word in dict.fromkeys(_WORD.findall(texts[0])):
         if not all(word in text for text in texts[1:]) or (len(texts) == 1 and len(word) < 4):
@@ -328,7 +328,7 @@ def find_atoms(
     rows : sequence of tuple of str
         The input columns of each example; an empty text where a value is missing.
     targets : tuple of str
-        What is to be made of each.
+        The wanted result of each.
     is_exact : bool
         False: casing does not matter, and `targets` are in small letters.
     computes : bool, default True

@@ -52,7 +52,7 @@ class TransformJoin:
     Parameters
     ----------
     direction : {"left_to_right", "right_to_left", ""}
-        Which table is the source, whose rows the programs read; empty if nothing was found.
+        The first table named is the source, whose rows the programs read; empty if nothing was found.
     source_columns : tuple of str
         Columns of the source that some program reads, the main one first.
     target_columns : tuple of str
@@ -64,7 +64,7 @@ class TransformJoin:
     source_coverage, target_coverage : float
         Share of the distinct values of the main source column and of the target that are joined.
     tried : tuple of str
-        What was tried, one line for each pair of columns, and why it was not taken.
+        The programs that were not accepted and why, one line each.
     """
 
     direction: Literal["left_to_right", "right_to_left", ""] = ""
