@@ -200,15 +200,20 @@ def most_similar(queries, index, k, budget, is_self):
                     n_touched += 1
                 sums[other] += weight
             n_read += list_indptr[token + 1] - list_indptr[token]
+        best = rows[place]
         size = np.int64(0)
+        least = 0.0  # score of the worst of the best rows, once there are k
         for i in range(n_touched):
             other = touched[i]
             if not (is_self and other == row):
                 sums[other] /= norms[row] * list_norms[other]
-                size = offer(rows[place], size, other, sums, sums)  # equal scores: the smaller row
-        rank_heap(rows[place], size, sums, sums)
+                if sums[other] >= least:
+                    size = offer(best, size, other, sums, sums)  # equal scores: the smaller row
+                    if size == k:
+                        least = sums[best[0]]
+        rank_heap(best, size, sums, sums)
         for i in range(size):
-            scores[place, i] = sums[rows[place, i]]
+            scores[place, i] = sums[best[i]]
         for i in range(n_touched):
             sums[touched[i]] = 0.0
     return rows, scores

@@ -182,7 +182,9 @@ def distinct_in_rows(rows):
     O(entries log entries). Of numpy, not compiled: sorting packed numbers is as fast.
     """
     indptr, tokens = rows
-    packed = np.unique((_row_numbers(indptr) << 32) + tokens)
+    packed = (_row_numbers(indptr) << 32) + tokens
+    packed.sort()
+    packed = packed[np.append(True, packed[1:] != packed[:-1])[: packed.size]]
     return SparseRows(_offsets(packed >> 32, indptr.shape[0] - 1), (packed & 0xFFFFFFFF).astype(np.int32))
 
 
