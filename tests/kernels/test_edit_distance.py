@@ -56,13 +56,27 @@ def test_no_pairs():
 WORDS = st.lists(st.text(alphabet="abc", min_size=1, max_size=6), max_size=4, unique=True)
 
 
-@given(WORDS, WORDS, st.integers(1, 5))
-def test_similar_words_count_in_part(a, b, most):
+def miss(a, b, most=5):
+    """The share of the weight of the words of a without a counterpart in b; weights are 1, 2, … by spelling."""
     words = sorted({*a, *b})
-    weights = {word: 1.0 + i for i, word in enumerate(words)}
     spelling, n = letters(words)
     rows_a, rows_b = (SparseRows(*csr([[words.index(w) for w in row]])) for row in (a, b))
-    row = np.zeros(1, np.int32)
-    known = Words(np.array([weights[w] for w in words], float), spelling, n, 0.6, most)
-    found = soft_misses(rows_a, rows_b, known, TextPairs(row, row))
-    assert found[0] == pytest.approx(soft_miss(" ".join(a[:most]), " ".join(b[:most]), weights.get))
+    known = Words(np.arange(1.0, 1.0 + len(words)), spelling, n, 0.6, most)
+    return soft_misses(rows_a, rows_b, known, TextPairs(np.zeros(1, np.int32), np.zeros(1, np.int32)))[0]
+
+
+@given(WORDS, WORDS, st.integers(1, 5))
+def test_similar_words_count_in_part(a, b, most):
+    weights = {word: 1.0 + i for i, word in enumerate(sorted({*a, *b}))}
+    assert miss(a, b, most) == pytest.approx(soft_miss(" ".join(a[:most]), " ".join(b[:most]), weights.get))
+
+
+def test_words_are_similar_from_the_least_similarity_on():
+    assert miss(["aaaaa"], ["aaabb"]) == pytest.approx(0.4)
+    assert miss(["aaaaa"], ["aabbb"]) == 1
+    assert miss([], ["a"]) == 0
+
+
+@pytest.mark.parametrize(("most", "expected"), [(1, 1), (2, 0)])
+def test_words_behind_the_first_ones_are_not_looked_at(most, expected):
+    assert miss(["abc"], ["ccc", "abc"], most) == expected

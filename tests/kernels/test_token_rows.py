@@ -101,3 +101,14 @@ def test_hits_are_the_highest_counts_over_all_pairs_of_words(a, b, counts):
     found = rule_hits(sparse(a), sparse(b), kinds, rules, pairs)
     for pair, (i, j) in enumerate(zip(*pairs, strict=True)):
         assert found[pair].tolist() == oracles.rule_counts(a[i], b[j], kinds, counts)
+
+
+def test_of_equal_cosines_the_first_row_is_kept_whatever_token_found_it():
+    weights = np.ones(N_TOKENS)
+    queries, indexed = sparse([[0, 1]]), sparse([[1], [0]])  # token 0 finds row 1 before token 1 finds row 0
+    norms = np.array([math.sqrt(2)]), np.ones(2)
+    index = TokenIndex(*transpose_rows(indexed, N_TOKENS), weights, norms[1])
+    for k, expected in ((1, [0]), (2, [0, 1])):
+        rows, scores = most_similar(WantedRows(queries, norms[0], np.zeros(1, np.int64)), index, k, 1000, False)
+        assert rows.tolist() == [expected]
+        assert scores.tolist() == [[1 / math.sqrt(2)] * k]
