@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.mapping import map_npy
 from dfjoin.kernels.grouping import expand_groups
-from dfjoin.kernels.postings import copy_values, merge_entries
+from dfjoin.kernels.postings import Entries, copy_values, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
 
 __all__ = ["PADDING", "Run", "merge_runs", "read_run", "run_of_segment", "write_run"]
@@ -139,9 +139,8 @@ def _merge(parts: list[Run], bases: NDArray[np.int64], column_map: NDArray[np.in
 
 def make_run(hashes, indptr, columns, value_starts, lengths, data, column_map) -> Run:
     """Sort entries by hash and unite equal values; see `dfjoin.kernels.postings.merge_entries`."""
-    first, token_indptr, ids = merge_entries(
-        argsort_u64(hashes), hashes, indptr, columns, value_starts, lengths, data, column_map
-    )
+    entries = Entries(hashes, indptr, columns, value_starts, lengths, data)
+    first, token_indptr, ids = merge_entries(argsort_u64(hashes), entries, column_map)
     offsets = np.zeros(first.size + 1, np.int64)
     total = int(np.where(lengths[first] < 0, -1 - lengths[first], lengths[first]).sum(dtype=np.int64))
     out = np.zeros(total + PADDING, np.uint8)

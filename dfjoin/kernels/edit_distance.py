@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels._compile import njit, njit_inner
 from dfjoin.kernels.tokenising import CodePoints
 
 __all__ = ["Words", "edit_distances", "soft_misses"]
@@ -40,7 +40,7 @@ class Words(NamedTuple):
     max_words: int
 
 
-@njit_lean
+@njit_inner
 def _advance(equal, plus, minus, carry):
     """Move one 64-row block one column on; return its vertical deltas and the horizontal one below it.
 
@@ -55,7 +55,7 @@ def _advance(equal, plus, minus, carry):
     return x, right_plus, right_minus
 
 
-@njit_lean
+@njit_inner
 def _edit_distance(a, a_start, n_a, b, b_start, n_b, peq, plus, minus):
     """Levenshtein distance of two slices; `peq` is all zeros before and after."""
     if n_a == 0 or n_b == 0:
@@ -94,7 +94,7 @@ def _edit_distance(a, a_start, n_a, b, b_start, n_b, peq, plus, minus):
     return score
 
 
-@njit_lean
+@njit_inner
 def _count_blocks(offsets):
     """Blocks of 64 that the longest text takes, at least one."""
     longest = 1
@@ -146,7 +146,7 @@ def edit_distances(a, b, n_points, limit, pairs):
     return out
 
 
-@njit_lean
+@njit_inner
 def _best_similarity(word, others, words, peq, plus, minus):
     """Return the similarity of a word to the most similar one of others, 0 if none reaches the least one."""
     points, offsets = words.spelling

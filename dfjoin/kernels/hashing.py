@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import load_u64, mum, njit, njit_lean
+from dfjoin.kernels._compile import load_u64, mum, njit_lean
+from dfjoin.kernels.records import as_read_only
 
 __all__ = ["K0", "K1", "K2", "equal_bytes", "hash_bytes", "hash_values"]
 
@@ -51,7 +52,6 @@ def hash_bytes(data, start, length, seed):
     return mum(h ^ K2, K0)
 
 
-@njit
 def hash_values(data, offsets, seed):
     """Hash every value of a packed string column.
 
@@ -72,11 +72,16 @@ def hash_values(data, offsets, seed):
     -----
     O(total bytes).
     """
-    n = offsets.shape[0] - 1
-    out = np.empty(n, np.uint64)
-    for i in range(n):
-        out[i] = hash_bytes(data, offsets[i], offsets[i + 1] - offsets[i], seed)
+    out = np.empty(offsets.shape[0] - 1, np.uint64)
+    _hash_values(as_read_only(data), as_read_only(offsets), seed, out)
     return out
+
+
+@njit_lean
+def _hash_values(data, offsets, seed, out):
+    """Hash every value."""
+    for i in range(out.shape[0]):
+        out[i] = hash_bytes(data, offsets[i], offsets[i + 1] - offsets[i], seed)
 
 
 @njit_lean

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels._compile import njit_inner, njit_lean
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.josie_costs import (
     ENTRIES_READ,
@@ -44,13 +44,13 @@ _TRIAL_SHARE = 0.04  # of the budget that may be spent before the outlook is jud
 _WORTH_SHARE = 0.6  # of the budget that the whole search must stay below to go on
 
 
-@njit_lean
+@njit_inner
 def _limit(best, size, counts, minimum):
     """Return the smallest count that can still be an answer."""
     return max(minimum, np.int64(counts[best[0]])) if size == best.shape[0] and size > 0 else np.int64(minimum)
 
 
-@njit_lean
+@njit_inner
 def _weight_after(column, next_list, query, first, segment, counters):
     """Add up the query lists from position `first` on that a set holds: read the set's tail, or search it."""
     numbers, weights, set_lists = query.numbers, query.weights, segment.set_lists
@@ -78,7 +78,7 @@ def _weight_after(column, next_list, query, first, segment, counters):
     return total
 
 
-@njit_lean
+@njit_inner
 def _open_list(number, segment, counters):
     """Return the bounds of a posting list and the values that it stands for; count it as read."""
     start = segment.list_indptr[number]
@@ -91,7 +91,7 @@ def _open_list(number, segment, counters):
     return start, end, segment.group_indptr[group + 1] - segment.group_indptr[group]
 
 
-@njit
+@njit_lean
 def probe_set(query, segment, candidates, n_private, wanted, uses_positions, counters):
     """Find the columns that can be among the best, reading each candidate when it is first met.
 
@@ -129,7 +129,7 @@ def probe_set(query, segment, candidates, n_private, wanted, uses_positions, cou
     counts, met, marks = candidates.counts, candidates.met, candidates.marks
     is_allowed, cardinality, rest = wanted.is_allowed, wanted.cardinality, query.rest
     n_lists = query.numbers.shape[0]
-    best = np.empty(min(wanted.k, counts.shape[0]), np.int32)
+    best = candidates.best
     size = np.int64(0)
     n_met = np.int64(n_private)
     at = np.int64(0)
@@ -169,7 +169,7 @@ def probe_set(query, segment, candidates, n_private, wanted, uses_positions, cou
     return n_met
 
 
-@njit_lean
+@njit_inner
 def _take_private(candidates, n_private, is_allowed, segment):
     """Make candidates of the columns with private values; return how many they are."""
     n_unread = np.int64(0)
@@ -185,7 +185,7 @@ def _take_private(candidates, n_private, is_allowed, segment):
     return n_unread
 
 
-@njit_lean
+@njit_inner
 def _read_batch(batch, query, segment, candidates, sizes, is_allowed, limit, uses_positions, counters):
     """Read some posting lists; update the candidates and take in new ones.
 
@@ -222,7 +222,7 @@ def _read_batch(batch, query, segment, candidates, sizes, is_allowed, limit, use
     return n_met, n_unread
 
 
-@njit_lean
+@njit_inner
 def _skip_settled(candidates, position, n_unread, rest, limit, cardinality, uses_positions, counters):
     """Return the position of the next candidate that can be an answer; mark those before it as pruned."""
     while position < n_unread:
@@ -237,7 +237,7 @@ def _skip_settled(candidates, position, n_unread, rest, limit, cardinality, uses
     return position
 
 
-@njit_lean
+@njit_inner
 def _batch_end(at, batch, costs):
     """Return the position behind the next batch of lists: at most so many, and fewer when they are long."""
     n_lists = costs.shape[0] - 1
@@ -247,7 +247,7 @@ def _batch_end(at, batch, costs):
     return end
 
 
-@njit_lean
+@njit_inner
 def _is_hopeless(spent, at, query, limit, budget):
     """Tell whether, after a trial, the search is seen to take nearly as long as the budget."""
     if budget <= 0 or spent + query.costs[at] <= _TRIAL_SHARE * budget:
@@ -255,7 +255,7 @@ def _is_hopeless(spent, at, query, limit, budget):
     return spent + query.costs[max(at, prefix_end(query.rest, limit))] > _WORTH_SHARE * budget
 
 
-@njit
+@njit_lean
 def josie(query, segment, candidates, n_private, wanted, uses_positions, costs, batch, budget, counters):
     """Find the columns that can be among the best, choosing by estimated cost what to read next.
 
@@ -293,7 +293,7 @@ def josie(query, segment, candidates, n_private, wanted, uses_positions, costs, 
     """
     counts, marks, unread = candidates.counts, candidates.marks, candidates.unread
     cardinality, rest = wanted.cardinality, query.rest
-    best = np.empty(min(wanted.k, counts.shape[0]), np.int32)
+    best = candidates.best
     size = np.int64(0)
     is_endless = wanted.k >= counts.shape[0]
     n_met = np.int64(n_private)

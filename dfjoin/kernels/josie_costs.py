@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels._compile import njit_inner, njit_lean
+from dfjoin.kernels.sorting import merge_sort_by
 
 __all__ = [
     "ENTRIES_READ",
@@ -143,14 +144,23 @@ def filter_candidates(candidates, n_unread, rest, limit, cardinality, uses_posit
     return kept
 
 
-@njit
+@njit_inner
+def _is_higher(estimates, a, b):
+    """Tell whether the estimate of column `a` is above that of column `b`."""
+    return estimates[a] > estimates[b]
+
+
+_sort_by_estimate = merge_sort_by(_is_higher)
+
+
+@njit_lean
 def order_candidates(candidates, n_unread, at, rest, cardinality, uses_positions):
     """Sort the candidates by estimated overlap, equation 4, the largest first.
 
     Parameters
     ----------
     candidates : Candidates
-        The first `n_unread` of its unread ones are sorted; receives their estimates in the new order.
+        The first `n_unread` of its unread ones are estimated and sorted.
     n_unread : int
     at : int
         Lists read so far.
@@ -172,10 +182,8 @@ def order_candidates(candidates, n_unread, at, rest, cardinality, uses_positions
         estimate = np.float64(bound(counts[column], rest[at], remaining, uses_positions))
         if sampled > 0:
             estimate = min(estimate, counts[column] * (from_first / sampled))
-        estimates[i] = -estimate
-    order = np.argsort(estimates[:n_unread], kind="mergesort")
-    unread[:n_unread] = unread[:n_unread][order]
-    estimates[:n_unread] = -estimates[:n_unread][order]
+        estimates[column] = estimate
+    _sort_by_estimate(unread, 0, n_unread, candidates.scratch, estimates)
 
 
 @njit_lean
@@ -242,8 +250,9 @@ def set_net_cost(query, candidates, best, at, position, n_unread, limit, costs, 
     float
         Nanoseconds. O(ESTIMATED + log n_lists).
     """
-    unread, counts, estimate = candidates.unread, candidates.counts, candidates.estimates[position]
+    unread, counts = candidates.unread, candidates.counts
     column = unread[position]
+    estimate = candidates.estimates[column]
     net = set_cost(costs, cardinality[column] - candidates.read_until[column])
     raised = limit
     if best.shape[0] > 0 and estimate > limit:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Candidates", "Dictionary", "Groups", "Lists", "QueryLists", "SegmentIndex", "Sets", "Tally", "Wanted"]
+__all__ = [
+    "Candidates",
+    "Dictionary",
+    "Groups",
+    "Lists",
+    "QueryLists",
+    "SegmentIndex",
+    "Sets",
+    "Tally",
+    "Wanted",
+    "as_read_only",
+]
 
 
 class Dictionary(NamedTuple):
@@ -108,7 +119,11 @@ class Candidates(NamedTuple):
     unread : ndarray of int32, shape (n_columns,)
         The candidates whose count is not whole.
     estimates : ndarray of float64, shape (n_columns,)
-        Estimated overlap of each of `unread`.
+        Estimated overlap of each column that is unread.
+    scratch : ndarray of int32, shape (n_columns,)
+        For sorting.
+    best : ndarray of int32, shape (min(k, n_columns),)
+        Heap of the best columns whose count is whole.
     """
 
     counts: NDArray[np.int32]
@@ -118,3 +133,21 @@ class Candidates(NamedTuple):
     read_until: NDArray[np.int32]
     unread: NDArray[np.int32]
     estimates: NDArray[np.float64]
+    scratch: NDArray[np.int32]
+    best: NDArray[np.int32]
+
+
+def as_read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view of an array: a kernel is compiled apart for arrays that may be written.
+
+    Parameters
+    ----------
+    array : ndarray
+
+    Returns
+    -------
+    ndarray
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit
+from dfjoin.kernels._compile import njit, njit_inner
 from dfjoin.kernels.spans import find_bytes, is_in_class, read_utf8
 from dfjoin.kernels.strings import write_utf8
 
@@ -47,7 +47,7 @@ def copy_spans(spans, out, offsets):
         offsets[row + 1] = o
 
 
-@njit
+@njit_inner
 def _mapped(table, code_point):
     """Look a code point up; those behind the end of the table stay."""
     return np.int64(table[code_point]) if code_point < table.shape[0] else code_point

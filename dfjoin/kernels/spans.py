@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit
+from dfjoin.kernels._compile import njit, njit_inner
 
 __all__ = [
     "TO_THE_END",
@@ -44,7 +44,7 @@ class Spans(NamedTuple):
     ends: NDArray[np.int64]
 
 
-@njit
+@njit_inner
 def read_utf8(data, i):
     """Return the code point at ``data[i]`` and its width in bytes; the text must be valid UTF-8.
 
@@ -68,7 +68,7 @@ def read_utf8(data, i):
     return ((first & 0x07) << 18) | (code << 6) | (np.int64(data[i + 3]) & 0x3F), np.int64(4)
 
 
-@njit
+@njit_inner
 def find_bytes(data, begin, end, separator):
     """Return the first position of `separator` in ``data[begin:end]``, -1 if it is not there.
 
@@ -209,7 +209,7 @@ def text_before(spans, separator):
     return out_starts, out_ends
 
 
-@njit
+@njit_inner
 def is_in_class(classes, mask, code_point):
     """Tell whether a code point belongs to one of the classes of a mask.
 
@@ -227,7 +227,7 @@ def is_in_class(classes, mask, code_point):
     return code_point < classes.shape[0] and (classes[code_point] & mask) != 0
 
 
-@njit
+@njit_inner
 def _count_runs(data, begin, end, classes, mask):
     """Count the maximal runs of characters of a class."""
     count = 0
@@ -297,7 +297,7 @@ def nth_run(spans, classes, mask, index):
     return out_starts, out_ends
 
 
-@njit
+@njit_inner
 def _count_characters(data, begin, end):
     """Count code points: the bytes that do not continue one."""
     count = np.int64(0)
@@ -307,7 +307,7 @@ def _count_characters(data, begin, end):
     return count
 
 
-@njit
+@njit_inner
 def _advance(data, i, end, n_characters):
     """Return the position `n_characters` code points behind `i`, at most `end`."""
     while n_characters > 0 and i < end:

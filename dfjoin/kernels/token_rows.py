@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels._compile import njit, njit_inner
 from dfjoin.kernels.tokenising import SparseRows
 from dfjoin.kernels.topk import offer, rank_heap
 
@@ -265,7 +265,7 @@ def pair_differences(a, b, pairs):
     return counts, last
 
 
-@njit_lean
+@njit_inner
 def _holds(tokens, begin, end, token):
     """Tell whether a sorted slice holds a token."""
     for i in range(begin, end):
@@ -274,7 +274,7 @@ def _holds(tokens, begin, end, token):
     return False
 
 
-@njit_lean
+@njit_inner
 def _count_of(keys, counts, key):
     """Look a key up in sorted keys; 0 if it is not there."""
     low = 0

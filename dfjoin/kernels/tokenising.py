@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import mum, njit, njit_lean
+from dfjoin.kernels._compile import mum, njit, njit_inner
 
 __all__ = [
     "CodePoints",
@@ -120,7 +120,7 @@ def word_slices(texts):
     return np.flatnonzero(is_start), np.flatnonzero(is_end) + 1
 
 
-@njit_lean
+@njit_inner
 def _point(points, start, end, i):
     """Return the code point at `i`, a space outside the text."""
     if i < start or i >= end:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dfjoin.kernels._compile import njit_lean
+from dfjoin.kernels._compile import njit_inner, njit_lean
 
 __all__ = ["offer", "rank_heap"]
 
 
-@njit_lean
+@njit_inner
 def _is_better(scores, ties, a, b):
     """Tell whether item `a` ranks before item `b`: higher score, then smaller tie, then smaller number."""
     if scores[a] != scores[b]:
@@ -17,7 +17,7 @@ def _is_better(scores, ties, a, b):
     return a < b
 
 
-@njit_lean
+@njit_inner
 def _sift_down(heap, size, scores, ties):
     """Move the root of the heap to its place."""
     i = 0

@@ -46,7 +46,7 @@ class SuffixArray:
 
 @dataclass(frozen=True, slots=True)
 class ValuePairs:
-    """AcceptedPrograms pairs of values of two columns, the best first.
+    """Candidate pairs of values of two columns, the best first.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ def find_pairs(source: SuffixArray, target: SuffixArray) -> ValuePairs:
     """
     begins, ends, _, order = source.parts
     other_begins, other_ends, other_rows, other_order = target.parts
-    own = (source.values.data, source.values.offsets, begins, ends, order)
-    other = (target.values.data, other_begins, other_ends, other_rows, other_order)
-    scores, lengths, firsts, counts = suffixes.best_matches(*own, *other, _MAX_OCCURRENCES)
+    own = suffixes.Suffixes(source.values.data, begins, ends, order)
+    other = suffixes.Suffixes(target.values.data, other_begins, other_ends, other_order)
+    scores, lengths, firsts, counts = suffixes.best_matches(source.values.offsets, own, other, _MAX_OCCURRENCES)
     found = np.flatnonzero(scores > 0)
     taken = np.minimum(counts[found], _MAX_PARTNERS)
     left = np.repeat(found, taken)

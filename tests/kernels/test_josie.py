@@ -31,7 +31,7 @@ class Lake:
             *csr(lists), csr(positions)[1], *csr(sets, np.uint32), group_indptr, np.array(self.cardinality, np.int64)
         )
 
-    def query(self, groups, weights=None):
+    def query(self, groups, weights, k):
         """The arrays of a query of posting groups: its lists, and the candidates that its private values are."""
         totals = np.zeros(self.n_columns + len(self.lists), np.int32)
         np.add.at(totals, groups, 1 if weights is None else weights)
@@ -43,14 +43,15 @@ class Lake:
         met = np.zeros(self.n_columns + 1, np.int32)
         with_private = np.flatnonzero(private)
         met[: with_private.size] = with_private
-        scratch = [np.zeros(self.n_columns, np.int32) for _ in range(3)]
+        scratch = [np.zeros(self.n_columns, np.int32) for _ in range(4)]
         marks = np.zeros(self.n_columns, np.uint8)
-        candidates = Candidates(private, met, marks, *scratch, np.zeros(self.n_columns, np.float64))
+        estimates, best = np.zeros(self.n_columns), np.zeros(min(k, self.n_columns), np.int32)
+        candidates = Candidates(private, met, marks, *scratch[:3], estimates, scratch[3], best)
         return QueryLists(numbers, list_weights, rest, costs), candidates, with_private.size
 
     def run(self, plan, groups, weights=None, allowed=(), minimum=1, k=10, budget=0.0):
         """Run a plan; return the columns of whole count with their counts, whether it ended, and what was read."""
-        query, candidates, n_private = self.query(groups, weights)
+        query, candidates, n_private = self.query(groups, weights, k)
         wanted = Wanted(np.array(allowed, np.uint8), self.index.cardinality, minimum, k)
         counters = np.zeros(5, np.int64)
         arguments = (query, self.index, candidates, n_private, wanted, weights is None)

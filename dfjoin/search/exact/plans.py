@@ -115,7 +115,7 @@ def _probe(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered) 
     wanted, counts_values = wanted_of(segment, query), query.weights.size == 0
     with reading_postings(segment):
         n_met = probe_set(
-            lists, _segment_index(segment), arrays.candidates, found.n_private, wanted, counts_values, counters
+            lists, _segment_index(segment), arrays.candidates(query.k), found.n_private, wanted, counts_values, counters
         )
     return _finish(segment, arrays, query, found, n_met, ("probeset", counters))
 
@@ -127,7 +127,7 @@ def _josie(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered, 
     wanted, counts_values = wanted_of(segment, query), query.weights.size == 0
     with reading_postings(segment):
         n_met, is_done = josie(
-            lists, _segment_index(segment), arrays.candidates, found.n_private, wanted, counts_values,
+            lists, _segment_index(segment), arrays.candidates(query.k), found.n_private, wanted, counts_values,
             READ_COSTS.as_array(), _BATCH, float(budget), counters,
         )  # fmt: skip
     if not is_done:
@@ -149,7 +149,7 @@ def _finish(
     n_read, n_postings, n_sets, n_entries, n_pruned = counters.tolist()
     counts = arrays.tally.counts
     met = arrays.tally.columns[:n_met]
-    whole = met[arrays.candidates.marks[met] == WHOLE]
+    whole = met[arrays.marks[met] == WHOLE]
     best = np.empty(min(query.k, whole.size), np.int32)
     best = best[: select_top(counts, whole, wanted_of(segment, query), best)]
     result = counts[best]
@@ -168,5 +168,5 @@ def _finish(
 
 def _clean(arrays: WorkArrays, found: Gathered, n_met: int) -> None:
     """Set the arrays back to zero where a plan has written."""
-    arrays.candidates.marks[arrays.tally.columns[:n_met]] = 0
+    arrays.marks[arrays.tally.columns[:n_met]] = 0
     arrays.clear(found.lists, n_met)

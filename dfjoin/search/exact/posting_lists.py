@@ -118,11 +118,26 @@ class WorkArrays:
         self.tally = Tally(counts, list_weights, np.empty(n_columns + 1, np.int32))
 
     @cached_property
-    def candidates(self) -> Candidates:
-        """What ProbeSet and JOSIE note; the marks are zeros between searches, and the counts those of the tally."""
-        n = self.tally.counts.size
-        marks, integers = np.zeros(n, np.uint8), [np.empty(n, np.int32) for _ in range(3)]
-        return Candidates(self.tally.counts, self.tally.columns, marks, *integers, np.empty(n, np.float64))
+    def marks(self) -> NDArray[np.uint8]:
+        """What became of each candidate; zeros between searches."""
+        return np.zeros(self.tally.counts.size, np.uint8)
+
+    @cached_property
+    def _integers(self) -> NDArray[np.int32]:
+        """Scratch of ProbeSet and JOSIE; may hold anything."""
+        return np.empty((5, self.tally.counts.size), np.int32)
+
+    @cached_property
+    def _estimates(self) -> NDArray[np.float64]:
+        return np.empty(self.tally.counts.size, np.float64)
+
+    def candidates(self, k: int) -> Candidates:
+        """Return what ProbeSet and JOSIE note; the counts are those of the tally."""
+        first, read_until, unread, scratch, best = self._integers
+        return Candidates(
+            self.tally.counts, self.tally.columns, self.marks, first, read_until, unread, self._estimates, scratch,
+            best[:k],
+        )  # fmt: skip
 
     def clear(self, lists: NDArray[np.uint32], n_met: int) -> None:
         """Set back to zero what a search has written: the weights of its lists, the counts of the columns it met."""
