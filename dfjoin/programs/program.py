@@ -110,6 +110,7 @@ class Program:
     --------
     >>> import dfjoin
     >>> import pandas as pd
+    >>> import pyarrow as pa
     >>> names = ["Obama, Barack", "Bush, George", "Clinton, Bill", "Carter, Jimmy", "Ford, Gerald"]
     >>> people = ["Gerald Ford", "Jimmy Carter", "Bill Clinton", "George Bush", "Barack Obama"]
     >>> wide = dfjoin.auto_join(pd.DataFrame({"name": names}), pd.DataFrame({"president": people}), aggregate=None)
@@ -153,7 +154,7 @@ class Program:
 
     @property
     def n_operators(self) -> int:
-        """Number of logical operators: its complexity in the paper's sense."""
+        """Number of logical operators, which is the complexity of the paper."""
         return len(self.pieces)
 
     def __str__(self) -> str:
@@ -168,7 +169,17 @@ class Program:
         return shown + steps
 
     def __call__(self, *row: str | None) -> str | None:
-        """Return what the program makes of one row."""
+        """Apply the program to one row.
+
+        Parameters
+        ----------
+        *row : str or None
+            A value for each of `columns`.
+
+        Returns
+        -------
+        str or None
+        """
         out = []
         for piece in self.pieces:
             text = piece.text if isinstance(piece, Constant) else row[piece.column]
