@@ -19,6 +19,7 @@ _LAZY = {
     "JoinCandidates": "dfjoin.search.candidates",
     "JoinPlan": "dfjoin.join.plan",
     "Lake": "dfjoin.lake",
+    "Program": "dfjoin.programs.program",
     "open_lake": "dfjoin.lake",
     "repair": "dfjoin.store.upkeep",
 }
@@ -28,6 +29,7 @@ __all__ = [
     "JoinCandidates",
     "JoinPlan",
     "Lake",
+    "Program",
     "__version__",
     "auto_join",
     "build_lake",

@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 
 import dfjoin
-from dfjoin.programs.program import Program
 
 HERE = Path(__file__).parent
 
@@ -25,7 +24,7 @@ def main() -> None:
     print(dfjoin.report(wide))
 
     (found,) = wide.attrs["dfjoin"]["joined"]
-    program = Program.from_dict(found["relation"]["transform"]["programs"][0]["program"])
+    program = dfjoin.Program.from_dict(found["relation"]["transform"]["programs"][0]["program"])
     print("\nThe same as Python:\n")
     print(program.to_python())
     print("\nThe same as Spark SQL:\n")

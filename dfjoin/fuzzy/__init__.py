@@ -1,1 +1,1 @@
-"""Fuzzy join of two string columns that tunes itself, without labels, to a precision target."""
+"""Fuzzy join of two string columns at a precision that is estimated without labels."""

@@ -1,4 +1,4 @@
-"""Which texts are joined, at which precision, and whether there is a join at all."""
+"""Accepting matches: as many texts as the precision allows that was asked for, and the pairs of their rows."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.decoys import Problem
-from dfjoin.fuzzy.precision import estimate_errors, wrong_share
+from dfjoin.fuzzy.decoys import Problem, estimate_errors, wrong_share
 from dfjoin.fuzzy.scorer import Scorer
 from dfjoin.fuzzy.texts import Texts
+from dfjoin.kernels.ragged import expand_stretches
 
-__all__ = ["Accepted", "RowsOfTexts", "accept", "expand", "keep_best"]
+__all__ = ["AcceptedMatches", "RowsOfTexts", "accept_matches", "expand", "keep_best"]
 
-_LEAST_KNOWN = 20
-"""Known pairs from which their own error rate means anything."""
+_MIN_KNOWN = 20
+"""Known pairs from which their own error rate is estimated."""
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedMatches:
     """The targets that are joined.
 
     Parameters
@@ -43,13 +43,15 @@ class Accepted:
     reason: str
 
 
-def accept(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bool) -> Accepted:
-    """Choose the targets to join: as many as the asked precision allows.
+def accept_matches(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bool) -> AcceptedMatches:
+    """Accept as many matches as the precision allows that was asked for.
 
-    The share of wrong pairs is estimated twice, since wrong pairs come in two kinds, and the larger one
-    counts: by reference texts with their nearest other reference text (what a query text without
-    counterpart meets when the columns are alike), and by query texts with the runner-up of their nearest
-    reference text (what it meets when they are not, say names and codes).
+    Query texts without a counterpart make wrong pairs of two kinds. The error rate is estimated for both, and the
+    larger one counts:
+
+    - Where both columns hold similar texts, such a pair scores like a reference text with its nearest other one.
+    - Where they do not, as names and codes, it scores like a query text with the runner-up of its nearest reference
+      text.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ def accept(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bo
 
     Returns
     -------
-    Accepted
+    AcceptedMatches
         Empty, with the reason, where no threshold reaches the precision: columns that are not related are
         not joined.
     """
@@ -85,16 +87,16 @@ def accept(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bo
         chosen = keep_best(chosen[is_free], targets.partners, scores)
     recall = min(1.0, chosen.size * (1.0 - error) / max(n_right, 1.0))
     reason = f"{chosen.size} of {scores.size} texts joined, estimated precision {1.0 - error:.1%}"
-    return Accepted(chosen, errors[chosen], threshold, 1.0 - error, recall, reason)
+    return AcceptedMatches(chosen, errors[chosen], threshold, 1.0 - error, recall, reason)
 
 
-def _refuse(reason: str) -> Accepted:
-    return Accepted(np.empty(0, np.int64), np.empty(0), np.inf, 0.0, 0.0, reason)
+def _refuse(reason: str) -> AcceptedMatches:
+    return AcceptedMatches(np.empty(0, np.int64), np.empty(0), np.inf, 0.0, 0.0, reason)
 
 
 def _known_errors(problem: Problem, scorer: Scorer, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return for each score the share of known texts above it whose nearest text is not their partner."""
-    if len(problem.known) < _LEAST_KNOWN:
+    if len(problem.known) < _MIN_KNOWN:
         return np.zeros(scores.size)
     known = scorer.score(problem.known.values)
     order = np.argsort(-known, kind="stable")
@@ -156,6 +158,6 @@ def expand(query: Texts, texts: NDArray[np.int64], reference: Texts, partners: N
     n_reference = r_indptr[partners + 1] - r_indptr[partners]
     sizes = n_query * n_reference
     numbers = np.repeat(np.arange(texts.size), sizes)
-    place = np.arange(numbers.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    place = expand_stretches(np.zeros_like(sizes), sizes)
     rows = q_rows[q_indptr[texts][numbers] + place // n_reference[numbers]]
     return RowsOfTexts(rows, r_rows[r_indptr[partners][numbers] + place % n_reference[numbers]], numbers)

@@ -1,4 +1,4 @@
-"""The configurations that are searched: a tokenisation with a distance (thesis, section 4.6)."""
+"""Distances between texts in every configuration: a tokenisation with a distance over it (thesis, section 4.6)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.tokenized import WORDS, Columns, Side
-from dfjoin.kernels.edit_distance import edit_distances, soft_misses
-from dfjoin.kernels.token_rows import pair_overlaps
+from dfjoin.fuzzy.texts import WORDS
+from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns
+from dfjoin.kernels.edit_distance import Words, edit_distances, soft_misses
+from dfjoin.kernels.token_rows import TextPairs, pair_overlaps
 
 __all__ = ["CONFIGURATIONS", "Configuration", "base_distance", "measure"]
 
-_SIMILAR = 0.6
-"""Likeness from which two words count as spellings of one: a 5-letter word may differ in 2 letters."""
+_MIN_WORD_SIMILARITY = 0.6
+"""Similarity from which two words count as spellings of one: a 5-letter word may differ in 2 letters."""
 
-
-_MOST_CHARACTERS = 256
-_MOST_WORDS = 32
-"""Characters from the start and rarest words that edit distances look at: bounds the cost of long texts."""
+_MAX_CHARACTERS = 256
+_MAX_WORDS = 32
+"""Characters from the start and rarest words that edit distances look at, which bounds the cost of long texts."""
 
 
 class Configuration(NamedTuple):
@@ -72,15 +72,15 @@ def base_distance(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(distances[:, _BASE].mean(axis=1))
 
 
-def measure(columns: Columns, side: Side, rows: NDArray[np.int32], others: NDArray[np.int32]) -> NDArray[np.float64]:
+def measure(columns: TokenizedColumns, side: TokenizedColumn, pairs: TextPairs) -> NDArray[np.float64]:
     """Measure pairs of texts under every configuration.
 
     Parameters
     ----------
-    columns : Columns
-    side : Side
-        Where `rows` are from.
-    rows, others : ndarray of int32, shape (n_pairs,)
+    columns : TokenizedColumns
+    side : TokenizedColumn
+        Column of the first text of each pair.
+    pairs : TextPairs
         A text of the side and a reference text.
 
     Returns
@@ -92,44 +92,36 @@ def measure(columns: Columns, side: Side, rows: NDArray[np.int32], others: NDArr
     -----
     O(length) a pair and tokenisation, and a bounded number of edit distances between words.
     """
-    out = np.empty((rows.size, len(CONFIGURATIONS)), np.float64)
+    reference = columns.reference
+    out = np.empty((pairs.rows.size, len(CONFIGURATIONS)), np.float64)
     for i, (tokens, distance) in enumerate(CONFIGURATIONS):
         if tokens in _GRAMS:
-            out[:, i] = _set_distance(columns, side, _GRAMS[tokens], distance, rows, others)
-    reference = columns.reference
-    misses = [_soft(columns, side, rows, reference, others), _soft(columns, reference, others, side, rows)]
+            out[:, i] = _set_distance(columns, side, _GRAMS[tokens], distance, pairs)
+    words = Words(columns.spaces[WORDS].idf, columns.words, columns.n_letters, _MIN_WORD_SIMILARITY, _MAX_WORDS)
+    a, b = side.rows[WORDS], reference.rows[WORDS]
+    misses = [soft_misses(a, b, words, pairs), soft_misses(b, a, words, TextPairs(pairs.others, pairs.rows))]
     out[:, CONFIGURATIONS.index(("similar words", "query containment"))] = misses[0]
     out[:, CONFIGURATIONS.index(("similar words", "reference containment"))] = misses[1]
     out[:, CONFIGURATIONS.index(("similar words", "containment"))] = (misses[0] + misses[1]) / 2
-    edits = edit_distances(
-        side.letters, side.offsets, reference.letters, reference.offsets, columns.n_letters, _MOST_CHARACTERS,
-        rows, others,
-    )  # fmt: skip
-    longer = np.maximum(np.diff(side.offsets)[rows], np.diff(reference.offsets)[others]).clip(max=_MOST_CHARACTERS)
+    edits = edit_distances(side.letters, reference.letters, columns.n_letters, _MAX_CHARACTERS, pairs)
+    lengths = np.diff(side.letters.offsets)[pairs.rows], np.diff(reference.letters.offsets)[pairs.others]
+    longer = np.maximum(*lengths).clip(max=_MAX_CHARACTERS)
     out[:, CONFIGURATIONS.index(("characters", "edit"))] = edits / np.maximum(longer, 1)
     return np.clip(out, 0.0, 1.0)
 
 
-def _set_distance(columns: Columns, side: Side, gram: int, distance: str, rows, others) -> NDArray[np.float64]:
+def _set_distance(
+    columns: TokenizedColumns, side: TokenizedColumn, gram: int, distance: str, pairs: TextPairs
+) -> NDArray[np.float64]:
     """Measure a distance between weighted token sets."""
     reference, idf = columns.reference, columns.spaces[gram].idf
-    a, b = side.rows[gram], reference.rows[gram]
-    power = 2 if distance == "cosine" else 1
-    shared = pair_overlaps(a.indptr, a.tokens, b.indptr, b.tokens, idf**power, rows, others)
+    shared = pair_overlaps(side.rows[gram], reference.rows[gram], idf ** (2 if distance == "cosine" else 1), pairs)
     if distance == "cosine":
-        whole = side.norms[gram][rows] * reference.norms[gram][others]
+        whole = side.norms[gram][pairs.rows] * reference.norms[gram][pairs.others]
     elif distance == "jaccard":
-        whole = side.weights[gram][rows] + reference.weights[gram][others] - shared
+        whole = side.weights[gram][pairs.rows] + reference.weights[gram][pairs.others] - shared
     elif distance == "query containment":
-        whole = side.weights[gram][rows]
+        whole = side.weights[gram][pairs.rows]
     else:
-        whole = reference.weights[gram][others]
+        whole = reference.weights[gram][pairs.others]
     return 1.0 - shared / np.maximum(whole, 1e-12)
-
-
-def _soft(columns: Columns, side_a: Side, rows_a, side_b: Side, rows_b) -> NDArray[np.float64]:
-    a, b = side_a.rows[WORDS], side_b.rows[WORDS]
-    return soft_misses(
-        a.indptr, a.tokens, b.indptr, b.tokens, columns.spaces[WORDS].idf, columns.word_letters,
-        columns.word_offsets, columns.n_letters, _SIMILAR, _MOST_WORDS, rows_a, rows_b,
-    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a fuzzy join found, what it was made with, and why it joined no more."""
+"""The result of a fuzzy join: row pairs, the settings of the join, and why it joined no more."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import InvalidParameterError
 from dfjoin.fuzzy.score_evidence import NAMES
 from dfjoin.fuzzy.scorer import Scorer
 
-__all__ = ["FuzzyJoin", "FuzzySettings", "Tried"]
+__all__ = ["FuzzyJoin", "FuzzySettings"]
 
 
 @dataclass(frozen=True)
 class FuzzySettings:
-    """A fuzzy join that was found, to be applied again; see `dfjoin.fuzzy.fuzzy_join.apply_fuzzy`.
+    """The settings of a fuzzy join that was found, for the report.
 
     Parameters
     ----------
     reference : {"left", "right"}
-        The side whose texts are the things; each text of the other side is joined to at most one.
+        The side whose texts are different things; each text of the other side is joined to at most one of them.
     scorer : Scorer
-        What each configuration counts.
+        The weight of each kind of evidence.
     threshold : float
         Least score of a pair that is joined.
     precision : float
@@ -56,52 +55,6 @@ class FuzzySettings:
             "seed": self.seed,
         }
 
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> FuzzySettings:
-        """Make settings from what `to_dict` returned."""
-        missing = {"reference", "evidence", "bias", "threshold", "precision", "is_one_to_one", "seed"} - set(values)
-        unknown = set(values.get("evidence", ())) - set(NAMES)
-        if missing or unknown:
-            raise InvalidParameterError(
-                f"`settings` must be what FuzzySettings.to_dict() returned; missing: {sorted(missing)}, "
-                f"unknown evidence: {sorted(unknown)}; find the join again with find_fuzzy"
-            )
-        if values["reference"] not in ("left", "right"):
-            raise InvalidParameterError(
-                f"`settings` must have 'left' or 'right' as reference, got {values['reference']!r}; "
-                "find the join again with find_fuzzy"
-            )
-        nothing = {"weight": 0.0, "center": 0.0, "scale": 1.0}
-        parts = [values["evidence"].get(name, nothing) for name in NAMES]
-        center, scale, weights = (np.array([part[key] for part in parts]) for key in ("center", "scale", "weight"))
-        scorer = Scorer(center, scale, weights, float(values["bias"]))
-        return cls(
-            values["reference"], scorer, float(values["threshold"]), float(values["precision"]),
-            bool(values["is_one_to_one"]), int(values["seed"]),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Tried:
-    """One configuration that was searched.
-
-    Parameters
-    ----------
-    configuration : str
-        Tokenisation and distance.
-    threshold : float
-        The largest distance under the join constraints (equation 4.10), -1 if there is none.
-    coverage : int
-        Reference texts that it joins alone (equation 4.9).
-    weight : float
-        Its share in the join that was found, 0 to 1.
-    """
-
-    configuration: str
-    threshold: float
-    coverage: int
-    weight: float
-
 
 @dataclass(frozen=True)
 class FuzzyJoin:
@@ -116,13 +69,11 @@ class FuzzyJoin:
     errors : ndarray of float64, shape (n_pairs,)
         Estimated share of wrong pairs among those at least as good.
     settings : FuzzySettings or None
-        How to apply the join again; None if there is no join.
+        How the pairs were chosen; None if there is no join.
     estimated_precision : float or None
         Estimated share of right pairs; None if there is no pair.
     estimated_recall : float or None
         Estimated share of the texts with a counterpart that were joined; None if there is no pair.
-    tried : tuple of Tried
-        The configurations that were searched.
     reason : str
         One sentence: what was joined, or why nothing was.
     """
@@ -134,7 +85,6 @@ class FuzzyJoin:
     settings: FuzzySettings | None
     estimated_precision: float | None
     estimated_recall: float | None
-    tried: tuple[Tried, ...]
     reason: str
 
     def __len__(self) -> int:
@@ -147,6 +97,5 @@ class FuzzyJoin:
             "estimated_precision": self.estimated_precision,
             "estimated_recall": self.estimated_recall,
             "settings": None if self.settings is None else self.settings.to_dict(),
-            "tried": [dict(tried.__dict__) for tried in self.tried],
             "reason": self.reason,
         }

@@ -1,4 +1,4 @@
-"""How much each configuration counts, learned without labels."""
+"""The weight of each kind of evidence, learned without labels."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.fuzzy.decoys import estimate_errors
 from dfjoin.fuzzy.distances import CONFIGURATIONS
-from dfjoin.fuzzy.precision import estimate_errors
 from dfjoin.fuzzy.score_evidence import NAMES
 
 __all__ = ["Scorer", "fit_scorer", "train_scorer"]
 
 _ROUNDS = 4
-"""After which the weights hardly change any more."""
+"""Rounds of training, after which the weights hardly change."""
 
 _RIDGE = 0.1
-_TRUSTED = 0.2
-"""Estimated share of errors up to which pairs are taken as examples: few enough to be outvoted, and easy
-pairs alone would teach nothing about hard ones."""
+"""Penalty on the squares of the weights."""
+_MAX_EXAMPLE_ERROR = 0.2
+"""Estimated error rate up to which pairs are examples of matches: low enough for the right ones to prevail, and high
+enough to include difficult pairs."""
 
-_LEAST = 10
-"""Examples that are taken at least, and after which an estimate means anything."""
+_MIN_EXAMPLES = 10
+"""Least number of examples; of fewer pairs the error rate says nothing."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Scorer:
 
 
 def _first_scorer(decoys: NDArray[np.float64]) -> Scorer:
-    """Weigh all configurations alike, and rules not at all."""
+    """Return equal weights for all configurations, and none for rules."""
     center = decoys.mean(axis=0)
     scale = decoys.std(axis=0)
     scale = np.where(scale > 1e-9, scale, 1.0)
@@ -59,12 +60,12 @@ def _first_scorer(decoys: NDArray[np.float64]) -> Scorer:
 
 
 def fit_scorer(matches: NDArray[np.float64], decoys: NDArray[np.float64], start: Scorer) -> Scorer:
-    """Fit the weights that tell matches from decoys, none of them negative.
+    """Fit weights that separate matches from decoys, none of them negative.
 
     Parameters
     ----------
     matches, decoys : ndarray of float64, shape (n, n_names)
-        Evidence of both classes, which count alike whatever their sizes.
+        Evidence of both classes, which have equal weight whatever their sizes.
     start : Scorer
         Gives center and scale.
 
@@ -103,7 +104,7 @@ def train_scorer(
     decoys: NDArray[np.float64],
     known: NDArray[np.float64] | None = None,
 ) -> Scorer:
-    """Learn how much each kind of evidence counts, from trusted pairs against decoys.
+    """Learn the weight of each kind of evidence, from pairs with a low estimated error rate against decoys.
 
     Parameters
     ----------
@@ -133,8 +134,8 @@ def train_scorer(
     for _ in range(_ROUNDS):
         scores = scorer.score(targets)
         errors = estimate_errors(scores, partners, scorer.score(decoys))
-        is_trusted = errors <= _TRUSTED
-        if is_trusted.sum() + known.shape[0] < _LEAST:
-            is_trusted = scores >= np.sort(scores)[::-1][: max(_LEAST, scores.size // 10)].min(initial=np.inf)
-        scorer = fit_scorer(np.vstack([targets[is_trusted], known]), decoys, scorer)
+        is_example = errors <= _MAX_EXAMPLE_ERROR
+        if is_example.sum() + known.shape[0] < _MIN_EXAMPLES:
+            is_example = scores >= np.sort(scores)[::-1][: max(_MIN_EXAMPLES, scores.size // 10)].min(initial=np.inf)
+        scorer = fit_scorer(np.vstack([targets[is_example], known]), decoys, scorer)
     return scorer

@@ -1,4 +1,4 @@
-"""A column of strings as distinct folded texts, over which everything else here works."""
+"""Columns of strings as distinct folded texts, and the token sets of two columns under one numbering."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dfjoin.kernels.sorting import argsort_u64
+from dfjoin.kernels.tokenising import CodePoints, SparseRows, distinct_in_rows, gram_tokens, transpose_rows, word_tokens
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["Texts", "fold_text", "fold_texts"]
+__all__ = ["WORDS", "Texts", "TokenSpace", "fold_text", "fold_texts", "tokenise"]
 
+WORDS = 0
+"""Words, in place of the length of q-grams."""
 _NO_WORD = re.compile(r"[\W_]+")
 
 
@@ -38,16 +42,12 @@ class Texts:
         return len(self.values)
 
     @cached_property
-    def points(self) -> NDArray[np.uint32]:
-        """Code points of the texts, one text after the other."""
-        return np.frombuffer("".join(self.values).encode("utf-32-le", "surrogatepass"), np.uint32)
-
-    @cached_property
-    def offsets(self) -> NDArray[np.int64]:
-        """Where each text starts and ends in `points`; int64, shape (n + 1,)."""
+    def code_points(self) -> CodePoints:
+        """The texts as arrays."""
+        points = np.frombuffer("".join(self.values).encode("utf-32-le", "surrogatepass"), np.uint32)
         offsets = np.zeros(len(self.values) + 1, np.int64)
         np.cumsum([len(value) for value in self.values], out=offsets[1:])
-        return offsets
+        return CodePoints(points, offsets)
 
     @property
     def n_present(self) -> int:
@@ -114,3 +114,75 @@ def fold_texts(column: pa.Array | pa.ChunkedArray) -> Texts:
     of_raw = np.array([number.get(text, -1) for text in folded] + [-1], np.int64)
     raw = encoded.indices.fill_null(len(folded)).to_numpy(zero_copy_only=False).astype(np.int64)
     return Texts(values, of_raw[raw])
+
+
+@dataclass(frozen=True)
+class TokenSpace:
+    """Token sets of a reference column and a query column.
+
+    Parameters
+    ----------
+    reference, query : SparseRows
+    list_indptr, list_rows : ndarray
+        Inverted index of the reference.
+    idf : ndarray of float64, shape (n_tokens,)
+        Weight of each token, from the reference alone.
+    occurrences : ndarray of int64, shape (n_tokens,)
+        Where each token occurs among the tokens of all texts, those of the reference first.
+    """
+
+    reference: SparseRows
+    query: SparseRows
+    list_indptr: NDArray[np.int64]
+    list_rows: NDArray[np.int32]
+    idf: NDArray[np.float64]
+    occurrences: NDArray[np.int64]
+
+
+def _hashes(texts: Texts, gram: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Return the hashes of the tokens of each text: indptr, shape (n + 1,), and hashes."""
+    if gram == WORDS:
+        return word_tokens(texts.code_points)
+    return gram_tokens(texts.code_points, gram)
+
+
+def tokenise(reference: Texts, query: Texts, gram: int) -> TokenSpace:
+    """Split the texts of two columns into words or q-grams.
+
+    Parameters
+    ----------
+    reference, query : Texts
+    gram : int
+        Length of the q-grams, or `WORDS`.
+
+    Returns
+    -------
+    TokenSpace
+        Tokens are numbered by ascending frequency in the reference, then by their hash. The weight of a
+        token that f of n reference texts hold is log(1 + n / max(f, 1)).
+
+    Notes
+    -----
+    Tokens are identified by a 64-bit hash. O(characters + tokens log tokens).
+    """
+    r_indptr, r_hashes = _hashes(reference, gram)
+    q_indptr, q_hashes = _hashes(query, gram)
+    hashes = np.concatenate([r_hashes, q_hashes])
+    order = argsort_u64(hashes)
+    ranked = hashes[order]
+    is_new = np.ones(ranked.size, bool)
+    is_new[1:] = ranked[1:] != ranked[:-1]
+    ids = np.empty(ranked.size, np.int32)
+    ids[order] = np.cumsum(is_new) - 1
+    n_tokens = int(is_new.sum())
+    first = distinct_in_rows(SparseRows(r_indptr, ids[: r_hashes.size]))
+    frequency = np.bincount(first.tokens, minlength=n_tokens)
+    by_frequency = np.argsort(frequency, kind="stable")
+    rank = np.empty(n_tokens, np.int32)
+    rank[by_frequency] = np.arange(n_tokens, dtype=np.int32)
+    reference_rows = distinct_in_rows(SparseRows(first.indptr, rank[first.tokens]))
+    query_rows = distinct_in_rows(SparseRows(q_indptr, rank[ids[r_hashes.size :]]))
+    list_indptr, list_rows = transpose_rows(reference_rows, n_tokens)
+    idf = np.log1p(len(reference) / np.maximum(frequency[by_frequency], 1))
+    occurrences = order[is_new][by_frequency].astype(np.int64)
+    return TokenSpace(reference_rows, query_rows, list_indptr, list_rows, idf, occurrences)

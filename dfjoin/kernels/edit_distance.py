@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels._compile import njit, njit_inner
+from dfjoin.kernels.tokenising import CodePoints
 
-__all__ = ["edit_distances", "soft_misses"]
+__all__ = ["Words", "edit_distances", "soft_misses"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _WORD = 64
 
 
-@njit_lean
+class Words(NamedTuple):
+    """The distinct words of two columns, and when two of them are similar.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (n_words,)
+    spelling : CodePoints
+        Characters of the words, numbered below `n_points`.
+    n_points : int
+        Size of the alphabet.
+    min_similarity : float
+        Least 1 - edit distance / longer length at which two words are similar.
+    max_words : int
+        Words of a row that are looked at, the first ones; where rows are sorted by rarity, the rarest.
+    """
+
+    weights: NDArray[np.float64]
+    spelling: CodePoints
+    n_points: int
+    min_similarity: float
+    max_words: int
+
+
+@njit_inner
 def _advance(equal, plus, minus, carry):
     """Move one 64-row block one column on; return its vertical deltas and the horizontal one below it.
 
@@ -28,7 +55,7 @@ def _advance(equal, plus, minus, carry):
     return x, right_plus, right_minus
 
 
-@njit_lean
+@njit_inner
 def _edit_distance(a, a_start, n_a, b, b_start, n_b, peq, plus, minus):
     """Levenshtein distance of two slices; `peq` is all zeros before and after."""
     if n_a == 0 or n_b == 0:
@@ -42,7 +69,7 @@ def _edit_distance(a, a_start, n_a, b, b_start, n_b, peq, plus, minus):
     score = n_a
     last = _ONE << np.uint64((n_a - 1) % _WORD)
     for j in range(n_b):
-        carry = 1
+        carry = np.int64(1)
         for block in range(n_blocks):
             equal = peq[b[b_start + j], block]
             x, right_plus, right_minus = _advance(equal, plus[block], minus[block], carry)
@@ -67,7 +94,7 @@ def _edit_distance(a, a_start, n_a, b, b_start, n_b, peq, plus, minus):
     return score
 
 
-@njit_lean
+@njit_inner
 def _count_blocks(offsets):
     """Blocks of 64 that the longest text takes, at least one."""
     longest = 1
@@ -77,20 +104,19 @@ def _count_blocks(offsets):
 
 
 @njit
-def edit_distances(points_a, offsets_a, points_b, offsets_b, n_points, limit, rows_a, rows_b):
+def edit_distances(a, b, n_points, limit, pairs):
     """Count the single-character edits between the texts of given pairs of rows.
 
     Parameters
     ----------
-    points_a, points_b : ndarray of int32
-        Characters of the texts, numbered below `n_points`, one text after the other.
-    offsets_a, offsets_b : ndarray of int64
-        Where each text starts and ends.
+    a, b : CodePoints
+        Texts, their characters numbered below `n_points`.
     n_points : int
         Size of the alphabet.
     limit : int
         Characters of a text that are compared at most, from its start.
-    rows_a, rows_b : ndarray of int32, shape (n_pairs,)
+    pairs : TextPairs
+        Rows of `a` and of `b`.
 
     Returns
     -------
@@ -103,7 +129,10 @@ def edit_distances(points_a, offsets_a, points_b, offsets_b, n_points, limit, ro
     horizontal delta 1 coming into the top row as in Hyyrö 2003, so that whole texts are compared.
     O(length of b times blocks of 64 in a) each; memory O(n_points times blocks of the longest text of a).
     """
-    n_blocks = min(_count_blocks(offsets_a), _count_blocks(np.array([0, limit])))
+    points_a, offsets_a = a
+    points_b, offsets_b = b
+    rows_a, rows_b = pairs
+    n_blocks = min(_count_blocks(offsets_a), max(1, (limit + _WORD - 1) // _WORD))
     peq = np.zeros((n_points, n_blocks), np.uint64)
     plus = np.empty(n_blocks, np.uint64)
     minus = np.empty(n_blocks, np.uint64)
@@ -117,47 +146,38 @@ def edit_distances(points_a, offsets_a, points_b, offsets_b, n_points, limit, ro
     return out
 
 
-@njit_lean
-def _best_likeness(word, tokens, begin, end, points, offsets, floor, peq, plus, minus):
-    """Likeness of a word to the most alike of some words, 0 if none reaches the floor."""
+@njit_inner
+def _best_similarity(word, others, words, peq, plus, minus):
+    """Return the similarity of a word to the most similar one of others, 0 if none reaches the least one."""
+    points, offsets = words.spelling
     best = 0.0
     length = offsets[word + 1] - offsets[word]
-    for j in range(begin, end):
-        other = tokens[j]
+    for i in range(others.shape[0]):
+        other = others[i]
         if other == word:
             return 1.0
         n = offsets[other + 1] - offsets[other]
         longer = max(length, n)
-        if min(length, n) < floor * longer:
+        if min(length, n) < words.min_similarity * longer:
             continue
         d = _edit_distance(points, offsets[word], length, points, offsets[other], n, peq, plus, minus)
-        likeness = 1.0 - d / longer
-        if likeness >= floor and likeness > best:
-            best = likeness
+        similarity = 1.0 - d / longer
+        if similarity >= words.min_similarity and similarity > best:
+            best = similarity
     return best
 
 
 @njit
-def soft_misses(
-    indptr_a, tokens_a, indptr_b, tokens_b, weights, points, offsets, n_points, floor, most, rows_a, rows_b
-):
+def soft_misses(a, b, words, pairs):
     """Weigh the words of one row that another row lacks, counting a similar word in part.
 
     Parameters
     ----------
-    indptr_a, indptr_b : ndarray of int64
-    tokens_a, tokens_b : ndarray of int32
+    a, b : SparseRows
         Word numbers of each row.
-    weights : ndarray of float64, shape (n_words,)
-    points : ndarray of int32
-        Characters of the words, numbered below `n_points`, one word after the other.
-    offsets : ndarray of int64, shape (n_words + 1,)
-    n_points : int
-    floor : float
-        Smallest likeness, 1 - edit distance / longer length, at which two words are similar.
-    most : int
-        Words of a row that are looked at, the first ones; where rows are sorted by rarity, the rarest.
-    rows_a, rows_b : ndarray of int32, shape (n_pairs,)
+    words : Words
+    pairs : TextPairs
+        Rows of `a` and of `b`.
 
     Returns
     -------
@@ -170,7 +190,11 @@ def soft_misses(
     name-matching tasks", IIWeb 2003, with edit distance inside and as a containment, so that it has a
     direction. A word of b may be the counterpart of several of a. O(most squared) edit distances each at most.
     """
-    n_blocks = _count_blocks(offsets)
+    indptr_a, tokens_a = a
+    indptr_b, tokens_b = b
+    rows_a, rows_b = pairs
+    weights, spelling, n_points, _, most = words
+    n_blocks = _count_blocks(spelling.offsets)
     peq = np.zeros((n_points, n_blocks), np.uint64)
     plus = np.empty(n_blocks, np.uint64)
     minus = np.empty(n_blocks, np.uint64)
@@ -182,9 +206,9 @@ def soft_misses(
         start = indptr_a[rows_a[pair]]
         for i in range(start, min(start + most, indptr_a[rows_a[pair] + 1])):
             word = tokens_a[i]
-            likeness = _best_likeness(word, tokens_b, begin, end, points, offsets, floor, peq, plus, minus)
+            similarity = _best_similarity(word, tokens_b[begin:end], words, peq, plus, minus)
             total += weights[word]
-            out[pair] += weights[word] * (1.0 - likeness)
+            out[pair] += weights[word] * (1.0 - similarity)
         if total > 0.0:
             out[pair] /= total
     return out

@@ -1,4 +1,4 @@
-"""Many strings rewritten character by character: casing, keeping a class, replacing, padding, grouping.
+"""Rewriting many strings character by character: casing, keeping a class, replacing, padding, grouping.
 
 Spans as in `dfjoin.kernels.spans`. Each kernel writes into a buffer that its caller has made large
 enough, and returns spans in it.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit
-from dfjoin.kernels.spans import _find, _is_in, read_utf8
+from dfjoin.kernels._compile import njit, njit_inner
+from dfjoin.kernels.spans import find_bytes, is_in_class, read_utf8
 from dfjoin.kernels.strings import write_utf8
 
 __all__ = [
@@ -25,18 +25,18 @@ __all__ = [
 
 
 @njit
-def copy_spans(data, starts, ends, out, offsets):
+def copy_spans(spans, out, offsets):
     """Copy spans one behind the other, as Arrow lays out strings; nulls take no bytes.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     out : ndarray of uint8
         As long as all spans together.
     offsets : ndarray of int32 or int64, shape (n + 1,)
         Written: where each begins in `out`.
     """
+    data, starts, ends = spans
     o = 0
     offsets[0] = 0
     for row in range(starts.shape[0]):
@@ -47,20 +47,19 @@ def copy_spans(data, starts, ends, out, offsets):
         offsets[row + 1] = o
 
 
-@njit
+@njit_inner
 def _mapped(table, code_point):
     """Look a code point up; those behind the end of the table stay."""
     return np.int64(table[code_point]) if code_point < table.shape[0] else code_point
 
 
 @njit
-def map_characters(data, starts, ends, first_table, rest_table, out):
+def map_characters(spans, first_table, rest_table, out):
     """Replace each character by another: the first of a value by one table, the others by a second.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     first_table, rest_table : ndarray of uint32
         Code point → code point, of the same or a smaller width in UTF-8.
     out : ndarray of uint8
@@ -71,6 +70,7 @@ def map_characters(data, starts, ends, first_table, rest_table, out):
     tuple of ndarray of int64, shape (n,)
         Starts and ends in `out`.
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)
@@ -90,13 +90,12 @@ def map_characters(data, starts, ends, first_table, rest_table, out):
 
 
 @njit
-def map_runs(data, starts, ends, classes, mask, first_table, rest_table, out):
+def map_runs(spans, classes, mask, first_table, rest_table, out):
     """Replace characters in runs of a class: the first of each run by one table, the others by a second.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     classes : ndarray of uint8
         Code point → bits of the classes that it is in.
     mask : int
@@ -111,6 +110,7 @@ def map_runs(data, starts, ends, classes, mask, first_table, rest_table, out):
     tuple of ndarray of int64, shape (n,)
         Starts and ends in `out`.
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)
@@ -123,7 +123,7 @@ def map_runs(data, starts, ends, classes, mask, first_table, rest_table, out):
         i = starts[row]
         while i < ends[row]:
             code_point, width = read_utf8(data, i)
-            now = _is_in(classes, mask, code_point)
+            now = is_in_class(classes, mask, code_point)
             if now:
                 table = rest_table if inside else first_table
                 code_point = _mapped(table, code_point)
@@ -135,13 +135,12 @@ def map_runs(data, starts, ends, classes, mask, first_table, rest_table, out):
 
 
 @njit
-def keep_class(data, starts, ends, classes, mask, out):
+def keep_class(spans, classes, mask, out):
     """Drop the characters that are not of a class.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     classes : ndarray of uint8
         Code point → bits of the classes that it is in.
     mask : int
@@ -154,6 +153,7 @@ def keep_class(data, starts, ends, classes, mask, out):
     tuple of ndarray of int64, shape (n,)
         Starts and ends in `out`; null where nothing is left.
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)
@@ -165,7 +165,7 @@ def keep_class(data, starts, ends, classes, mask, out):
         i = starts[row]
         while i < ends[row]:
             code_point, width = read_utf8(data, i)
-            if _is_in(classes, mask, code_point):
+            if is_in_class(classes, mask, code_point):
                 for k in range(width):
                     out[o + k] = data[i + k]
                 o += width
@@ -177,13 +177,12 @@ def keep_class(data, starts, ends, classes, mask, out):
 
 
 @njit
-def replace_all(data, starts, ends, old, new, out):
+def replace_all(spans, old, new, out):
     """Replace each occurrence of a text by another, from the left, without overlap.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     old : ndarray of uint8
         At least one byte.
     new : ndarray of uint8
@@ -196,6 +195,7 @@ def replace_all(data, starts, ends, old, new, out):
     tuple of ndarray of int64, shape (n,)
         Starts and ends in `out`; null where nothing is left.
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)
@@ -206,7 +206,7 @@ def replace_all(data, starts, ends, old, new, out):
         begin = o
         i = starts[row]
         while i < ends[row]:
-            at = _find(data, i, ends[row], old)
+            at = find_bytes(data, i, ends[row], old)
             stop = ends[row] if at < 0 else at
             for k in range(i, stop):
                 out[o] = data[k]
@@ -224,13 +224,12 @@ def replace_all(data, starts, ends, old, new, out):
 
 
 @njit
-def squeeze_spaces(data, starts, ends, out):
+def squeeze_spaces(spans, out):
     """Write runs of spaces as one space and drop those at the ends; only U+0020 is a space.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     out : ndarray of uint8
         As long as all spans together.
 
@@ -239,6 +238,7 @@ def squeeze_spaces(data, starts, ends, out):
     tuple of ndarray of int64, shape (n,)
         Starts and ends in `out`; null where nothing is left.
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)
@@ -265,13 +265,12 @@ def squeeze_spaces(data, starts, ends, out):
 
 
 @njit
-def pad_left(data, starts, ends, width, fill, out):
+def pad_left(spans, width, fill, out):
     """Put a character before each value until it has `width` characters; longer ones stay.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     width : int
         In code points.
     fill : int
@@ -284,6 +283,7 @@ def pad_left(data, starts, ends, width, fill, out):
     tuple of ndarray of int64, shape (n,)
         Starts and ends in `out`.
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)
@@ -307,13 +307,12 @@ def pad_left(data, starts, ends, width, fill, out):
 
 
 @njit
-def group_digits(data, starts, ends, separator, out):
+def group_digits(spans, separator, out):
     """Put a separator between groups of three digits of a plain decimal number.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     separator : int
         An ASCII code.
     out : ndarray of uint8
@@ -324,6 +323,7 @@ def group_digits(data, starts, ends, separator, out):
     tuple of ndarray of int64, shape (n,)
         Starts and ends in `out`; null for what is not ``-?[0-9]+(.[0-9]+)?``.
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)

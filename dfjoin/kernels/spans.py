@@ -1,22 +1,50 @@
 """Parts of many strings as spans of bytes: splitting, runs of a class, slices; nothing is copied.
 
-A span is a pair of byte positions, `starts` and `ends`, in one buffer of valid UTF-8. A null is a span
-whose start is -1, and so is every result that would be empty.
+A null is a span whose start is -1, and so is every result that would be empty.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit
+from dfjoin.kernels._compile import njit, njit_inner
 
-__all__ = ["TO_THE_END", "nth_run", "read_utf8", "slice_characters", "split_part", "text_after", "text_before"]
+__all__ = [
+    "TO_THE_END",
+    "Spans",
+    "find_bytes",
+    "is_in_class",
+    "nth_run",
+    "read_utf8",
+    "slice_characters",
+    "split_part",
+    "text_after",
+    "text_before",
+]
 
 TO_THE_END = np.int64(1 << 62)
 """`stop` of a slice that has no end."""
 
 
-@njit
+class Spans(NamedTuple):
+    """Parts of one buffer of valid UTF-8, one a row.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+    starts, ends : ndarray of int64, shape (n,)
+        Byte positions in `data`; a start of -1 is a null.
+    """
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
+@njit_inner
 def read_utf8(data, i):
     """Return the code point at ``data[i]`` and its width in bytes; the text must be valid UTF-8.
 
@@ -40,9 +68,21 @@ def read_utf8(data, i):
     return ((first & 0x07) << 18) | (code << 6) | (np.int64(data[i + 3]) & 0x3F), np.int64(4)
 
 
-@njit
-def _find(data, begin, end, separator):
-    """Return the first position of `separator` in ``data[begin:end]``, -1 if it is not there."""
+@njit_inner
+def find_bytes(data, begin, end, separator):
+    """Return the first position of `separator` in ``data[begin:end]``, -1 if it is not there.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+    begin, end : int
+    separator : ndarray of uint8
+        At least one byte.
+
+    Returns
+    -------
+    int64
+    """
     width = separator.shape[0]
     first = separator[0]
     for i in range(begin, end - width + 1):
@@ -56,15 +96,14 @@ def _find(data, begin, end, separator):
 
 
 @njit
-def split_part(data, starts, ends, separator, index):
+def split_part(spans, separator, index):
     """Narrow each span to one of the parts between occurrences of a separator.
 
     Occurrences are found from the left and do not overlap; a span without one is its own only part.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     separator : ndarray of uint8
         At least one byte.
     index : int
@@ -79,6 +118,7 @@ def split_part(data, starts, ends, separator, index):
     -----
     O(bytes), twice for a negative index.
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)
@@ -89,18 +129,18 @@ def split_part(data, starts, ends, separator, index):
             continue
         wanted = index
         if wanted < 0:
-            at = _find(data, begin, ends[row], separator)
+            at = find_bytes(data, begin, ends[row], separator)
             wanted += 1
             while at >= 0:
                 wanted += 1
-                at = _find(data, at + width, ends[row], separator)
+                at = find_bytes(data, at + width, ends[row], separator)
             if wanted < 0:
                 continue
-        at = _find(data, begin, ends[row], separator)
+        at = find_bytes(data, begin, ends[row], separator)
         while wanted > 0 and at >= 0:
             begin = at + width
             wanted -= 1
-            at = _find(data, begin, ends[row], separator)
+            at = find_bytes(data, begin, ends[row], separator)
         stop = ends[row] if at < 0 else at
         if wanted == 0 and stop > begin:
             out_starts[row] = begin
@@ -109,13 +149,12 @@ def split_part(data, starts, ends, separator, index):
 
 
 @njit
-def text_after(data, starts, ends, separator):
+def text_after(spans, separator):
     """Narrow each span to what follows the first occurrence of a separator.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     separator : ndarray of uint8
         At least one byte.
 
@@ -124,13 +163,14 @@ def text_after(data, starts, ends, separator):
     tuple of ndarray of int64, shape (n,)
         Starts and ends; null where it does not occur or nothing follows.
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)
     for row in range(n):
         if starts[row] < 0:
             continue
-        at = _find(data, starts[row], ends[row], separator)
+        at = find_bytes(data, starts[row], ends[row], separator)
         if at >= 0 and at + separator.shape[0] < ends[row]:
             out_starts[row] = at + separator.shape[0]
             out_ends[row] = ends[row]
@@ -138,13 +178,12 @@ def text_after(data, starts, ends, separator):
 
 
 @njit
-def text_before(data, starts, ends, separator):
+def text_before(spans, separator):
     """Narrow each span to what precedes the last occurrence of a separator.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     separator : ndarray of uint8
         At least one byte.
 
@@ -153,6 +192,7 @@ def text_before(data, starts, ends, separator):
     tuple of ndarray of int64, shape (n,)
         Starts and ends; null where it does not occur or nothing precedes.
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)
@@ -161,7 +201,7 @@ def text_before(data, starts, ends, separator):
         if starts[row] < 0:
             continue
         at = ends[row] - width
-        while at > starts[row] and _find(data, at, at + width, separator) < 0:
+        while at > starts[row] and find_bytes(data, at, at + width, separator) < 0:
             at -= 1
         if at > starts[row]:
             out_starts[row] = starts[row]
@@ -169,13 +209,25 @@ def text_before(data, starts, ends, separator):
     return out_starts, out_ends
 
 
-@njit
-def _is_in(classes, mask, code_point):
-    """Tell whether a code point belongs to one of the classes of a mask."""
+@njit_inner
+def is_in_class(classes, mask, code_point):
+    """Tell whether a code point belongs to one of the classes of a mask.
+
+    Parameters
+    ----------
+    classes : ndarray of uint8
+        Code point → bits of the classes that it is in; code points behind its end are in none.
+    mask : int
+    code_point : int
+
+    Returns
+    -------
+    bool
+    """
     return code_point < classes.shape[0] and (classes[code_point] & mask) != 0
 
 
-@njit
+@njit_inner
 def _count_runs(data, begin, end, classes, mask):
     """Count the maximal runs of characters of a class."""
     count = 0
@@ -183,7 +235,7 @@ def _count_runs(data, begin, end, classes, mask):
     i = begin
     while i < end:
         code_point, width = read_utf8(data, i)
-        now = _is_in(classes, mask, code_point)
+        now = is_in_class(classes, mask, code_point)
         if now and not inside:
             count += 1
         inside = now
@@ -192,13 +244,12 @@ def _count_runs(data, begin, end, classes, mask):
 
 
 @njit
-def nth_run(data, starts, ends, classes, mask, index):
+def nth_run(spans, classes, mask, index):
     """Narrow each span to one of its maximal runs of characters of a class.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     classes : ndarray of uint8
         Code point → bits of the classes that it is in; code points behind its end are in none.
     mask : int
@@ -215,6 +266,7 @@ def nth_run(data, starts, ends, classes, mask, index):
     -----
     O(bytes), twice for a negative index.
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)
@@ -230,7 +282,7 @@ def nth_run(data, starts, ends, classes, mask, index):
         i = starts[row]
         while i < ends[row]:
             code_point, width = read_utf8(data, i)
-            if _is_in(classes, mask, code_point):
+            if is_in_class(classes, mask, code_point):
                 if begin < 0:
                     begin = i
             elif begin >= 0:
@@ -245,7 +297,7 @@ def nth_run(data, starts, ends, classes, mask, index):
     return out_starts, out_ends
 
 
-@njit
+@njit_inner
 def _count_characters(data, begin, end):
     """Count code points: the bytes that do not continue one."""
     count = np.int64(0)
@@ -255,7 +307,7 @@ def _count_characters(data, begin, end):
     return count
 
 
-@njit
+@njit_inner
 def _advance(data, i, end, n_characters):
     """Return the position `n_characters` code points behind `i`, at most `end`."""
     while n_characters > 0 and i < end:
@@ -267,13 +319,12 @@ def _advance(data, i, end, n_characters):
 
 
 @njit
-def slice_characters(data, starts, ends, first, stop):
+def slice_characters(spans, first, stop):
     """Narrow each span to the characters that Python's ``text[first:stop]`` would keep.
 
     Parameters
     ----------
-    data : ndarray of uint8
-    starts, ends : ndarray of int64, shape (n,)
+    spans : Spans
     first, stop : int
         Positions in code points, negative ones from the end; `TO_THE_END` as `stop` for none.
 
@@ -286,6 +337,7 @@ def slice_characters(data, starts, ends, first, stop):
     -----
     O(bytes).
     """
+    data, starts, ends = spans
     n = starts.shape[0]
     out_starts = np.full(n, -1, np.int64)
     out_ends = np.full(n, -1, np.int64)

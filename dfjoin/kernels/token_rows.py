@@ -1,22 +1,100 @@
-"""Weighted overlap of sparse rows: of given pairs of rows, and of each row with those most like it."""
+"""Weighted overlap and difference of sparse rows, for given pairs of rows, and the most similar rows of each."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels._compile import njit, njit_inner
+from dfjoin.kernels.tokenising import SparseRows
+from dfjoin.kernels.topk import offer, rank_heap
 
-__all__ = ["most_similar", "pair_overlaps", "row_weights"]
+__all__ = [
+    "Rules",
+    "TextPairs",
+    "TokenIndex",
+    "WantedRows",
+    "most_similar",
+    "pair_differences",
+    "pair_overlaps",
+    "row_weights",
+    "rule_hits",
+]
 
 
-@njit
-def row_weights(indptr, tokens, weights):
+class TextPairs(NamedTuple):
+    """Pairs of a row of one column and a row of another.
+
+    Parameters
+    ----------
+    rows, others : ndarray of int32, shape (n_pairs,)
+    """
+
+    rows: NDArray[np.int32]
+    others: NDArray[np.int32]
+
+
+class WantedRows(NamedTuple):
+    """Sparse rows, and which of them are looked up.
+
+    Parameters
+    ----------
+    rows : SparseRows
+        Tokens are numbered by ascending length of their lists in the index.
+    norms : ndarray of float64, shape (n,)
+        Euclidean norm of each row.
+    wanted : ndarray of int64, shape (n_wanted,)
+        Rows to look up.
+    """
+
+    rows: SparseRows
+    norms: NDArray[np.float64]
+    wanted: NDArray[np.int64]
+
+
+class TokenIndex(NamedTuple):
+    """The inverted index of sparse rows.
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n_tokens + 1,)
+    rows : ndarray of int32
+        The indexed rows that hold each token.
+    weights : ndarray of float64, shape (n_tokens,)
+        Squared weight of each token.
+    norms : ndarray of float64
+        Euclidean norm of each indexed row.
+    """
+
+    indptr: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    norms: NDArray[np.float64]
+
+
+class Rules(NamedTuple):
+    """Kinds of words whose exchange, addition or omission makes another thing.
+
+    Parameters
+    ----------
+    keys : ndarray of int64, shape (n_rules,)
+        Ascending: larger kind times 2^31 plus smaller kind; the smaller is 0 where one side has no word.
+    counts : ndarray of int64, shape (n_rules,)
+        Pairs of texts that differ by just that.
+    """
+
+    keys: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+def row_weights(rows, weights):
     """Add up the weights of the tokens of each row.
 
     Parameters
     ----------
-    indptr : ndarray of int64, shape (n + 1,)
-    tokens : ndarray of int32
+    rows : SparseRows
     weights : ndarray of float64, shape (n_tokens,)
 
     Returns
@@ -25,27 +103,23 @@ def row_weights(indptr, tokens, weights):
 
     Notes
     -----
-    O(number of entries); added in ascending order of token.
+    O(number of entries); added in ascending order of token. Of numpy, not compiled: it is bound by memory.
     """
+    indptr, tokens = rows
     n = indptr.shape[0] - 1
-    out = np.zeros(n, np.float64)
-    for row in range(n):
-        for i in range(indptr[row], indptr[row + 1]):
-            out[row] += weights[tokens[i]]
-    return out
+    return np.bincount(np.repeat(np.arange(n), np.diff(indptr)), weights[tokens], n)
 
 
 @njit
-def pair_overlaps(indptr_a, tokens_a, indptr_b, tokens_b, weights, rows_a, rows_b):
+def pair_overlaps(a, b, weights, pairs):
     """Add up the weights of the tokens that two rows share, for given pairs of rows.
 
     Parameters
     ----------
-    indptr_a, indptr_b : ndarray of int64
-    tokens_a, tokens_b : ndarray of int32
-        Strictly ascending within each row.
+    a, b : SparseRows
     weights : ndarray of float64, shape (n_tokens,)
-    rows_a, rows_b : ndarray of int32, shape (n_pairs,)
+    pairs : TextPairs
+        Rows of `a` and of `b`.
 
     Returns
     -------
@@ -55,6 +129,9 @@ def pair_overlaps(indptr_a, tokens_a, indptr_b, tokens_b, weights, rows_a, rows_
     -----
     Merge of two sorted lists, O(their lengths) each.
     """
+    indptr_a, tokens_a = a
+    indptr_b, tokens_b = b
+    rows_a, rows_b = pairs
     out = np.zeros(rows_a.shape[0], np.float64)
     for pair in range(rows_a.shape[0]):
         i = indptr_a[rows_a[pair]]
@@ -73,49 +150,19 @@ def pair_overlaps(indptr_a, tokens_a, indptr_b, tokens_b, weights, rows_a, rows_
     return out
 
 
-@njit_lean
-def _insert(rows, scores, size, k, row, score):
-    """Insert into the best k found so far: by score, then by row; return the new size."""
-    if size == k:
-        if score < scores[k - 1] or (score == scores[k - 1] and row > rows[k - 1]):
-            return size
-    else:
-        size += 1
-    i = size - 1
-    while i > 0 and (scores[i - 1] < score or (scores[i - 1] == score and rows[i - 1] > row)):
-        scores[i] = scores[i - 1]
-        rows[i] = rows[i - 1]
-        i -= 1
-    scores[i] = score
-    rows[i] = row
-    return size
-
-
 @njit
-def most_similar(indptr, tokens, weights, norms, list_indptr, list_rows, list_norms, k, budget, is_self, wanted):
+def most_similar(queries, index, k, budget, is_self):
     """Find for some rows the k indexed rows of highest weighted cosine.
 
     Parameters
     ----------
-    indptr : ndarray of int64, shape (n + 1,)
-    tokens : ndarray of int32
-        Strictly ascending within each row, and numbered by ascending length of their lists.
-    weights : ndarray of float64, shape (n_tokens,)
-        Squared weight of each token.
-    norms : ndarray of float64, shape (n,)
-        Euclidean norm of each row.
-    list_indptr : ndarray of int64, shape (n_tokens + 1,)
-    list_rows : ndarray of int32
-        The indexed rows that hold each token.
-    list_norms : ndarray of float64
-        Euclidean norm of each indexed row.
+    queries : WantedRows
+    index : TokenIndex
     k : int
     budget : int
         Postings to read for a row; the list in which they run out is still read to its end.
     is_self : bool
         The rows are the indexed ones: leave each row itself out.
-    wanted : ndarray of int64, shape (n_wanted,)
-        The rows to do.
 
     Returns
     -------
@@ -130,6 +177,9 @@ def most_similar(indptr, tokens, weights, norms, list_indptr, list_rows, list_no
     top-k: tokens beyond the budget, the most frequent ones, are not read, which bounds the cost at
     O(budget + longest list) a row whatever the data; exact while the budget suffices.
     """
+    indptr, tokens = queries.rows
+    norms, wanted = queries.norms, queries.wanted
+    list_indptr, list_rows, weights, list_norms = index
     rows = np.full((wanted.shape[0], k), -1, np.int32)
     scores = np.zeros((wanted.shape[0], k), np.float64)
     sums = np.zeros(list_norms.shape[0], np.float64)
@@ -150,11 +200,141 @@ def most_similar(indptr, tokens, weights, norms, list_indptr, list_rows, list_no
                     n_touched += 1
                 sums[other] += weight
             n_read += list_indptr[token + 1] - list_indptr[token]
-        size = 0
+        best = rows[place]
+        size = np.int64(0)
+        least = 0.0  # score of the worst of the best rows, once there are k
         for i in range(n_touched):
             other = touched[i]
             if not (is_self and other == row):
-                score = sums[other] / (norms[row] * list_norms[other])
-                size = _insert(rows[place], scores[place], size, k, other, score)
-            sums[other] = 0.0
+                sums[other] /= norms[row] * list_norms[other]
+                if sums[other] >= least:
+                    size = offer(best, size, other, sums, sums)  # equal scores: the smaller row
+                    if size == k:
+                        least = sums[best[0]]
+        rank_heap(best, size, sums, sums)
+        for i in range(size):
+            scores[place, i] = sums[best[i]]
+        for i in range(n_touched):
+            sums[touched[i]] = 0.0
     return rows, scores
+
+
+@njit
+def pair_differences(a, b, pairs):
+    """Count the tokens that only one of two rows has, for given pairs of rows.
+
+    Parameters
+    ----------
+    a, b : SparseRows
+    pairs : TextPairs
+        Rows of `a` and of `b`.
+
+    Returns
+    -------
+    counts : ndarray of int32, shape (n_pairs, 2)
+        Tokens that only a has, and only b.
+    last : ndarray of int32, shape (n_pairs, 2)
+        The last such token of each side, -1 if there is none: the token, where there is just one.
+
+    Notes
+    -----
+    Merge of two sorted lists, O(their lengths) each.
+    """
+    indptr_a, tokens_a = a
+    indptr_b, tokens_b = b
+    rows_a, rows_b = pairs
+    counts = np.zeros((rows_a.shape[0], 2), np.int32)
+    last = np.full((rows_a.shape[0], 2), -1, np.int32)
+    for pair in range(rows_a.shape[0]):
+        i = indptr_a[rows_a[pair]]
+        j = indptr_b[rows_b[pair]]
+        end_i = indptr_a[rows_a[pair] + 1]
+        end_j = indptr_b[rows_b[pair] + 1]
+        while i < end_i or j < end_j:
+            if i < end_i and j < end_j and tokens_a[i] == tokens_b[j]:
+                i += 1
+                j += 1
+            elif j >= end_j or (i < end_i and tokens_a[i] < tokens_b[j]):
+                counts[pair, 0] += 1
+                last[pair, 0] = tokens_a[i]
+                i += 1
+            else:
+                counts[pair, 1] += 1
+                last[pair, 1] = tokens_b[j]
+                j += 1
+    return counts, last
+
+
+@njit_inner
+def _holds(tokens, begin, end, token):
+    """Tell whether a sorted slice holds a token."""
+    for i in range(begin, end):
+        if tokens[i] == token:
+            return True
+    return False
+
+
+@njit_inner
+def _count_of(keys, counts, key):
+    """Look a key up in sorted keys; 0 if it is not there."""
+    low = 0
+    high = keys.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    if low < keys.shape[0] and keys[low] == key:
+        return counts[low]
+    return 0
+
+
+@njit
+def rule_hits(a, b, kinds, rules, pairs):
+    """Find the most frequent rule that the difference of two rows falls under, for given pairs of rows.
+
+    Parameters
+    ----------
+    a, b : SparseRows
+    kinds : ndarray of int64, shape (n_tokens,)
+        Kind of each token, from 1; rules do not distinguish tokens of one kind.
+    rules : Rules
+    pairs : TextPairs
+        Rows of `a` and of `b`.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_pairs, 2)
+        The highest count over pairs of a token that only a has with one that only b has, and over single
+        tokens that only one of them has.
+
+    Notes
+    -----
+    O(words of a times words of b times log n_rules) each.
+    """
+    indptr_a, tokens_a = a
+    indptr_b, tokens_b = b
+    rows_a, rows_b = pairs
+    keys, key_counts = rules
+    out = np.zeros((rows_a.shape[0], 2), np.int64)
+    for pair in range(rows_a.shape[0]):
+        begin_a = indptr_a[rows_a[pair]]
+        end_a = indptr_a[rows_a[pair] + 1]
+        begin_b = indptr_b[rows_b[pair]]
+        end_b = indptr_b[rows_b[pair] + 1]
+        for j in range(begin_b, end_b):
+            if not _holds(tokens_a, begin_a, end_a, tokens_b[j]):
+                count = _count_of(keys, key_counts, kinds[tokens_b[j]] << 31)
+                out[pair, 1] = max(out[pair, 1], count)
+        for i in range(begin_a, end_a):
+            if _holds(tokens_b, begin_b, end_b, tokens_a[i]):
+                continue
+            kind = kinds[tokens_a[i]]
+            out[pair, 1] = max(out[pair, 1], _count_of(keys, key_counts, kind << 31))
+            for j in range(begin_b, end_b):
+                if not _holds(tokens_a, begin_a, end_a, tokens_b[j]):
+                    other = kinds[tokens_b[j]]
+                    key = (max(kind, other) << 31) + min(kind, other)
+                    out[pair, 0] = max(out[pair, 0], _count_of(keys, key_counts, key))
+    return out

@@ -1,28 +1,65 @@
-"""Texts as arrays of code points → sets of words or q-grams, as sparse rows of token numbers."""
+"""Sets of words or q-grams of texts: code points → sparse rows of token numbers."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import mum, njit, njit_lean
+from dfjoin.kernels._compile import mum, njit, njit_inner
 
-__all__ = ["distinct_in_rows", "gram_tokens", "transpose_rows", "word_slices", "word_tokens"]
+__all__ = [
+    "CodePoints",
+    "SparseRows",
+    "distinct_in_rows",
+    "gram_tokens",
+    "transpose_rows",
+    "word_slices",
+    "word_tokens",
+]
 
 _K0 = np.uint64(0x9E3779B97F4A7C15)
 _K1 = np.uint64(0xA0761D6478BD642F)
 _SPACE = np.uint32(32)
 
 
+class CodePoints(NamedTuple):
+    """Texts one after the other.
+
+    Parameters
+    ----------
+    points : ndarray of uint32, or of int32 where characters are numbered
+    offsets : ndarray of int64, shape (n + 1,)
+        Where each text starts and ends in `points`.
+    """
+
+    points: NDArray
+    offsets: NDArray[np.int64]
+
+
+class SparseRows(NamedTuple):
+    """Rows of token numbers.
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n + 1,)
+        Where each row starts and ends in `tokens`.
+    tokens : ndarray of int32
+        Strictly ascending within each row.
+    """
+
+    indptr: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+
+
 @njit
-def word_tokens(points, offsets):
+def word_tokens(texts):
     """Hash the words of each text; words are what spaces separate.
 
     Parameters
     ----------
-    points : ndarray of uint32
-        Code points of the texts, one text after the other.
-    offsets : ndarray of int64, shape (n + 1,)
-        Where each text starts and ends.
+    texts : CodePoints
 
     Returns
     -------
@@ -34,6 +71,7 @@ def word_tokens(points, offsets):
     -----
     O(total length).
     """
+    points, offsets = texts
     n = offsets.shape[0] - 1
     indptr = np.zeros(n + 1, np.int64)
     hashes = np.empty(points.shape[0] // 2 + n + 1, np.uint64)
@@ -54,19 +92,15 @@ def word_tokens(points, offsets):
             hashes[n_tokens] = h
             n_tokens += 1
         indptr[row + 1] = n_tokens
-    return indptr, hashes[:n_tokens].copy()
+    return indptr, hashes[:n_tokens]
 
 
-@njit
-def word_slices(points, offsets):
+def word_slices(texts):
     """Tell where the words of all texts start and end, in the order of `word_tokens`.
 
     Parameters
     ----------
-    points : ndarray of uint32
-        Code points of the texts, one text after the other.
-    offsets : ndarray of int64, shape (n + 1,)
-        Where each text starts and ends.
+    texts : CodePoints
 
     Returns
     -------
@@ -74,24 +108,19 @@ def word_slices(points, offsets):
 
     Notes
     -----
-    O(total length).
+    O(total length). Of numpy, not compiled: it is bound by memory.
     """
-    starts = np.empty(points.shape[0], np.int64)
-    ends = np.empty(points.shape[0], np.int64)
-    n_words = 0
-    for row in range(offsets.shape[0] - 1):
-        is_inside = False
-        for i in range(offsets[row], offsets[row + 1]):
-            if points[i] != _SPACE:
-                if not is_inside:
-                    starts[n_words] = i
-                    n_words += 1
-                ends[n_words - 1] = i + 1
-            is_inside = points[i] != _SPACE
-    return starts[:n_words].copy(), ends[:n_words].copy()
+    points, offsets = texts
+    is_inside = points != _SPACE
+    is_first = np.zeros(points.shape[0] + 1, bool)
+    is_first[offsets] = True
+    is_start, is_end = is_inside.copy(), is_inside.copy()
+    is_start[1:] &= ~is_inside[:-1] | is_first[1:-1]
+    is_end[:-1] &= ~is_inside[1:] | is_first[1:-1]
+    return np.flatnonzero(is_start), np.flatnonzero(is_end) + 1
 
 
-@njit_lean
+@njit_inner
 def _point(points, start, end, i):
     """Return the code point at `i`, a space outside the text."""
     if i < start or i >= end:
@@ -100,15 +129,12 @@ def _point(points, start, end, i):
 
 
 @njit
-def gram_tokens(points, offsets, q):
+def gram_tokens(texts, q):
     """Hash the q-grams of each text, which is taken to have one space before and one behind.
 
     Parameters
     ----------
-    points : ndarray of uint32
-        Code points of the texts, one text after the other.
-    offsets : ndarray of int64, shape (n + 1,)
-        Where each text starts and ends.
+    texts : CodePoints
     q : int
         At least 1.
 
@@ -123,6 +149,7 @@ def gram_tokens(points, offsets, q):
     -----
     O(q times total length).
     """
+    points, offsets = texts
     n = offsets.shape[0] - 1
     indptr = np.zeros(n + 1, np.int64)
     for row in range(n):
@@ -138,47 +165,35 @@ def gram_tokens(points, offsets, q):
     return indptr, hashes
 
 
-@njit
-def distinct_in_rows(indptr, tokens):
+def distinct_in_rows(rows):
     """Sort the tokens of each row and keep each once.
 
     Parameters
     ----------
-    indptr : ndarray of int64, shape (n + 1,)
-    tokens : ndarray of int32
+    rows : SparseRows
+        Here in any order and with repetitions.
 
     Returns
     -------
-    indptr : ndarray of int64, shape (n + 1,)
-    tokens : ndarray of int32
-        Strictly ascending within each row.
+    SparseRows
 
     Notes
     -----
-    O(m log m) for rows of m tokens.
+    O(entries log entries). Of numpy, not compiled: sorting packed numbers is as fast.
     """
-    n = indptr.shape[0] - 1
-    out_indptr = np.zeros(n + 1, np.int64)
-    out = np.empty(tokens.shape[0], np.int32)
-    size = 0
-    for row in range(n):
-        ordered = np.sort(tokens[indptr[row] : indptr[row + 1]])
-        for j in range(ordered.shape[0]):
-            if j == 0 or ordered[j] != ordered[j - 1]:
-                out[size] = ordered[j]
-                size += 1
-        out_indptr[row + 1] = size
-    return out_indptr, out[:size].copy()
+    indptr, tokens = rows
+    packed = (_row_numbers(indptr) << 32) + tokens
+    packed.sort()
+    packed = packed[np.append(True, packed[1:] != packed[:-1])[: packed.size]]
+    return SparseRows(_offsets(packed >> 32, indptr.shape[0] - 1), (packed & 0xFFFFFFFF).astype(np.int32))
 
 
-@njit
-def transpose_rows(indptr, tokens, n_tokens):
+def transpose_rows(rows, n_tokens):
     """List the rows that hold each token: the inverted index of sparse rows.
 
     Parameters
     ----------
-    indptr : ndarray of int64, shape (n + 1,)
-    tokens : ndarray of int32
+    rows : SparseRows
     n_tokens : int
         Above every token number.
 
@@ -190,17 +205,21 @@ def transpose_rows(indptr, tokens, n_tokens):
 
     Notes
     -----
-    Counting sort, O(n_tokens + number of entries).
+    O(entries log entries). Of numpy, not compiled: sorting packed numbers is as fast.
     """
-    list_indptr = np.zeros(n_tokens + 1, np.int64)
-    for i in range(tokens.shape[0]):
-        list_indptr[tokens[i] + 1] += 1
-    for token in range(n_tokens):
-        list_indptr[token + 1] += list_indptr[token]
-    place = list_indptr[:-1].copy()
-    list_rows = np.empty(tokens.shape[0], np.int32)
-    for row in range(indptr.shape[0] - 1):
-        for i in range(indptr[row], indptr[row + 1]):
-            list_rows[place[tokens[i]]] = row
-            place[tokens[i]] += 1
-    return list_indptr, list_rows
+    indptr, tokens = rows
+    packed = (tokens.astype(np.int64) << 32) + _row_numbers(indptr)
+    packed.sort()
+    return _offsets(tokens, n_tokens), (packed & 0xFFFFFFFF).astype(np.int32)
+
+
+def _row_numbers(indptr):
+    """Return the row of each entry."""
+    return np.repeat(np.arange(indptr.shape[0] - 1), np.diff(indptr))
+
+
+def _offsets(numbers, n):
+    """Return where the entries of each of n numbers start and end, if they are sorted by number."""
+    offsets = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(numbers, minlength=n), out=offsets[1:])
+    return offsets

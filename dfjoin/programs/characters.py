@@ -1,8 +1,7 @@
-"""Which characters are letters and digits, and what casing does to them: fixed tables, one for every engine.
+"""Classes and casing of characters: fixed tables, the same for every engine.
 
-The tables are ranges of code points and pairs of characters rather than the Unicode properties of
-whoever runs a program, since Python, Arrow and Spark's Java each have properties of another version:
-with tables of its own a program gives the same result everywhere, for ever.
+Python, Arrow and Spark's Java each follow another version of Unicode. With tables of its own, ranges of code points
+and pairs of characters, a program gives the same result in all of them, and keeps it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Steps of a program that take a part of a string: Split with SelectK, runs of a class, Substring.
 
 A step is a frozen record with one meaning in four forms: `__call__` for one string, `apply` for a column
-of spans, `python` and `sql` for source text. A string is never empty: an empty result is no result,
-and a null stays null.
+of strings, `python` and `sql` for source text. The strings that steps take are never empty: an empty result counts as
+no result, and a null stays null.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from dfjoin.kernels import spans as kernels
 from dfjoin.programs import scalar
 from dfjoin.programs.characters import CLASSES, class_table, pattern_of
 from dfjoin.programs.spark_sql import bind, quote, when_empty
-from dfjoin.programs.string_column import Spans
+from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["After", "Before", "Run", "Slice", "Split", "Step", "as_bytes", "position"]
+__all__ = ["After", "Before", "CharacterRun", "Slice", "Split", "Step", "as_bytes", "position"]
 
 
 class Step(Protocol):
-    """One operator of a program: a string to a string, or to nothing."""
+    """One operator of a program: it turns a string into another one, or into nothing."""
 
     name: ClassVar[str]
     weight: ClassVar[int]
-    """How unlikely a step is beside others that do the same; the learner adds weights up."""
+    """Smaller for a more likely step: the learner adds up weights, and prefers the least sum."""
 
     def __call__(self, text: str) -> str | None:
         """Return what the step makes of one string; None or empty if it does not apply."""
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Return what the step makes of each string of a column."""
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
@@ -63,7 +63,7 @@ def position(index: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class Split(Step):
     """One of the parts between occurrences of a separator of any length: Split, then SelectK.
 
     Parameters
@@ -80,16 +80,14 @@ class Split:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.split_part(text, self.separator, self.index)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
         separator = as_bytes(self.separator)
-        return spans.narrowed(kernels.split_part(spans.data, spans.starts, spans.ends, separator, self.index))
+        return strings.narrowed(kernels.split_part(strings.spans, separator, self.index))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "split_part", (self.separator, self.index)
 
     def sql(self, operand: str) -> str:
@@ -98,13 +96,12 @@ class Split:
         return when_empty(f"split_part({operand}, {quote(self.separator)}, {number})")
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"split({self.separator!r})[{self.index}]"
 
 
 @dataclass(frozen=True, slots=True)
-class After:
-    """What follows the first occurrence of a separator, further ones included.
+class After(Step):
+    """The text behind the first occurrence of a separator, further occurrences included.
 
     Parameters
     ----------
@@ -117,15 +114,13 @@ class After:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.text_after(text, self.separator)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
-        return spans.narrowed(kernels.text_after(spans.data, spans.starts, spans.ends, as_bytes(self.separator)))
+        return strings.narrowed(kernels.text_after(strings.spans, as_bytes(self.separator)))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "text_after", (self.separator,)
 
     def sql(self, operand: str) -> str:
@@ -135,13 +130,12 @@ class After:
         return when_empty(bind(operand, f"CASE WHEN {found} > 0 THEN {rest} END"))
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"after({self.separator!r})"
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
-    """What precedes the last occurrence of a separator, earlier ones included.
+class Before(Step):
+    """The text before the last occurrence of a separator, earlier occurrences included.
 
     Parameters
     ----------
@@ -154,31 +148,28 @@ class Before:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.text_before(text, self.separator)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
-        return spans.narrowed(kernels.text_before(spans.data, spans.starts, spans.ends, as_bytes(self.separator)))
+        return strings.narrowed(kernels.text_before(strings.spans, as_bytes(self.separator)))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "text_before", (self.separator,)
 
     def sql(self, operand: str) -> str:
-        """Use ``substring_index``, whose result from the end tells where the last one stands."""
+        """Use ``substring_index``, counted from the end, to find the last occurrence."""
         tail = f"char_length(substring_index(x, {quote(self.separator)}, -1))"
         return when_empty(
             bind(operand, f"substring(x, 1, greatest(char_length(x) - {tail} - {len(self.separator)}, 0))")
         )
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"before({self.separator!r})"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CharacterRun(Step):
     """One of the maximal runs of characters of a class.
 
     Parameters
@@ -195,17 +186,15 @@ class Run:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.nth_run(text, pattern_of(self.kind), self.index)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
         mask = CLASSES[self.kind]
-        parts = kernels.nth_run(spans.data, spans.starts, spans.ends, class_table(), mask, self.index)
-        return spans.narrowed(parts)
+        parts = kernels.nth_run(strings.spans, class_table(), mask, self.index)
+        return strings.narrowed(parts)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "nth_run", (pattern_of(self.kind), self.index)
 
     def sql(self, operand: str) -> str:
@@ -214,12 +203,11 @@ class Run:
         return f"try_element_at(regexp_extract_all({operand}, {quote(pattern_of(self.kind) + '+')}, 0), {number})"
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"{self.kind}[{self.index}]"
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Step):
     """The characters from one position to before another: Substring, from either end.
 
     Parameters
@@ -236,16 +224,14 @@ class Slice:
     weight: ClassVar[int] = 3
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.slice_text(text, self.start, self.stop)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
         stop = kernels.TO_THE_END if self.stop is None else self.stop
-        return spans.narrowed(kernels.slice_characters(spans.data, spans.starts, spans.ends, self.start, stop))
+        return strings.narrowed(kernels.slice_characters(strings.spans, self.start, stop))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "slice_text", (self.start, self.stop)
 
     def sql(self, operand: str) -> str:
@@ -260,5 +246,4 @@ class Slice:
         return when_empty(bind(operand, f"substring(x, {first} + 1, greatest({last} - {first}, 0))"))
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"[{self.start or ''}:{'' if self.stop is None else self.stop}]"

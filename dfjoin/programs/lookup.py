@@ -1,10 +1,22 @@
-"""The abbreviation table: names that the world writes in two ways, by closed and settled lists."""
+"""Lookup tables of months, weekdays, US states and common abbreviations, and the step that uses them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
+from typing import Any, ClassVar
 
-__all__ = ["TABLES", "look_up_pairs", "tables_with"]
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dfjoin.programs import scalar
+from dfjoin.programs.characters import LOWER, UPPER
+from dfjoin.programs.extract import Step
+from dfjoin.programs.rewrite import Case, translate
+from dfjoin.programs.spark_sql import quote
+from dfjoin.programs.string_column import StringColumn
+
+__all__ = ["TABLES", "Lookup", "look_up_pairs", "tables_with"]
 
 _MONTHS = [
     "January",
@@ -93,3 +105,38 @@ def look_up_pairs(table: str) -> tuple[str, str]:
     for key, value in _PAIRS[table]:
         entries.setdefault(key.lower(), value)
     return ",".join(entries), ",".join(entries.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup(Step):
+    """The entry of a lookup table for a text, whatever its casing.
+
+    Parameters
+    ----------
+    table : str
+        One of `TABLES`.
+    """
+
+    table: str
+    name: ClassVar[str] = "lookup"
+    weight: ClassVar[int] = 2
+
+    def __call__(self, text: str) -> str | None:
+        return scalar.look_up(text, *look_up_pairs(self.table), *UPPER)
+
+    def apply(self, strings: StringColumn) -> StringColumn:
+        """Find the lower-cased strings among the keys."""
+        keys, values = (pa.array(text.split(",")) for text in look_up_pairs(self.table))
+        lowered = Case("lower").apply(strings).to_arrow()
+        return StringColumn.of(values.take(pc.index_in(lowered, keys.cast(lowered.type), skip_nulls=True)))
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        return "look_up", (*look_up_pairs(self.table), *UPPER)
+
+    def sql(self, operand: str) -> str:
+        """Use a map."""
+        keys, values = (f"split({quote(text)}, ',')" for text in look_up_pairs(self.table))
+        return f"try_element_at(map_from_arrays({keys}, {values}), {translate(operand, LOWER)})"
+
+    def describe(self) -> str:
+        return f"look_up({self.table!r})"

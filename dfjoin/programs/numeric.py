@@ -1,6 +1,6 @@
-"""Steps of a program for figures and names: numbers, years, months, abbreviations.
+"""Steps of a program that read numbers: zeros, rounding, thousands, years, units of measure, bases.
 
-The same contract as `dfjoin.programs.extract`.
+The same contract as `dfjoin.programs.extract`; decimals are exact in every engine.
 """
 
 from __future__ import annotations
@@ -15,37 +15,44 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.kernels import rewriting
+from dfjoin.kernels.spans import Spans
 from dfjoin.programs import scalar
-from dfjoin.programs.characters import LOWER, UPPER
-from dfjoin.programs.lookup import look_up_pairs
-from dfjoin.programs.rewrite import Case, rewritten, translate
+from dfjoin.programs.extract import Step
+from dfjoin.programs.rewrite import rewritten
 from dfjoin.programs.spark_sql import END, bind, quote
-from dfjoin.programs.string_column import Spans
+from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["GROUP_SEPARATORS", "Group", "Lookup", "Round", "StripZeros", "Year", "by_distinct"]
+__all__ = ["BASES", "GROUP_SEPARATORS", "STYLES", "Base", "Linear", "Round", "StripZeros", "Thousands", "Year"]
 
 GROUP_SEPARATORS = (",", ".", " ", "'", "_")
+STYLES = ("fixed", "plain", "significant")
+BASES = (2, 8, 10, 16)
 _NUMBER = "-?[0-9]+([.][0-9]+)?"
-_SHORT_NUMBER = "-?[0-9]{1,18}([.][0-9]{1,18})?"
+_LONG_NUMBER = "-?[0-9]{1,18}([.][0-9]{1,18})?"
+"""Numbers that `Round` takes: decimals of 38 digits hold them."""
+_SHORT_NUMBER = "-?[0-9]{1,9}([.][0-9]{1,6})?"
+"""Numbers that `Linear` takes: their products are exact in decimals of 38 digits."""
+_LARGEST_POWER, _SMALLEST_POWER = 14, -6
+"""Powers of ten between which `Linear` counts significant digits."""
+_MAX_PLACES = 12
+_DIGITS = "0123456789ABCDEF"
 
 
 @dataclass(frozen=True, slots=True)
-class StripZeros:
+class StripZeros(Step):
     """Zeros at the front dropped, but never the last character."""
 
     name: ClassVar[str] = "strip_zeros"
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.strip_zeros(text)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
-        return spans.narrowed(_without_zeros(spans))
+        return strings.narrowed(_skip_zeros(strings.spans))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "strip_zeros", ()
 
     def sql(self, operand: str) -> str:
@@ -54,11 +61,10 @@ class StripZeros:
         return bind(operand, f"concat({head}, right(x, 1))")
 
     def describe(self) -> str:
-        """See `Step`."""
         return "strip_zeros()"
 
 
-def _without_zeros(spans: Spans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _skip_zeros(spans: Spans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Move each start behind its zeros, as long as some string still has one."""
     starts = spans.starts.copy()
     last = spans.data.shape[0] - 1
@@ -66,13 +72,13 @@ def _without_zeros(spans: Spans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         inside = (starts >= 0) & (starts < spans.ends - 1)
         moving = inside & (spans.data[np.clip(starts, 0, last)] == ord("0"))
         if not moving.any():
-            return starts, spans.ends.copy()
+            break
         starts[moving] += 1
     return starts, spans.ends.copy()
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class Round(Step):
     """A plain decimal number (up to 18 digits on either side of its point) rounded half away from zero.
 
     Parameters
@@ -86,33 +92,30 @@ class Round:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.round_number(text, self.digits)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Round as decimals of 38 digits."""
-        text = spans.to_arrow()
-        is_number = pc.match_substring_regex(text, rf"^{_SHORT_NUMBER}\z")
+        text = strings.to_arrow()
+        is_number = pc.match_substring_regex(text, rf"^{_LONG_NUMBER}\z")
         exact = pc.if_else(is_number, text, pa.scalar(None, text.type)).cast(pa.decimal128(38, 18))
         rounded = pc.round(exact, ndigits=self.digits, round_mode="half_towards_infinity")
-        return Spans.of(rounded.cast(pa.decimal128(38, self.digits)).cast(pa.string()))
+        return StringColumn.of(rounded.cast(pa.decimal128(38, self.digits)).cast(pa.string()))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "round_number", (self.digits,)
 
     def sql(self, operand: str) -> str:
         """Use ``round`` on decimals of 38 digits."""
         rounded = f"CAST(round(CAST(x AS DECIMAL(38, 18)), {self.digits}) AS STRING)"
-        return bind(operand, f"CASE WHEN x RLIKE {quote(f'^{_SHORT_NUMBER}{END}')} THEN {rounded} END")
+        return bind(operand, f"CASE WHEN x RLIKE {quote(f'^{_LONG_NUMBER}{END}')} THEN {rounded} END")
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"round({self.digits})"
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Thousands(Step):
     """A plain decimal number with a separator between its thousands.
 
     Parameters
@@ -126,15 +129,13 @@ class Group:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.group_digits(text, self.separator)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Copy with separators."""
-        return rewritten(spans, 2 * spans.n_bytes, rewriting.group_digits, ord(self.separator))
+        return rewritten(strings, 2 * strings.n_bytes, rewriting.group_digits, ord(self.separator))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "group_digits", (self.separator,)
 
     def sql(self, operand: str) -> str:
@@ -146,19 +147,18 @@ class Group:
         return bind(operand, f"CASE WHEN x RLIKE {quote(f'^{_NUMBER}{END}')} THEN {written} END")
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"thousands({self.separator!r})"
 
 
-def by_distinct(spans: Spans, function: Callable[[str], str | None]) -> Spans:
+def _by_distinct(strings: StringColumn, function: Callable[[str], str | None]) -> StringColumn:
     """Apply a function to each distinct string: for steps whose results come from a short list."""
-    encoded = spans.to_arrow().dictionary_encode()
+    encoded = strings.to_arrow().dictionary_encode()
     results = pa.array([function(text) for text in encoded.dictionary.to_pylist()], pa.string())
-    return Spans.of(results.take(encoded.indices))
+    return StringColumn.of(results.take(encoded.indices))
 
 
 @dataclass(frozen=True, slots=True)
-class Year:
+class Year(Step):
     """A year of two digits with four.
 
     Parameters
@@ -172,16 +172,15 @@ class Year:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.expand_year(text, self.pivot)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to the distinct strings of two bytes, at most some thousands."""
-        is_short = (spans.starts >= 0) & (spans.ends - spans.starts == 2)
-        return by_distinct(spans.narrowed((np.where(is_short, spans.starts, -1), spans.ends.copy())), self)
+        _, starts, ends = strings.spans
+        is_short = (starts >= 0) & (ends - starts == 2)
+        return _by_distinct(strings.narrowed((np.where(is_short, starts, -1), ends.copy())), self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "expand_year", (self.pivot,)
 
     def sql(self, operand: str) -> str:
@@ -190,43 +189,141 @@ class Year:
         return bind(operand, f"CASE WHEN x RLIKE {quote(f'^[0-9]{{2}}{END}')} THEN concat({century}, x) END")
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"four_digit_year({self.pivot})"
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
-    """What the abbreviation table has for a text; casing does not matter.
+class Linear(Step):
+    """A number times one constant plus another, as for units of measure.
 
     Parameters
     ----------
-    table : str
-        One of `dfjoin.programs.lookup.TABLES`.
+    scale : str
+        A plain decimal, at most 5 digits before and 15 behind the point.
+    offset : str
+        A plain decimal, at most 10 digits before and 10 behind the point.
+    digits : int
+        After the point, 0 to 12, or with ``style="significant"`` in all, 1 to 12. Above 6, results smaller than
+        10^-6 are none.
+    style : {"fixed", "plain", "significant"}
+        Fixed: as many digits as that; plain and significant: without the zeros at the end.
     """
 
-    table: str
-    name: ClassVar[str] = "lookup"
-    weight: ClassVar[int] = 2
+    scale: str
+    offset: str
+    digits: int
+    style: str
+    name: ClassVar[str] = "linear"
+    weight: ClassVar[int] = 8
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
-        return scalar.look_up(text, *look_up_pairs(self.table), *UPPER)
+        return scalar.scale_number(text, self.scale, self.offset, self.digits, self.style)
 
-    def apply(self, spans: Spans) -> Spans:
-        """Find the lower-cased strings among the keys."""
-        keys, values = (pa.array(text.split(",")) for text in look_up_pairs(self.table))
-        lowered = Case("lower").apply(spans).to_arrow()
-        return Spans.of(values.take(pc.index_in(lowered, keys.cast(lowered.type), skip_nulls=True)))
+    def apply(self, strings: StringColumn) -> StringColumn:
+        """Compute with decimals of 38 digits."""
+        text = strings.to_arrow()
+        is_number = pc.match_substring_regex(text, rf"^{_SHORT_NUMBER}\z")
+        exact = pc.if_else(is_number, text, pa.scalar(None, text.type)).cast(pa.decimal128(15, 6))
+        scale = pa.scalar(self.scale).cast(pa.decimal128(20, 15))
+        offset = pa.scalar(self.offset).cast(pa.decimal128(20, 10))
+        value = pc.add(pc.multiply(exact, scale), offset)
+        if self.style != "significant":
+            text = _written(value, self.digits, self.style == "plain")
+            if self.digits > -_SMALLEST_POWER:
+                size = pc.abs(pc.round(value, ndigits=self.digits, round_mode="half_towards_infinity"))
+                text = pc.if_else(pc.greater_equal(size, _power(_SMALLEST_POWER)), text, pa.scalar(None, text.type))
+            return StringColumn.of(text)
+        size = pc.abs(value)
+        found = pc.if_else(pc.equal(size, _power(None)), pa.scalar("0"), pa.scalar(None, pa.string()))
+        for level in range(_SMALLEST_POWER, _LARGEST_POWER + 1):
+            is_larger = pc.greater_equal(size, _power(level))
+            found = pc.if_else(is_larger, _written(value, self.places(level), True), found)
+        return StringColumn.of(found)
+
+    def places(self, level: int) -> int:
+        """Return the digits after the point of numbers from ``10 ** level`` on."""
+        return min(max(self.digits - 1 - level, 0), _MAX_PLACES)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
-        return "look_up", (*look_up_pairs(self.table), *UPPER)
+        return "scale_number", (self.scale, self.offset, self.digits, self.style)
 
     def sql(self, operand: str) -> str:
-        """Use a map."""
-        keys, values = (f"split({quote(text)}, ',')" for text in look_up_pairs(self.table))
-        return f"try_element_at(map_from_arrays({keys}, {values}), {translate(operand, LOWER)})"
+        """Use decimals; ``round`` wants a constant number of digits, hence one case for each size."""
+        exact = f"CAST(x AS DECIMAL(15, 6)) * CAST('{self.scale}' AS DECIMAL(20, 15))"
+        value = f"CASE WHEN x RLIKE {quote(f'^{_SHORT_NUMBER}{END}')} THEN {exact}"
+        value = bind(operand, f"{value} + CAST('{self.offset}' AS DECIMAL(20, 10)) END")
+        if self.style != "significant":
+            rounded = f"CAST(round(x, {self.digits}) AS STRING)"
+            rounded = _without_zeros(rounded) if self.style == "plain" else rounded
+            if self.digits > -_SMALLEST_POWER:  # Java would write these with an exponent
+                rounded = f"CASE WHEN abs(round(x, {self.digits})) >= {_literal(_SMALLEST_POWER)} THEN {rounded} END"
+            return bind(value, rounded)
+        cases = " ".join(
+            f"WHEN abs(x) >= {_literal(level)} THEN {_without_zeros(f'CAST(round(x, {self.places(level)}) AS STRING)')}"
+            for level in range(_LARGEST_POWER, _SMALLEST_POWER - 1, -1)
+        )
+        return bind(value, f"CASE WHEN x = 0 THEN '0' {cases} END")
 
     def describe(self) -> str:
-        """See `Step`."""
-        return f"look_up({self.table!r})"
+        plus = "" if self.offset == "0" else f" + {self.offset}"
+        return f"number(* {self.scale}{plus}, {self.digits} {self.style})"
+
+
+def _literal(level: int) -> str:
+    """Write a power of ten as a plain decimal."""
+    return "1" + "0" * level if level >= 0 else "0." + "0" * (-level - 1) + "1"
+
+
+def _power(level: int | None) -> pa.Scalar:
+    text = "0" if level is None else _literal(level)
+    return pa.scalar(text).cast(pa.decimal128(38, 21))
+
+
+def _written(value: pa.Array, digits: int, is_short: bool) -> pa.Array:
+    """Round decimals and write them, if asked without the zeros at the end."""
+    rounded = pc.round(value, ndigits=digits, round_mode="half_towards_infinity")
+    text = rounded.cast(pa.decimal128(38, digits), safe=False).cast(pa.string())
+    if not is_short or digits == 0:
+        return text
+    return pc.utf8_rtrim(pc.utf8_rtrim(text, "0"), ".")
+
+
+def _without_zeros(text: str) -> str:
+    """Write SQL that drops the zeros behind the point of a number, and a point at its end."""
+    trimmed = "trim(TRAILING '.' FROM trim(TRAILING '0' FROM s))"
+    return f"transform(array({text}), s -> CASE WHEN contains(s, '.') THEN {trimmed} ELSE s END)[0]"
+
+
+@dataclass(frozen=True, slots=True)
+class Base(Step):
+    """A whole number, at most 12 digits, written in another base; letters of base 16 may be small, results are large.
+
+    Parameters
+    ----------
+    old, new : int
+        2, 8, 10 or 16.
+    """
+
+    old: int
+    new: int
+    name: ClassVar[str] = "base"
+    weight: ClassVar[int] = 3
+
+    def __call__(self, text: str) -> str | None:
+        return scalar.change_base(text, self.old, self.new)
+
+    def apply(self, strings: StringColumn) -> StringColumn:
+        """Apply to each distinct string."""
+        return _by_distinct(strings, self)
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        return "change_base", (self.old, self.new)
+
+    def sql(self, operand: str) -> str:
+        """Use ``conv``."""
+        digits = _DIGITS[: self.old] + ("abcdef" if self.old == 16 else "")
+        pattern = quote(f"^[{digits}]{{1,12}}{END}")
+        return bind(operand, f"CASE WHEN x RLIKE {pattern} THEN conv(x, {self.old}, {self.new}) END")
+
+    def describe(self) -> str:
+        return f"base({self.old} to {self.new})"

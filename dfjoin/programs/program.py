@@ -11,14 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.programs import arithmetic, scalar
-from dfjoin.programs import extract as units
-from dfjoin.programs import numeric as figures
-from dfjoin.programs import rewrite as reformat
+from dfjoin.programs import extract, lookup, numeric, rewrite, scalar
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import quote, when_empty
 from dfjoin.programs.stored import check_step
-from dfjoin.programs.string_column import Spans
+from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["MAX_COLUMNS", "MAX_PIECES", "MAX_STEPS", "Constant", "Extract", "Piece", "Program"]
 
@@ -28,18 +25,21 @@ MAX_STEPS = 8
 """Most steps of one piece."""
 MAX_COLUMNS = 3
 """Most input columns."""
+_FEW_ROWS = 100
+"""Columns up to this length are done row by row: that takes a millisecond, and compiles nothing."""
 VERSION = 1
 """Version of the form that `Program.to_dict` writes."""
 
-_CLASSES: dict[str, Any] = {
+_STEPS: dict[str, Any] = {
     step.name: step
     for step in (
-        *(units.After, units.Before, units.Run, units.Slice, units.Split),
-        *(reformat.Case, reformat.Keep, reformat.Pad, reformat.Plain, reformat.Replace, reformat.Squeeze),
-        *(arithmetic.Base, arithmetic.Linear),
-        *(figures.Group, figures.Lookup, figures.Round, figures.StripZeros, figures.Year),
+        *(extract.After, extract.Before, extract.CharacterRun, extract.Slice, extract.Split),
+        *(rewrite.Case, rewrite.Keep, rewrite.Pad, rewrite.Plain, rewrite.Replace, rewrite.Squeeze),
+        *(numeric.Base, numeric.Linear, numeric.Thousands, numeric.Round, numeric.StripZeros, numeric.Year),
+        lookup.Lookup,
     )
 }
+"""Stored name of each step → its class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,15 @@ Piece = Constant | Extract
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A function from a row of one to three strings to a string, or to nothing.
+    """A function that turns one to three strings of a row into one string: how the keys of two tables are related.
 
     The result is the concatenation of all pieces. It is null when a column that is used is null or empty,
-    or when a step of any piece does not apply, that is, yields nothing. What it makes of a row depends on
+    or when a step of any piece does not apply, that is, yields nothing. The result of a row depends on
     that row alone.
+
+    `auto_join` and ``mode="transform"`` learn programs and put them into their reports; `from_dict` reads them there.
+    A program can be applied to pyarrow columns (`apply`), to one row (a call), and written as Python source
+    (`to_python`) or Spark SQL (`to_spark_sql`).
 
     Parameters
     ----------
@@ -91,26 +95,39 @@ class Program:
 
     See Also
     --------
-    dfjoin.transform.find_programs.find_programs : learns programs.
+    auto_join : learns programs where keys are written differently.
+    discover_joinable : with ``mode="transform"`` finds columns that join after a program.
 
     Notes
     -----
-    All forms (`apply`, `to_python`, `to_spark_sql`, and the call for one row) agree on every text:
-    positions count code points, casing and classes follow the fixed tables of
-    `dfjoin.programs.characters`, separators are literal. Arrow evaluates about a million rows in a second.
+    All four forms agree on every text: positions count code points, casing and classes of characters follow
+    the fixed tables of `dfjoin.programs.characters`, separators are literal. `apply` evaluates about a million rows in
+    a second.
     Source: Zhu, He, Chaudhuri, Auto-Join, PVLDB 10(10), section 4.1 (thesis, section 4.4.2), physical
     operators Split, SelectK, Concat, Substring, Constant; the others are additions.
 
     Examples
     --------
-    >>> from dfjoin.programs.extract import Slice, Split
-    >>> program = Program(("name",), (Extract(0, (Split(", ", 1),)), Constant(" "), Extract(0, (Split(", ", 0),))))
+    >>> import dfjoin
+    >>> import pandas as pd
+    >>> import pyarrow as pa
+    >>> names = ["Obama, Barack", "Bush, George", "Clinton, Bill", "Carter, Jimmy", "Ford, Gerald"]
+    >>> people = ["Gerald Ford", "Jimmy Carter", "Bill Clinton", "George Bush", "Barack Obama"]
+    >>> wide = dfjoin.auto_join(pd.DataFrame({"name": names}), pd.DataFrame({"president": people}), aggregate=None)
+    >>> relation = wide.attrs["dfjoin"]["joined"][0]["relation"]
+    >>> program = dfjoin.Program.from_dict(relation["transform"]["programs"][0]["program"])
     >>> print(program)
     name.split(', ')[1] + ' ' + name.split(', ')[0]
-    >>> program.apply([pa.array(["Obama, Barack", None, "Cher"])]).to_pylist()
-    ['Barack Obama', None, None]
-    >>> Program.from_dict(program.to_dict()) == program
-    True
+    >>> program("Truman, Harry")
+    'Harry Truman'
+    >>> program.apply([pa.array(["Truman, Harry", None, "Cher"])]).to_pylist()
+    ['Harry Truman', None, None]
+    >>> namespace = {}
+    >>> exec(program.to_python("full_name"), namespace)
+    >>> namespace["full_name"]("Truman, Harry")
+    'Harry Truman'
+    >>> dfjoin.Program.identity("name").to_spark_sql("`name`")
+    "nullif(`name`, '')"
     """
 
     columns: tuple[str, ...]
@@ -118,7 +135,16 @@ class Program:
 
     @classmethod
     def identity(cls, column: str) -> Program:
-        """Return the program that copies a column."""
+        """Return the program that copies a column.
+
+        Parameters
+        ----------
+        column : str
+
+        Returns
+        -------
+        Program
+        """
         return cls((column,), (Extract(0),))
 
     @property
@@ -128,7 +154,7 @@ class Program:
 
     @property
     def n_operators(self) -> int:
-        """Number of logical operators: its complexity in the paper's sense."""
+        """Number of logical operators, which is the complexity of the paper."""
         return len(self.pieces)
 
     def __str__(self) -> str:
@@ -143,7 +169,17 @@ class Program:
         return shown + steps
 
     def __call__(self, *row: str | None) -> str | None:
-        """Return what the program makes of one row."""
+        """Apply the program to one row.
+
+        Parameters
+        ----------
+        *row : str or None
+            A value for each of `columns`.
+
+        Returns
+        -------
+        str or None
+        """
         out = []
         for piece in self.pieces:
             text = piece.text if isinstance(piece, Constant) else row[piece.column]
@@ -177,20 +213,27 @@ class Program:
                 f"`arrays` must be {len(self.columns)} arrays of one length, for the columns "
                 f"{shortlist(self.columns)}; got lengths {[len(array) for array in arrays]}"
             )
-        inputs = {i: Spans.of(arrays[i]) for i in {p.column for p in self.pieces if isinstance(p, Extract)}}
-        done: dict[tuple[int, tuple[Step, ...]], Spans] = {}
+        if len(arrays[0]) <= _FEW_ROWS:
+            rows = zip(*(array.to_pylist() for array in arrays), strict=True)
+            return pa.array([self(*row) for row in rows], pa.string())
+        return self._apply_to_columns(arrays)
+
+    def _apply_to_columns(self, arrays: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array:
+        """Apply step after step to whole columns."""
+        inputs = {i: StringColumn.of(arrays[i]) for i in {p.column for p in self.pieces if isinstance(p, Extract)}}
+        done: dict[tuple[int, tuple[Step, ...]], StringColumn] = {}
         parts = []
         for piece in self.pieces:
             if isinstance(piece, Constant):
                 parts.append(pa.scalar(piece.text, pa.large_string()))
                 continue
-            spans = inputs[piece.column]
+            strings = inputs[piece.column]
             for i, step in enumerate(piece.steps):  # pieces often begin with the same steps
                 key = (piece.column, piece.steps[: i + 1])
                 if key not in done:
-                    done[key] = step.apply(spans)
-                spans = done[key]
-            parts.append(spans.to_arrow())
+                    done[key] = step.apply(strings)
+                strings = done[key]
+            parts.append(strings.to_arrow())
         if len(parts) == 1:
             return parts[0]
         is_small = sum(len(part.buffers()[2] or b"") for part in parts if isinstance(part, pa.Array)) < 2**30
@@ -198,22 +241,13 @@ class Program:
         parts = [part.cast(type_) for part in parts]
         return pc.binary_join_element_wise(*parts, pa.scalar("", type_), null_handling="emit_null")
 
-    def to_steps(self) -> list[dict[str, Any]]:
-        """Return the program as a table, one row for each step: piece, column, step, its parameters."""
-        rows: list[dict[str, Any]] = []
-        for number, piece in enumerate(self.pieces):
-            if isinstance(piece, Constant):
-                rows.append({"piece": number, "column": None, "step": "constant", "parameters": {"text": piece.text}})
-                continue
-            column = self.columns[piece.column]
-            rows += [
-                {"piece": number, "column": column, "step": step.name, "parameters": _parameters(step)}
-                for step in piece.steps
-            ] or [{"piece": number, "column": column, "step": "copy", "parameters": {}}]
-        return rows
-
     def to_dict(self) -> dict[str, Any]:
-        """Return the program as plain JSON values, with the version of the form."""
+        """Return the program as plain JSON values, with the version of the form.
+
+        Returns
+        -------
+        dict
+        """
         pieces: list[dict[str, Any]] = [
             {"constant": piece.text}
             if isinstance(piece, Constant)
@@ -224,7 +258,15 @@ class Program:
 
     @classmethod
     def from_dict(cls, values: Any) -> Program:
-        """Read what `to_dict` wrote, trusting nothing in it.
+        """Read what `to_dict` wrote, and check every part of it.
+
+        Parameters
+        ----------
+        values : dict
+
+        Returns
+        -------
+        Program
 
         Raises
         ------
@@ -259,6 +301,19 @@ class Program:
         Returns
         -------
         str
+            The function, behind the functions that it uses.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `name` is no Python identifier.
+
+        Examples
+        --------
+        >>> namespace = {}
+        >>> exec(Program.identity("name").to_python("same"), namespace)
+        >>> namespace["same"]("Barack Obama")
+        'Barack Obama'
         """
         if not name.isidentifier():
             raise InvalidParameterError(f"`name` must be a Python identifier, got {name!r}")
@@ -295,6 +350,17 @@ class Program:
         Returns
         -------
         str
+            An expression of type STRING; null where the program does not apply.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the number of expressions is not that of the columns.
+
+        Examples
+        --------
+        >>> Program.identity("name").to_spark_sql("`name`")
+        "nullif(`name`, '')"
         """
         operands = [columns] if isinstance(columns, str) else list(columns)
         if len(operands) != len(self.columns):
@@ -343,9 +409,9 @@ def _read_piece(values: Mapping[str, Any], n_columns: int) -> Piece:
 def _read_step(values: Mapping[str, Any]) -> Step:
     """Read one step of a stored program."""
     name = values.get("step")
-    if not isinstance(name, str) or name not in _CLASSES:
-        raise InvalidParameterError(f"`step` must be one of {shortlist(sorted(_CLASSES), 20)}, got {name!r:.80}")
-    class_ = _CLASSES[name]
+    if not isinstance(name, str) or name not in _STEPS:
+        raise InvalidParameterError(f"`step` must be one of {shortlist(sorted(_STEPS), 20)}, got {name!r:.80}")
+    class_ = _STEPS[name]
     wanted = {field.name for field in fields(class_)}
     given = {key: value for key, value in values.items() if key != "step"}
     if set(given) != wanted:

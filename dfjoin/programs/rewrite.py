@@ -1,4 +1,4 @@
-"""Steps of a program that write a string anew: casing, accents, classes, replacement, padding.
+"""Steps of a program that rewrite a string: casing, accents, classes, replacement, padding.
 
 The same contract as `dfjoin.programs.extract`.
 """
@@ -14,9 +14,9 @@ import numpy as np
 from dfjoin.kernels import rewriting
 from dfjoin.programs import scalar
 from dfjoin.programs.characters import CLASSES, LOWER, PLAIN, UPPER, character_table, class_table, pattern_of
-from dfjoin.programs.extract import as_bytes
+from dfjoin.programs.extract import Step, as_bytes
 from dfjoin.programs.spark_sql import bind, quote, when_empty
-from dfjoin.programs.string_column import Spans
+from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["CASES", "Case", "Keep", "Pad", "Plain", "Replace", "Squeeze", "rewritten", "translate"]
 
@@ -27,12 +27,12 @@ _FIRST = {"lower": LOWER, "upper": UPPER, "sentence": UPPER, "title": UPPER}
 _REST = {"lower": LOWER, "upper": UPPER, "sentence": LOWER, "title": LOWER}
 
 
-def rewritten(spans: Spans, n_bytes: int, kernel: Callable[..., Any], *arguments: Any) -> Spans:
+def rewritten(strings: StringColumn, n_bytes: int, kernel: Callable[..., Any], *arguments: Any) -> StringColumn:
     """Run a kernel that writes into a new buffer of so many bytes."""
     out = np.empty(n_bytes + 8, np.uint8)
-    starts, ends = kernel(spans.data, spans.starts, spans.ends, *arguments, out)
+    starts, ends = kernel(strings.spans, *arguments, out)
     out.flags.writeable = False
-    return Spans(out, starts, ends).narrowed((starts, ends))
+    return StringColumn.view(out, starts, ends)
 
 
 def translate(operand: str, tables: tuple[str, str]) -> str:
@@ -41,7 +41,7 @@ def translate(operand: str, tables: tuple[str, str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Case(Step):
     """Casing by the fixed tables of `dfjoin.programs.characters`.
 
     Parameters
@@ -55,22 +55,20 @@ class Case:
     weight: ClassVar[int] = 1
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         if text.isascii():  # the same, faster
             return str(getattr(text, _BUILT_IN[self.style])())
         name, arguments = self.python()
         return getattr(scalar, name)(text, *arguments)
 
-    def apply(self, spans: Spans) -> Spans:
-        """Write the letters anew."""
+    def apply(self, strings: StringColumn) -> StringColumn:
+        """Replace the letters."""
         first, rest = character_table(_FIRST[self.style]), character_table(_REST[self.style])
         if self.style == "title":
             classes = (class_table(), CLASSES["letters"])
-            return rewritten(spans, spans.n_bytes, rewriting.map_runs, *classes, first, rest)
-        return rewritten(spans, spans.n_bytes, rewriting.map_characters, first, rest)
+            return rewritten(strings, strings.n_bytes, rewriting.map_runs, *classes, first, rest)
+        return rewritten(strings, strings.n_bytes, rewriting.map_characters, first, rest)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         if self.style == "title":
             return "title_case", (*UPPER, pattern_of("letters"))
         return ("sentence_case", UPPER) if self.style == "sentence" else ("map_characters", _TO[self.style])
@@ -87,28 +85,25 @@ class Case:
         return f"array_join(transform(regexp_extract_all({operand}, {words}, 0), w -> concat({head}, {tail})), '')"
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"{self.style}()"
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(Step):
     """Accented Latin letters up to U+017F as the plain letters under their accents."""
 
     name: ClassVar[str] = "plain"
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.map_characters(text, *PLAIN)
 
-    def apply(self, spans: Spans) -> Spans:
-        """Write the letters anew."""
+    def apply(self, strings: StringColumn) -> StringColumn:
+        """Replace the letters."""
         table = character_table(PLAIN)
-        return rewritten(spans, spans.n_bytes, rewriting.map_characters, table, table)
+        return rewritten(strings, strings.n_bytes, rewriting.map_characters, table, table)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "map_characters", PLAIN
 
     def sql(self, operand: str) -> str:
@@ -116,12 +111,11 @@ class Plain:
         return translate(operand, PLAIN)
 
     def describe(self) -> str:
-        """See `Step`."""
         return "without_accents()"
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(Step):
     """Only the characters of a class.
 
     Parameters
@@ -135,15 +129,13 @@ class Keep:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.keep_characters(text, pattern_of(self.kind))
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Copy what is kept."""
-        return rewritten(spans, spans.n_bytes, rewriting.keep_class, class_table(), CLASSES[self.kind])
+        return rewritten(strings, strings.n_bytes, rewriting.keep_class, class_table(), CLASSES[self.kind])
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "keep_characters", (pattern_of(self.kind),)
 
     def sql(self, operand: str) -> str:
@@ -151,12 +143,11 @@ class Keep:
         return when_empty(f"regexp_replace({operand}, {quote(pattern_of(self.kind, negated=True))}, '')")
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"keep({self.kind})"
 
 
 @dataclass(frozen=True, slots=True)
-class Replace:
+class Replace(Step):
     """Each occurrence of a text replaced by another.
 
     Parameters
@@ -173,17 +164,15 @@ class Replace:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.replace_all(text, self.old, self.new)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Copy with replacement."""
         old, new = as_bytes(self.old), as_bytes(self.new)
-        n_bytes = spans.n_bytes * max(1, -(-len(new) // len(old)))
-        return rewritten(spans, n_bytes, rewriting.replace_all, old, new)
+        n_bytes = strings.n_bytes * max(1, -(-len(new) // len(old)))
+        return rewritten(strings, n_bytes, rewriting.replace_all, old, new)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "replace_all", (self.old, self.new)
 
     def sql(self, operand: str) -> str:
@@ -191,27 +180,24 @@ class Replace:
         return when_empty(f"replace({operand}, {quote(self.old)}, {quote(self.new)})")
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"replace({self.old!r}, {self.new!r})"
 
 
 @dataclass(frozen=True, slots=True)
-class Squeeze:
+class Squeeze(Step):
     """Runs of spaces (U+0020) as one, none at the ends."""
 
     name: ClassVar[str] = "squeeze"
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.squeeze_spaces(text)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Copy without the superfluous spaces."""
-        return rewritten(spans, spans.n_bytes, rewriting.squeeze_spaces)
+        return rewritten(strings, strings.n_bytes, rewriting.squeeze_spaces)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "squeeze_spaces", ()
 
     def sql(self, operand: str) -> str:
@@ -219,12 +205,11 @@ class Squeeze:
         return when_empty(f"trim(regexp_replace({operand}, ' +', ' '))")
 
     def describe(self) -> str:
-        """See `Step`."""
         return "squeeze_spaces()"
 
 
 @dataclass(frozen=True, slots=True)
-class Pad:
+class Pad(Step):
     """A character put in front until there are so many.
 
     Parameters
@@ -241,16 +226,14 @@ class Pad:
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        """See `Step`."""
         return scalar.pad_left(text, self.width, self.fill)
 
-    def apply(self, spans: Spans) -> Spans:
+    def apply(self, strings: StringColumn) -> StringColumn:
         """Copy behind the fill."""
-        n_bytes = spans.n_bytes + self.width * spans.starts.shape[0]
-        return rewritten(spans, n_bytes, rewriting.pad_left, self.width, ord(self.fill))
+        n_bytes = strings.n_bytes + self.width * strings.spans.starts.shape[0]
+        return rewritten(strings, n_bytes, rewriting.pad_left, self.width, ord(self.fill))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """See `Step`."""
         return "pad_left", (self.width, self.fill)
 
     def sql(self, operand: str) -> str:
@@ -259,5 +242,4 @@ class Pad:
         return bind(operand, f"CASE WHEN char_length(x) < {self.width} THEN {padded} ELSE x END")
 
     def describe(self) -> str:
-        """See `Step`."""
         return f"pad({self.width}, {self.fill!r})"

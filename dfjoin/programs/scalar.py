@@ -1,4 +1,4 @@
-"""What each step of a program does to one string: the definition that the other forms follow.
+"""The steps of a program on one string: the definitions that the other forms follow.
 
 Each function stands by itself, with nothing but built-ins and `re`, because `Program.to_python` pastes
 its source. The text is never empty; an empty result or None means that the step does not apply.

@@ -1,4 +1,4 @@
-"""What the parameters of a stored step may be."""
+"""Legal values of the parameters of stored steps."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.programs.arithmetic import BASES, STYLES
 from dfjoin.programs.characters import CLASSES
 from dfjoin.programs.lookup import TABLES
-from dfjoin.programs.numeric import GROUP_SEPARATORS
+from dfjoin.programs.numeric import BASES, GROUP_SEPARATORS, STYLES
 from dfjoin.programs.rewrite import CASES
 
 __all__ = ["check_step"]

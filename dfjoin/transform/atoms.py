@@ -1,9 +1,9 @@
-"""Logical operators: every way to make a part of the target out of the input, found by enumeration.
+"""Logical operators: all ways to make a part of the target out of the input, by enumeration.
 
 A *view* is a part of an input column reached by at most two splits or runs (SplitSplitSubstr of the
-paper without its Substring); an *atom* is a view, a slice of one, or one written anew, whose result
+paper without its Substring); an *atom* is a view, a slice of one, or a rewritten one, whose result
 occurs in the target of every example. Ways that give the same results on all examples are one
-atom with alternatives; the learner takes the lightest, and a check against whole columns may choose another.
+atom with alternatives: the learner takes the lightest one, and evaluation on whole columns may exchange it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,27 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dfjoin.programs.characters import CLASSES, pattern_of
-from dfjoin.programs.extract import After, Before, Run, Slice, Split, Step
+from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split, Step
+from dfjoin.programs.lookup import Lookup, tables_with
+from dfjoin.programs.numeric import BASES, Base, Round, StripZeros, Thousands, Year
 from dfjoin.programs.program import Extract
-from dfjoin.programs.rewrite import CASES, Case
-from dfjoin.transform.rewritings import GAPS, rewritings, run_steps
+from dfjoin.programs.rewrite import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
+from dfjoin.transform.linear import fit_linear
 
-__all__ = ["Atom", "find_atoms"]
+__all__ = ["Atom", "Outputs", "find_atoms"]
 
 _MAX_PARTS = 12
 """Parts and runs are counted up to here from either end."""
 _MAX_VIEWS = 1500
+"""Views of one input column."""
 _MAX_SEPARATORS = 12
 _MAX_SLICE = 12
-_ALTERNATIVES = 6
+"""Characters of a slice whose length is fixed."""
+_MAX_WAYS = 6
+"""Ways that are kept for the same results."""
+_PLAIN_NUMBER = re.compile("(?<![0-9A-Za-z)])-?[0-9]+(?:[.][0-9]+)?|[0-9]+(?:[.][0-9]+)?")
+_GAPS = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
+"""Characters between words."""
 _WORD = re.compile(r"[A-Za-z0-9\u00c0-\U0010ffff]{2,}")
 
 Outputs = tuple[str, ...]
@@ -38,7 +46,7 @@ class Atom:
     Parameters
     ----------
     outputs : tuple of str
-        What it makes of each example.
+        Its result on each example.
     ways : list of (int, Extract)
         The lightest first: weight and piece.
     """
@@ -57,7 +65,7 @@ class Atom:
         return self.ways[0][1]
 
 
-class _Found:
+class _AtomTable:
     """Outputs → atom, each with its lightest ways."""
 
     def __init__(self) -> None:
@@ -70,10 +78,10 @@ class _Found:
             self.atoms[outputs] = Atom(outputs, [(weight, piece)])
             return True
         ways = atom.ways
-        if len(ways) < _ALTERNATIVES or weight < ways[-1][0]:
+        if len(ways) < _MAX_WAYS or weight < ways[-1][0]:
             ways.append((weight, piece))
             ways.sort(key=lambda way: way[0])  # stable: of equal ones the one found first
-            del ways[_ALTERNATIVES:]
+            del ways[_MAX_WAYS:]
         return False
 
 
@@ -82,7 +90,7 @@ def _separators(texts: Outputs) -> list[str]:
     counts: dict[str, int] = {}
     for text in texts:
         seen: dict[str, None] = {}
-        for run in GAPS.findall(text):
+        for run in _GAPS.findall(text):
             for character in run:
                 seen[character] = None
             if 2 <= len(run) <= 6:
@@ -92,7 +100,7 @@ def _separators(texts: Outputs) -> list[str]:
         for separator in seen:
             counts[separator] = counts.get(separator, 0) + 1
     common = [s for s, count in counts.items() if 2 * count > len(texts)]
-    common.sort(key=lambda s: -len(s))  # of equal ways the first is kept: the most telling separator
+    common.sort(key=lambda s: -len(s))  # of equal ways the first is kept: the one by the longest separator
     words = []
     for word in dict.fromkeys(_WORD.findall(texts[0])):
         if not all(word in text for text in texts[1:]) or (len(texts) == 1 and len(word) < 4):
@@ -135,7 +143,11 @@ def _cuts(texts: Outputs, is_first: bool) -> Iterator[tuple[int, Step, Outputs]]
         runs = [patterns(text) for text in texts]
         n = min(len(r) for r in runs)
         for index in _indices(n, max(len(r) for r in runs)):
-            yield 3 + abs(index if index >= 0 else index + 1) // 2, Run(kind, index), tuple(r[index] for r in runs)
+            yield (
+                3 + abs(index if index >= 0 else index + 1) // 2,
+                CharacterRun(kind, index),
+                tuple(r[index] for r in runs),
+            )
 
 
 def _fields(texts: Outputs) -> Iterator[tuple[int, Step, Outputs]]:
@@ -163,9 +175,9 @@ def _pattern(kind: str) -> Callable[[str], list[str]]:
 _PATTERNS = {kind: _pattern(kind) for kind in CLASSES}
 
 
-def _views(rows: Sequence[tuple[str, ...]]) -> _Found:
+def _views(rows: Sequence[tuple[str, ...]]) -> _AtomTable:
     """Find the parts of the input columns that one or two cuts reach."""
-    found = _Found()
+    found = _AtomTable()
     n_columns = len(rows[0])
     frontier: list[tuple[int, Extract, Outputs]] = []
     for column in range(n_columns):
@@ -217,6 +229,61 @@ def _slices(texts: Outputs, contains: Callable[[Outputs], bool], is_deep: bool) 
             yield 5, Slice(start, stop), outputs
 
 
+def _rewritings(texts: Outputs, targets: Outputs, *, computes: bool) -> Iterator[tuple[Step, ...]]:
+    """Yield steps that may apply to a view, by the kinds of its characters; arithmetic only if it `computes`."""
+    for table in tables_with(texts[0].lower()):
+        yield (Lookup(table),)
+        if table == "month to number":
+            yield Lookup(table), Pad(2)
+    has_digit = any(c.isdigit() for c in texts[0])
+    if computes:
+        yield from ((step,) for step in _computations(texts, targets))
+    if has_digit:
+        widths = {len(run) for run in re.findall("[0-9]+", targets[0])} - {1}
+        yield from ((Pad(width),) for width in sorted(widths) if width <= 20)
+        yield (StripZeros(),)
+        yield (Thousands(","),)
+        yield (Year(70),)
+        yield from ((Round(digits),) for digits in range(4))
+        yield from ((Round(digits), Thousands(",")) for digits in (0, 2))
+    if any(c.isalpha() for c in texts[0]):
+        yield Case("title"), Keep("capitals")
+        yield (Plain(),)
+    if any(not c.isalnum() for c in texts[0]) or len(texts[0]) < 64:
+        yield from ((Keep(kind),) for kind in ("digits", "words", "letters", "capitals"))
+        yield Case("title"), Keep("words")
+        yield Case("title"), Keep("words"), Slice(1, None)
+    old = dict.fromkeys(run for text in texts[:3] for run in _GAPS.findall(text))
+    old = dict.fromkeys([*old, *(c for run in old for c in run)])
+    new = ["", *dict.fromkeys(c for target in targets[:2] for c in target if not c.isalnum())]
+    for a in list(old)[:8]:
+        yield from ((Replace(a, b),) for b in new[:6] if a != b)
+    if "  " in "".join(texts):
+        yield (Squeeze(),)
+
+
+def _computations(texts: Outputs, targets: Outputs) -> Iterator[Step]:
+    """Yield changes of unit and of base that make a number of the targets out of a number."""
+    if not all(len(text) <= 16 for text in texts):
+        return
+    if all(_PLAIN_NUMBER.fullmatch(text) for text in texts):
+        numbers = [_PLAIN_NUMBER.findall(target) for target in targets]
+        for index in range(min(3, *(len(found) for found in numbers), 3)):
+            yield from fit_linear(texts, [found[index] for found in numbers])
+    if len(texts) > 1 and texts != targets and all(len(text) <= 12 for text in texts):
+        for old in BASES:
+            if (results := Base(old, 10)(texts[0])) is not None and results:
+                yield from (Base(old, new) for new in BASES if new != old)
+
+
+def _run_steps(steps: tuple[Step, ...], text: str) -> str | None:
+    """Return what steps, one after the other, make of a text."""
+    result: str | None = text
+    for step in steps:
+        result = step(result) if result else None
+    return result
+
+
 class _Collector:
     """The atoms found so far, and what they have to be part of."""
 
@@ -224,7 +291,7 @@ class _Collector:
         self.targets = targets
         self.lowered = tuple(target.lower() for target in targets)
         self.is_exact = is_exact
-        self.found = _Found()
+        self.found = _AtomTable()
 
     def contains(self, outputs: Outputs) -> bool:
         """Tell whether the outputs occur in the targets, casing left aside."""
@@ -261,7 +328,7 @@ def find_atoms(
     rows : sequence of tuple of str
         The input columns of each example; an empty text where a value is missing.
     targets : tuple of str
-        What is to be made of each.
+        The wanted result of each.
     is_exact : bool
         False: casing does not matter, and `targets` are in small letters.
     computes : bool, default True
@@ -276,7 +343,7 @@ def find_atoms(
     -----
     Source: Auto-Join (thesis, section 4.4.2), FindNextBestLogicalOp over Substr, SplitSubstr and
     SplitSplitSubstr. Additions: separators of any length and shared words, what stands before or after one,
-    runs of a class, and the steps of `dfjoin.programs.rewrite`, `figures` and `arithmetic`. Parts are
+    runs of a class, and the steps of `dfjoin.programs.rewrite`, `numeric` and `lookup`. Parts are
     counted up to 12 from either end.
     """
     collector = _Collector(targets, is_exact)
@@ -289,11 +356,11 @@ def find_atoms(
             collector.offer(outputs, atom.ways[:3], more, (step,))
         if depth > 1 or (is_contained and not any(map(str.isdigit, atom.outputs[0]))):
             continue
-        for steps in rewritings(atom.outputs, targets, computes=computes):
-            first = run_steps(steps, atom.outputs[0])
+        for steps in _rewritings(atom.outputs, targets, computes=computes):
+            first = _run_steps(steps, atom.outputs[0])
             if not first or first.lower() not in collector.lowered[0]:
                 continue
-            made = tuple(run_steps(steps, text) or "" for text in atom.outputs)
+            made = tuple(_run_steps(steps, text) or "" for text in atom.outputs)
             if made != atom.outputs and all(made) and collector.contains(made):
                 collector.offer(made, atom.ways[:2], 1 + sum(step.weight for step in steps), steps)
     return list(collector.found.atoms.values())

@@ -1,4 +1,4 @@
-"""Programs from examples that somebody gave: all of them are honoured, by as few programs as it takes."""
+"""Learning programs from examples of the user: the fewest programs that make all of them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dfjoin.programs.program import Extract, Piece, Program
 from dfjoin.transform.compose import Learned, learn_programs
 
-__all__ = ["learn_from_examples"]
+__all__ = ["MAX_INPUTS", "learn_from_examples"]
 
-_LOOKED_AT = 200
+MAX_INPUTS = 200
+"""Rows without an example that choose between programs."""
 
 
 def learn_from_examples(
@@ -47,7 +48,7 @@ def learn_from_examples(
     Groups grow greedily, in the order of the examples: at most n² / 2 runs of the learner.
     """
     wanted = list(targets) if is_exact else [target.lower() for target in targets]
-    known = [*rows, *inputs[:_LOOKED_AT]]
+    known = [*rows, *inputs[:MAX_INPUTS]]
     programs: list[tuple[int, Program]] = []
     left = list(range(len(rows)))
     while left:

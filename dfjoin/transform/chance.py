@@ -1,4 +1,7 @@
-"""Whether chance explains that a program's results are among the target's values."""
+"""The probability that results of a program are values of the target by chance, and the evidence against it.
+
+Over plain strings and counts: nothing here knows columns or joins.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,16 @@ from itertools import pairwise
 from dfjoin.programs.program import Constant, Program
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["MIN_BITS", "chance_of_match", "description_bits", "evidence_bits", "without_constants"]
+__all__ = ["MIN_BITS", "SAMPLE_VALUES", "chance_of_match", "description_bits", "evidence_bits", "without_constants"]
 
 MIN_BITS = 10.0
-"""Evidence that must remain when a program has been paid for: chance below 1 in 1,000."""
-_PRIOR = 3.0
-_SAMPLE = 500
-_SHAPED = 20
+"""Least evidence against chance, the description length of the program subtracted: chance below 1 in 1,000."""
+_PRIOR_WEIGHT = 3.0
+"""Weight of single characters beside the counted pairs of neighbours."""
+_MIN_SHAPED_VALUES = 20
+"""Fewer values of one length say nothing about their shape."""
+SAMPLE_VALUES = 500
+"""Values of a column from which the probability of a match is estimated."""
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 
 
@@ -42,19 +48,19 @@ def _density(outputs: Sequence[str], targets: Sequence[str]) -> float | None:
         return None
     if not known:
         return 0.0
-    return max(_inside(known, numbers), _inside(numbers, known) / len(numbers) * len(known))
+    return max(_filled_range(known, numbers), _filled_range(numbers, known) / len(numbers) * len(known))
 
 
-def _inside(some: list[int], others: list[int]) -> float:
-    """Count the numbers in the range of others, by the size of that range; what lies far off is no part of it."""
+def _filled_range(some: list[int], others: list[int]) -> float:
+    """Return the share of the range of `others`, without a twentieth at either end, that numbers fill."""
     cut = len(others) // 20
     low, high = others[cut], others[-1 - cut]
     return sum(low <= number <= high for number in some) / (high - low + 1)
 
 
-def _filled(values: Sequence[str]) -> float:
-    """Return twice the share of the texts of their shape that values of one length fill, 0 for few or others."""
-    if len(values) < _SHAPED or len({len(value) for value in values}) != 1:
+def _filled_share(values: Sequence[str]) -> float:
+    """Return twice the share that values make up of all texts of their shape; 0 for few, or of several lengths."""
+    if len(values) < _MIN_SHAPED_VALUES or len({len(value) for value in values}) != 1:
         return 0.0
     return 2 * len(values) / math.prod(float(len(set(characters))) for characters in zip(*values, strict=True))
 
@@ -83,8 +89,8 @@ class _Characters:
         for (a, b), count in pairs.items():
             single = self.singles[b] - n_own * singles[b] + 1
             base = single / (self.total - n_own * len(text[1:]) + self.n_characters)
-            pair = self.pairs[a, b] - n_own * count + _PRIOR * base
-            bits += count * math.log2(pair / (self.firsts[a] - n_own * firsts[a] + _PRIOR))
+            pair = self.pairs[a, b] - n_own * count + _PRIOR_WEIGHT * base
+            bits += count * math.log2(pair / (self.firsts[a] - n_own * firsts[a] + _PRIOR_WEIGHT))
         return bits
 
 
@@ -108,28 +114,27 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     numbers and days come in stretches; and the rule for one length below. Otherwise the sum over the
     targets of their probability under a model of neighbouring characters made of outputs and targets, with
     the target itself left out, or if that is larger under the model that all characters seen are equally
-    likely. Values of one length also fill the texts of their shape, those with the characters that some
-    value has at each place, and twice that share is the least. At most 500 of each are looked at, and the
-    sum is scaled up.
+    likely. Values of one length also make up a share of the texts of their shape (those with the characters that some
+    value has at each position), and twice that share is the lower bound. At most 500 of each are looked at, and
+    the sum is scaled up.
     """
     density = _density(outputs, targets)
     if density is not None:
-        return min(1.0, max(1e-12, 2 * density, _filled(targets)))
-    some_outputs = outputs[:: max(1, len(outputs) // _SAMPLE)][:_SAMPLE]
-    some = targets[:: max(1, len(targets) // _SAMPLE)][:_SAMPLE]
+        return min(1.0, max(1e-12, 2 * density, _filled_share(targets)))
+    some_outputs = outputs[:: max(1, len(outputs) // SAMPLE_VALUES)][:SAMPLE_VALUES]
+    some = targets[:: max(1, len(targets) // SAMPLE_VALUES)][:SAMPLE_VALUES]
     model = _Characters([*some_outputs, *some])
     given = Counter([*some_outputs, *some])
     alphabet = max(2, len(model.singles) - 1)
     neighbours = sum(2.0 ** min(0.0, model.log2(value, given[value])) for value in some)
     total = max(neighbours, sum(float(alphabet) ** -len(value) for value in some))
-    return min(1.0, max(1e-12, total * len(targets) / len(some), _filled(targets)))
+    return min(1.0, max(1e-12, total * len(targets) / len(some), _filled_share(targets)))
 
 
 def without_constants(program: Program, values: Sequence[str]) -> list[str]:
     """Take the constants at the ends of a program off the values that have them; the others are left out.
 
-    What a program adds by itself is no evidence: ``'no. ' + x`` is judged as x is against the numbers
-    behind ``no.``.
+    What a program adds by itself is no evidence: ``'no. ' + x`` counts as x does against the numbers behind ``no.``.
     """
     pieces = program.pieces
     prefix = normalize_text(pieces[0].text + "x")[:-1] if isinstance(pieces[0], Constant) else ""
@@ -143,7 +148,7 @@ def without_constants(program: Program, values: Sequence[str]) -> list[str]:
 
 
 def description_bits(program: Program) -> float:
-    """Return the bits that name a program among those the learner might have found instead."""
+    """Return the description length of a program: the bits that single it out among all that may be learned."""
     bits = 0.0
     for piece in program.pieces:
         bits += 2 + (len(piece.text) if isinstance(piece, Constant) else 3 * len(piece.steps))
@@ -151,7 +156,7 @@ def description_bits(program: Program) -> float:
 
 
 def evidence_bits(n_hits: int, n_outputs: int, chance: float) -> float:
-    """Return how many bits speak against chance: -log2 of a bound on the binomial tail.
+    """Return the evidence against chance in bits: -log2 of a bound on the binomial tail.
 
     Parameters
     ----------

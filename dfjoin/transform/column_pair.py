@@ -1,4 +1,4 @@
-"""From candidate pairs to programs: example sets, learning, ranking by coverage, a small disjunction."""
+"""Learning programs for one pair of columns: example sets of value pairs, programs, their ranking by coverage."""
 
 from __future__ import annotations
 
@@ -9,48 +9,49 @@ import numpy as np
 
 from dfjoin.programs.program import Extract, Program
 from dfjoin.transform.compose import Learned, learn_programs
-from dfjoin.transform.outcome import Outcome, evaluate
+from dfjoin.transform.outcome import FULL_COVERAGE, Outcome, evaluate
 from dfjoin.transform.prepared_columns import Column
-from dfjoin.transform.value_pairs import RowPairs
+from dfjoin.transform.value_pairs import ValuePairs
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["Group", "example_sets", "learn_group"]
+__all__ = ["ColumnPair", "distinct_pairs", "example_sets", "learn_pair"]
 
 _TOP_PAIRS = 40
-"""Pairs of a group that examples are drawn from: k of the paper."""
-_SETS = ((3, 10), (2, 5))
-"""Size and number of the example sets of a group: b and r of the paper."""
-_MAX_TEXT = 400
-"""Longer values are no examples."""
-_REFINED = 3
-_HOPELESS = 8
-"""Example sets after which a pair of columns is given up if no program joins anything worth mention."""
-_ENOUGH = 0.97
+"""Value pairs that examples are drawn from: k of the paper."""
+_EXAMPLE_SETS = ((3, 10), (2, 5))
+"""Size and number of the example sets: b and r of the paper."""
+_MAX_EXAMPLE_LENGTH = 400
+"""Characters; longer values are no examples."""
+_MAX_REFINED = 3
+"""Programs whose pieces are exchanged for others, the best ones."""
+_GIVE_UP_AFTER = 8
+"""Example sets after which a pair of columns is given up, if no program has a score of `_MIN_SCORE_TO_GO_ON`."""
+_MIN_SCORE_TO_GO_ON = 0.02
 
 
 @dataclass
-class Group:
-    """The candidate pairs of one source and one target column.
+class ColumnPair:
+    """One source and one target column, with the pairs of their values that examples are drawn from.
 
     Parameters
     ----------
     table : list of Column
         All columns of the source table, sampled.
     main : Column
-        The one that the pairs are of.
+        The source column of the pairs.
     target : Column
-    pairs : RowPairs
+    pairs : ValuePairs
     """
 
     table: list[Column]
     main: Column
     target: Column
-    pairs: RowPairs
+    pairs: ValuePairs
     seen: dict[str, Outcome] = field(default_factory=dict)
 
     @property
-    def promise(self) -> float:
-        """Sum of the scores of the best pairs, each weighed by the share of its target that it explains."""
+    def similarity(self) -> float:
+        """Mean score of the best value pairs, each weighted by the share of the target value in common."""
         best = slice(0, _TOP_PAIRS)
         lengths = np.diff(self.target.values.offsets)[self.pairs.right[best]]
         shares = np.minimum(1.0, self.pairs.length[best] / np.maximum(lengths, 1))
@@ -67,7 +68,7 @@ class Group:
         return tuple(column.array[row].as_py() or "" for column in columns)
 
     def wanted(self, value: int) -> str:
-        """Return a target value as the learner wants it: NFKC, small letters, white space collapsed."""
+        """Return a target value as programs are to make it: NFKC, small letters, white space collapsed."""
         return normalize_text(self.target.array[int(self.target.first_rows[value])].as_py() or "")
 
 
@@ -91,7 +92,7 @@ def example_sets(n_pairs: int, rng: np.random.Generator) -> list[tuple[int, ...]
     r = 10, then b = 2 and r = 5.
     """
     sets: dict[tuple[int, ...], None] = {}
-    for size, n_sets in _SETS:
+    for size, n_sets in _EXAMPLE_SETS:
         if n_pairs < size:
             continue
         sets[tuple(range(size))] = None
@@ -100,8 +101,20 @@ def example_sets(n_pairs: int, rng: np.random.Generator) -> list[tuple[int, ...]
     return list(sets)
 
 
-def _distinct_pairs(pairs: RowPairs, allowed: np.ndarray | None) -> list[tuple[int, int]]:
-    """Take the best pairs, each source and each target value at most once."""
+def distinct_pairs(pairs: ValuePairs, allowed: np.ndarray | None) -> list[tuple[int, int]]:
+    """Take the best pairs, each source and each target value at most once.
+
+    Parameters
+    ----------
+    pairs : ValuePairs
+    allowed : ndarray of bool, shape (n_source_values,), or None
+        Source values that may be taken; None: all.
+
+    Returns
+    -------
+    list of (int, int)
+        At most 40.
+    """
     lefts: set[int] = set()
     rights: set[int] = set()
     chosen: list[tuple[int, int]] = []
@@ -116,15 +129,15 @@ def _distinct_pairs(pairs: RowPairs, allowed: np.ndarray | None) -> list[tuple[i
     return chosen
 
 
-def _companions(group: Group, chosen: list[tuple[int, int]]) -> list[Column]:
+def _companions(pair: ColumnPair, chosen: list[tuple[int, int]]) -> list[Column]:
     """Return up to two other columns whose words are found in the targets of most pairs."""
     scored = []
-    for number, column in enumerate(group.table):
-        if column is group.main:
+    for number, column in enumerate(pair.table):
+        if column is pair.main:
             continue
         gains = []
         for left, right in chosen[:20]:
-            (text,), target = group.texts(left, [column]), group.wanted(right)
+            (text,), target = pair.texts(left, [column]), pair.wanted(right)
             words = [w for w in normalize_text(text).replace("-", " ").split() if w in target]
             gains.append(min(1.0, sum(map(len, words)) / max(1, len(target))))
         if gains and sum(gain > 0 for gain in gains) >= 0.6 * len(gains):
@@ -132,12 +145,12 @@ def _companions(group: Group, chosen: list[tuple[int, int]]) -> list[Column]:
     return [column for _, _, column in sorted(scored)[:2]]
 
 
-def _try(group: Group, program: Program) -> Outcome:
+def _evaluate_once(pair: ColumnPair, program: Program) -> Outcome:
     """Evaluate a program once."""
     key = repr(program)
-    if key not in group.seen:
-        group.seen[key] = evaluate(program, group.table, group.main, group.target.values)
-    return group.seen[key]
+    if key not in pair.seen:
+        pair.seen[key] = evaluate(program, pair.table, pair.main, pair.target.values)
+    return pair.seen[key]
 
 
 def _rank(outcome: Outcome, fresh: np.ndarray | None) -> tuple[float, int, int, str]:
@@ -149,21 +162,21 @@ def _rank(outcome: Outcome, fresh: np.ndarray | None) -> tuple[float, int, int, 
     return -gain, outcome.program.n_operators, steps, str(outcome.program)
 
 
-def _refine(group: Group, learned: Learned, names: Sequence[str], fresh: np.ndarray | None) -> Outcome:
+def _refine(pair: ColumnPair, learned: Learned, names: Sequence[str], fresh: np.ndarray | None) -> Outcome:
     """Exchange pieces for others that did the same on the examples, where that joins more rows."""
     pieces = learned.pieces
-    best = _try(group, learned.program(names))
+    best = _evaluate_once(pair, learned.program(names))
     for number, others in enumerate(learned.alternatives):
         for other in others:
             changed = (*pieces[:number], other, *pieces[number + 1 :])
-            outcome = _try(group, learned.program(names, changed))
+            outcome = _evaluate_once(pair, learned.program(names, changed))
             if _rank(outcome, fresh)[0] < _rank(best, fresh)[0]:
                 best, pieces = outcome, changed
     return best
 
 
 def _learn_with(
-    group: Group,
+    pair: ColumnPair,
     columns: list[Column],
     chosen: list[tuple[int, int]],
     rng: np.random.Generator,
@@ -174,29 +187,32 @@ def _learn_with(
     found: dict[str, tuple[Learned, Outcome]] = {}
     n_tried = 0
     for numbers in example_sets(len(chosen), rng):
-        rows = [group.texts(chosen[i][0], columns) for i in numbers]
-        targets = [group.wanted(chosen[i][1]) for i in numbers]
-        if max(len(text) for row in rows for text in row) > _MAX_TEXT or max(map(len, targets)) > _MAX_TEXT:
+        rows = [pair.texts(chosen[i][0], columns) for i in numbers]
+        targets = [pair.wanted(chosen[i][1]) for i in numbers]
+        if (
+            max(len(text) for row in rows for text in row) > _MAX_EXAMPLE_LENGTH
+            or max(map(len, targets)) > _MAX_EXAMPLE_LENGTH
+        ):
             continue
         for learned in learn_programs(rows, targets, is_exact=False, computes=False):
             key = repr(learned.pieces)
             if key not in found:
-                found[key] = (learned, _try(group, learned.program(names)))
+                found[key] = (learned, _evaluate_once(pair, learned.program(names)))
         best = max((outcome.score for _, outcome in found.values()), default=0.0)
         n_tried += 1
-        if best > 2 * _ENOUGH or (n_tried == _HOPELESS and best < 0.02):
+        if best > 2 * FULL_COVERAGE or (n_tried == _GIVE_UP_AFTER and best < _MIN_SCORE_TO_GO_ON):
             break
     ranked = sorted(found.values(), key=lambda entry: _rank(entry[1], fresh))
-    refined = [_refine(group, learned, names, fresh) for learned, _ in ranked[:_REFINED]]
+    refined = [_refine(pair, learned, names, fresh) for learned, _ in ranked[:_MAX_REFINED]]
     return sorted(refined, key=lambda outcome: _rank(outcome, fresh))
 
 
-def learn_group(group: Group, rng: np.random.Generator, *, covered: np.ndarray | None = None) -> list[Outcome]:
+def learn_pair(pair: ColumnPair, rng: np.random.Generator, *, covered: np.ndarray | None = None) -> list[Outcome]:
     """Learn programs for one pair of columns, the best first.
 
     Parameters
     ----------
-    group : Group
+    pair : ColumnPair
     rng : numpy Generator
     covered : ndarray of bool, shape (n_rows,), optional
         Rows of the source that other programs join already: learn for the others.
@@ -214,16 +230,16 @@ def learn_group(group: Group, rng: np.random.Generator, *, covered: np.ndarray |
     """
     allowed = fresh = None
     if covered is not None:
-        fresh = np.flatnonzero(~covered & (group.main.values.codes >= 0))
-        allowed = np.zeros(len(group.main.values), bool)
-        allowed[group.main.values.codes[fresh]] = True
-    chosen = _distinct_pairs(group.pairs, allowed)
+        fresh = np.flatnonzero(~covered & (pair.main.values.codes >= 0))
+        allowed = np.zeros(len(pair.main.values), bool)
+        allowed[pair.main.values.codes[fresh]] = True
+    chosen = distinct_pairs(pair.pairs, allowed)
     if len(chosen) < 2:
         return []
-    outcomes = _learn_with(group, [group.main], chosen, rng, fresh)
+    outcomes = _learn_with(pair, [pair.main], chosen, rng, fresh)
     best = outcomes[0] if outcomes else None
-    if best is None or max(best.source_coverage, best.target_coverage) < _ENOUGH:
-        companions = _companions(group, chosen)
+    if best is None or max(best.source_coverage, best.target_coverage) < FULL_COVERAGE:
+        companions = _companions(pair, chosen)
         if companions:
-            outcomes += _learn_with(group, [group.main, *companions], chosen, rng, fresh)
+            outcomes += _learn_with(pair, [pair.main, *companions], chosen, rng, fresh)
     return sorted(outcomes, key=lambda outcome: _rank(outcome, fresh))

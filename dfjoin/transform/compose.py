@@ -1,10 +1,11 @@
-"""Learning a program from examples: the logical operator with most progress first, then what is left."""
+"""Composing a program from examples: the logical operator with most progress first, then the remainders."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dfjoin.programs.extract import Step
 from dfjoin.programs.program import MAX_COLUMNS, Constant, Extract, Piece, Program
 from dfjoin.transform.atoms import Atom, Outputs, find_atoms
 
@@ -12,10 +13,12 @@ __all__ = ["MAX_OPERATORS", "Learned", "learn_programs"]
 
 MAX_OPERATORS = 16
 """Most logical operators of a program: τ of the paper."""
-_BRANCHES = 8
-"""Operators tried at each place before giving up, most progress first."""
+_MAX_BRANCHES = 8
+"""Operators tried for each remainder, those with most progress first."""
 _MAX_NODES = 1500
+"""Remainders that are solved by more than one operator."""
 _CONSTANT_WEIGHT = 3
+"""Weight of a constant beside its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Learned:
     @property
     def complexity(self) -> tuple[int, int, str]:
         """Number of logical operators, then weight, then text: a total order."""
-        return len(self.pieces), self.weight, repr(self.pieces)
+        return len(self.pieces), self.weight, _stable_text(self.pieces)
 
     def program(self, names: Sequence[str], pieces: tuple[Piece, ...] | None = None) -> Program:
         """Make a program of the pieces over the columns that they use."""
@@ -49,10 +52,33 @@ class Learned:
         return Program(tuple(names[column] for column in used), moved)
 
 
+class _Verbatim(str):
+    """A text that stands for itself inside the representation of a tuple."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _stable_text(pieces: tuple[Piece, ...]) -> str:
+    """Write pieces with the stored names of their steps: the order of programs survives a renamed class."""
+
+    def written(step: Step) -> _Verbatim:
+        return _Verbatim(step.name + repr(step).removeprefix(type(step).__qualname__))
+
+    return repr(
+        tuple(
+            piece
+            if isinstance(piece, Constant)
+            else _Verbatim(f"Extract(column={piece.column}, steps={tuple(map(written, piece.steps))})")
+            for piece in pieces
+        )
+    )
+
+
 _Solution = tuple[tuple[Atom | Constant, ...], int]
 
 
-class _Search:
+class _Composer:
     """The recursion of one set of examples; remembers what it has solved."""
 
     def __init__(self, atoms: list[Atom]) -> None:
@@ -124,7 +150,7 @@ class _Search:
                 share += len(out) / len(text)
             else:
                 fitting.append((-share, atom.weight, len(fitting), atom))
-        return [entry[3] for entry in sorted(fitting)[:_BRANCHES]]
+        return [entry[3] for entry in sorted(fitting)[:_MAX_BRANCHES]]
 
 
 def learn_programs(
@@ -168,10 +194,10 @@ def learn_programs(
     wanted = tuple(targets)
     if not wanted or not all(wanted):
         return []
-    search = _Search(find_atoms(rows, wanted, is_exact=is_exact, computes=computes))
-    whole = search.finish(wanted)
+    composer = _Composer(find_atoms(rows, wanted, is_exact=is_exact, computes=computes))
+    whole = composer.finish(wanted)
     solutions = [whole] if whole is not None and isinstance(whole[0][0], Atom) else []
-    solutions += search.branches(wanted, MAX_OPERATORS)
+    solutions += composer.branches(wanted, MAX_OPERATORS)
     learned: dict[tuple[Piece, ...], Learned] = {}
     for parts, weight in solutions:
         pieces = tuple(part if isinstance(part, Constant) else part.piece for part in parts)

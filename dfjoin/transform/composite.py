@@ -1,4 +1,4 @@
-"""Composite keys: columns cut into parts that may be joined by themselves, and columns that are a key together."""
+"""Composite keys: parts of a column that may be joined by themselves, and columns that are a key together."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from dfjoin.transform.prepared_columns import Column
 
 __all__ = ["composite_keys", "join_columns", "split_column"]
 
-_ALIGNED = 0.8
-"""A separator is part of the structure if so many of the values have it."""
-_UNIQUE = 0.9
-_LOOKED_AT = 500
-_KEY = 0.95
+_MIN_ALIGNED = 0.8
+"""Share of the values that must have a separator, for it to be part of their structure."""
+_MAX_ALIGNED_VALUES = 500
+"""Distinct values whose structure is looked at."""
+_PART_UNIQUENESS = 0.9
+"""Distinct texts ÷ values from which a part may be a key."""
+_MAX_PARTS = 12
+_COMPOSITE_UNIQUENESS = 0.95
+"""Distinct rows ÷ rows without a null from which columns are a key together."""
 _MAX_KEY_COLUMNS = 8
 _MAX_KEYS = 4
-_MAX_PARTS = 12
 _GAP = re.compile(r"[^\w]+")
 
 
@@ -32,19 +35,20 @@ def _structure(texts: list[str]) -> list[str]:
     for text in texts:
         gaps = _GAP.findall(text)
         counts.update({*gaps, *(c for gap in gaps for c in gap)} - {" "})
-    common = {gap for gap, count in counts.items() if count >= _ALIGNED * len(texts)}
+    common = {gap for gap, count in counts.items() if count >= _MIN_ALIGNED * len(texts)}
     whole = {gap for gap in common if not any(gap != other and gap in other for other in common)}
     return sorted(whole, key=lambda gap: (-len(gap), gap))[:8]
 
 
-def _parts(texts: list[str]) -> list[Step]:
+def _separating_steps(texts: list[str]) -> list[Step]:
+    """List the steps that cut texts at the separators that they share."""
     steps: list[Step] = []
     for separator in _structure(texts):
         steps += [Split(separator, 0), After(separator)]
         if any(text.count(separator) > 1 for text in texts):
             steps += [Split(separator, 1), Split(separator, -1)]
     n = sum(not text[-1].isalnum() for text in texts if text)
-    if n >= _ALIGNED * len(texts):
+    if n >= _MIN_ALIGNED * len(texts):
         steps.append(Slice(0, -1))
     return steps
 
@@ -67,7 +71,7 @@ def split_column(column: Column) -> list[tuple[Program, Column]]:
     Source: Auto-Join, section 4.4.3 of the thesis, which splits by aligning substrings; here the alignment
     is by separators that at least 80 % of the first 500 distinct values share, to two levels.
     """
-    rows = column.first_rows[:_LOOKED_AT]
+    rows = column.first_rows[:_MAX_ALIGNED_VALUES]
     texts = [text for text in column.array.take(rows).to_pylist() if text]
     if len(texts) < 2:
         return []
@@ -76,7 +80,7 @@ def split_column(column: Column) -> list[tuple[Program, Column]]:
     for _ in range(2):
         ahead = []
         for steps, current in frontier:
-            for step in _parts(current):
+            for step in _separating_steps(current):
                 made = [step(text) or "" for text in current]
                 if tuple(made) in found or not all(made):
                     continue
@@ -89,7 +93,7 @@ def split_column(column: Column) -> list[tuple[Program, Column]]:
     )
     parts = []
     for n, _, _, steps in ranked[:_MAX_PARTS]:
-        if -n < _UNIQUE * len(texts):
+        if -n < _PART_UNIQUENESS * len(texts):
             break
         program = Program((column.name,), (Extract(0, steps),))
         parts.append((program, Column(str(program), program.apply([column.array]))))
@@ -136,4 +140,4 @@ def composite_keys(columns: Sequence[Column]) -> list[tuple[Program, Column]]:
 def _is_key(columns: Sequence[Column]) -> bool:
     codes = np.stack([column.values.codes for column in columns])
     present = codes[:, (codes >= 0).all(axis=0)]
-    return present.shape[1] > 1 and np.unique(present, axis=1).shape[1] >= _KEY * present.shape[1]
+    return present.shape[1] > 1 and np.unique(present, axis=1).shape[1] >= _COMPOSITE_UNIQUENESS * present.shape[1]

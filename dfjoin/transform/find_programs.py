@@ -1,4 +1,4 @@
-"""The entry point: two tables in, programs that join them out, or the reasons why there are none."""
+"""Finding the programs that join two tables, by themselves or from examples, or the reasons why there are none."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ import numpy as np
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.programs.program import MAX_COLUMNS, Program
-from dfjoin.transform.accept import ENOUGH, Candidate, Whole, as_result, judge
-from dfjoin.transform.column_pair import Group, learn_group
+from dfjoin.transform.accept import AcceptedPrograms, FullColumns, accept_programs, as_result, shares_of
+from dfjoin.transform.by_example import MAX_INPUTS, learn_from_examples
+from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.composite import split_column
-from dfjoin.transform.given import from_examples
-from dfjoin.transform.outcome import evaluate
+from dfjoin.transform.outcome import FULL_COVERAGE, Outcome, evaluate
 from dfjoin.transform.prepared_columns import Column, as_columns
-from dfjoin.transform.sides import DIRECTIONS, Direction, Side, sample_sides
+from dfjoin.transform.sides import DIRECTIONS, Direction, SampledTable, sample_sides
 from dfjoin.transform.transform_join import Table, TransformJoin
-from dfjoin.transform.value_pairs import find_pairs
+from dfjoin.transform.value_pairs import find_pairs, no_pairs
+from dfjoin.values.unicode import normalize_text
 
 __all__ = ["find_programs"]
 
-_LEAST_PROMISE = 0.1
-"""Pairs of columns with a smaller part of the best promise are passed over."""
-_MAX_GROUPS = 10
-"""Pairs of columns that are learned from, the most promising first."""
+_MIN_RELATIVE_SIMILARITY = 0.1
+"""Share of the highest similarity of a pair of columns below which others are passed over."""
+_MAX_COLUMN_PAIRS = 10
+"""Pairs of columns that programs are learned for, the most similar ones."""
+_GOOD_QUALITY = 1.0
+"""Quality from which key columns are not split into parts."""
+_MAX_EXAMPLE_COLUMNS = 4
+"""Columns of the rows of examples that programs may read beside the main one."""
 
 
 def find_programs(
@@ -50,14 +55,14 @@ def find_programs(
         side. Several columns given for the target are compared so, too.
     examples : sequence of (left value, right value), optional
         Values of `on` and `right_on` that belong together. Programs are learned from these alone, and are
-        taken whatever the evidence.
+        accepted whatever the evidence.
     seed : int, default 0
         Seed of row samples and example sets.
 
     Returns
     -------
     TransformJoin
-        Without programs if none is honest; `tried` says what was looked at.
+        Without programs if none is accepted; `tried` says which were not, and why.
 
     Raises
     ------
@@ -69,9 +74,9 @@ def find_programs(
     A program is accepted if all of this holds:
 
     1. *Evidence.* Of its n distinct results k are values of the target. If they were no more related than
-       texts of the same characters, each would be one with probability p (`evidence.chance_of_match`), and
-       P(X ≥ k) ≤ 2^(-n KL(k/n ‖ p)). These bits must exceed those that name the program among its
-       alternatives (`evidence.description_bits`) by 10. Were that count exact and the results independent, the
+       texts of the same characters, each would be one with probability p (`chance.chance_of_match`), and
+       P(X ≥ k) ≤ 2^(-n KL(k/n ‖ p)). These bits must exceed the description length of the program
+       (`chance.description_bits`) by 10. Were that count exact and the results independent, the
        union bound would put the chance that *any* program passes below 1 in 1,000; the count is rough (2 bits
        for a piece, 3 for a step, 1 for a character of a constant), and real columns share words, so that
        the rule is a strong test against unrelated columns, not a proof of meaning.
@@ -82,8 +87,8 @@ def find_programs(
     3. *Coverage.* At least 0.3 of the distinct values of one of the columns are joined, and the shares of both
        columns add up to 0.5.
 
-    Each source row joins at most one target value, since a program is a function and the first that hits
-    is taken. Tables above 5,000 rows are sampled for learning by equations 4.7 and 4.8.
+    Each source row joins at most one target value, since a program is a function and the first whose result is a
+    target value joins. Tables above 5,000 rows are sampled for learning by equations 4.7 and 4.8.
     Source: Auto-Join, PVLDB 10(10), 2017 (thesis, chapter 4). If neither direction gives a program, key
     columns are split into parts (section 4.4.3) and both are tried again.
 
@@ -97,23 +102,21 @@ def find_programs(
     name.split(', ')[1] + ' ' + name.split(', ')[0]
     """
     rng = np.random.default_rng(seed)
-    wholes = (as_columns(left), as_columns(right))
-    given = (_given(on, wholes[0], "on"), _given(right_on, wholes[1], "right_on"))
-    sides = sample_sides(wholes, given, rng)
+    tables = (as_columns(left), as_columns(right))
+    given = (_check_columns(on, tables[0], "on"), _check_columns(right_on, tables[1], "right_on"))
+    sides = sample_sides(tables, given, rng)
     tried: list[str] = []
     if examples is not None:
-        return from_examples(sides, _check_examples(examples), tried)
-    candidates = _search(sides, rng, tried, splits=False)
-    best = max((candidate.merit for candidate in candidates), default=0.0)
-    if best < 1.0:
-        candidates += _search(sides, rng, tried, splits=True)
-    if not candidates:
+        return _find_from_examples(sides, _check_examples(examples), tried)
+    accepted = _learn(sides, rng, tried, splits=False)
+    if max((one.quality for one in accepted), default=0.0) < _GOOD_QUALITY:
+        accepted += _learn(sides, rng, tried, splits=True)
+    if not accepted:
         return TransformJoin(tried=tuple(tried))
-    chosen = min(candidates, key=lambda candidate: candidate.rank)
-    return as_result(chosen, tried)
+    return as_result(min(accepted, key=lambda one: one.rank), tried)
 
 
-def _given(names: str | Sequence[str] | None, columns: list[Column], argument: str) -> tuple[str, ...]:
+def _check_columns(names: str | Sequence[str] | None, columns: list[Column], argument: str) -> tuple[str, ...]:
     """Check the columns that a caller named."""
     if names is None:
         return ()
@@ -135,9 +138,11 @@ def _check_examples(examples: Sequence[tuple[str, str]]) -> list[tuple[str, str]
     return pairs  # type: ignore[return-value]
 
 
-def _groups(sides: tuple[Side, Side], splits: bool) -> list[tuple[Direction, Group, Program]]:
-    """List the pairs of columns with candidate pairs, the most promising first."""
-    groups: list[tuple[Direction, Group, Program]] = []
+def _column_pairs(
+    sides: tuple[SampledTable, SampledTable], splits: bool
+) -> list[tuple[Direction, ColumnPair, Program]]:
+    """List the pairs of columns that share rare q-grams, the most similar first, with the program of the target."""
+    found: list[tuple[Direction, ColumnPair, Program]] = []
     for direction, (source, target) in zip(DIRECTIONS, (sides, sides[::-1]), strict=True):
         targets = target.keys()
         if splits:
@@ -145,27 +150,94 @@ def _groups(sides: tuple[Side, Side], splits: bool) -> list[tuple[Direction, Gro
         for program, wanted in targets:
             for column in source.candidates():
                 pairs = find_pairs(source.suffixes(column), target.suffixes(wanted))
-                group = Group(source.candidates(), column, wanted, pairs)
                 if len(pairs) >= 2:
-                    groups.append((direction, group, program))
-    groups.sort(key=lambda entry: (-entry[1].promise, entry[0], entry[1].main.name, entry[1].target.name))
-    least = _LEAST_PROMISE * groups[0][1].promise if groups else 0.0
-    return [entry for entry in groups[:_MAX_GROUPS] if entry[1].promise >= least]
+                    found.append((direction, ColumnPair(source.candidates(), column, wanted, pairs), program))
+    found.sort(key=lambda entry: (-entry[1].similarity, entry[0], entry[1].main.name, entry[1].target.name))
+    least = _MIN_RELATIVE_SIMILARITY * found[0][1].similarity if found else 0.0
+    return [entry for entry in found[:_MAX_COLUMN_PAIRS] if entry[1].similarity >= least]
 
 
-def _search(sides: tuple[Side, Side], rng: np.random.Generator, tried: list[str], splits: bool) -> list[Candidate]:
-    """Learn from the most promising pairs of columns; keep what is honest."""
-    candidates: list[Candidate] = []
-    for direction, group, target in _groups(sides, splits):
-        source_side, target_side = sides if direction == "left_to_right" else sides[::-1]
-        outcomes = [evaluate(Program.identity(group.main.name), group.table, group.main, group.target.values)]
-        if outcomes[0].score < 2 * ENOUGH:
-            outcomes += learn_group(group, rng)
+def _learn(
+    sides: tuple[SampledTable, SampledTable], rng: np.random.Generator, tried: list[str], splits: bool
+) -> list[AcceptedPrograms]:
+    """Learn programs for the most similar pairs of columns; return those that are accepted."""
+    found: list[AcceptedPrograms] = []
+    for direction, pair, target in _column_pairs(sides, splits):
+        source_table, target_table = sides if direction == "left_to_right" else sides[::-1]
+        outcomes = [evaluate(Program.identity(pair.main.name), pair.table, pair.main, pair.target.values)]
+        if outcomes[0].score < 2 * FULL_COVERAGE:
+            outcomes += learn_pair(pair, rng)
         outcomes = sorted(outcomes, key=lambda o: (-o.score, o.program.n_operators))
-        wholes = Whole(source_side, target_side, group, target)
-        candidate = judge(wholes, outcomes, direction, rng, tried)
-        if candidate is not None:
-            candidates.append(candidate)
-            if candidate.merit > 2 * ENOUGH:
+        columns = FullColumns(source_table, target_table, pair, target)
+        accepted = accept_programs(columns, outcomes, direction, rng, tried)
+        if accepted is not None:
+            found.append(accepted)
+            if accepted.quality > 2 * FULL_COVERAGE:
                 break
-    return candidates
+    return found
+
+
+def _find_from_examples(
+    sides: tuple[SampledTable, SampledTable], examples: list[tuple[str, str]], tried: list[str]
+) -> TransformJoin:
+    """Learn from examples in both directions; return the fewest programs, of equally many the best."""
+    columns = (
+        _column_with(sides[0], [e[0] for e in examples], "on"),
+        _column_with(sides[1], [e[1] for e in examples], "right_on"),
+    )
+    found = []
+    for direction in DIRECTIONS:
+        is_forward = direction == "left_to_right"
+        source = sides[0] if is_forward else sides[1]
+        (main, wanted) = columns if is_forward else columns[::-1]
+        pairs = examples if is_forward else [(b, a) for a, b in examples]
+        outcomes = _example_outcomes(source.columns, main, wanted, pairs)
+        if not outcomes:
+            tried.append(f"{main.name} = {wanted.name}: no program makes the examples")
+            continue
+        pair = ColumnPair(source.columns, main, wanted, no_pairs())
+        target = Program.identity(wanted.name)
+        found.append(AcceptedPrograms(direction, pair, target, outcomes, 0, 1.0, shares_of(outcomes)))
+    if not found:
+        return TransformJoin(tried=tuple(tried))
+    return as_result(min(found, key=lambda one: (len(one.outcomes), one.rank)), tried)
+
+
+def _example_outcomes(table: list[Column], main: Column, wanted: Column, pairs: list[tuple[str, str]]) -> list[Outcome]:
+    """Learn from the main column alone, then from the rows of the examples."""
+    found: list[list[Outcome]] = []
+    texts = main.array.to_pylist()
+    others = [column for column in table if column is not main and len(column.values) >= 2]
+    for columns in ([main], [main, *others[:_MAX_EXAMPLE_COLUMNS]]):
+        rows = []
+        for value, _ in pairs:
+            row = texts.index(value) if value in texts else -1
+            rest = [column.array[row].as_py() or "" if row >= 0 else "" for column in columns[1:]]
+            rows.append((value, *rest))
+        step = max(1, len(main) // MAX_INPUTS)
+        inputs = [tuple(c.array[i].as_py() or "" for c in columns) for i in range(0, len(main), step)]
+        targets = [normalize_text(target) for _, target in pairs]
+        names = [column.name for column in columns]
+        programs = learn_from_examples(names, rows, targets, inputs=inputs, is_exact=False)
+        if programs:
+            found.append([evaluate(program, columns, main, wanted.values) for program in programs])
+        if len(programs) == 1 or not others:
+            break
+    return min(found, key=len, default=[])
+
+
+def _column_with(table: SampledTable, values: list[str], argument: str) -> Column:
+    """Return the column that holds the values of the examples: the one given, else the one with most of them."""
+    columns = [table.full_column(name) for name in table.given] or table.columns
+    wanted = set(map(normalize_text, values))
+
+    def count(column: Column) -> int:
+        return len(wanted & {normalize_text(text) for text in column.array.to_pylist() if text})
+
+    best = max(columns, key=count) if len(columns) > 1 else columns[0]
+    if len(columns) > 1 and count(best) == 0:
+        raise InvalidParameterError(
+            f"`examples` must hold values of the tables, but no column has {shortlist(values)}; "
+            f"name the column by `{argument}=`"
+        )
+    return best

@@ -1,4 +1,4 @@
-"""Fitting a number to a number: the simplest constants that make every example to its last digit."""
+"""Fitting a linear function to examples: the simplest constants that give every number to its last digit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dfjoin.programs.arithmetic import Linear
+from dfjoin.programs.numeric import Linear
 
 __all__ = ["fit_linear"]
 
@@ -14,7 +14,9 @@ _NUMBER = re.compile(r"-?[0-9]{1,9}(?:[.][0-9]{1,6})?")
 _MADE = re.compile(r"-?[0-9]+(?:[.]([0-9]+))?")
 _MAX_DECIMALS = 10
 _MAX_EXPONENT = 5
-_WHOLE = 10**5
+"""Powers of ten that the digits of a constant stand for: 10^5 to 10^-10."""
+_MAX_CONSTANT = 10**5
+"""Constants are below it."""
 _UNITS = [
     Fraction(text)
     for text in (
@@ -125,7 +127,7 @@ def fit_linear(texts: Sequence[str], targets: Sequence[str]) -> list[Linear]:
     styles += [("plain", max(decimals)), ("significant", significant)]
     steps = []
     for scale, offset in _constants([Fraction(t) for t in texts], [Fraction(t) for t in targets], halves):
-        if abs(scale) >= _WHOLE or abs(offset) >= _WHOLE or (scale, offset) == (1, 0):
+        if abs(scale) >= _MAX_CONSTANT or abs(offset) >= _MAX_CONSTANT or (scale, offset) == (1, 0):
             continue
         for style, digits in styles:
             if digits > (12 if style == "significant" else 6) or (style == "significant" and digits < 1):

@@ -1,4 +1,4 @@
-"""What a program does on two columns: which rows join which value, and how good that is."""
+"""The join that a program makes of two columns: which row joins which value, and how good the join is."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.programs.program import Program
-from dfjoin.transform.chance import chance_of_match, description_bits, evidence_bits, without_constants
+from dfjoin.transform.chance import SAMPLE_VALUES, chance_of_match, description_bits, evidence_bits, without_constants
 from dfjoin.transform.prepared_columns import SETTINGS, Column, count_distinct, match_rows
 from dfjoin.values.normalize import ValueSet, normalize_column
 
-__all__ = ["Outcome", "evaluate"]
+__all__ = ["FULL_COVERAGE", "Outcome", "evaluate"]
 
-_LOOKED_AT = 500
+FULL_COVERAGE = 0.97
+"""Coverage from which nothing better is looked for."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Outcome:
 
     @property
     def score(self) -> float:
-        """Sum of both shares: what programs are ranked by."""
+        """Sum of both shares, by which programs are ranked."""
         return self.source_coverage + self.target_coverage
 
     @cached_property
@@ -82,16 +83,16 @@ class Outcome:
         """Probability that a result is a target value by chance."""
         if len(self.outputs) == 0 or len(self.target) == 0:
             return 1.0
-        outputs = without_constants(self.program, _some(self.outputs))
-        targets = without_constants(self.program, _some(self.target))
+        outputs = without_constants(self.program, _sample(self.outputs))
+        targets = without_constants(self.program, _sample(self.target))
         if not outputs or not targets:
             return 1.0
         chance = chance_of_match(outputs, targets)
-        return min(1.0, chance * max(1.0, len(self.target) / _LOOKED_AT))
+        return min(1.0, chance * max(1.0, len(self.target) / SAMPLE_VALUES))
 
     @cached_property
     def bits(self) -> float:
-        """Evidence against chance, with the program paid for."""
+        """Evidence against chance in bits, minus the description length of the program."""
         found = evidence_bits(int((self.hits >= 0).sum()), len(self.outputs), self.chance)
         return found - description_bits(self.program)
 
@@ -99,9 +100,9 @@ class Outcome:
     def precision(self) -> float:
         """Estimated share of joined source values that join the right target value.
 
-        Where results may be target values by chance, two source values that join the same one are an error
-        (unless nearly all source values join, as they do where the relation is n:1), at most ten times as
-        many as chance would make; and so are as many hits as chance would have made of the results that missed.
+        Two kinds of joined values count as wrong. Source values that join a target value which another one joins
+        already, at most ten times as many as chance would make; they do not count if nearly all source values join, as
+        in an n:1 relation. And as many hits as chance would have made of the results that hit nothing.
         """
         if self.n_joined == 0:
             return 0.0
@@ -114,10 +115,10 @@ class Outcome:
         return min(1.0, max(0.0, 1 - n_wrong / self.n_joined))
 
 
-def _some(values: ValueSet) -> list[str]:
-    """Return at most so many values, spread over all."""
-    step = max(1, len(values) // _LOOKED_AT)
-    return [values.value(code) for code in range(0, len(values), step)][:_LOOKED_AT]
+def _sample(values: ValueSet) -> list[str]:
+    """Return at most `SAMPLE_VALUES` values, spread over all."""
+    step = max(1, len(values) // SAMPLE_VALUES)
+    return [values.value(code) for code in range(0, len(values), step)][:SAMPLE_VALUES]
 
 
 def evaluate(program: Program, source: Sequence[Column], main: Column, target: ValueSet) -> Outcome:

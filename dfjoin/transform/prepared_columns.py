@@ -1,4 +1,4 @@
-"""A column as the learner sees it: its rows, its distinct canonical values, how much of a key it is."""
+"""Columns that programs are learned from: their rows, their distinct canonical values, their uniqueness."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dfjoin.values.normalize import ValueSet, normalize_column
 __all__ = ["SETTINGS", "Column", "as_columns", "count_distinct", "match_rows"]
 
 SETTINGS = IndexSettings(dayfirst=None)
-"""How both sides are brought into canonical form; see `dfjoin.values.normalize`."""
+"""Settings of the canonical form of both sides; see `dfjoin.values.normalize`."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""The two tables of a search: their columns, whole and sampled, and which of them may be keys."""
+"""The two tables that are to be joined: a sample of their rows to learn from, and the columns that may be keys."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,23 +12,110 @@ from numpy.typing import NDArray
 from dfjoin.programs.program import Program
 from dfjoin.transform.composite import composite_keys, join_columns
 from dfjoin.transform.prepared_columns import Column
-from dfjoin.transform.sampling import sample_rows, sample_sizes
 from dfjoin.transform.value_pairs import SuffixArray
 
-__all__ = ["DIRECTIONS", "KEY", "Direction", "Side", "sample_sides"]
+__all__ = [
+    "CONFIDENCE",
+    "DIRECTIONS",
+    "KEY_UNIQUENESS",
+    "MIN_PAIRS",
+    "Direction",
+    "SampledTable",
+    "sample_rows",
+    "sample_sides",
+    "sample_sizes",
+]
 
-KEY = 0.8
+MIN_PAIRS = 4
+"""Joinable pairs that learning needs: T of the paper."""
+_DELTA = 0.8
+"""Relative deviation below the expected number of pairs that is provided for: δ of the paper."""
+_EXPECTED_PAIRS = MIN_PAIRS / (1 - _DELTA)
+CONFIDENCE = 1 - math.exp(-(_DELTA**2) * _EXPECTED_PAIRS / 2)
+"""Probability that a sample holds more than `MIN_PAIRS` joinable pairs: 99.8 %."""
+
+
+def sample_sizes(n_source: int, n_target: int, participation: float = 0.1) -> tuple[int, int]:
+    """Compute how many rows of each table to sample.
+
+    Parameters
+    ----------
+    n_source, n_target : int
+        Rows of the tables.
+    participation : float, default 0.1
+        The smallest share of the target's rows that takes part in the join: r of the paper.
+
+    Returns
+    -------
+    tuple of int
+        Rows to take of source and target; all of them where the tables are small.
+
+    Notes
+    -----
+    Minimises ``n_source p_s + n_target p_t`` under ``n_target p_t p_s r >= T / (1 - δ)`` with T = 4 and
+    δ = 0.8, which makes at most T pairs less likely than exp(-δ² 20 / 2) < 0.0017.
+    Source: Auto-Join, equations 4.5 to 4.8 (thesis, section 4.5). Deviation: the paper's closed form has
+    p_s and p_t exchanged, which matters when the tables differ in size; at the optimum both samples have
+    ``sqrt(20 n_source / r)`` rows, and where one of them would exceed its table the other makes up for it.
+
+    Examples
+    --------
+    >>> sample_sizes(1_000_000, 1_000_000)
+    (14143, 14143)
+    >>> sample_sizes(1_000_000, 500)
+    (400001, 500)
+    """
+    if n_source == 0 or n_target == 0:
+        return n_source, n_target
+    product = _EXPECTED_PAIRS * n_source / participation  # rows of source times rows of target
+    each = math.sqrt(product)
+    source = min(n_source, each)
+    target = min(n_target, product / source)
+    source = min(n_source, product / target)
+    return math.ceil(source), math.ceil(target)
+
+
+def sample_rows(n_rows: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Choose rows without replacement, in their order.
+
+    Parameters
+    ----------
+    n_rows, size : int
+    rng : numpy Generator
+
+    Returns
+    -------
+    ndarray of int64, shape (min(size, n_rows),)
+    """
+    if size >= n_rows:
+        return np.arange(n_rows, dtype=np.int64)
+    return np.sort(rng.choice(n_rows, size, replace=False)).astype(np.int64)
+
+
+KEY_UNIQUENESS = 0.8
 """Distinct values ÷ rows from which a column may be a key."""
-_SMALL = 5_000
-"""Tables up to this size are not sampled."""
+_UNSAMPLED_ROWS = 5_000
+"""Rows up to which a table is taken whole."""
 
 Direction = Literal["left_to_right", "right_to_left"]
 DIRECTIONS: tuple[Direction, Direction] = ("left_to_right", "right_to_left")
 
 
 @dataclass
-class Side:
-    """One table, whole and sampled; `rows` are those of the sample."""
+class SampledTable:
+    """One table, whole and sampled.
+
+    Parameters
+    ----------
+    columns : list of Column
+        The columns with all rows.
+    sample : list of Column
+        The same columns with the rows of the sample.
+    given : tuple of str
+        Columns that the caller named; empty if none.
+    rows : ndarray of int64
+        Row numbers of the sample, ascending.
+    """
 
     columns: list[Column]
     sample: list[Column]
@@ -42,23 +130,26 @@ class Side:
         return [column for column in self.sample if len(column.values) >= 2]
 
     def keys(self) -> list[tuple[Program, Column]]:
-        """Return what may be joined: the columns given or the only one, else those nearly keys, else composite keys."""
+        """Return the keys that may be joined, each with the program that makes it.
+
+        These are the columns given or the only one, else the columns that are nearly keys, else composite keys.
+        """
         if len(self.given) > 1:
             return [join_columns(self.candidates())]
         candidates = self.candidates()
-        columns = [column for column in candidates if self.is_settled or column.uniqueness >= KEY]
+        columns = [column for column in candidates if self.is_key_fixed or column.uniqueness >= KEY_UNIQUENESS]
         return [(Program.identity(column.name), column) for column in columns] or composite_keys(candidates)
 
     @property
-    def is_settled(self) -> bool:
-        """Whether there is no choice of a key: columns are given, or there is one only."""
+    def is_key_fixed(self) -> bool:
+        """Whether the key is not to be chosen: columns are given, or there is only one."""
         return bool(self.given) or len(self.columns) == 1
 
-    def whole(self, name: str) -> Column:
+    def full_column(self, name: str) -> Column:
         """Return the column of a name with all its rows."""
         return next(column for column in self.columns if column.name == name)
 
-    def place(self, name: str) -> int:
+    def position(self, name: str) -> int:
         """Return the number of a column, from 0."""
         return [column.name for column in self.columns].index(name)
 
@@ -70,17 +161,17 @@ class Side:
 
 
 def sample_sides(
-    wholes: tuple[list[Column], list[Column]], given: tuple, rng: np.random.Generator
-) -> tuple[Side, Side]:
-    """Sample the rows of both tables where they are large."""
-    n_rows = [len(columns[0]) if columns else 0 for columns in wholes]
+    tables: tuple[list[Column], list[Column]], given: tuple, rng: np.random.Generator
+) -> tuple[SampledTable, SampledTable]:
+    """Sample the rows of both tables if one of them is large."""
+    n_rows = [len(columns[0]) if columns else 0 for columns in tables]
     sizes = n_rows
-    if max(n_rows) > _SMALL:  # enough for either direction
+    if max(n_rows) > _UNSAMPLED_ROWS:  # enough for either direction
         forward, backward = sample_sizes(*n_rows), sample_sizes(*n_rows[::-1])
         sizes = [max(forward[0], backward[1]), max(forward[1], backward[0])]
     sides = []
-    for columns, n, size, names in zip(wholes, n_rows, sizes, given, strict=True):
+    for columns, n, size, names in zip(tables, n_rows, sizes, given, strict=True):
         rows = sample_rows(n, size, rng)
         sample = columns if size >= n else [column.take(rows) for column in columns]
-        sides.append(Side(columns, sample, names, rows))
+        sides.append(SampledTable(columns, sample, names, rows))
     return sides[0], sides[1]

@@ -1,4 +1,4 @@
-"""What was found between two tables, as data, and the row pairs that it joins."""
+"""The result of learning: a join by programs as data, and the row pairs that it joins."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.programs.program import Program
 from dfjoin.transform.prepared_columns import SETTINGS, Column, as_columns, match_rows
 from dfjoin.values.normalize import normalize_column
@@ -34,7 +35,7 @@ class RankedProgram:
     precision : float
         Estimated share of its joined values that join the right value; see `Outcome.precision`.
     evidence : float
-        Bits that speak against chance, with the program paid for.
+        Evidence against chance in bits, minus the description length of the program.
     """
 
     program: Program
@@ -51,19 +52,19 @@ class TransformJoin:
     Parameters
     ----------
     direction : {"left_to_right", "right_to_left", ""}
-        Which table is the source, whose rows the programs read; empty if nothing was found.
+        The first table named is the source, whose rows the programs read; empty if nothing was found.
     source_columns : tuple of str
         Columns of the source that some program reads, the main one first.
     target_columns : tuple of str
         Columns of the other table that `target` reads.
     target : Program or None
-        What the programs' results are compared with: mostly the copy of a column, else a part of one.
+        Gives the values that the programs' results are compared with: a copy of a column, or a part of one.
     programs : tuple of RankedProgram
         In the order in which they are tried on a row; the first whose result is a target value joins.
     source_coverage, target_coverage : float
         Share of the distinct values of the main source column and of the target that are joined.
     tried : tuple of str
-        What was tried, one line for each pair of columns, and why it was not taken.
+        The programs that were not accepted and why, one line each.
     """
 
     direction: Literal["left_to_right", "right_to_left", ""] = ""
@@ -114,7 +115,7 @@ class TransformJoin:
 
     @classmethod
     def from_dict(cls, values: Any) -> TransformJoin:
-        """Read what `to_dict` wrote, trusting nothing in it; `tried` may be left out.
+        """Read what `to_dict` wrote, and check every part of it; `tried` may be left out.
 
         Raises
         ------
@@ -217,7 +218,7 @@ def join_rows(found: TransformJoin, left: Table, right: Table) -> RowJoin:
     wanted = normalize_column(found.target.apply([targets[name] for name in found.target.columns]), SETTINGS)
     n_rows = len(next(iter(sources.values())))
     chosen = np.full(n_rows, -1, np.int64)
-    by = np.full(n_rows, -1, np.int16)
+    program_of = np.full(n_rows, -1, np.int16)
     for number, ranked in enumerate(found.programs):
         outputs = normalize_column(ranked.program.apply([sources[name] for name in ranked.program.columns]), SETTINGS)
         if len(outputs) == 0:
@@ -225,11 +226,11 @@ def join_rows(found: TransformJoin, left: Table, right: Table) -> RowJoin:
         hits = match_rows(outputs, wanted)
         row_targets = np.where(outputs.codes >= 0, hits[outputs.codes], -1)
         is_new = (chosen < 0) & (row_targets >= 0)
-        chosen[is_new], by[is_new] = row_targets[is_new], number
+        chosen[is_new], program_of[is_new] = row_targets[is_new], number
     source_rows, target_rows = _expand(chosen, wanted.codes, len(wanted))
     left_rows, right_rows = (source_rows, target_rows) if is_forward else (target_rows, source_rows)
     order = np.lexsort((right_rows, left_rows))
-    return RowJoin(left_rows[order], right_rows[order], by[source_rows][order])
+    return RowJoin(left_rows[order], right_rows[order], program_of[source_rows][order])
 
 
 def _expand(chosen: NDArray[np.int64], codes: NDArray[np.int32], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -239,6 +240,4 @@ def _expand(chosen: NDArray[np.int64], codes: NDArray[np.int32], n: int) -> tupl
     starts = np.searchsorted(codes[rows], np.arange(n + 1))
     joined = np.flatnonzero(chosen >= 0)
     counts = (starts[1:] - starts[:-1])[chosen[joined]]
-    source_rows = np.repeat(joined, counts)
-    step = np.arange(source_rows.shape[0]) - np.repeat(np.cumsum(counts) - counts, counts)
-    return source_rows, rows[starts[chosen[source_rows]] + step]
+    return np.repeat(joined, counts), rows[expand_stretches(starts[chosen[joined]], counts)]

@@ -1,4 +1,4 @@
-"""Joinable row pairs: which value of one column may belong to which of another, by rare q-grams."""
+"""Pairs of values of two columns that may belong together, because they share a rare q-gram."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels import suffixes
+from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.values.normalize import ValueSet
 
-__all__ = ["RowPairs", "SuffixArray", "find_pairs", "no_pairs"]
+__all__ = ["SuffixArray", "ValuePairs", "find_pairs", "no_pairs"]
 
-_MOST = 64
-"""A q-gram in more values than this tells nothing about a pair."""
-_PARTNERS = 3
-"""Partners taken of a value whose best q-gram occurs more than once in the other column."""
+_MAX_OCCURRENCES = 64
+"""Occurrences in a column above which a q-gram says nothing about a pair."""
+_MAX_PARTNERS = 3
+"""Partners taken for a value whose best q-gram occurs more than once in the other column."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class SuffixArray:
 
 
 @dataclass(frozen=True, slots=True)
-class RowPairs:
+class ValuePairs:
     """Candidate pairs of values of two columns, the best first.
 
     Parameters
@@ -66,13 +67,13 @@ class RowPairs:
         return int(self.left.shape[0])
 
 
-def no_pairs() -> RowPairs:
+def no_pairs() -> ValuePairs:
     """Return no pairs at all."""
     nothing = np.empty(0, np.int64)
-    return RowPairs(nothing, nothing, nothing.astype(np.float64), nothing)
+    return ValuePairs(nothing, nothing, nothing.astype(np.float64), nothing)
 
 
-def find_pairs(source: SuffixArray, target: SuffixArray) -> RowPairs:
+def find_pairs(source: SuffixArray, target: SuffixArray) -> ValuePairs:
     """Pair each value of a column with those of another that share its rarest q-gram.
 
     Parameters
@@ -81,7 +82,7 @@ def find_pairs(source: SuffixArray, target: SuffixArray) -> RowPairs:
 
     Returns
     -------
-    RowPairs
+    ValuePairs
         By higher score, longer q-gram, then position.
 
     See Also
@@ -98,12 +99,11 @@ def find_pairs(source: SuffixArray, target: SuffixArray) -> RowPairs:
     other_begins, other_ends, other_rows, other_order = target.parts
     own = suffixes.Suffixes(source.values.data, begins, ends, order)
     other = suffixes.Suffixes(target.values.data, other_begins, other_ends, other_order)
-    scores, lengths, firsts, counts = suffixes.best_matches(source.values.offsets, own, other, _MOST)
+    scores, lengths, firsts, counts = suffixes.best_matches(source.values.offsets, own, other, _MAX_OCCURRENCES)
     found = np.flatnonzero(scores > 0)
-    taken = np.minimum(counts[found], _PARTNERS)
+    taken = np.minimum(counts[found], _MAX_PARTNERS)
     left = np.repeat(found, taken)
-    step = np.arange(left.shape[0]) - np.repeat(np.cumsum(taken) - taken, taken)
-    right = other_rows[other_order[firsts[left] + step]].astype(np.int64)
+    right = other_rows[other_order[expand_stretches(firsts[found], taken)]].astype(np.int64)
     best = np.lexsort((left, -lengths[left], -scores[left]))
     left, right = left[best], right[best]
-    return RowPairs(left, right, scores[left], lengths[left])
+    return ValuePairs(left, right, scores[left], lengths[left])

@@ -38,8 +38,8 @@ def test_columns_without_texts(column):
     texts = fold_texts(column)
     assert texts.values == []
     assert texts.codes.tolist() == [-1] * len(column)
-    assert texts.offsets.tolist() == [0]
-    assert texts.points.size == 0
+    assert texts.code_points.offsets.tolist() == [0]
+    assert texts.code_points.points.size == 0
 
 
 def test_chunks_slices_and_dictionaries_are_the_same_column():

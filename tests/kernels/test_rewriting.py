@@ -12,9 +12,9 @@ TEXTS = st.lists(st.text("aB 0é😀", max_size=8), max_size=12)
 
 def run(kernel, texts, *arguments, factor=1, extra=0):
     """Run a kernel that writes into a buffer just large enough."""
-    data, starts, ends = spans_of(texts)
+    spans = spans_of(texts)
     out = np.empty(factor * len("".join(texts).encode()) + extra * len(texts), np.uint8)
-    return texts_of(out, *kernel(data, starts, ends, *arguments, out))
+    return texts_of(out, *kernel(spans, *arguments, out))
 
 
 def table(**changes):
@@ -83,9 +83,9 @@ def test_group_digits_takes_plain_numbers_only(texts):
 
 @given(TEXTS)
 def test_copy_spans_lays_strings_out_as_arrow_does(texts):
-    data, starts, ends = spans_of(texts)
+    spans = spans_of(texts)
     joined = "".join(texts).encode()
     out, offsets = np.empty(len(joined), np.uint8), np.empty(len(texts) + 1, np.int32)
-    rewriting.copy_spans(data, starts, ends, out, offsets)
+    rewriting.copy_spans(spans, out, offsets)
     assert bytes(out) == joined
     assert [bytes(out[a:b]).decode() for a, b in zip(offsets, offsets[1:], strict=False)] == texts

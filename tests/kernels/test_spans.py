@@ -1,12 +1,11 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels.spans import (
     TO_THE_END,
+    Spans,
     nth_run,
-    read_utf8,
     slice_characters,
     split_part,
     text_after,
@@ -14,7 +13,7 @@ from dfjoin.kernels.spans import (
 )
 from tests.kernels.packing import pack
 
-TEXTS = st.lists(st.text("aab,é😀 ", max_size=9), max_size=12)
+TEXTS = st.lists(st.text("aab,é€😀 ", max_size=9), max_size=12)
 INDEX = st.integers(-5, 5)
 SEPARATORS = st.sampled_from([",", "a", "aa", "é", ", ", "😀"])
 
@@ -24,7 +23,7 @@ def spans_of(texts):
     data, offsets = pack([text.encode() for text in texts])
     starts, ends = offsets[:-1].copy(), offsets[1:].copy()
     starts[starts == ends] = -1
-    return data, starts, ends
+    return Spans(data, starts, ends)
 
 
 def texts_of(data, starts, ends):
@@ -38,8 +37,8 @@ def as_bytes(text):
 
 @given(TEXTS, SEPARATORS, INDEX)
 def test_split_part_is_pythons_split(texts, separator, index):
-    data, starts, ends = spans_of(texts)
-    found = texts_of(data, *split_part(data, starts, ends, as_bytes(separator), index))
+    spans = spans_of(texts)
+    found = texts_of(spans.data, *split_part(spans, as_bytes(separator), index))
     expected = []
     for text in texts:
         parts = text.split(separator)
@@ -49,23 +48,23 @@ def test_split_part_is_pythons_split(texts, separator, index):
 
 @given(TEXTS, SEPARATORS)
 def test_text_after_and_before_are_pythons_partition(texts, separator):
-    data, starts, ends = spans_of(texts)
-    after = texts_of(data, *text_after(data, starts, ends, as_bytes(separator)))
-    before = texts_of(data, *text_before(data, starts, ends, as_bytes(separator)))
+    spans = spans_of(texts)
+    after = texts_of(spans.data, *text_after(spans, as_bytes(separator)))
+    before = texts_of(spans.data, *text_before(spans, as_bytes(separator)))
     assert after == [text.partition(separator)[2] or None for text in texts]
     assert before == [text.rpartition(separator)[0] or None for text in texts]
 
 
 @given(TEXTS, INDEX)
 def test_nth_run_takes_maximal_runs(texts, index):
-    classes = np.zeros(300, np.uint8)
-    classes[ord("a")] = classes[ord("é")] = 2
+    classes = np.zeros(ord("€") + 1, np.uint8)  # "😀" lies behind its end
+    classes[[ord("a"), ord("é"), ord("€")]] = 2
     classes[ord(",")] = 1
-    data, starts, ends = spans_of(texts)
-    found = texts_of(data, *nth_run(data, starts, ends, classes, 2, index))
+    spans = spans_of(texts)
+    found = texts_of(spans.data, *nth_run(spans, classes, 2, index))
     expected = []
     for text in texts:
-        runs = "".join(c if c in "aé" else "|" for c in text).split("|")
+        runs = "".join(c if c in "aé€" else "|" for c in text).split("|")
         runs = [run for run in runs if run]
         expected.append(runs[index] if -len(runs) <= index < len(runs) else None)
     assert found == expected
@@ -73,17 +72,11 @@ def test_nth_run_takes_maximal_runs(texts, index):
 
 @given(TEXTS, INDEX, st.none() | INDEX)
 def test_slice_characters_is_pythons_slice(texts, start, stop):
-    data, starts, ends = spans_of(texts)
-    found = slice_characters(data, starts, ends, start, TO_THE_END if stop is None else stop)
-    assert texts_of(data, *found) == [text[start:stop] or None for text in texts]
-
-
-@pytest.mark.parametrize("character", ["a", "é", "€", "😀"])
-def test_read_utf8_returns_code_point_and_width(character):
-    data = as_bytes(character)
-    assert tuple(read_utf8(data, 0)) == (ord(character), len(data))
+    spans = spans_of(texts)
+    found = slice_characters(spans, start, TO_THE_END if stop is None else stop)
+    assert texts_of(spans.data, *found) == [text[start:stop] or None for text in texts]
 
 
 def test_nothing_gives_nothing():
-    data, starts, ends = spans_of([])
-    assert texts_of(data, *split_part(data, starts, ends, as_bytes(","), 0)) == []
+    spans = spans_of([])
+    assert texts_of(spans.data, *split_part(spans, as_bytes(","), 0)) == []

@@ -2,16 +2,24 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.tokenising import distinct_in_rows, gram_tokens, transpose_rows, word_slices, word_tokens
-from tests.fuzzy.oracles import grams
+from dfjoin.kernels.tokenising import (
+    CodePoints,
+    SparseRows,
+    distinct_in_rows,
+    gram_tokens,
+    transpose_rows,
+    word_slices,
+    word_tokens,
+)
 from tests.kernels.packing import csr, uncsr
+from tests.oracles.fuzzy import grams
 
 TEXTS = st.lists(st.text(alphabet="ab é", max_size=8), max_size=5)
 
 
 def points(texts):
     offsets, numbers = csr([[ord(c) for c in text] for text in texts], np.uint32)
-    return numbers, offsets
+    return CodePoints(numbers, offsets)
 
 
 def names(indptr, hashes, expected):
@@ -26,20 +34,20 @@ def names(indptr, hashes, expected):
 
 @given(TEXTS)
 def test_words_are_what_spaces_separate(texts):
-    indptr, hashes = word_tokens(*points(texts))
+    indptr, hashes = word_tokens(points(texts))
     names(indptr, hashes, [text.split(" ") and [w for w in text.split(" ") if w] for text in texts])
 
 
 @given(TEXTS)
 def test_slices_spell_the_words(texts):
-    starts, ends = word_slices(*points(texts))
+    starts, ends = word_slices(points(texts))
     whole = "".join(texts)
     assert [whole[a:b] for a, b in zip(starts, ends, strict=True)] == [w for t in texts for w in t.split(" ") if w]
 
 
 @given(TEXTS, st.integers(1, 5))
 def test_grams_are_windows_of_the_padded_text(texts, q):
-    indptr, hashes = gram_tokens(*points(texts), q)
+    indptr, hashes = gram_tokens(points(texts), q)
     expected = []
     for text in texts:
         padded = f" {text} " + " " * max(0, q - len(text) - 2)
@@ -50,10 +58,10 @@ def test_grams_are_windows_of_the_padded_text(texts, q):
 
 @given(st.lists(st.lists(st.integers(0, 6), max_size=6), max_size=5))
 def test_rows_are_sorted_and_distinct(rows):
-    assert uncsr(*distinct_in_rows(*csr(rows))) == [sorted(set(row)) for row in rows]
+    assert uncsr(*distinct_in_rows(SparseRows(*csr(rows)))) == [sorted(set(row)) for row in rows]
 
 
 @given(st.lists(st.sets(st.integers(0, 6), max_size=6), max_size=5))
 def test_lists_hold_the_rows_of_each_token(rows):
-    lists = uncsr(*transpose_rows(*csr([sorted(row) for row in rows]), 7))
+    lists = uncsr(*transpose_rows(SparseRows(*csr([sorted(row) for row in rows])), 7))
     assert lists == [[i for i, row in enumerate(rows) if token in row] for token in range(7)]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.transform.strategies import PROGRAMS, TEXTS
+from tests.programs.strategies import PROGRAMS, TEXTS
 
 pytestmark = pytest.mark.spark
 

@@ -21,10 +21,10 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask, tokens_of_column
 from dfjoin.search.transform.piece_scores import PackedValues, QueryPieces, pack_values, score_segments
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.transform.accept import ENOUGH, MIN_COVERAGE, MIN_PRECISION, MIN_SCORE
+from dfjoin.transform.accept import MIN_COVERAGE, MIN_PRECISION, MIN_SCORE
 from dfjoin.transform.chance import MIN_BITS
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.outcome import evaluate
+from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.transform_join import RowJoin, TransformJoin, join_rows
 from dfjoin.values.frames import column_to_arrow
@@ -200,7 +200,7 @@ class _ProgramSearch:
         segment, query = self.segments[number], self.query
         cardinality = int(segment.catalog.numbers["cardinality"][column])
         n_equal = int(shared_mask(segment, column, self.matched.groups(number)).sum())
-        if n_equal >= ENOUGH * min(len(query.values), cardinality):
+        if n_equal >= FULL_COVERAGE * min(len(query.values), cardinality):
             return None
         name = segment.catalog.column_name(column)
         values = _candidate_values(segment, column)

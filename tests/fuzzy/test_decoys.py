@@ -1,34 +1,19 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.fuzzy.constraint import optimize_threshold
-from dfjoin.fuzzy.precision import estimate_errors, wrong_share
-from dfjoin.fuzzy.score_evidence import NAMES
-from dfjoin.fuzzy.scorer import train_scorer
-from tests.fuzzy.oracles import error_rates, largest_threshold
+from dfjoin.fuzzy.decoys import MAX_SAMPLE, draw_sample, estimate_errors, is_left_reference, set_up, wrong_share
+from dfjoin.fuzzy.texts import fold_texts
+from tests.oracles.fuzzy import error_rates
 
-TENTHS = st.integers(0, 10).map(lambda tenth: tenth / 10)
 SCORES = st.lists(st.integers(-5, 5).map(float), max_size=20)
 
 
 def alone(scores):
     """A partner of its own for each score."""
     return np.arange(len(scores), dtype=np.int32)
-
-
-@given(st.lists(st.tuples(TENTHS, TENTHS, st.integers(0, 3)), max_size=8), st.booleans())
-def test_threshold_is_the_largest_that_breaks_no_constraint(rows, is_one_to_one):
-    first, rival = (np.array([row[i] for row in rows], float) for i in (0, 1))
-    partners = np.array([row[2] for row in rows], np.int32)
-    found = optimize_threshold(first, rival, partners, is_one_to_one=is_one_to_one)
-    assert found == largest_threshold(first.tolist(), rival.tolist(), partners.tolist(), is_one_to_one)
-
-
-def test_texts_without_a_partner_do_not_constrain():
-    partners = np.array([-1, 0], np.int32)
-    assert optimize_threshold(np.array([0.0, 0.4]), np.array([0.0, 0.9]), partners) == (0.4, 1)
 
 
 @given(SCORES.filter(len), SCORES, st.data())
@@ -69,20 +54,39 @@ def test_the_share_of_wrong_pairs_is_found_in_a_mixture(rng):
     assert chosen[:600].mean() > 0.99
 
 
-def test_evidence_that_tells_nothing_gets_little_weight(rng):
-    decoys = rng.normal(0, 1, (2000, len(NAMES)))
-    targets = rng.normal(0, 1, (800, len(NAMES)))
-    targets[:400, :3] -= 4
-    scorer = train_scorer(targets, alone(targets), decoys)
-    assert (scorer.weights >= 0).all()
-    assert scorer.weights[:3].min() > 2 * scorer.weights[3:].max()
-    scores = scorer.score(targets)
-    assert scores[:400].min() > np.quantile(scores[400:], 0.99)
+def folded(*values):
+    return fold_texts(pa.array(values, pa.string()))
 
 
-def test_known_matches_teach_where_targets_do_not(rng):
-    decoys = rng.normal(0, 1, (500, len(NAMES)))
-    targets = rng.normal(0, 1, (5, len(NAMES)))
-    known = rng.normal(0, 1, (200, len(NAMES)))
-    known[:, 7] -= 5
-    assert np.argmax(train_scorer(targets, alone(targets), decoys, known).weights) == 7
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        (folded("a", "b", "b"), folded("a", "b"), False),
+        (folded("a", "b"), folded("a", "b", "b"), True),
+        (folded("a", "b", "c"), folded("a", "b"), True),
+        (folded("a", "b"), folded("a", "b"), False),
+        (folded(), folded("a"), False),
+    ],
+)
+def test_the_reference_is_the_column_that_is_more_like_a_key_then_the_longer_one(left, right, expected):
+    assert is_left_reference(left, right) is expected
+
+
+def test_samples_are_sorted_and_no_larger_than_allowed():
+    assert draw_sample(5, 0).tolist() == [0, 1, 2, 3, 4]
+    assert draw_sample(MAX_SAMPLE, 0).size == MAX_SAMPLE
+    sample = draw_sample(MAX_SAMPLE + 50, 3)
+    assert sample.size == MAX_SAMPLE
+    assert (np.diff(sample) > 0).all()
+    assert sample.tolist() == draw_sample(MAX_SAMPLE + 50, 3).tolist()
+
+
+def test_known_texts_are_no_targets_and_are_compared_with_their_nearest():
+    reference, query = folded("red fox", "blue bird", "green frog"), folded("red foxx", "blue birds", "gren frog")
+    known = np.array([0, 2]), np.array([0, 1])  # the first is right, the second is not
+    problem = set_up(reference, query, known, 0)
+    assert [query.values[i] for i in problem.target_texts] == ["gren frog"]
+    assert sorted(problem.is_known_right.tolist()) == [False, True]
+    assert [reference.values[i] for i in problem.taken] == ["green frog", "red fox"]
+    assert len(problem.decoys) == 3
+    assert len(problem.runners_up) == len(problem.targets) == 1

@@ -2,11 +2,10 @@
 
 from hypothesis import strategies as st
 
-from dfjoin.programs.arithmetic import BASES, STYLES, Base, Linear
 from dfjoin.programs.characters import CLASSES
-from dfjoin.programs.extract import After, Before, Run, Slice, Split
-from dfjoin.programs.lookup import TABLES
-from dfjoin.programs.numeric import GROUP_SEPARATORS, Group, Lookup, Round, StripZeros, Year
+from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split
+from dfjoin.programs.lookup import TABLES, Lookup
+from dfjoin.programs.numeric import BASES, GROUP_SEPARATORS, STYLES, Base, Linear, Round, StripZeros, Thousands, Year
 from dfjoin.programs.program import Constant, Extract, Program
 from dfjoin.programs.rewrite import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
 
@@ -26,14 +25,14 @@ STEPS = st.one_of(
     st.builds(Split, _SEPARATORS, _INDEX),
     st.builds(After, _SEPARATORS),
     st.builds(Before, _SEPARATORS),
-    st.builds(Run, st.sampled_from(sorted(CLASSES)), _INDEX),
+    st.builds(CharacterRun, st.sampled_from(sorted(CLASSES)), _INDEX),
     st.builds(Slice, _INDEX, st.none() | _INDEX),
     st.builds(Case, st.sampled_from(CASES)),
     st.builds(Keep, st.sampled_from(sorted(CLASSES))),
     st.builds(Replace, _SEPARATORS, st.sampled_from(["", "-", "é", "a\\$0"])),
     st.builds(Pad, st.integers(1, 6), st.sampled_from("0 '$")),
     st.builds(Round, st.integers(0, 6)),
-    st.builds(Group, st.sampled_from(GROUP_SEPARATORS)),
+    st.builds(Thousands, st.sampled_from(GROUP_SEPARATORS)),
     st.builds(Year, st.integers(0, 100)),
     st.builds(Lookup, st.sampled_from(TABLES)),
     st.builds(Base, st.sampled_from(BASES), st.sampled_from(BASES)),

@@ -6,8 +6,10 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.programs.extract import Slice
+from dfjoin.programs.program import Extract, Program
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.transform_join import TransformJoin
+from dfjoin.transform.transform_join import RankedProgram, TransformJoin, join_rows
 
 NAMES = ["Obama, Barack", "Bush, George", "Clinton, Bill", "Carter, Jimmy", "Ford, Gerald"]
 PEOPLE = ["Gerald Ford", "Jimmy Carter", "Bill Clinton", "George Bush", "Barack Obama"]
@@ -55,3 +57,15 @@ def test_numbers_of_a_program_that_are_none(found, key):
 def test_no_object():
     with pytest.raises(InvalidTypeError, match="must be a JSON object with programs, got 'x'"):
         TransformJoin.from_dict("x")
+
+
+def test_a_row_joins_by_the_first_program_whose_result_is_a_target_value():
+    copy, first = (RankedProgram(Program(("a",), (Extract(0, s),)), 1, 1.0, 1.0, 9.0) for s in ((), (Slice(0, 1),)))
+    left, right = {"a": pa.array(["ab", "cd", None, "ef"])}, {"b": pa.array(["a", "ab", "c", "c"])}
+    for direction in ("left_to_right", "right_to_left"):
+        found = TransformJoin(direction, ("a",), ("b",), Program.identity("b"), (copy, first))
+        is_forward = direction == "left_to_right"
+        joined = join_rows(found, left, right) if is_forward else join_rows(found, right, left)
+        sides = (joined.left_rows, joined.right_rows)[:: 1 if is_forward else -1]
+        rows = list(zip(*(side.tolist() for side in sides), joined.programs.tolist(), strict=True))
+        assert sorted(rows) == [(0, 1, 0), (1, 2, 1), (1, 3, 1)]

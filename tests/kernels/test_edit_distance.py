@@ -3,24 +3,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.edit_distance import edit_distances, soft_misses
-from tests.fuzzy.oracles import edit_distance, soft_miss
+from dfjoin.kernels.edit_distance import Words, edit_distances, soft_misses
+from dfjoin.kernels.token_rows import TextPairs
+from dfjoin.kernels.tokenising import CodePoints, SparseRows
 from tests.kernels.packing import csr
+from tests.oracles.fuzzy import edit_distance, soft_miss
 
 TEXTS = st.text(alphabet="abß€", max_size=9)
 
 
 def letters(*columns):
-    """Number the characters of all texts; per column (letters, offsets), then the size of the alphabet."""
+    """Number the characters of all texts; each column as CodePoints, then the size of the alphabet."""
     alphabet = {c: i for i, c in enumerate(sorted({c for texts in columns for t in texts for c in t}))}
     packed = [csr([[alphabet[c] for c in text] for text in texts]) for texts in columns]
-    return *((points, offsets) for offsets, points in packed), max(1, len(alphabet))
+    return *(CodePoints(points, offsets) for offsets, points in packed), max(1, len(alphabet))
 
 
 def measure(pairs, limit=1000):
-    (a, a_offsets), (b, b_offsets), n = letters([a for a, _ in pairs], [b for _, b in pairs])
+    a, b, n = letters([a for a, _ in pairs], [b for _, b in pairs])
     rows = np.arange(len(pairs), dtype=np.int32)
-    return edit_distances(a, a_offsets, b, b_offsets, n, limit, rows, rows).tolist()
+    return edit_distances(a, b, n, limit, TextPairs(rows, rows)).tolist()
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), max_size=6))
@@ -54,14 +56,27 @@ def test_no_pairs():
 WORDS = st.lists(st.text(alphabet="abc", min_size=1, max_size=6), max_size=4, unique=True)
 
 
+def miss(a, b, most=5):
+    """The share of the weight of the words of a without a counterpart in b; weights are 1, 2, … by spelling."""
+    words = sorted({*a, *b})
+    spelling, n = letters(words)
+    rows_a, rows_b = (SparseRows(*csr([[words.index(w) for w in row]])) for row in (a, b))
+    known = Words(np.arange(1.0, 1.0 + len(words)), spelling, n, 0.6, most)
+    return soft_misses(rows_a, rows_b, known, TextPairs(np.zeros(1, np.int32), np.zeros(1, np.int32)))[0]
+
+
 @given(WORDS, WORDS, st.integers(1, 5))
 def test_similar_words_count_in_part(a, b, most):
-    words = sorted({*a, *b})
-    weights = {word: 1.0 + i for i, word in enumerate(words)}
-    (points, offsets), n = letters(words)
-    rows_a, rows_b = (csr([[words.index(w) for w in row]]) for row in (a, b))
-    row = np.zeros(1, np.int32)
-    found = soft_misses(
-        *rows_a, *rows_b, np.array([weights[w] for w in words], float), points, offsets, n, 0.6, most, row, row
-    )
-    assert found[0] == pytest.approx(soft_miss(" ".join(a[:most]), " ".join(b[:most]), weights.get))
+    weights = {word: 1.0 + i for i, word in enumerate(sorted({*a, *b}))}
+    assert miss(a, b, most) == pytest.approx(soft_miss(" ".join(a[:most]), " ".join(b[:most]), weights.get))
+
+
+def test_words_are_similar_from_the_least_similarity_on():
+    assert miss(["aaaaa"], ["aaabb"]) == pytest.approx(0.4)
+    assert miss(["aaaaa"], ["aabbb"]) == 1
+    assert miss([], ["a"]) == 0
+
+
+@pytest.mark.parametrize(("most", "expected"), [(1, 1), (2, 0)])
+def test_words_behind_the_first_ones_are_not_looked_at(most, expected):
+    assert miss(["abc"], ["ccc", "abc"], most) == expected

@@ -1,4 +1,4 @@
-"""Naive references for fuzzy joins: sets, dicts and loops over Python strings."""
+"""Fuzzy joins: tokens, distances, the most similar rows, rules and error rates, by sets, dicts and loops."""
 
 import math
 
@@ -51,9 +51,9 @@ def soft_miss(a, b, weigh, floor=0.6):
         best = 0.0
         for other in grams(b, 0):
             longer = max(len(word), len(other))
-            likeness = 1 - edit_distance(word, other) / longer
-            if likeness >= floor:
-                best = max(best, likeness)
+            similarity = 1 - edit_distance(word, other) / longer
+            if similarity >= floor:
+                best = max(best, similarity)
         total += weigh(word)
         missed += weigh(word) * (1 - best)
     return missed / total if total else 0.0
@@ -74,15 +74,32 @@ def distance(query, reference, tokens, name, texts):
     return set_distance(query, reference, q, name, rarity(texts, q))
 
 
-def largest_threshold(first, rival, partners, is_one_to_one):
-    """Try every distance as the threshold; the largest that breaks no constraint, and its coverage."""
-    best = (-1.0, 0)
-    for s in sorted(set(first)):
-        joined = [p for d, p in zip(first, partners, strict=True) if d <= s]
-        is_broken = any(r <= s for r in rival) or (is_one_to_one and len(joined) != len(set(joined)))
-        if not is_broken:
-            best = (s, len(set(joined)))
-    return best
+def most_similar(queries, indexed, weights, k, is_self=False):
+    """The k rows of highest weighted cosine to each row, of equal ones the first; rows are sets of token numbers."""
+
+    def norm(row):
+        return math.sqrt(sum(weights[token] for token in row))
+
+    found = []
+    for i, query in enumerate(queries):
+        scored = []
+        for j, other in enumerate(indexed):
+            shared = set(query) & set(other)
+            if shared and not (is_self and i == j):
+                total = 0.0
+                for token in sorted(shared):  # in this order, so that equal sums are equal numbers
+                    total += weights[token]
+                scored.append((-total / (norm(query) * norm(other)), j))
+        found.append([j for _, j in sorted(scored)[:k]])
+    return found
+
+
+def rule_counts(a, b, kinds, rules):
+    """The highest count of a rule over exchanged words, and over words of one side; rules by (larger, smaller) kind."""
+    only = [kinds[token] for token in set(a) - set(b)], [kinds[token] for token in set(b) - set(a)]
+    exchanged = max((rules.get((max(x, y), min(x, y)), 0) for x in only[0] for y in only[1]), default=0)
+    single = max((rules.get((x, 0), 0) for side in only for x in side), default=0)
+    return [exchanged, single]
 
 
 def error_rates(scores, partners, decoys):

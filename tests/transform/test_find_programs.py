@@ -273,3 +273,27 @@ def test_examples_must_be_in_the_tables():
     two = table(a=["x"], b=["y"])
     with pytest.raises(InvalidParameterError, match="`examples` must hold values of the tables, but no column has 'q'"):
         find_programs(two, two, examples=[("q", "x")])
+
+
+def test_three_forms_get_three_programs(people):
+    first, last, order = people
+    forms = [lambda a, b: f"{b}, {a}, y", lambda a, b: f"x, {a}, {b}", lambda a, b: f"{a}--{b} of 12 or so on"]
+    made = [forms[i % 3](a, b) for i, (a, b) in enumerate(zip(first, last, strict=True))]
+    left, right = table(person=made), table(name=[f"{first[i]} {last[i]}" for i in order])
+    found = find_programs(left, right)
+    assert len(found.programs) == 3
+    assert pairs(found, left, right) == {(int(row), place) for place, row in enumerate(order)}
+
+
+def test_columns_that_are_not_the_most_similar_are_tried_too():
+    rng = np.random.default_rng(4)
+    target = words(rng, 40, 12, 13)
+    junk = words(rng, 80, 40, 41)
+    left = table(
+        near=[f"{word[:9]}{other[:5]}" for word, other in zip(target, junk, strict=False)],
+        further=[f"{other[:9]}{word[:4]}" for word, other in zip(target, junk[40:], strict=True)],
+    )
+    found = find_programs(left, table(key=target), right_on="key")
+    assert not found.found
+    tried = {line.partition(" = ")[0] for line in found.tried}
+    assert {"near", "further"} <= tried

@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from dfjoin.programs.extract import Slice, Split
 from dfjoin.programs.program import Constant, Extract, Program
 from dfjoin.programs.rewrite import Case
-from dfjoin.transform.by_example import learn_from_examples
 from dfjoin.transform.compose import MAX_OPERATORS, learn_programs
 
 WORDS = st.text("abcdefghijklmnop", min_size=3, max_size=8)
@@ -87,21 +86,3 @@ def test_a_random_program_is_recovered_or_an_equivalent_found(words, data):
     found = learned[0].program(["x"])
     assert [found(row) for row in rows] == targets
     assert found.n_operators <= program.n_operators
-
-
-def test_several_programs_share_the_examples_where_one_cannot():
-    rows = [("Lee, Ann",), ("Bob Ray",), ("Poe, Cy",), ("Dee Fox",)]
-    programs = learn_from_examples(["x"], rows, ["Ann Lee", "Bob Ray", "Cy Poe", "Dee Fox"])
-    results = {next(r for p in programs if (r := p(text)) is not None) for text in ("Day, Jo", "Kay, Al")}
-    assert len(programs) == 2
-    assert results == {"Jo Day", "Al Kay"}
-
-
-def test_other_rows_choose_between_programs_that_agree():
-    rows, targets = [("Ann K Lee",), ("Bob J Ray",)], ["Lee", "Ray"]
-    (program,) = learn_from_examples(["x"], rows, targets, inputs=[("Cy Poe",), ("Dee Fox",)])
-    assert program("Cy Poe") == "Poe"
-
-
-def test_examples_that_nothing_explains_give_no_programs():
-    assert learn_from_examples(["x"], [("abc",)], ["1"]) == ()

@@ -2,7 +2,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.transform.prepared_columns import Column, as_columns, match_rows
+from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.value_pairs import SuffixArray, find_pairs, no_pairs
 
 WORDS = st.lists(st.text("abcdé ", max_size=8), max_size=12)
@@ -51,16 +51,12 @@ def test_columns_without_values_give_no_pairs():
     assert len(no_pairs()) == 0
 
 
-@given(WORDS, WORDS)
-def test_match_rows_finds_equal_values(left, right):
-    a, b = column(left).values, column(right).values
-    found = match_rows(a, b)
-    assert [b.value(int(j)) if j >= 0 else None for j in found] == [v if v in b.values() else None for v in a.values()]
+def test_a_value_takes_three_partners_of_its_best_gram():
+    several = [f"{letter * 3} abcdef" for letter in "uvwxyz"]
+    assert [pair[0] for pair in named(["abcdef"], several)] == ["abcdef"] * 3
+    assert set(named(["abcdef"], several[:2])) == {("abcdef", several[0]), ("abcdef", several[1])}
 
 
-def test_other_types_are_read_as_text():
-    (one, two) = as_columns([("n", pa.array([1, None])), ("c", pa.chunked_array([["a"], ["b"]]))])
-    assert one.array.to_pylist() == ["1", None]
-    assert two.array.to_pylist() == ["a", "b"]
-    assert (one.uniqueness, one.n_present) == (1.0, 1)
-    assert column([None]).uniqueness == 0.0
+def test_a_gram_in_too_many_values_pairs_nothing():
+    assert named(["abcdef"], [f"{i:03d} abcdef" for i in range(65)]) == []
+    assert len(named(["abcdef"], [f"{i:03d} abcdef" for i in range(64)])) == 3

@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
-from dfjoin.fuzzy.result import FuzzySettings
+from dfjoin.fuzzy.fuzzy_join import find_fuzzy
 from dfjoin.fuzzy.texts import fold_text
 
 FIRST = ["anna", "bernd", "carla", "dmitri", "elena", "farid", "greta", "hiro", "ines", "jakob", "katya", "luis"]
@@ -99,8 +96,6 @@ def test_constraints_hold_and_nulls_match_nothing(left, right, is_one_to_one):
         query = 1 if found.settings.reference == "left" else 0
         assert len({pair[query] for pair in texts}) == len(texts), "a query text has one partner"
         assert not is_one_to_one or len({pair[1 - query] for pair in texts}) == len(texts)
-    again = found.settings and apply_fuzzy(found.settings, pa.array(left, pa.string()), pa.array(right, pa.string()))
-    assert not len(found) or pairs(again) == pairs(found)
 
 
 def test_rows_with_equal_texts_share_their_matches(people):
@@ -140,28 +135,6 @@ def test_known_rows_that_contradict_the_nearest_text_stop_the_join(people):
     found = find(reference, query, known=wrong)
     assert len(found) == 0
     assert "no fuzzy join: by estimate at best 0.0% of the pairs would be right" in found.reason
-
-
-def test_settings_survive_json_and_join_new_rows_alike(people):
-    reference, query, _ = people
-    found = find(reference, query)
-    report = json.loads(json.dumps(found.to_dict()))
-    assert report["n_pairs"] == len(found)
-    assert report["reason"] == found.reason
-    assert FuzzySettings.from_dict(report["settings"]).to_dict() == found.settings.to_dict()
-    new = [*query[10:15], "nobody at all"]
-    again = apply_fuzzy(report["settings"], pa.array(reference), pa.array(new))
-    assert pairs(again) == [(a, b - 10) for a, b in pairs(found) if 10 <= b < 15]
-    assert np.isnan(again.errors).all()
-    assert again.estimated_precision is None
-
-
-def test_every_configuration_is_told_with_its_weight(people):
-    found = find(*people[:2])
-    assert sum(tried.weight for tried in found.tried) <= 1 + 1e-9
-    assert max(tried.weight for tried in found.tried) > 0
-    assert any(tried.coverage > 0 and 0 <= tried.threshold < 1 for tried in found.tried)
-    assert "3-grams, cosine" in [tried.configuration for tried in found.tried]
 
 
 CAPITALS = [
@@ -211,7 +184,6 @@ def test_columns_related_by_meaning_or_by_nothing_are_not_joined(left, right):
     assert found.settings is None
     assert found.estimated_precision is None
     assert found.reason.startswith("no fuzzy join: ")
-    assert len(found.tried) > 0
     assert found.to_dict()["settings"] is None
 
 
@@ -265,13 +237,3 @@ def test_known_must_name_rows(known):
     )
     with pytest.raises(InvalidParameterError, match=message):
         find(["a", "b"], ["b"], known=known)
-
-
-def test_settings_must_be_those_of_a_fuzzy_join(people):
-    values = find(*people[:2]).settings.to_dict()
-    message = r"`settings` must be what FuzzySettings.to_dict\(\) returned; missing: \['bias'\], unknown evidence: \['smell'\]"
-    broken = {key: value for key, value in values.items() if key != "bias"}
-    with pytest.raises(InvalidParameterError, match=message):
-        FuzzySettings.from_dict(broken | {"evidence": {"smell": {}}})
-    with pytest.raises(InvalidParameterError, match=r"`settings` must have 'left' or 'right' as reference, got 'up'"):
-        FuzzySettings.from_dict(values | {"reference": "up"})

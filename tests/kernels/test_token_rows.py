@@ -1,0 +1,114 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dfjoin.kernels.token_rows import (
+    Rules,
+    TextPairs,
+    TokenIndex,
+    WantedRows,
+    most_similar,
+    pair_differences,
+    pair_overlaps,
+    row_weights,
+    rule_hits,
+)
+from dfjoin.kernels.tokenising import SparseRows, transpose_rows
+from tests.kernels.packing import csr
+from tests.oracles import fuzzy as oracles
+
+N_TOKENS = 8
+WEIGHTS = np.array([5.0, 4.0, 3.0, 2.5, 2.0, 1.5, 1.0, 0.5])
+ROWS = st.lists(st.sets(st.integers(0, N_TOKENS - 1), max_size=5).map(sorted), min_size=1, max_size=7)
+
+
+def sparse(rows):
+    return SparseRows(*csr(rows))
+
+
+def all_pairs(a, b):
+    return TextPairs(*np.array([(i, j) for i in range(len(a)) for j in range(len(b))], np.int32).T.copy())
+
+
+@given(ROWS)
+def test_rows_weigh_what_their_tokens_weigh(rows):
+    assert row_weights(sparse(rows), WEIGHTS) == pytest.approx([sum(WEIGHTS[t] for t in row) for row in rows])
+
+
+@given(ROWS, ROWS)
+def test_overlap_is_the_weight_of_the_intersection(a, b):
+    expected = [sum(WEIGHTS[t] for t in set(one) & set(other)) for one in a for other in b]
+    assert pair_overlaps(sparse(a), sparse(b), WEIGHTS, all_pairs(a, b)) == pytest.approx(expected)
+
+
+def search(queries, indexed, k, budget=1000, is_self=False, wanted=None):
+    def norms(rows):
+        return np.array([math.sqrt(sum(WEIGHTS[t] for t in row)) for row in rows])
+
+    wanted = np.arange(len(queries)) if wanted is None else np.array(wanted)
+    index = TokenIndex(*transpose_rows(sparse(indexed), N_TOKENS), WEIGHTS, norms(indexed))
+    return most_similar(WantedRows(sparse(queries), norms(queries), wanted.astype(np.int64)), index, k, budget, is_self)
+
+
+@given(ROWS, ROWS, st.integers(1, 4))
+def test_the_most_similar_rows_are_those_of_brute_force(queries, indexed, k):
+    rows, scores = search(queries, indexed, k)
+    expected = oracles.most_similar(queries, indexed, WEIGHTS, k)
+    assert [[j for j in row if j >= 0] for row in rows.tolist()] == expected
+    assert (np.diff(scores, axis=1) <= 0).all()
+
+
+@given(ROWS, st.integers(1, 4))
+def test_a_row_is_not_its_own_neighbour(rows, k):
+    found, _ = search(rows, rows, k, is_self=True)
+    assert [[j for j in row if j >= 0] for row in found.tolist()] == oracles.most_similar(
+        rows, rows, WEIGHTS, k, is_self=True
+    )
+
+
+def test_only_wanted_rows_are_done():
+    rows, _ = search([[0], [1], [2]], [[0], [1], [2]], 1, wanted=[2, 0])
+    assert rows.tolist() == [[2], [0]]
+
+
+def test_a_budget_leaves_out_the_last_tokens():
+    indexed = [[0, 7], [7], [7]]
+    assert search([[0, 7]], indexed, 3)[0].tolist() == [[0, 1, 2]]
+    assert search([[0, 7]], indexed, 3, budget=1)[0].tolist() == [[0, -1, -1]]
+
+
+@given(ROWS, ROWS)
+def test_differences_are_those_of_the_sets(a, b):
+    pairs = all_pairs(a, b)
+    counts, last = pair_differences(sparse(a), sparse(b), pairs)
+    for pair, (i, j) in enumerate(zip(*pairs, strict=True)):
+        only = set(a[i]) - set(b[j]), set(b[j]) - set(a[i])
+        assert counts[pair].tolist() == [len(side) for side in only]
+        assert last[pair].tolist() == [max(side, default=-1) for side in only]
+
+
+@given(ROWS, ROWS, st.dictionaries(st.tuples(st.integers(1, 5), st.integers(0, 5)), st.integers(1, 9)))
+def test_hits_are_the_highest_counts_over_all_pairs_of_words(a, b, counts):
+    counts = {(max(pair), min(pair)): count for pair, count in counts.items()}
+    ordered = sorted(counts)
+    keys = np.array([(high << 31) + low for high, low in ordered], np.int64)
+    kinds = np.array([1, 1, 2, 3, 4, 5, 2, 3], np.int64)
+    pairs = all_pairs(a, b)
+    rules = Rules(keys, np.array([counts[key] for key in ordered], np.int64))
+    found = rule_hits(sparse(a), sparse(b), kinds, rules, pairs)
+    for pair, (i, j) in enumerate(zip(*pairs, strict=True)):
+        assert found[pair].tolist() == oracles.rule_counts(a[i], b[j], kinds, counts)
+
+
+def test_of_equal_cosines_the_first_row_is_kept_whatever_token_found_it():
+    weights = np.ones(N_TOKENS)
+    queries, indexed = sparse([[0, 1]]), sparse([[1], [0]])  # token 0 finds row 1 before token 1 finds row 0
+    norms = np.array([math.sqrt(2)]), np.ones(2)
+    index = TokenIndex(*transpose_rows(indexed, N_TOKENS), weights, norms[1])
+    for k, expected in ((1, [0]), (2, [0, 1])):
+        rows, scores = most_similar(WantedRows(queries, norms[0], np.zeros(1, np.int64)), index, k, 1000, False)
+        assert rows.tolist() == [expected]
+        assert scores.tolist() == [[1 / math.sqrt(2)] * k]
