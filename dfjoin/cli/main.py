@@ -61,6 +61,14 @@ Show what an index holds: versions, tables, columns, what was skipped and why.
   dfjoin info lake.dfjoin --verify        read everything and compare checksums"""
 
 
+_WARMUP_HELP = """\
+Compile all kernels now, and not at their first use; in an image of a container, say.
+
+  dfjoin warmup
+
+They are kept beside the package, or in the directory that NUMBA_CACHE_DIR names."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line.
 
@@ -108,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_join(commands)
     _add_info(commands)
     add_life_commands(commands, add_command, show)
+    add_command(commands, "warmup", _WARMUP_HELP, _warmup)
     return parser
 
 
@@ -419,3 +428,16 @@ def _print_json(value: Any) -> int:
 def _plain(value: Any) -> Any:
     """Turn numpy's numbers and arrays into JSON's."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _warmup(options: argparse.Namespace) -> int:
+    from dfjoin.cli.warmup import warm_up
+
+    n_compiled, seconds = warm_up()
+    if options.json:
+        print(json.dumps({"compiled": n_compiled, "seconds": round(seconds, 1)}))
+    elif n_compiled:
+        print(f"{n_compiled} functions compiled in {seconds:.0f} s")
+    else:
+        print("all kernels are compiled already")
+    return 0

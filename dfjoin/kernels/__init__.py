@@ -1,6 +1,7 @@
-"""Numba kernels: arrays and scalars in, arrays out. Nothing here knows an index, a frame or a file.
+"""Numba kernels: arrays, named tuples of them and scalars in, arrays out, without a frame or a file.
 
 Every kernel is compiled on first use, cached on disk, releases the interpreter lock and runs on one
-thread. Arrays that come from an index are read-only; so are the ones made here for them, so that each
-kernel is compiled once.
+thread. Arrays that are only read come read-only, as those of an index do, so that each kernel is compiled
+once; most kernels allocate nothing, and a function beside them makes the arrays that they fill. A kernel
+that would have to read outside an array raises `dfjoin.kernels.damage.DamagedArraysError`.
 """

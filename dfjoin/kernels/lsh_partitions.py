@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels._compile import njit, njit_inner, njit_lean
 
 __all__ = ["error_areas", "optimal_ends"]
 
@@ -87,7 +87,7 @@ def optimal_ends(sizes, counts, n_partitions):
     return ends
 
 
-@njit
+@njit_inner
 def _line(j, z, cost, columns, values):
     """Evaluate the line of beginning behind the first `j` sizes at z = 1 / u."""
     return cost[j] - columns[j] + values[j] * z

@@ -133,7 +133,9 @@ def sign_columns(columns, token_hash, groups, sets, cardinality, n_rows, seed):
     The hashes of one column are gathered at a time. O(values of the columns).
     """
     signatures = np.full((columns.shape[0], n_rows), 0xFFFFFFFF, np.uint32)
-    largest = int(cardinality[columns].max(initial=0))
+    if columns.shape[0] == 0:  # then there is nothing to compile the kernel for
+        return signatures
+    largest = int(cardinality[columns].max())
     scratch = _Scratch(
         np.empty(largest, np.uint64),
         np.empty(n_rows, np.uint64),

@@ -97,7 +97,7 @@ def _most_pieces(length):
     return 2 + 3 * length // 5
 
 
-@njit
+@njit_inner
 def _add_value(data, start, end, seed, scratch, out, n):
     """Write the hashes of the pieces of one value behind the first `n`; return their new number."""
     if end - start > _MAX_BYTES:

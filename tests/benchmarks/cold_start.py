@@ -104,8 +104,14 @@ def _copy(project: Path, place: Path) -> None:
         shutil.copytree(project / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
 
 
-def run_tour(place: Path) -> dict[str, Any]:
+def run_tour(place: Path, is_own_cache: bool = False) -> dict[str, Any]:
     """Run the tour in a process of its own in a directory that holds the package.
+
+    Parameters
+    ----------
+    place : Path
+    is_own_cache : bool
+        Look for compiled kernels beside the package, whatever NUMBA_CACHE_DIR says.
 
     Returns
     -------
@@ -113,8 +119,15 @@ def run_tour(place: Path) -> dict[str, Any]:
         ``cpu`` and ``wall`` in seconds (children included), ``error`` (what stood on standard error), ``compiled``
         (module, function, signature, seconds of each) and ``marks`` (steps and when they ended).
     """
-    written = place / "tour.json"
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")} | {"PYTHONPATH": str(place)}
+    environment = os.environ | {"PYTHONPATH": str(place)}
+    if is_own_cache:
+        environment.pop("NUMBA_CACHE_DIR", None)
+    with tempfile.TemporaryDirectory() as scratch:
+        return _measure(place, environment, Path(scratch) / "tour.json")
+
+
+def _measure(place: Path, environment: dict[str, str], written: Path) -> dict[str, Any]:
+    """Run the tour and read what it wrote."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     command = [sys.executable, "-c", TOUR, str(PROJECT / "examples"), str(written)]
@@ -146,7 +159,7 @@ def measure_cold_start(project: Path = PROJECT) -> tuple[pd.DataFrame, pd.DataFr
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         _copy(project, place)
-        runs = {kind: run_tour(place) for kind in ("cold", "warm")}
+        runs = {kind: run_tour(place, is_own_cache=True) for kind in ("cold", "warm")}
     compiled = pd.DataFrame(runs["cold"]["compiled"], columns=["module", "function", "signature", "seconds"])
     rows = {
         kind: {

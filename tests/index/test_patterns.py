@@ -15,7 +15,7 @@ from dfjoin.index.segment import Segment
 from dfjoin.kernels.hashing import hash_values
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from tests.kernels.packing import pack
-from tests.kernels.test_value_pieces import naive_pieces
+from tests.oracles.values import naive_pieces
 
 OPTIONS = {"engine": "inline", "progress": False}
 SMALL = {"patterns": True}

@@ -26,3 +26,12 @@ def csr(lists, dtype=np.int32):
 def uncsr(indptr, numbers):
     """Unpack what `csr` packed."""
     return [numbers[a:b].tolist() for a, b in itertools.pairwise(indptr)]
+
+
+def run_in_place(kernel, text):
+    """Run a kernel that writes in place, behind two other bytes; return the text and its class."""
+    raw = text.encode()
+    out = np.frombuffer(b"9-" + raw + b"7" * 48, np.uint8).copy()
+    end, kind = kernel(out, 2, 2 + len(raw))
+    assert out[:2].tobytes() == b"9-"
+    return out[2:end].tobytes().decode(), int(kind)

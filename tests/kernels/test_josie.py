@@ -121,6 +121,14 @@ def test_positions_bound_values_and_not_rows():
     assert lake.run("josie", groups, weights, minimum=9, k=2)[0] == {0: 12, 1: 9}
 
 
+def test_a_candidate_is_bound_by_what_its_set_holds_behind_the_latest_match():
+    """Column 1 ends with its second list, of which the query holds half: three of its four values."""
+    lake = Lake(3, [[0, 1], [0, 1, 2], [0, 2], [0, 2]], [2] * 4, [0] * 3)
+    whole, _, counters = lake.run("josie", [3, 3, 4, 5, 5, 6, 6], minimum=4, k=3)
+    assert whole == {0: 7, 2: 5}
+    assert counters[N_PRUNED] == 1
+
+
 def test_josie_gives_up_when_its_budget_is_nearly_what_it_costs():
     _, is_done, _ = LAKE.run("josie", WHOLE_QUERY, k=5, budget=1.0)
     assert not is_done

@@ -109,7 +109,7 @@ def test_a_posting_outside_the_segment_is_reported(is_dense, column):
 
 
 @pytest.mark.parametrize("is_dense", [False, True])
-@pytest.mark.parametrize("indptr", [[0, 99], [-1, 2]])
+@pytest.mark.parametrize("indptr", [[0, 99], [0, 3], [-1, 2]])
 def test_a_list_outside_the_postings_is_reported(is_dense, indptr):
     run = Counting([N_COLUMNS], NO_WEIGHTS, is_dense, lists=[[0, 1]])
     run.postings.indptr[:] = indptr

@@ -9,27 +9,10 @@ from numba import config
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.minhash import sign_columns, sign_hashes
 from dfjoin.kernels.records import Groups, Sets
+from tests.oracles.values import MASK, naive_signature
 
 SEED = np.uint64(0x5DF0_A1B2_C3D4_E5F6)
 N_TRIALS = 40 if config.DISABLE_JIT else 2000
-MASK = 2**64 - 1
-
-
-def mum(a, b):
-    product = a * b
-    return (product >> 64) ^ (product & MASK)
-
-
-def naive_signature(hashes, n_rows, seed):
-    """Every value draws in every one of the 2 n rounds; each row keeps the smallest (round, number)."""
-    best = [None] * n_rows
-    for number in range(2 * n_rows):
-        key = mum(int(seed) ^ 0xA0761D6478BD642F, (number + 1) * 0x9E3779B97F4A7C15 & MASK)
-        for value in hashes:
-            drawn = mum(value ^ key, 0x9E3779B97F4A7C15)
-            row = (drawn >> 32) * n_rows >> 32 if number < n_rows else number - n_rows
-            best[row] = min(best[row] or (number, drawn & 0xFFFFFFFF), (number, drawn & 0xFFFFFFFF))
-    return [0xFFFFFFFF if pair is None else pair[1] for pair in best]
 
 
 hash_sets = st.sets(st.integers(0, MASK), max_size=30)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +39,14 @@ def test_every_page_is_asked_for_once(lengths, data, gap):
         assert set(np.flatnonzero(seen).tolist()) >= asked
         if gap == 0:
             assert covered == expected
+
+
+@pytest.mark.parametrize(("gap", "expected"), [(1, [[0, 1], [3, 1]]), (2, [[0, 4]])])
+def test_ranges_are_joined_over_so_many_pages_and_no_more(gap, expected):
+    indptr = np.arange(5, dtype=np.int64) * (PAGE // ITEM)
+    ranges = np.zeros((4, 2), np.int64)
+    n = cold_ranges(np.array([0, 3], np.uint32), indptr, Pages(ITEM, 0, PAGE), gap, np.zeros(4, np.uint8), ranges)
+    assert ranges[:n].tolist() == expected
 
 
 def test_it_stops_when_there_is_no_more_room():

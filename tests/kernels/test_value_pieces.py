@@ -9,41 +9,9 @@ from dfjoin.kernels.hashing import hash_values
 from dfjoin.kernels.records import Groups, Sets
 from dfjoin.kernels.value_pieces import PieceLists, QueryValues, column_pieces, score_columns, value_pieces
 from tests.kernels.packing import SEED, csr, pack, uncsr
+from tests.oracles.values import naive_pieces
 
 TEXTS = st.text("abcz019é文 .,-_@/–、·", max_size=40)
-
-
-def kind(character):
-    """0 for a separator, 1 for a letter, 2 for a digit."""
-    code = ord(character)
-    if code < 0x80:
-        return 2 if character.isdigit() else int(character.isalpha())
-    return int(not (code <= 0xBF or 0x2000 <= code <= 0x207F or 0x3000 <= code <= 0x303F))
-
-
-def runs_of(text):
-    runs, last = [], 0
-    for character in text:
-        now = kind(character)
-        if now and now == last:
-            runs[-1] += character
-        elif now:
-            runs.append(character)
-        last = now
-    return runs
-
-
-def naive_pieces(text):
-    """The pieces of a value as texts."""
-    if len(text.encode()) > 256:
-        return set()
-    runs = runs_of(text)
-    pieces = {run for run in runs if len(run) >= 3}
-    pieces |= {end for run in runs if len(run) > 4 for end in (run[:4], run[-4:])}
-    joined = "".join(runs)
-    if len(runs) > 1 and 5 <= len(joined.encode()) <= 32:
-        pieces.add(joined)
-    return pieces
 
 
 def hashes_of(pieces):

@@ -62,7 +62,7 @@ def test_a_value_differs_from_its_prefix_of_the_same_hash():
     ]
 
 
-@pytest.mark.parametrize("bad", [[0, 500], [-4, 1], [5, 2]])
+@pytest.mark.parametrize("bad", [[0, 500], [0, 2], [-4, 1], [5, 2]])
 def test_bounds_outside_the_vocabulary_are_reported(bad):
     data, offsets = pack([b"a"])
     token_hash = np.array([7], np.uint64)

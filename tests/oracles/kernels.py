@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 
@@ -24,3 +24,11 @@ def naive_counts(
             for column in [group] if group < n_columns else lists[group - n_columns]:
                 counts[column] += 1 if weights is None else weights[i]
     return counts
+
+
+def naive_merge(entries: Iterable[tuple[bytes, Sequence[int]]], column_map: Sequence[int]) -> dict[bytes, list[int]]:
+    """The columns of each value, by sets."""
+    found: dict[bytes, set[int]] = defaultdict(set)
+    for value, columns in entries:
+        found[value] |= {column_map[c] for c in columns if column_map[c] >= 0}
+    return {value: sorted(columns) for value, columns in found.items() if columns}

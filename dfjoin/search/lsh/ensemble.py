@@ -109,7 +109,7 @@ def find_candidates(
     n_rows, n = stored.values.shape
     first_slot = int(np.searchsorted(stored.sizes, smallest))
     stretches = Stretches(np.empty(n_rows, np.int64), np.empty(n_rows, np.int64))
-    n_agreeing = find_equal(signature, stored.values, first_slot, stretches)
+    n_agreeing = find_equal(signature, stored.values, first_slot, stretches) if first_slot < n else 0
     agreed = np.zeros(n, np.uint16)
     slots = np.empty(n, np.int32)
     n_found = 0
