@@ -305,6 +305,13 @@ class TestWithoutSets:
         with pytest.raises(IncompatibleSettingsError, match=r"keeps no token set of `t\d\d` column 'c'"):
             hits.pairs(0)
 
+    def test_an_estimate_is_of_one_value_at_least(self, bare):
+        """A row of two small signatures that agrees stands for less than half a value."""
+        lake, _, _ = bare
+        hits = ask([f"w{i}" for i in range(12)], lake, threshold=0.01, recall=1.0)
+        estimated = hits[~hits["exact"]]
+        assert len(estimated) > 5 and estimated["matched"].min() == 1
+
     def test_the_smallest_signed_column_has_no_set(self, build):
         eight, seven = [f"w{i}" for i in range(8)], [f"w{i}" for i in range(7)]
         lake = build(
