@@ -20,7 +20,7 @@ _LAZY = {
     "JoinPlan": "dfjoin.join.plan",
     "Lake": "dfjoin.lake",
     "open_lake": "dfjoin.lake",
-    "repair": "dfjoin.store.upkeep",
+    "repair": "dfjoin.store.repair",
 }
 
 __all__ = [

@@ -30,8 +30,6 @@ def build_lake(
     spark: Any = None,
     columns: str | list[str] | None = None,
     exclude: str | list[str] | None = None,
-    embedder: Any = None,
-    vectors: Any = None,
     settings: dict[str, Any] | IndexSettings | None = None,
     keep_data: bool = True,
     on_error: str = "skip",
@@ -59,8 +57,6 @@ def build_lake(
     columns, exclude : str or list of str, optional
         Patterns (``fnmatch``) of ``table/column`` to index, and to leave out: values of other columns are
         not copied into the index.
-    embedder, vectors : None
-        Of the embedding mode, which this version does not have.
     settings : dict or IndexSettings, optional
         ``null_spellings`` (default: the empty text alone; ``NA`` is text), ``dayfirst``, ``samples``
         (values kept per column, 0 for none), ``segment_bytes``, ``task_bytes``, ``hash_seed``; and for
@@ -113,18 +109,21 @@ def build_lake(
         table  n_rows  n_columns
     0  cities       2          2
     """
-    from dfjoin.ingest.build import build, check_build
+    from dfjoin import _validation as check
+    from dfjoin.ingest.build import build, find_base
+    from dfjoin.ingest.build_options import BuildOptions, check_same_settings, index_settings
     from dfjoin.lake import Lake
 
-    path, base, chosen = check_build(
-        index, if_exists=if_exists, engine=engine, columns=columns, exclude=exclude, embedder=embedder,
-        vectors=vectors, settings=settings, keep_data=keep_data, on_error=on_error,
-    )  # fmt: skip
+    check.check_choice(engine, "engine", ("spark", "inline"))
+    options = BuildOptions(source, engine, spark, on_error, keep_data, progress)
+    path, base = find_base(index, if_exists)
+    chosen = index_settings(settings, columns, exclude)
     if if_exists == "add" and base is not None:
+        check_same_settings(base, chosen, settings, columns, exclude)
         return Lake(path).add(
             source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data, progress=progress
         )
-    build(source, path, base, chosen, engine, spark, keep_data, on_error, progress)
+    build(path, base, chosen, options)
     return Lake(path)
 
 

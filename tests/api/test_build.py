@@ -39,8 +39,6 @@ BAD = [
     ({"engine": "dask"}, InvalidParameterError, r"`engine` must be one of 'spark', 'inline', got 'dask'"),
     ({"on_error": "ignore"}, InvalidParameterError, r"`on_error` must be one of 'skip', 'raise', got 'ignore'"),
     ({"keep_data": 1}, InvalidParameterError, r"`keep_data` must be one of True, False, got 1"),
-    ({"embedder": "fasttext"}, IncompatibleSettingsError, r"`embedder` builds vectors, which this version .* leave it"),
-    ({"vectors": [["x", "y"]]}, IncompatibleSettingsError, r"`vectors` builds vectors"),
     ({"spark": object()}, InvalidParameterError, r"`spark` belongs to engine=\"spark\", but the engine is \"inline\""),
     ({"columns": 5}, InvalidTypeError, r"`columns` must be a pattern or a list of patterns, got 5"),
     ({"exclude": [None]}, InvalidTypeError, r"`exclude` must be a pattern or a list of patterns"),

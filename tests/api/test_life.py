@@ -20,8 +20,9 @@ from dfjoin.errors import (
     TableNotFoundError,
     TableReadError,
 )
-from dfjoin.index import change as change_module
-from dfjoin.index.manifest import list_versions, manifest_path, seal
+from dfjoin.index import commit as commit_module
+from dfjoin.index.layout import manifest_path
+from dfjoin.index.manifest import list_versions, seal
 from dfjoin.ingest import read_task as task
 from dfjoin.search.exact.searcher import PLANS
 
@@ -117,14 +118,14 @@ def read_tables(monkeypatch):
 
 def overtake(monkeypatch, action):
     """Let another writer act just before the next commit."""
-    real = change_module.commit
+    real = commit_module.commit
 
     def commit(*args):
-        monkeypatch.setattr(change_module, "commit", real)
+        monkeypatch.setattr(commit_module, "commit", real)
         action()
         real(*args)
 
-    monkeypatch.setattr(change_module, "commit", commit)
+    monkeypatch.setattr(commit_module, "commit", commit)
 
 
 def damage(lake, position, change):
@@ -875,7 +876,7 @@ def test_interrupted_changes_leave_no_segment(lake, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(change_module, "commit", interrupted)
+    monkeypatch.setattr(commit_module, "commit", interrupted)
     for call in (
         lambda: lake.add({"e": frame("p", "q")}, **OPTIONS),
         lambda: lake.replace({"a": frame("p", "q")}, **OPTIONS),

@@ -11,19 +11,17 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import (
-    ConcurrentCommitError,
     IndexCorruptedError,
     IndexNotFoundError,
     IndexVersionError,
     InvalidParameterError,
 )
-from dfjoin.index import manifest as module
+from dfjoin.index.commit import commit
 from dfjoin.index.components import ComponentMeta
 from dfjoin.index.manifest import (
     GroupMeta,
     Manifest,
     SegmentMeta,
-    commit,
     latest_version,
     list_versions,
     read_manifest,
@@ -241,51 +239,6 @@ class TestVersions:
         with pytest.raises(IndexCorruptedError, match=f"{2:020d}.json cannot be read"):
             read_manifest(tmp_path)
         assert read_manifest(tmp_path, 1).version == 1
-
-
-class TestCommit:
-    def test_an_existing_version_is_refused(self, tmp_path):
-        commit(tmp_path, make_manifest(1))
-        with pytest.raises(ConcurrentCommitError, match=r"version 1 of the index .* was committed by another writer"):
-            commit(tmp_path, make_manifest(1, created_by="someone else"))
-        assert read_manifest(tmp_path) == make_manifest(1)
-        assert len(os.listdir(tmp_path / "manifests")) == 1
-
-    @pytest.fixture
-    def no_links(self, monkeypatch):
-        def refuse(*_args, **_options):
-            raise PermissionError("no hard links here")
-
-        monkeypatch.setattr(os, "link", refuse)
-
-    def test_without_hard_links(self, tmp_path, no_links):
-        commit(tmp_path, make_manifest(1))
-        commit(tmp_path, make_manifest(2))
-        assert list_versions(tmp_path) == [1, 2] and read_manifest(tmp_path) == make_manifest(2)
-
-    def test_without_hard_links_an_existing_version_is_refused(self, tmp_path, no_links):
-        commit(tmp_path, make_manifest(1))
-        with pytest.raises(ConcurrentCommitError, match="committed by another writer"):
-            commit(tmp_path, make_manifest(1, created_by="someone else"))
-        assert read_manifest(tmp_path) == make_manifest(1)
-
-    def test_without_hard_links_a_version_that_was_linked_is_refused(self, tmp_path, monkeypatch):
-        commit(tmp_path, make_manifest(1))
-
-        def refuse(*_):
-            raise OSError("no hard links here")
-
-        monkeypatch.setattr(os, "link", refuse)
-        with pytest.raises(ConcurrentCommitError):
-            commit(tmp_path, make_manifest(1, created_by="someone else"))
-        assert read_manifest(tmp_path) == make_manifest(1)
-
-    def test_a_failed_commit_leaves_no_draft(self, tmp_path, monkeypatch):
-        commit(tmp_path, make_manifest(1))
-        monkeypatch.setattr(module, "_link", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            commit(tmp_path, make_manifest(2))
-        assert os.listdir(tmp_path / "manifests") == [f"{1:020d}.json"]
 
 
 class TestOpening:

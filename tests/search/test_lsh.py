@@ -17,8 +17,8 @@ from dfjoin.errors import (
     InvalidParameterError,
     InvalidTypeError,
 )
+from dfjoin.index.commit import commit
 from dfjoin.index.components import write_component
-from dfjoin.index.manifest import commit
 from dfjoin.search.exact.costs import ReadCosts
 from dfjoin.search.lsh.bands import choose_bands, containment_of, jaccard_of, ratio_classes, standard_error
 from dfjoin.search.lsh.ensemble import is_near

@@ -9,7 +9,7 @@ from pyarrow import fs, parquet
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.sources import roots
-from dfjoin.sources.listing import LINK_LEADS_OUT, LINKED_DIRECTORY, list_tables
+from dfjoin.sources.listing import list_tables
 from dfjoin.sources.readers import open_table
 from dfjoin.sources.roots import (
     absolute_uri,
@@ -21,6 +21,9 @@ from dfjoin.sources.roots import (
     strip_credentials,
 )
 from dfjoin.types import Root
+
+LINK_LEADS_OUT = "a link that leads out of the root; give the place it leads to as a root of its own"
+LINKED_DIRECTORY = "a link to a directory; directories are listed where they are"
 
 
 @pytest.fixture
@@ -70,8 +73,8 @@ def test_files_of_every_format_are_listed_with_their_format(lake):
 def test_what_a_listing_says_of_a_file_is_true(lake):
     base = lake("sub/a.csv")
     stat = (base / "sub" / "a.csv").stat()
-    root, (table,), _ = list_tables(base, root_id=3)
-    assert root == Root(3, "lake", str(base))
+    root, (table,), _ = list_tables(base)
+    assert root == Root(0, "lake", str(base))
     assert (table.name, table.path, table.parts, table.root) == (
         "sub/a.csv",
         "sub/a.csv",
@@ -103,17 +106,6 @@ def test_other_files_hidden_ones_and_indexes_are_passed_over_in_silence(lake):
 def test_tables_are_sorted_by_name_by_code_point(lake):
     names = ["Z.csv", "a.csv", "a/b.csv", "a-b.csv", "é.csv", "\U0001f600.csv", "\ufb01.csv", "a b.csv"]
     assert names_of(lake(*names))[0] == sorted(names)
-
-
-def test_names_of_later_roots_carry_the_name_of_the_root(lake):
-    base = lake("a.csv", "b/c.csv")
-    assert names_of(base, prefix=True)[0] == ["lake/a.csv", "lake/b/c.csv"]
-    root, tables, _ = list_tables(base, root_name="other", prefix=True)
-    assert (root.name, [t.name for t in tables], tables[0].path) == (
-        "other",
-        ["other/a.csv", "other/b/c.csv"],
-        "a.csv",
-    )
 
 
 def test_an_empty_directory_has_no_tables(lake):

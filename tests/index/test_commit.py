@@ -1,14 +1,15 @@
-"""Changes of an index: applied to the latest version, exactly once, whoever comes first."""
+"""Commits happen once or not at all; changes are applied to the latest version; failures leave nothing behind."""
 
+import os
 import threading
 import time
 
 import pytest
 
 from dfjoin.errors import ConcurrentCommitError, IndexNotFoundError
-from dfjoin.index import change as module
-from dfjoin.index.change import commit_change
-from dfjoin.index.manifest import Manifest, commit, list_versions, read_manifest
+from dfjoin.index import commit as module
+from dfjoin.index.commit import commit, commit_change
+from dfjoin.index.manifest import Manifest, list_versions, read_manifest
 from dfjoin.types import IndexSettings, Root
 
 
@@ -16,6 +17,10 @@ from dfjoin.types import IndexSettings, Root
 def index(tmp_path):
     commit(tmp_path, Manifest("u", 1, IndexSettings()))
     return tmp_path
+
+
+def version(number, **changes):
+    return Manifest("u", number, IndexSettings(), **changes)
 
 
 def add_root(name):
@@ -120,3 +125,48 @@ def test_threads_that_race_each_change_it_once(index, monkeypatch):
         own = [name for name in found if name.startswith(f"{writer}-")]
         assert own == [f"{writer}-{n}" for n in range(8)], "the changes of one writer are in order"
     assert list_versions(index) == list(range(1, 34))
+
+
+class TestCommit:
+    def test_an_existing_version_is_refused(self, tmp_path):
+        commit(tmp_path, version(1))
+        with pytest.raises(ConcurrentCommitError, match=r"version 1 of the index .* was committed by another writer"):
+            commit(tmp_path, version(1, created_by="someone else"))
+        assert read_manifest(tmp_path) == version(1)
+        assert len(os.listdir(tmp_path / "manifests")) == 1
+
+    @pytest.fixture
+    def no_links(self, monkeypatch):
+        def refuse(*_args, **_options):
+            raise PermissionError("no hard links here")
+
+        monkeypatch.setattr(os, "link", refuse)
+
+    def test_without_hard_links(self, tmp_path, no_links):
+        commit(tmp_path, version(1))
+        commit(tmp_path, version(2))
+        assert list_versions(tmp_path) == [1, 2] and read_manifest(tmp_path) == version(2)
+
+    def test_without_hard_links_an_existing_version_is_refused(self, tmp_path, no_links):
+        commit(tmp_path, version(1))
+        with pytest.raises(ConcurrentCommitError, match="committed by another writer"):
+            commit(tmp_path, version(1, created_by="someone else"))
+        assert read_manifest(tmp_path) == version(1)
+
+    def test_without_hard_links_a_version_that_was_linked_is_refused(self, tmp_path, monkeypatch):
+        commit(tmp_path, version(1))
+
+        def refuse(*_):
+            raise OSError("no hard links here")
+
+        monkeypatch.setattr(os, "link", refuse)
+        with pytest.raises(ConcurrentCommitError):
+            commit(tmp_path, version(1, created_by="someone else"))
+        assert read_manifest(tmp_path) == version(1)
+
+    def test_a_failed_commit_leaves_no_draft(self, tmp_path, monkeypatch):
+        commit(tmp_path, version(1))
+        monkeypatch.setattr(module, "_link", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            commit(tmp_path, version(2))
+        assert os.listdir(tmp_path / "manifests") == [f"{1:020d}.json"]
