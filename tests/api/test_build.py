@@ -410,3 +410,9 @@ def test_progress_is_shown_on_standard_error_only_when_asked(tmp_path, capsys):
     make({"t": FRAME}, tmp_path / "loud", progress=True)
     captured = capsys.readouterr()
     assert captured.out == "" and "dfjoin" in captured.err
+
+
+def test_a_table_without_columns_is_skipped_with_the_reason(build):
+    lake = build({"a": pd.DataFrame({"c": ["p", "q"]}), "empty": pd.DataFrame(index=[0, 1])})
+    assert lake.tables["table"].tolist() == ["a"]
+    assert lake.info()["skipped"] == [{"name": "empty", "reason": "the table has no columns"}]

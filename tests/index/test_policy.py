@@ -4,7 +4,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dfjoin.index.merge_policy import choose_merges
@@ -101,3 +101,15 @@ def test_segments_stay_few_however_often_tables_are_added(seed):
         tiers = math.ceil(math.log(target / 10, 4)) + 1
         assert len(sizes) <= 4 * tiers + added // (target // 2)
     assert sum(sizes) == added and written <= added * 2 * tiers
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3000), st.sampled_from([0.0, 0.1, 0.25, 0.26, 1.0])), max_size=40), st.booleans()
+)
+@example([(133, 0.0), (434, 0.0), (578, 0.25)], True)
+@example([(300, 0.0)] * 3 + [(450, 0.3)], False)
+def test_what_is_mostly_deleted_is_rewritten(segments, is_full):
+    """A segment that is alone in its group is written anew all the same."""
+    sizes, deleted = [size for size, _ in segments], [share for _, share in segments]
+    members = {n for group in choose_merges(sizes, deleted, 1000, is_full=is_full) for n in group}
+    assert {n for n, share in enumerate(deleted) if share > (0 if is_full else 0.25)} <= members
