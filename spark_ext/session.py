@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_cache_path
-
 from dfjoin._optional import import_optional
 from dfjoin.errors import MissingDependencyError
 
@@ -26,6 +24,12 @@ for argument do
 done
 exec "{java}" "$@"
 """
+
+
+def _cache_path() -> Path:
+    """Return the user's directory for what can be made again."""
+    platformdirs = import_optional("platformdirs", extra="spark", purpose="Spark")
+    return platformdirs.user_cache_path("dfjoin")
 
 
 def _java_version(java: str) -> int:
@@ -71,7 +75,7 @@ def find_java_home() -> str | None:
 
 def _wrapped(java: str) -> str:
     """Make a ``JAVA_HOME`` whose ``java`` leaves out the option that this runtime does not know."""
-    home = user_cache_path("dfjoin") / "jre"
+    home = _cache_path() / "jre"
     script = home / "bin" / "java"
     text = _WRAPPER.format(java=java)
     if not script.exists() or script.read_text() != text:
@@ -111,7 +115,7 @@ def start_session(**config: str) -> Any:
         home = find_java_home()
         if home is not None:
             os.environ["JAVA_HOME"] = home
-        scratch = user_cache_path("dfjoin") / "spark"
+        scratch = _cache_path() / "spark"
         scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         settings = {
             "spark.master": os.environ.get("SPARK_MASTER", "local[*]"),

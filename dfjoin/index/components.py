@@ -32,32 +32,51 @@ __all__ = [
 ]
 
 TOKENS: dict[str, np.dtype] = {
+    # Hash of each token's value, ascending; a token is a distinct value of the segment.
     "hash": np.dtype("<u8"),
+    # Where the tokens begin whose hash starts with each prefix; the look-up starts here.
     "directory": np.dtype("<u4"),
+    # Group of each token: the tokens that exactly the same columns hold.
     "group": np.dtype("<u4"),
+    # Where each token's value lies in `value_bytes`.
     "value_offsets": np.dtype("<i8"),
+    # The canonical values in UTF-8, one after the other, and eight bytes that kernels may load.
     "value_bytes": np.dtype("u1"),
+    # Where the tokens of each group lie in `group_tokens`; first one group per column, then the lists.
     "group_indptr": np.dtype("<i8"),
+    # Tokens by group: from a set back to its values.
     "group_tokens": np.dtype("<u4"),
+    # Where each posting list lies in `list_columns`.
     "list_indptr": np.dtype("<i8"),
+    # Columns of each posting list, ascending; each distinct list is stored once.
     "list_columns": np.dtype("<i4"),
+    # Tokens of that column before this list, in the order of its set: bounds what is left to read.
     "list_positions": np.dtype("<i4"),
+    # Where the lists of each column lie in `set_lists`.
     "set_indptr": np.dtype("<i8"),
+    # Posting lists that each column is in, ascending: with its private group, the column's set.
     "set_lists": np.dtype("<u4"),
 }
 """Components of the ``tokens`` group and their dtypes, all one-dimensional."""
 
 SIGNATURES: dict[str, np.dtype] = {
+    # Column of each slot; slots number the signed columns by set size.
     "signature_columns": np.dtype("<i4"),
+    # Each row of the signature matrix, ascending, so that a value is found by bisection.
     "signature_values": np.dtype("<u4"),
+    # Slot that each of these values belongs to.
     "signature_slots": np.dtype("<i4"),
 }
 """Components of the ``signatures`` group and their dtypes; the last two are of shape (n_rows, n_signed)."""
 
 PATTERNS: dict[str, np.dtype] = {
+    # Hash of each piece, strictly ascending.
     "pattern_hash": np.dtype("<u8"),
+    # Where the columns of each piece lie in `pattern_columns`.
     "pattern_indptr": np.dtype("<i8"),
+    # Columns with a value that holds the piece, ascending.
     "pattern_columns": np.dtype("<i4"),
+    # Distinct pieces of each column, by which scores are normed.
     "pattern_sizes": np.dtype("<i4"),
 }
 """Components of the ``patterns`` group and their dtypes, all one-dimensional."""

@@ -102,7 +102,11 @@ class SegmentMeta:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A snapshot of the index: settings, roots and segments of one version."""
+    """A snapshot of the index: settings, roots and segments of one version.
+
+    `later_features` are those that only writers have to know and that this dfjoin does not: it reads such an index
+    and refuses to change it.
+    """
 
     index_uuid: str
     version: int
@@ -112,6 +116,7 @@ class Manifest:
     created_by: str = field(default=f"dfjoin {__version__}")
     created_at: str = ""
     operation: str = "build"
+    later_features: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -136,7 +141,18 @@ class Manifest:
         return named
 
     def next(self, operation: str, **changes: Any) -> Manifest:
-        """Return the manifest that follows this one, with some fields changed."""
+        """Return the manifest that follows this one, with some fields changed.
+
+        Raises
+        ------
+        IndexVersionError
+            If a change has to keep something up that this dfjoin does not know.
+        """
+        if self.later_features:
+            raise IndexVersionError(
+                f"a change of this index has to keep up {shortlist(self.later_features)}, which this dfjoin "
+                f"{__version__} does not know; upgrade dfjoin to change it"
+            )
         fields: dict[str, Any] = {
             "version": self.version + 1,
             "created_by": f"dfjoin {__version__}",
@@ -189,6 +205,7 @@ class Manifest:
                 str(values["created_by"]),
                 str(values.get("created_at", "")),
                 str(values.get("operation", "")),
+                tuple(f for f in values.get("writer_features", ()) if f not in GROUPS),
             )
             _check_paths(manifest)
             _check_numbers(manifest)

@@ -96,6 +96,7 @@ def _split_versions(path: Path, seconds: float) -> tuple[list[Manifest], list[in
             is_known = False
         else:
             kept.append(manifest)
+            is_known = is_known and not manifest.later_features
     if not kept:
         raise IndexCorruptedError(
             f"no version of the index at `{path}` can be read, so that nothing can be told to be unneeded; call "

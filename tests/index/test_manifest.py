@@ -18,6 +18,7 @@ from dfjoin.errors import (
 )
 from dfjoin.index.commit import commit
 from dfjoin.index.components import ComponentMeta
+from dfjoin.index.layout import manifest_path
 from dfjoin.index.manifest import (
     GroupMeta,
     Manifest,
@@ -125,7 +126,40 @@ class TestRefusals:
 
     def test_unknown_writer_feature_is_readable(self):
         text = edited(lambda v: v["writer_features"].append("vectors"))
-        assert Manifest.from_json(text, "here") == make_manifest()
+        found = Manifest.from_json(text, "here")
+        assert replace(found, later_features=()) == make_manifest() and found.later_features == ("vectors",)
+
+    def test_unknown_writer_feature_cannot_be_changed(self, build):
+        lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
+        path = manifest_path(lake.path, 1)
+        values = json.loads(path.read_text("utf-8"))
+        values["writer_features"].append("vectors")
+        path.write_text(seal(values), "utf-8")
+        opened = dfjoin.open_lake(lake.path)
+        assert opened.tables["table"].tolist() == ["t"]
+        (lake.path / "segments" / "orphan").mkdir()
+        for change in (lambda: opened.remove("t"), lambda: opened.add_patterns(), lambda: opened.restore(1)):
+            with pytest.raises(IndexVersionError, match=r"has to keep up 'vectors', which this .* upgrade dfjoin"):
+                change()
+        assert opened.vacuum(0)["files"] == 0 and (lake.path / "segments" / "orphan").exists()
+        assert list_versions(lake.path) == [1]
+
+    @pytest.mark.parametrize("other", [1, 3])
+    def test_a_manifest_in_the_place_of_another_version(self, tmp_path, other):
+        """A copy of another version's manifest is sound in itself; its number tells that it does not belong there."""
+        for version in (1, 2, 3):
+            commit(tmp_path, make_manifest(version))
+        shutil.copy(manifest_path(tmp_path, other), manifest_path(tmp_path, 2))
+        with pytest.raises(IndexCorruptedError, match=r"is not as it was committed .*call dfjoin.repair"):
+            read_manifest(tmp_path, 2)
+        assert read_manifest(tmp_path).version == 3
+
+    def test_an_edited_manifest(self, tmp_path):
+        commit(tmp_path, make_manifest(1))
+        path = manifest_path(tmp_path, 1)
+        path.write_text(path.read_text("utf-8").replace('"operation":"build"', '"operation":"other"'), "utf-8")
+        with pytest.raises(IndexCorruptedError, match="is not as it was committed"):
+            read_manifest(tmp_path)
 
     @pytest.mark.parametrize(
         "text", ["", "{", "[]", "null", "1", '"text"', "{}", '{"format": "other"}', '{"format": "dfjoin-index"}']

@@ -57,6 +57,26 @@ def test_nothing_to_do():
     assert choose_merges([900, 800, 700, 501, 600], [0.0] * 5, TARGET) == []
 
 
+def test_half_the_target_is_small_and_a_byte_more_is_not():
+    assert choose_merges([500, 500], [0.0] * 2, TARGET, is_full=True) == [[0, 1]]
+    assert choose_merges([500] * 4, [0.0] * 4, TARGET) == [[0, 1], [2, 3]]
+    assert choose_merges([501, 499], [0.0] * 2, TARGET, is_full=True) == []
+
+
+@given(segments, st.booleans())
+def test_what_must_be_merged_is_merged(given_segments, is_full):
+    """Four small segments of about one size, or any two of them if all are to go, do not stay as they are."""
+    sizes = [alive_size(*segment) for segment in given_segments]
+    groups = choose_merges([s for s, _ in given_segments], [d for _, d in given_segments], TARGET, is_full=is_full)
+    left = sorted(
+        size for n, size in enumerate(sizes) if size <= TARGET // 2 and n not in {m for g in groups for m in g}
+    )
+    if is_full:
+        assert len(left) <= 1
+    elif not groups:
+        assert not any(d <= 4 * max(1, a) for a, d in zip(left, left[3:], strict=False))
+
+
 def test_four_of_a_size_are_merged():
     assert choose_merges([10, 11, 12, 13], [0.0] * 4, TARGET) == [[0, 1, 2, 3]]
     assert choose_merges([40, 10, 10, 10], [0.0] * 4, TARGET) == [[1, 2, 3, 0]]
