@@ -8,8 +8,8 @@ import pytest
 
 from dfjoin.errors import ConcurrentCommitError, IndexNotFoundError
 from dfjoin.index import commit as module
-from dfjoin.index.commit import commit, commit_change
-from dfjoin.index.manifest import Manifest, list_versions, read_manifest
+from dfjoin.index.commit import Uncommitted, commit, commit_change
+from dfjoin.index.manifest import Manifest, SegmentMeta, list_versions, read_manifest
 from dfjoin.types import IndexSettings, Root
 
 
@@ -94,6 +94,92 @@ def test_an_interrupted_commit_changes_nothing(index, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         commit_change(index, add_root("a"))
     assert list_versions(index) == [1]
+
+
+class TestUncommitted:
+    def written(self, index):
+        """A segment directory and an alive mask that no version names."""
+        (index / "segments" / "s").mkdir(parents=True)
+        (index / "segments" / "s" / "file").write_text("x")
+        (index / "tombstones").mkdir(exist_ok=True)
+        (index / "tombstones" / "mask").write_text("x")
+        return index / "segments" / "s", index / "tombstones" / "mask"
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+    def test_a_failure_removes_what_was_written_and_nothing_else(self, index, error):
+        (index / "segments" / "other").mkdir(parents=True)
+        with pytest.raises(error), Uncommitted(index) as written:
+            written.add(*self.written(index))
+            raise error
+        assert [p.name for p in (index / "segments").iterdir()] == ["other"]
+        assert list((index / "tombstones").iterdir()) == [] and list_versions(index) == [1]
+
+    def test_success_keeps_it(self, index):
+        with Uncommitted(index) as written:
+            written.add(*self.written(index))
+        assert all(path.exists() for path in self.written_paths(index))
+
+    def written_paths(self, index):
+        return index / "segments" / "s", index / "tombstones" / "mask"
+
+    def test_what_a_version_names_is_kept_whole(self, index):
+        """An interruption may come just after the commit, and another writer after that."""
+        with pytest.raises(KeyboardInterrupt), Uncommitted(index) as written:
+            written.add(*self.written(index))
+            segments = (SegmentMeta("s", {"tables": 1, "columns": 1, "indexed_columns": 1}, ()),)
+            commit(index, read_manifest(index).next("add", segments=segments))
+            commit(index, read_manifest(index).next("remove", segments=()))
+            raise KeyboardInterrupt
+        assert all(path.exists() for path in self.written_paths(index))
+
+    def test_a_version_that_cannot_be_read_may_name_it(self, index):
+        with pytest.raises(KeyboardInterrupt), Uncommitted(index) as written:
+            written.add(*self.written(index))
+            (index / "manifests" / f"{2:020d}.json").write_text("{")
+            raise KeyboardInterrupt
+        assert all(path.exists() for path in self.written_paths(index))
+
+    def test_an_older_version_that_cannot_be_read_names_nothing_new(self, index):
+        (index / "manifests" / f"{2:020d}.json").write_text("{")
+        with pytest.raises(OSError), Uncommitted(index) as written:
+            written.add(*self.written(index))
+            raise OSError
+        assert not any(path.exists() for path in self.written_paths(index))
+
+    @pytest.mark.parametrize("was_there", [True, False])
+    def test_a_place_without_a_version_is_left_as_it_was(self, tmp_path, was_there):
+        place = tmp_path / "new"
+        if was_there:
+            place.mkdir()
+        with pytest.raises(OSError), Uncommitted(place) as written:
+            written.add(self.written(place)[0])
+            raise OSError
+        assert place.exists() == was_there and (not was_there or list(place.iterdir()) == [])
+
+
+def test_masks_of_an_attempt_that_was_overtaken_are_removed(index, monkeypatch):
+    """Those of older versions stay: a change may name one again."""
+    monkeypatch.setattr(module.time, "sleep", lambda _: None)
+    (index / "tombstones").mkdir()
+    real = module.commit
+
+    def overtaken(place, manifest):
+        monkeypatch.setattr(module, "commit", real)
+        real(place, add_root("x")(read_manifest(place)))
+        real(place, manifest)
+
+    def change(latest):
+        masks = [f"tombstones/s0.{1:020d}.old.npy", f"tombstones/s1.{latest.version + 1:020d}.mine.npy"]
+        for mask in masks:
+            (index / mask).write_text("x")
+        counts = {"tables": 1, "columns": 1, "indexed_columns": 1}
+        segments = (SegmentMeta(f"s{n}", counts, (), {"file": mask}) for n, mask in enumerate(masks))
+        return latest.next("mask", segments=tuple(segments))
+
+    monkeypatch.setattr(module, "commit", overtaken)
+    assert commit_change(index, change).version == 3
+    names = sorted(path.name for path in (index / "tombstones").iterdir())
+    assert names == [f"s0.{1:020d}.old.npy", f"s1.{3:020d}.mine.npy"]
 
 
 def test_no_index(tmp_path):

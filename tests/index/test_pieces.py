@@ -152,18 +152,6 @@ class TestAddPatterns:
             lake.add_patterns()
         assert patterns_of(lake.refresh().add_patterns()) == computed(lake)
 
-    def test_what_failed_leaves_nothing(self, build, monkeypatch):
-        lake = build(frames())
-        before = sorted(path.name for path in lake.segments[0].directory.iterdir())
-
-        def fail(index, manifest):
-            raise OSError("no space")
-
-        monkeypatch.setattr(commit_module, "commit", fail)
-        with pytest.raises(OSError, match="no space"):
-            lake.add_patterns()
-        assert sorted(path.name for path in lake.segments[0].directory.iterdir()) == before
-
 
 class TestDamage:
     def changed(self, lake, change):

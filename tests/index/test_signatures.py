@@ -209,18 +209,6 @@ class TestAddSignatures:
         assert lake.refresh().add_signatures(permutations=16).version == 3
         assert signatures_of(lake) == computed(lake)
 
-    def test_what_failed_leaves_nothing(self, build, monkeypatch):
-        lake = build(frames(), settings={"permutations": 0})
-        before = sorted(path.name for path in lake.segments[0].directory.iterdir())
-
-        def fail(index, manifest):
-            raise OSError("no space")
-
-        monkeypatch.setattr(commit_module, "commit", fail)
-        with pytest.raises(OSError, match="no space"):
-            lake.add_signatures()
-        assert sorted(path.name for path in lake.segments[0].directory.iterdir()) == before
-
     def test_a_lake_without_tables(self, build):
         lake = build(frames(), settings={"permutations": 0})
         lake.remove(["a", "b"]).compact(full=True)

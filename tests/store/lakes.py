@@ -4,6 +4,7 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.index import commit as commit_module
+from dfjoin.index.manifest import list_versions
 from dfjoin.search.exact.searcher import PLANS
 
 OPTIONS = {"engine": "inline", "progress": False}
@@ -65,3 +66,15 @@ def damage(lake, position, change):
 
 def flip(data):
     return bytes([data[0] ^ 1]) + data[1:]
+
+
+def orphans(lake):
+    """Paths below the index that no version names."""
+    versions = [dfjoin.open_lake(lake.path, version=version) for version in list_versions(lake.path)]
+    named = set().union(*(opened.manifest.named_paths() for opened in versions))
+    for opened in versions:
+        for segment in opened.segments:
+            named |= {f"frames/{name}" for name in segment.catalog.tables().field("path").to_pylist()}
+    places = ["segments/*", "segments/*/*", "tombstones/*", "frames/*", "runs/*"]
+    found = [path.relative_to(lake.path).as_posix() for place in places for path in lake.path.glob(place)]
+    return sorted(set(found) - named)

@@ -24,6 +24,7 @@ from tests.store.lakes import (
     assert_same_content,
     frame,
     names,
+    orphans,
     overtake,
 )
 
@@ -468,6 +469,37 @@ def test_an_interruption_just_after_the_commit_deletes_no_segment_of_the_new_ver
         lake.compact(full=True) if kind == "compact" else lake.add({"z": frame("p", "q")}, **OPTIONS)
     opened = dfjoin.open_lake(lake.path)
     assert opened.version == 3 and opened.verify() == [] and names(opened)[:2] == ["a", "b"]
+
+
+@pytest.mark.parametrize("call", ["add", "replace", "remove", "compact"])
+def test_another_writer_in_between_leaves_no_orphans(lake, monkeypatch, call):
+    """The change is made again of the newer version or given up; either way every file is one that a version names."""
+    lake.add({"d": frame("s", "t")}, **OPTIONS)
+    other = dfjoin.open_lake(lake.path)
+    calls = {
+        "add": lambda: lake.add({"a2": frame("p", "q")}, **OPTIONS),
+        "replace": lambda: lake.replace({"a": frame("p", "q")}, **OPTIONS),
+        "remove": lambda: lake.remove("a"),
+        "compact": lambda: lake.compact(full=True),
+    }
+    # Another table of the same segment goes, which each of these changes but the first marks or merges.
+    overtake(monkeypatch, lambda: other.remove("b"))
+    try:
+        calls[call]()
+    except ConcurrentCommitError:
+        assert call == "compact"
+    assert orphans(lake) == [] and dfjoin.open_lake(lake.path).verify() == []
+    assert "b" not in names(dfjoin.open_lake(lake.path))
+
+
+@pytest.mark.parametrize("call", ["add", "remove"])
+def test_what_does_not_go_together_leaves_no_orphans(lake, monkeypatch, call):
+    other = dfjoin.open_lake(lake.path)
+    tables = {"z": frame("p", "q")}
+    overtake(monkeypatch, lambda: other.remove("a") if call == "remove" else other.add(tables, **OPTIONS))
+    with pytest.raises(ConcurrentCommitError):
+        lake.remove(["a", "b"]) if call == "remove" else lake.add(tables, **OPTIONS)
+    assert orphans(lake) == [] and dfjoin.open_lake(lake.path).version == 2
 
 
 def test_interrupted_changes_leave_no_segment(lake, monkeypatch):
