@@ -10,9 +10,7 @@ import dfjoin
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.commit import commit
 from dfjoin.index.components import TOKENS, write_component
-from dfjoin.index.runs import run_of_segment
 from dfjoin.index.segment import Segment, SegmentPool
-from dfjoin.index.segment_writer import SegmentRecords, write_segment
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
 
 
@@ -44,30 +42,6 @@ def test_counts_are_those_of_the_arrays(segment):
     assert counts["lists"] == tokens.list_indptr.size - 1 and counts["postings"] == tokens.list_columns.size
     assert counts["columns"] == 5 and counts["indexed_columns"] == 4 and counts["tables"] == 2
     assert counts["pairs"] == 40 + 20 + 20 + 20
-
-
-@pytest.mark.parametrize("cuts", [[], [0], [60], [20], [1, 2, 59], [30, 30]])
-def test_a_segment_written_in_stretches_is_that_written_at_once(segment, cuts):
-    run, catalog = run_of_segment(segment.tokens), segment.catalog
-    bounds = [0, *cuts, run.n_tokens]
-    stretches = (run.slice(a, b) for a, b in zip(bounds, bounds[1:], strict=False))
-    records = SegmentRecords(catalog.tables(), catalog.columns(), catalog.skipped())
-    meta = write_segment(segment.index, stretches, records)
-    written = {c.name: (c.crc32, c.shape) for c in meta.group("tokens").components}
-    assert written == {c.name: (c.crc32, c.shape) for c in segment.meta.group("tokens").components}
-    assert meta.counts == segment.meta.counts
-    other = Segment(segment.index, meta)
-    assert other.verify() == []
-    assert len(list(other.directory.iterdir())) == 2
-
-
-def test_a_segment_without_values_in_several_stretches(segment):
-    run, catalog = run_of_segment(segment.tokens).slice(0, 0), segment.catalog
-    meta = write_segment(
-        segment.index, iter([run, run]), SegmentRecords(catalog.tables(), catalog.columns(), catalog.skipped())
-    )
-    assert meta.counts["tokens"] == meta.counts["pairs"] == 0
-    assert Segment(segment.index, meta).tokens.hash.size == 0
 
 
 def test_forward_index_and_posting_lists_hold_the_same_sets(segment):
