@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["add_life_commands"]
 
 _ADD_HELP = """\
-Add tables to an index; of a directory that it knows, only what is new or changed is read.
+Add tables to an index; of a directory that is indexed already, only new and changed files are read.
 
   dfjoin add lake.dfjoin data/                 what is new or changed since the last time
   dfjoin add lake.dfjoin extra/sales.csv       one more table
@@ -27,18 +27,18 @@ Remove tables from an index; their files stay where they are.
   dfjoin remove lake.dfjoin 'old/*'            every table whose name matches"""
 
 _COMPACT_HELP = """\
-Merge small segments, and write those anew of which much is deleted.
+Merge small segments, and rewrite segments of which much is deleted.
 
   dfjoin compact lake.dfjoin
   dfjoin compact lake.dfjoin --full            as far as the size of a segment allows"""
 
 _VACUUM_HELP = """\
-Remove versions older than the retention, and the files that no version left needs.
+Remove old versions, and the files that no remaining version needs.
 
   dfjoin vacuum lake.dfjoin --dry-run          only tell what would go
   dfjoin vacuum lake.dfjoin --retain 30        keep a month
 
-With --retain 0 nobody else may be reading an older version, or writing."""
+Pass --retain 0 only while nobody else reads an older version or writes."""
 
 
 def add_life_commands(commands: Any) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from dfjoin.index.mapping import map_npy
 from dfjoin.kernels.grouping import expand_groups
 from dfjoin.kernels.postings import copy_values, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
+
+if TYPE_CHECKING:
+    from dfjoin.index.segment import Tokens
 
 __all__ = ["PADDING", "Entries", "Run", "make_run", "merge_runs", "read_run", "run_of_segment", "write_run"]
 
@@ -80,7 +83,7 @@ def read_run(directory: Path) -> Run:
     return Run(*(map_npy(directory / f"{name}.npy") for name in _FIELDS))
 
 
-def run_of_segment(tokens) -> Run:
+def run_of_segment(tokens: Tokens) -> Run:
     """View a segment's ``tokens`` group as a run; each token's list is written out. O(n_pairs)."""
     n_columns = tokens.set_indptr.size - 1
     indptr, columns = expand_groups(tokens.group, tokens.list_indptr, tokens.list_columns, n_columns)

@@ -147,7 +147,13 @@ def merge_catalogs(
     return tables, columns, maps
 
 
-def _unite_parts(tables, columns, group, widths, n_samples):
+def _unite_parts(
+    tables: pa.StructArray,
+    columns: pa.StructArray,
+    group: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    n_samples: int,
+) -> tuple[pa.StructArray, pa.StructArray, NDArray[np.int64], NDArray[np.int64]]:
     """Make one record of the records that the parts of a table left; parts are neighbours."""
     records = columns.to_pylist()
     table_records = tables.to_pylist()

@@ -165,9 +165,11 @@ def _read_ragged(data: bytes, layout: Layout, columns: Sequence[str] | None) -> 
     yield from _batches_of_rows(rows, layout, columns)
 
 
-def _batches_of_rows(rows, layout: Layout, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+def _batches_of_rows(
+    rows: Iterator[list[str]], layout: Layout, columns: Sequence[str] | None
+) -> Iterator[pa.RecordBatch]:
     width = len(layout.names)
-    wanted = range(width) if columns is None else [layout.names.index(c) for c in columns]
+    wanted = list(range(width)) if columns is None else [layout.names.index(c) for c in columns]
     schema = pa.schema([(layout.names[i], pa.string()) for i in wanted])
     while True:
         try:
@@ -282,7 +284,7 @@ class Utf8Stream(io.RawIOBase):
     Undecodable bytes become U+FFFD.
     """
 
-    def __init__(self, stream, encoding: str) -> None:
+    def __init__(self, stream: pa.NativeFile, encoding: str) -> None:
         self._stream = stream
         self._is_utf8 = encoding in ("utf-8", "utf-8-sig")
         name = "utf-8-sig" if self._is_utf8 else encoding

@@ -97,7 +97,6 @@ def _skipped(snapshot: Snapshot) -> list[dict[str, str]]:
 def summarize(snapshot: Snapshot) -> dict[str, Any]:
     """Return the counts, bytes, settings, roots, segments and skipped files of an index, see `Lake.info`."""
     manifest = snapshot.manifest
-    roots = {o.name or o.uri: n.uri for o, n in zip(manifest.roots, snapshot.roots, strict=True)}
     skipped = _skipped(snapshot)
     reasons: dict[str, int] = {}
     for record in skipped:
@@ -111,7 +110,7 @@ def summarize(snapshot: Snapshot) -> dict[str, Any]:
         "bytes": sum(segment.meta.size for segment in snapshot.segments),
         "segments": [{"id": s.meta.id, "bytes": s.meta.size, **s.meta.counts} for s in snapshot.segments],
         "settings": manifest.settings.to_dict(),
-        "roots": roots,
+        "roots": snapshot.places(),
         "skipped": skipped,
         "skipped_reasons": reasons,
     }
