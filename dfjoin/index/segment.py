@@ -177,7 +177,8 @@ class Segment:
         if self.alive is None:
             return True
         record = self.catalog.table_record(table)
-        return bool(self.alive[record["first_column"] : record["first_column"] + record["n_columns"]].any())
+        first, width = record["first_column"], record["n_columns"]
+        return width == 0 or bool(self.alive[first : first + width].any())
 
     def alive_tables(self) -> NDArray[np.bool_]:
         """Tell which tables are not deleted; bool, shape (n_tables,)."""

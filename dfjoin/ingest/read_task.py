@@ -202,7 +202,6 @@ def _read_table(
                 for i, reader in enumerate(readers):
                     reader.spill_into(buffer, first + i)
     except TableReadError:
-        buffer.dropped.update(range(first, first + len(readers)))
         collected.columns.extend({"dropped": True} for _ in readers)
         raise
     if not readers:

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dfjoin
 from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.catalog import TABLE_FIELDS
 from dfjoin.index.commit import commit
 from dfjoin.index.components import TOKENS, write_component
 from dfjoin.index.segment import Segment, SegmentPool
@@ -157,6 +159,21 @@ class TestDamage:
         segment.__dict__["tokens"] = sound
         after = dfjoin.discover_joinable(query, "q", lake)
         pd.testing.assert_frame_equal(pd.DataFrame(before), pd.DataFrame(after))
+
+
+def test_a_table_without_columns_is_never_deleted(lake, monkeypatch):
+    """There is no column whose mark could tell."""
+    segment = lake.segments[0]
+    tables = segment.catalog.tables().to_pylist()
+    empty = {**tables[0], "name": "e", "first_column": 3, "n_columns": 0}
+    records = pa.array([tables[0], empty, {**tables[1], "name": "f"}], TABLE_FIELDS)
+    catalog = type("Records", (), {"tables": lambda _: records, "table_record": lambda _, n: records[n].as_py()})()
+    other = Segment(lake.path, segment.meta)
+    monkeypatch.setattr(other, "catalog", catalog)
+    for alive in ([1, 1, 1, 0, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]):
+        monkeypatch.setattr(other, "alive", np.array(alive, np.uint8))
+        expected = [alive[0] == 1, True, alive[4] == 1]
+        assert [other.is_table_alive(n) for n in range(3)] == other.alive_tables().tolist() == expected
 
 
 def test_versions_share_the_segments_that_did_not_change(lake):

@@ -1,6 +1,6 @@
 """Work cut into tasks and segments: everything once, in order, of about equal size."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dfjoin.ingest.balance import estimated_bytes, pack_runs, split_tables
@@ -38,6 +38,9 @@ def test_a_table_above_its_share_is_a_task_of_its_own():
 
 
 @given(st.lists(st.integers(0, 300), max_size=40), st.integers(1, 200))
+@example([30, 51, 30], 100)
+@example([50, 50, 51], 100)
+@example([40, 40, 20, 1], 100)
 def test_neighbours_become_one_segment_up_to_the_target(sizes, target):
     groups = pack_runs(sizes, target)
     assert [number for group in groups for number in group] == list(range(len(sizes))) and all(groups)

@@ -96,3 +96,11 @@ class TestCompact:
         filed.compact()
         assert len(filed.segments) == 1 and all_answers(filed) == before and filed.check().empty
         assert filed.add(place, **OPTIONS).version == 7 and filed.table("n3.csv")["c"].tolist() == ["p", "x3"]
+
+
+def test_what_was_skipped_is_remembered_when_every_table_is_gone(place, tmp_path):
+    (place / "bad.parquet").write_bytes(b"no table")
+    lake = dfjoin.build_lake(place, tmp_path / "lake", **OPTIONS).remove("*").compact(full=True)
+    assert names(lake) == [] and len(lake.segments) == 1
+    assert [record["name"] for record in lake.info()["skipped"]] == ["bad.parquet"]
+    assert dfjoin.open_lake(lake.path).verify() == []
