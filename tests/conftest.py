@@ -8,12 +8,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import dfjoin
+from dfjoin.kernels._compile import watch
 
 settings.register_profile(
     "short", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.register_profile("long", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("DFJOIN_HYPOTHESIS", "short"))
+
+watch.is_told = True  # whether the kernels are compiled already changes nothing that a command prints
 
 PROJECT = Path(__file__).parent.parent
 EXAMPLE_LAKE = PROJECT / "examples" / "lake"

@@ -63,6 +63,14 @@ Show what an index holds: versions, tables, columns, what was skipped and why.
   dfjoin info lake.dfjoin --verify        read everything and compare checksums"""
 
 
+_WARMUP_HELP = """\
+Compile all kernels now, and not at their first use; in an image of a container, say.
+
+  dfjoin warmup
+
+They are kept beside the package, or in the directory that NUMBA_CACHE_DIR names."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line.
 
@@ -110,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_join(commands)
     _add_info(commands)
     add_life_commands(commands)
+    add_command(commands, "warmup", _WARMUP_HELP, _warmup)
     return parser
 
 
@@ -373,3 +382,14 @@ def _info_as_text(lake: Lake, options: argparse.Namespace) -> int:
 def _one(values: list[str] | None) -> Any:
     """Return the only item of a list, or the list."""
     return values[0] if values is not None and len(values) == 1 else values
+
+
+def _warmup(options: argparse.Namespace) -> int:
+    from dfjoin.cli.warmup import warm_up
+
+    n_compiled, seconds = warm_up()
+    if options.json:
+        return print_json({"compiled": n_compiled, "seconds": round(seconds, 1)})
+    if n_compiled:
+        return print_text(f"{n_compiled} functions compiled in {seconds:.0f} s")
+    return print_text("all kernels are compiled already")

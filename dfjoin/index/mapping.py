@@ -1,4 +1,4 @@
-"""Files as arrays: mapped without keeping them open, and asked for before they are read."""
+"""Files as arrays: mapped without keeping them open, and read ahead."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["ask_for", "is_mapped", "map_npy"]
+__all__ = ["advise_willneed", "is_mapped", "map_npy"]
 
 
 def map_npy(path: Path) -> NDArray[Any]:
@@ -72,7 +72,7 @@ def _madvise() -> Any:
     return function
 
 
-def ask_for(array: NDArray[Any], start: int, end: int) -> None:
+def advise_willneed(array: NDArray[Any], start: int, end: int) -> None:
     """Ask the operating system to read the entries `start` to `end` of a mapped array, without waiting.
 
     Entries beyond the array are left out; where the system cannot be asked, nothing happens.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.components import PATTERNS, write_component
 from dfjoin.index.manifest import GroupMeta
+from dfjoin.kernels.records import Groups, Sets
 from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.kernels.value_pieces import column_pieces
 from dfjoin.types import IndexSettings
@@ -45,10 +46,12 @@ def find_patterns(
     Pieces as in `dfjoin.kernels.value_pieces.value_pieces`. 36 bytes of memory a posting.
     """
     columns = np.flatnonzero(np.isin(kinds, [KINDS.index(kind) for kind in PATTERN_KINDS])).astype(np.int32)
-    indptr, hashes = column_pieces(
-        columns, tokens["value_offsets"], tokens["value_bytes"], tokens["group_indptr"], tokens["group_tokens"],
-        tokens["set_indptr"], tokens["set_lists"], np.uint64(settings.hash_seed),
-    )  # fmt: skip
+    groups, sets = (
+        Groups(tokens["group_indptr"], tokens["group_tokens"]),
+        Sets(tokens["set_indptr"], tokens["set_lists"]),
+    )
+    seed = np.uint64(settings.hash_seed)
+    indptr, hashes = column_pieces(columns, tokens["value_offsets"], tokens["value_bytes"], groups, sets, seed)
     sizes = np.zeros(kinds.size, np.int32)
     sizes[columns] = np.diff(indptr)
     order = argsort_u64(hashes)  # stable: columns ascend within a list

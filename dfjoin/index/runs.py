@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.mapping import map_npy
 from dfjoin.kernels.grouping import expand_groups
-from dfjoin.kernels.postings import copy_values, merge_entries
+from dfjoin.kernels.postings import Entries, copy_values, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
 
 if TYPE_CHECKING:
     from dfjoin.index.segment import Tokens
 
-__all__ = ["PADDING", "Entries", "Run", "make_run", "merge_runs", "read_run", "run_of_segment", "write_run"]
+__all__ = ["PADDING", "Run", "make_run", "merge_runs", "read_run", "run_of_segment", "write_run"]
 
 PADDING = 8
 """Readable bytes behind the last value: kernels load eight at a time."""
@@ -141,17 +141,6 @@ def _merge(parts: list[Run], bases: NDArray[np.int64], column_map: NDArray[np.in
     return make_run(Entries(hashes, indptr, columns, value_starts, lengths, data), column_map)
 
 
-class Entries(NamedTuple):
-    """Values in any order, each with columns that hold it; see `dfjoin.kernels.postings.merge_entries`."""
-
-    hashes: NDArray[np.uint64]
-    indptr: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    value_starts: NDArray[np.int64]
-    lengths: NDArray[np.int32]
-    data: NDArray[np.uint8]
-
-
 def make_run(entries: Entries, column_map: NDArray[np.int32]) -> Run:
     """Sort entries by hash and unite equal values.
 
@@ -165,12 +154,10 @@ def make_run(entries: Entries, column_map: NDArray[np.int32]) -> Run:
     -------
     Run
     """
-    hashes, indptr, columns, value_starts, lengths, data = entries
-    first, token_indptr, ids = merge_entries(
-        argsort_u64(hashes), hashes, indptr, columns, value_starts, lengths, data, column_map
-    )
+    first, token_indptr, ids = merge_entries(argsort_u64(entries.hashes), entries, column_map)
+    hashes, _, _, starts, lengths, data = entries
     offsets = np.zeros(first.size + 1, np.int64)
     total = int(np.where(lengths[first] < 0, -1 - lengths[first], lengths[first]).sum(dtype=np.int64))
     out = np.zeros(total + PADDING, np.uint8)
-    copy_values(first, value_starts, lengths, data, out, offsets)
+    copy_values(first, starts, lengths, data, out, offsets)
     return Run(hashes[first], offsets, out, token_indptr, ids)

@@ -20,6 +20,7 @@ from dfjoin.index.components import SIGNATURES, write_component
 from dfjoin.index.manifest import GroupMeta
 from dfjoin.kernels.lsh_partitions import optimal_ends
 from dfjoin.kernels.minhash import sign_columns
+from dfjoin.kernels.records import Groups, Sets
 from dfjoin.types import IndexSettings
 
 if TYPE_CHECKING:
@@ -97,10 +98,12 @@ def sign_large_columns(
     SignedColumns
     """
     large = np.flatnonzero(cardinality >= max(1, settings.smallest_signed)).astype(np.int32)
-    matrix = sign_columns(
-        large, tokens["hash"], tokens["group_indptr"], tokens["group_tokens"], tokens["set_indptr"],
-        tokens["set_lists"], settings.permutations, np.uint64(settings.hash_seed),
-    )  # fmt: skip
+    groups, sets = (
+        Groups(tokens["group_indptr"], tokens["group_tokens"]),
+        Sets(tokens["set_indptr"], tokens["set_lists"]),
+    )
+    seed = np.uint64(settings.hash_seed)
+    matrix = sign_columns(large, tokens["hash"], groups, sets, cardinality, settings.permutations, seed)
     return SignedColumns(large, matrix)
 
 

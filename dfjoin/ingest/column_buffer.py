@@ -11,8 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
-from dfjoin.index.runs import PADDING, Entries, Run, make_run, merge_runs, read_run, write_run
+from dfjoin.index.runs import PADDING, Run, make_run, merge_runs, read_run, write_run
 from dfjoin.kernels.numbers import DAY_MONTH_YEAR
+from dfjoin.kernels.postings import Entries
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import (
     ValueSet,

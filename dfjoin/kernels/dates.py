@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels._compile import njit, njit_inner, njit_lean
 from dfjoin.kernels.numbers import is_digit, read_digits
 
 __all__ = ["canonical_time", "day_month_year", "day_month_year_votes", "rewrite_day_month_year"]
@@ -18,22 +18,17 @@ _REST = np.frombuffer(
 )  # what follows the three letters, seven bytes a month
 
 
-@njit_lean
-def _days_in_month(year, month):
-    """Return the number of days of a month in the proleptic Gregorian calendar."""
-    if month == 2:
-        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-        return 29 if leap else 28
-    return 30 if month in (4, 6, 9, 11) else 31
-
-
-@njit_lean
+@njit_inner
 def _is_date(year, month, day):
-    """Tell whether the three numbers are a day of the calendar, years 1 to 9999."""
-    return 1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= _days_in_month(year, month)
+    """Tell whether the three numbers are a day of the proleptic Gregorian calendar, years 1 to 9999."""
+    if not (1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= 31):
+        return False
+    if month == 2:
+        return day <= 28 or (day == 29 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0))
+    return day <= 30 or not (month == 4 or month == 6 or month == 9 or month == 11)
 
 
-@njit_lean
+@njit_inner
 def _write_digits(out, i, value, count):
     """Write `value` with `count` digits at `i`; return the position behind."""
     for j in range(count):
@@ -42,7 +37,7 @@ def _write_digits(out, i, value, count):
     return i + count
 
 
-@njit_lean
+@njit_inner
 def _write_date(out, begin, year, month, day):
     """Write ``YYYY-MM-DD`` at `begin`; return the end."""
     i = _write_digits(out, begin, year, 4)
@@ -52,7 +47,7 @@ def _write_date(out, begin, year, month, day):
     return _write_digits(out, i + 1, day, 2)
 
 
-@njit_lean
+@njit_inner
 def _month(out, i, end):
     """Read an English month name or its abbreviation at `i`; return (month, position behind) or (0, i)."""
     if i + 3 > end:
@@ -75,7 +70,7 @@ def _month(out, i, end):
     return 0, i
 
 
-@njit_lean
+@njit_inner
 def _short_number(out, i, end):
     """Read one or two digits at `i`; return (value, position behind) or (-1, i)."""
     if i >= end or not is_digit(out[i]):
@@ -86,7 +81,7 @@ def _short_number(out, i, end):
     return value, i + 1
 
 
-@njit_lean
+@njit_inner
 def _separator(out, i, end):
     """Skip ``,`` and one space, or one of space, ``-`` and ``/``; return the position, -1 if none."""
     if i < end and out[i] == 44:
@@ -99,7 +94,7 @@ def _separator(out, i, end):
     return -1
 
 
-@njit_lean
+@njit_inner
 def _named_month(out, begin, end):
     """Read ``5 may 2020``, ``5-may-2020``, ``may 5, 2020``; return (year, month, day), year 0 if none."""
     if is_digit(out[begin]):
@@ -127,30 +122,30 @@ def _named_month(out, begin, end):
     return year, month, day
 
 
-@njit_lean
-def _days_from_civil(year, month, day):
-    """Return days since 1970-01-01 (Howard Hinnant's algorithm)."""
-    y = year - (1 if month <= 2 else 0)
-    era = y // 400
-    yoe = y - era * 400
-    doy = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468
+@njit_inner
+def _day_after(year, month, day):
+    """Return (year, month, day) of the next day."""
+    if _is_date(year, month, day + 1):
+        return year, month, day + 1
+    if month < 12:
+        return year, month + 1, np.int64(1)
+    return year + 1, np.int64(1), np.int64(1)
 
 
-@njit_lean
-def _civil_from_days(days):
-    """Return (year, month, day) of a number of days since 1970-01-01."""
-    z = days + 719468
-    era = z // 146097
-    doe = z - era * 146097
-    yoe = (doe - doe // 1460 + doe // 36524 - doe // 146096) // 365
-    doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
-    mp = (5 * doy + 2) // 153
-    month = mp + (3 if mp < 10 else -9)
-    return yoe + era * 400 + (1 if month <= 2 else 0), month, doy - (153 * mp + 2) // 5 + 1
+@njit_inner
+def _day_before(year, month, day):
+    """Return (year, month, day) of the day before; the year may be 0."""
+    if day > 1:
+        return year, month, day - 1
+    if month == 1:
+        return year - 1, np.int64(12), np.int64(31)
+    day = np.int64(31)
+    while not _is_date(year, month - 1, day):
+        day -= 1
+    return year, month - 1, day
 
 
-@njit_lean
+@njit_inner
 def _zone(out, i, end):
     """Read ``z``, ``utc`` or ``±HH[:MM]`` at `i` up to `end`; return (is_valid, minutes east)."""
     if i == end:
@@ -177,7 +172,7 @@ def _zone(out, i, end):
     return True, sign * (hours * 60 + minutes)
 
 
-@njit_lean
+@njit_inner
 def _iso_time(out, begin, end, year, month, day):
     """Read what follows an ISO date; write date or timestamp; return (end, kind), kind 0 if neither."""
     i = begin + 10
@@ -215,16 +210,18 @@ def _iso_time(out, begin, end, year, month, day):
     if not is_valid:
         return end, np.int8(0)
     minutes = hour * 60 + minute - east
-    if minutes < 0 or minutes >= 1440:
-        days = _days_from_civil(year, month, day) + minutes // 1440
-        minutes = minutes % 1440
-        year, month, day = _civil_from_days(days)
-        if not 1 <= year <= 9999:
-            return end, np.int8(0)
+    if minutes < 0:  # a zone is less than a day away
+        minutes += 1440
+        year, month, day = _day_before(year, month, day)
+    elif minutes >= 1440:
+        minutes -= 1440
+        year, month, day = _day_after(year, month, day)
+    if not 1 <= year <= 9999:
+        return end, np.int8(0)
     return _write_timestamp(out, begin, year, month, day, minutes, second, micro)
 
 
-@njit_lean
+@njit_inner
 def _write_timestamp(out, begin, year, month, day, minutes, second, micro):
     """Write a timestamp, as a date when it is midnight; return (end, kind)."""
     i = _write_date(out, begin, year, month, day)

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import mum, njit, njit_lean
+from dfjoin.kernels._compile import mum, njit_inner, njit_lean
+from dfjoin.kernels.hashing import K0, K1
+from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sorting import argsort_u64, sort_lists_lexicographic
 
 __all__ = ["expand_groups", "group_lists", "group_tokens", "transpose_lists"]
 
-_K0 = np.uint64(0x9E3779B97F4A7C15)
-_K1 = np.uint64(0xA0761D6478BD642F)
 
-
-@njit_lean
+@njit_inner
 def _hash_list(ids, begin, end):
     """Hash a sorted list of column ids."""
-    h = mum(np.uint64(end - begin) ^ _K0, _K1)
+    h = mum(np.uint64(end - begin) ^ K0, K1)
     for i in range(begin, end):
-        h = mum(h ^ np.uint64(ids[i]), _K0)
-    return mum(h ^ _K1, _K0)
+        h = mum(h ^ np.uint64(ids[i]), K0)
+    return mum(h ^ K1, K0)
 
 
-@njit_lean
+@njit_inner
 def _is_same_list(indptr, ids, a, b):
     """Tell whether tokens `a` and `b` have equal posting lists."""
     length = indptr[a + 1] - indptr[a]
@@ -32,16 +31,6 @@ def _is_same_list(indptr, ids, a, b):
         if ids[indptr[a] + i] != ids[indptr[b] + i]:
             return False
     return True
-
-
-@njit_lean
-def _floor_log2(value):
-    """Return floor(log2(value)) of a positive number."""
-    power = 0
-    while value > 1:
-        value >>= 1
-        power += 1
-    return power
 
 
 def group_lists(indptr, ids, n_columns):
@@ -70,64 +59,75 @@ def group_lists(indptr, ids, n_columns):
     Deviation: frequency only to its power of two, and lists of length one are not stored. Lists are
     compared by a 64-bit hash first and in full to confirm. O(n_postings + n_lists log n_lists).
     """
-    groups, shared, keys = _split_shared(indptr, ids)
-    leaders, n_lists = _find_leaders(argsort_u64(keys), shared, keys, indptr, ids, groups)
-    leaders = leaders[:n_lists]
+    groups = np.empty(indptr.shape[0] - 1, np.uint32)
+    indptr, ids = as_read_only(indptr), as_read_only(ids)
+    shared, keys = np.empty(groups.shape, np.uint32), np.empty(groups.shape, np.uint64)  # the rest never in memory
+    n_shared = _split_shared(indptr, ids, groups, shared, keys)
+    shared, keys = shared[:n_shared], keys[:n_shared]
+    leaders = np.empty(n_shared, np.uint32)
+    leaders = leaders[: _find_leaders(argsort_u64(keys), shared, keys, indptr, ids, groups, leaders)]
     rank_keys = _rank_keys(leaders, indptr, ids)
     ranked = np.argsort(rank_keys, kind="stable").astype(np.uint32)
-    _settle_ranks(ranked, rank_keys, leaders, indptr, ids)
-    list_indptr, list_columns = _emit_lists(ranked, leaders, indptr, ids, shared, groups, n_columns)
+    _settle_ranks(ranked, rank_keys, leaders, indptr, ids, np.empty_like(ranked))
+    list_indptr = np.zeros(ranked.size + 1, np.int64)
+    ordered = as_read_only(leaders[ranked])
+    np.cumsum(indptr[ordered.astype(np.int64) + 1] - indptr[ordered], out=list_indptr[1:])
+    list_columns = np.empty(list_indptr[-1], np.int32)
+    _copy_rows(ordered, indptr, ids, 0, list_indptr, list_columns)
+    rank_of = np.empty(ranked.size, np.uint32)
+    rank_of[ranked] = np.arange(n_columns, n_columns + ranked.size, dtype=np.uint32)
+    groups[shared] = rank_of[groups[shared]]
     return groups, list_indptr, list_columns
 
 
-@njit
-def _split_shared(indptr, ids):
-    """Give single-column tokens their group; return the others with a hash of their list."""
-    n_tokens = indptr.shape[0] - 1
-    groups = np.empty(n_tokens, np.uint32)
-    n_shared = 0
-    for token in range(n_tokens):
-        if indptr[token + 1] - indptr[token] > 1:
-            n_shared += 1
-    shared = np.empty(n_shared, np.uint32)
-    keys = np.empty(n_shared, np.uint64)
-    n_shared = 0
-    for token in range(n_tokens):
+def _rank_keys(leaders, indptr, ids):
+    """Return a number per list that orders them by power of two of the length and first columns."""
+    begins = indptr[leaders]
+    lengths = indptr[leaders.astype(np.int64) + 1] - begins
+    # 5 bits of length, 31 of the first column, 28 of the second: ties are sorted in full below.
+    keys = (np.frexp(lengths.astype(np.float64))[1] - 1).astype(np.uint64) << np.uint64(59)
+    keys |= ids[begins].astype(np.uint64) << np.uint64(28)
+    keys |= ids[begins + 1].astype(np.uint64) >> np.uint64(3)
+    return keys
+
+
+@njit_lean
+def _split_shared(indptr, ids, groups, shared, keys):
+    """Give single-column tokens their group; list the others with a hash of their list; return how many."""
+    n_shared = np.int64(0)
+    for token in range(groups.shape[0]):
         if indptr[token + 1] - indptr[token] == 1:
             groups[token] = np.uint32(ids[indptr[token]])
         else:
             shared[n_shared] = token
             keys[n_shared] = _hash_list(ids, indptr[token], indptr[token + 1])
             n_shared += 1
-    return groups, shared, keys
+    return n_shared
 
 
-@njit
-def _emit_lists(ranked, leaders, indptr, ids, shared, groups, n_columns):
-    """Write the distinct lists in order of rank; turn list numbers in `groups` into group numbers."""
-    n_lists = ranked.shape[0]
-    rank_of = np.empty(n_lists, np.uint32)
-    list_indptr = np.zeros(n_lists + 1, np.int64)
-    for rank in range(n_lists):
-        token = leaders[ranked[rank]]
-        rank_of[ranked[rank]] = rank
-        list_indptr[rank + 1] = list_indptr[rank] + indptr[token + 1] - indptr[token]
-    list_columns = np.empty(list_indptr[n_lists], np.int32)
-    for rank in range(n_lists):
-        token = leaders[ranked[rank]]
-        list_columns[list_indptr[rank] : list_indptr[rank + 1]] = ids[indptr[token] : indptr[token + 1]]
-    for i in range(shared.shape[0]):
-        groups[shared[i]] = np.uint32(n_columns) + rank_of[groups[shared[i]]]
-    return list_indptr, list_columns
+@njit_lean
+def _copy_rows(rows, indptr, ids, n_single, out_indptr, out):
+    """Copy some rows of a CSR one after the other.
+
+    A number below `n_single` stands for a row that holds just that number; row r of the CSR has ``n_single + r``.
+    """
+    for i in range(rows.shape[0]):
+        row = np.int64(rows[i]) - n_single
+        o = out_indptr[i]
+        if row < 0:
+            out[o] = row + n_single
+        else:
+            for p in range(indptr[row], indptr[row + 1]):
+                out[o] = ids[p]
+                o += 1
 
 
-@njit
-def _find_leaders(order, shared, keys, indptr, ids, groups):
-    """Give every shared token the number of its distinct list; return one token of each list."""
+@njit_lean
+def _find_leaders(order, shared, keys, indptr, ids, groups, leaders):
+    """Give every shared token the number of its distinct list; note one token of each; return how many there are."""
     n = order.shape[0]
-    leaders = np.empty(n, np.uint32)
-    n_lists = 0
-    i = 0
+    n_lists = np.int64(0)
+    i = np.int64(0)
     while i < n:
         run_start = n_lists
         j = i
@@ -145,31 +145,13 @@ def _find_leaders(order, shared, keys, indptr, ids, groups):
             groups[token] = np.uint32(chosen)
             j += 1
         i = j
-    return leaders, n_lists
+    return n_lists
 
 
-@njit
-def _rank_keys(leaders, indptr, ids):
-    """Return a number per list that orders them by power of two of the length and first columns."""
-    n = leaders.shape[0]
-    keys = np.empty(n, np.uint64)
-    for i in range(n):
-        begin = indptr[leaders[i]]
-        power = _floor_log2(indptr[leaders[i] + 1] - begin)
-        # 5 bits of length, 31 of the first column, 28 of the second: ties are sorted in full below.
-        keys[i] = (
-            (np.uint64(power) << np.uint64(59))
-            | (np.uint64(ids[begin]) << np.uint64(28))
-            | (np.uint64(ids[begin + 1]) >> np.uint64(3))
-        )
-    return keys
-
-
-@njit
-def _settle_ranks(order, keys, leaders, indptr, ids):
+@njit_lean
+def _settle_ranks(order, keys, leaders, indptr, ids, scratch):
     """Sort in full the lists that share a rank key, in place of `order`."""
-    scratch = np.empty(order.shape[0], np.uint32)
-    i = 0
+    i = np.int64(0)
     while i < order.shape[0]:
         j = i + 1
         while j < order.shape[0] and keys[order[j]] == keys[order[i]]:
@@ -179,7 +161,6 @@ def _settle_ranks(order, keys, leaders, indptr, ids):
         i = j
 
 
-@njit
 def group_tokens(groups, n_groups):
     """List the tokens of each group.
 
@@ -199,20 +180,29 @@ def group_tokens(groups, n_groups):
     Counting sort, O(n_tokens + n_groups).
     """
     indptr = np.zeros(n_groups + 1, np.int64)
-    for token in range(groups.shape[0]):
-        indptr[groups[token] + 1] += 1
-    for group in range(n_groups):
-        indptr[group + 1] += indptr[group]
-    place = indptr[:-1].copy()
+    _count_groups(groups, indptr)
+    np.cumsum(indptr, out=indptr)
     tokens = np.empty(groups.shape[0], np.uint32)
-    for token in range(groups.shape[0]):
-        group = groups[token]
-        tokens[place[group]] = token
-        place[group] += 1
+    _deal_tokens(groups, indptr[:-1].copy(), tokens)
     return indptr, tokens
 
 
-@njit
+@njit_lean
+def _count_groups(groups, sizes):
+    """Count the tokens of each group, one place behind it."""
+    for token in range(groups.shape[0]):
+        sizes[np.int64(groups[token]) + 1] += 1
+
+
+@njit_lean
+def _deal_tokens(groups, ends, tokens):
+    """Write each token at the end of its group so far."""
+    for token in range(groups.shape[0]):
+        group = groups[token]
+        tokens[ends[group]] = token
+        ends[group] += 1
+
+
 def transpose_lists(list_indptr, list_columns, group_indptr, n_columns):
     """Make the forward index: the sets of the columns as sorted groups, and each posting's position.
 
@@ -239,29 +229,30 @@ def transpose_lists(list_indptr, list_columns, group_indptr, n_columns):
     O(n_postings + n_columns).
     """
     set_indptr = np.zeros(n_columns + 1, np.int64)
-    for i in range(list_columns.shape[0]):
-        set_indptr[list_columns[i] + 1] += 1
-    for column in range(n_columns):
-        set_indptr[column + 1] += set_indptr[column]
-    place = set_indptr[:-1].copy()
-    cardinalities = np.empty(n_columns, np.int32)
-    for column in range(n_columns):
-        cardinalities[column] = group_indptr[column + 1] - group_indptr[column]
+    _count_groups(list_columns.view(np.uint32), set_indptr)
+    np.cumsum(set_indptr, out=set_indptr)
+    sizes = np.diff(group_indptr).astype(np.int32)
     set_lists = np.empty(list_columns.shape[0], np.uint32)
     positions = np.empty(list_columns.shape[0], np.int32)
-    for number in range(list_indptr.shape[0] - 1):
-        group = n_columns + number
-        size = np.int32(group_indptr[group + 1] - group_indptr[group])
-        for i in range(list_indptr[number], list_indptr[number + 1]):
-            column = list_columns[i]
-            set_lists[place[column]] = number
-            place[column] += 1
-            positions[i] = cardinalities[column]
-            cardinalities[column] += size
+    cardinalities = sizes[:n_columns].copy()
+    _deal_lists(
+        list_indptr, list_columns, sizes[n_columns:], set_indptr[:-1].copy(), set_lists, positions, cardinalities
+    )
     return set_indptr, set_lists, positions, cardinalities
 
 
-@njit
+@njit_lean
+def _deal_lists(list_indptr, list_columns, sizes, ends, set_lists, positions, cardinalities):
+    """Write each list at the end of the sets of its columns, and what comes before it there."""
+    for number in range(sizes.shape[0]):
+        for i in range(list_indptr[number], list_indptr[number + 1]):
+            column = list_columns[i]
+            set_lists[ends[column]] = number
+            ends[column] += 1
+            positions[i] = cardinalities[column]
+            cardinalities[column] += sizes[number]
+
+
 def expand_groups(groups, list_indptr, list_columns, n_columns):
     """Write out the posting list of every token.
 
@@ -281,16 +272,19 @@ def expand_groups(groups, list_indptr, list_columns, n_columns):
     -----
     O(n_pairs).
     """
-    indptr = np.zeros(groups.shape[0] + 1, np.int64)
-    for token in range(groups.shape[0]):
-        number = np.int64(groups[token]) - n_columns
-        length = 1 if number < 0 else list_indptr[number + 1] - list_indptr[number]
-        indptr[token + 1] = indptr[token] + length
+    groups = as_read_only(groups)
+    indptr = np.empty(groups.shape[0] + 1, np.int64)
+    _add_lengths(groups, as_read_only(list_indptr), n_columns, indptr)
     columns = np.empty(indptr[-1], np.int32)
+    _copy_rows(groups, as_read_only(list_indptr), as_read_only(list_columns), n_columns, indptr, columns)
+    return indptr, columns
+
+
+@njit_lean
+def _add_lengths(groups, list_indptr, n_columns, indptr):
+    """Write where the posting list of each token starts."""
+    indptr[0] = 0
     for token in range(groups.shape[0]):
         number = np.int64(groups[token]) - n_columns
-        if number < 0:
-            columns[indptr[token]] = np.int32(groups[token])
-        else:
-            columns[indptr[token] : indptr[token + 1]] = list_columns[list_indptr[number] : list_indptr[number + 1]]
-    return indptr, columns
+        length = np.int64(1) if number < 0 else list_indptr[number + 1] - list_indptr[number]
+        indptr[token + 1] = indptr[token] + length

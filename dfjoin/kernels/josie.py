@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit
+from dfjoin.kernels._compile import njit_inner, njit_lean
+from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.josie_costs import (
-    DAMAGED,
     ENTRIES_READ,
     ESTIMATED,
     LISTS_READ,
+    N_PRUNED,
     POSTINGS_READ,
     PRUNED,
     SETS_READ,
+    UNREAD,
+    WHOLE,
     batch_net_cost,
     bound,
     filter_candidates,
@@ -28,6 +31,9 @@ from dfjoin.kernels.josie_costs import (
     set_cost,
     set_net_cost,
 )
+from dfjoin.kernels.mergelist import sum_set
+from dfjoin.kernels.sorting import lower_bound
+from dfjoin.kernels.topk import offer
 
 __all__ = ["josie", "probe_set"]
 
@@ -38,147 +44,81 @@ _TRIAL_SHARE = 0.04  # of the budget that may be spent before the outlook is jud
 _WORTH_SHARE = 0.6  # of the budget that the whole search must stay below to go on
 
 
-@njit
-def _push(heap, size, count):
-    """Keep the largest counts in a min-heap; return its new size."""
-    if size < heap.shape[0]:
-        i = size
-        heap[i] = count
-        while i > 0 and heap[(i - 1) // 2] > heap[i]:
-            parent = (i - 1) // 2
-            heap[parent], heap[i] = heap[i], heap[parent]
-            i = parent
-        return size + 1
-    if size > 0 and count > heap[0]:
-        heap[0] = count
-        i = 0
-        while 2 * i + 1 < size:
-            child = 2 * i + 1
-            if child + 1 < size and heap[child + 1] < heap[child]:
-                child += 1
-            if heap[i] <= heap[child]:
-                break
-            heap[i], heap[child] = heap[child], heap[i]
-            i = child
-    return size
+@njit_inner
+def _limit(best, size, counts, minimum):
+    """Return the smallest count that can still be an answer."""
+    return max(minimum, np.int64(counts[best[0]])) if size == best.shape[0] and size > 0 else np.int64(minimum)
 
 
-@njit
-def _threshold(heap, size, minimum):
-    """Smallest count that can still be an answer."""
-    return max(minimum, heap[0]) if size == heap.shape[0] and size > 0 else minimum
-
-
-@njit
-def _lower_bound(array, low, high, value):
-    """First place in a sorted stretch whose entry is not below `value`."""
-    while low < high:
-        middle = (low + high) // 2
-        if array[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@njit
-def _weight_after(column, next_list, lists, first, n_lists, hits, set_indptr, set_lists, state):
-    """Weight of the query lists from place `first` on that a set holds; reads the set's tail or searches it."""
-    start = set_indptr[column]
-    end = set_indptr[column + 1]
+@njit_inner
+def _weight_after(column, next_list, query, first, segment, counters):
+    """Add up the query lists from position `first` on that a set holds: read the set's tail, or search it."""
+    numbers, weights, set_lists = query.numbers, query.weights, segment.set_lists
+    start = segment.set_indptr[column]
+    end = segment.set_indptr[column + 1]
     if start < 0 or start > end or end > set_lists.shape[0]:
-        state[DAMAGED] = 1
-        return 0
-    place = _lower_bound(set_lists, start, end, next_list)
-    length = end - place
-    n_rest = n_lists - first
+        raise DamagedArraysError
+    position = lower_bound(set_lists, start, end, next_list)
+    length = end - position
     steps = 1
     while (1 << steps) < length:
         steps += 1
-    total = 0
-    if n_rest * steps < length:
-        for i in range(first, n_lists):
-            place = _lower_bound(set_lists, place, end, lists[i])
-            state[ENTRIES_READ] += steps
-            if place == end:
-                break
-            if set_lists[place] == lists[i]:
-                total += hits[lists[i]]
-    else:
-        state[ENTRIES_READ] += length
-        for p in range(place, end):
-            if set_lists[p] >= hits.shape[0]:
-                state[DAMAGED] = 1
-                return 0
-            total += hits[set_lists[p]]
-    state[SETS_READ] += 1
+    counters[SETS_READ] += 1
+    if (numbers.shape[0] - first) * steps >= length:
+        counters[ENTRIES_READ] += length
+        return sum_set(set_lists, position, end, weights)
+    total = np.int64(0)
+    for i in range(first, numbers.shape[0]):
+        position = lower_bound(set_lists, position, end, np.int64(numbers[i]))
+        counters[ENTRIES_READ] += steps
+        if position == end:
+            break
+        if set_lists[position] == numbers[i]:
+            total += weights[numbers[i]]
     return total
 
 
-@njit
-def _is_list_sound(number, list_indptr, list_columns, n_columns):
-    """Tell whether a posting list lies inside the segment and names columns that it has."""
-    start = list_indptr[number]
-    end = list_indptr[number + 1]
-    if start < 0 or end > list_columns.shape[0]:
-        return False
-    for p in range(start, end):
-        if list_columns[p] < 0 or list_columns[p] >= n_columns:
-            return False
-    return True
+@njit_inner
+def _open_list(number, segment, counters):
+    """Return the bounds of a posting list and the values that it stands for; count it as read."""
+    start = segment.list_indptr[number]
+    end = segment.list_indptr[number + 1]
+    if start < 0 or end > segment.list_columns.shape[0]:
+        raise DamagedArraysError
+    counters[LISTS_READ] += 1
+    counters[POSTINGS_READ] += end - start
+    group = segment.cardinality.shape[0] + number
+    return start, end, segment.group_indptr[group + 1] - segment.group_indptr[group]
 
 
-@njit
-def _suffix_weights(lists, n_lists, hits):
-    """Weight of the lists from each place on; int64, shape (n_lists + 1,)."""
-    suffix = np.zeros(n_lists + 1, np.int64)
-    for i in range(n_lists - 1, -1, -1):
-        suffix[i] = suffix[i + 1] + hits[lists[i]]
-    return suffix
-
-
-@njit
-def probe_set(
-    lists, n_lists, hits, list_indptr, list_columns, list_positions, group_indptr, set_indptr, set_lists,
-    cardinality, counts, columns, n_private, is_allowed, minimum, k, uses_positions, marks, state,
-):  # fmt: skip
+@njit_lean
+def probe_set(query, segment, candidates, n_private, wanted, uses_positions, counters):
     """Find the columns that can be among the best, reading each candidate when it is first met.
 
     Parameters
     ----------
-    lists : ndarray of uint32
-        Distinct posting lists of the query, ascending, the first `n_lists` of it: the global order.
-    n_lists : int
-    hits : ndarray of int32, shape (n_all_lists,)
-        Weight of each list, 0 for lists that the query lacks.
-    list_indptr, list_columns, list_positions
-        Posting lists and positions, see FORMAT.md.
-    group_indptr : ndarray of int64
-        Its differences are the sizes of groups in values.
-    set_indptr, set_lists
-        The forward index.
-    cardinality : ndarray of int64, shape (n_columns,)
-    counts : ndarray of int32, shape (n_columns,)
-        Weight of private values on entry; on return the whole count of the columns found.
-    columns : ndarray of int32, shape (n_columns,)
-        Columns with private values, the first `n_private`; receives all columns met.
+    query : QueryLists
+    segment : SegmentIndex
+    candidates : Candidates
+        Its counts are the weights of private values on entry, and its first `n_private` columns met those that have
+        some. On return `met` holds all columns met, and those marked `WHOLE` have their whole count. The arrays of
+        the unread ones are not used.
     n_private : int
-    is_allowed : ndarray of uint8, shape (n_columns,) or (0,)
-    minimum : int
-        Smallest count to return.
-    k : int
-        Answers wanted.
+    wanted : Wanted
     uses_positions : bool
         Weights count values, so positions bound them; False for rows.
-    marks : ndarray of uint8, shape (n_columns,)
-        Scratch of zeros; 1 for a column met, 2 for one whose count is whole.
-    state : ndarray of int64, shape (6,)
-        Receives lists, postings, sets and set entries read, candidates pruned, and 1 for a damaged index.
+    counters : ndarray of int64, shape (5,)
+        Receives lists, postings, sets and set entries read, and candidates pruned.
 
     Returns
     -------
     int
-        Number of columns met, in `columns`; those marked 2 have their whole count.
+        Number of columns met.
+
+    Raises
+    ------
+    DamagedArraysError
+        If a list, a posting or a set lies outside the segment.
 
     Notes
     -----
@@ -186,107 +126,143 @@ def probe_set(
     equations 2 and 3) and 3.5. Deviations: ties with the k-th count are kept; private values are known
     before any list is read; a long set is searched for the query's lists instead of read.
     """
-    n_columns = counts.shape[0]
-    suffix = _suffix_weights(lists, n_lists, hits)
-    heap = np.empty(min(k, n_columns), np.int32)
-    size = 0
-    n_met = n_private
-    at = 0
-    while at < n_lists and suffix[at] >= _threshold(heap, size, minimum):
-        number = np.int64(lists[at])
-        weight = hits[number]
-        group = n_columns + number
-        length = group_indptr[group + 1] - group_indptr[group]
-        if not _is_list_sound(number, list_indptr, list_columns, n_columns):
-            state[DAMAGED] = 1
-            return n_met
-        state[LISTS_READ] += 1
-        state[POSTINGS_READ] += list_indptr[number + 1] - list_indptr[number]
-        for p in range(list_indptr[number], list_indptr[number + 1]):
-            column = np.int64(list_columns[p])
+    counts, met, marks = candidates.counts, candidates.met, candidates.marks
+    is_allowed, cardinality, rest = wanted.is_allowed, wanted.cardinality, query.rest
+    n_lists = query.numbers.shape[0]
+    best = candidates.best
+    size = np.int64(0)
+    n_met = np.int64(n_private)
+    at = np.int64(0)
+    while at < n_lists and rest[at] >= _limit(best, size, counts, wanted.minimum):
+        number = np.int64(query.numbers[at])
+        start, end, length = _open_list(number, segment, counters)
+        for p in range(start, end):
+            column = np.int64(segment.list_columns[p])
+            if column < 0 or column >= counts.shape[0]:
+                raise DamagedArraysError
             if marks[column] != 0 or (is_allowed.shape[0] > 0 and is_allowed[column] == 0):
                 continue
-            marks[column] = 1
+            marks[column] = UNREAD
             if counts[column] == 0:
-                columns[n_met] = column
+                met[n_met] = column
                 n_met += 1
-            seen = counts[column] + weight
-            remaining = cardinality[column] - list_positions[p] - length
-            if bound(seen, suffix[at + 1], remaining, uses_positions) < _threshold(heap, size, minimum):
-                state[PRUNED] += 1
+            seen = counts[column] + query.weights[number]
+            remaining = cardinality[column] - segment.list_positions[p] - length
+            if bound(seen, rest[at + 1], remaining, uses_positions) < _limit(best, size, counts, wanted.minimum):
+                counters[N_PRUNED] += 1
                 continue
-            seen += _weight_after(column, number + 1, lists, at + 1, n_lists, hits, set_indptr, set_lists, state)
-            counts[column] = seen
-            marks[column] = 2
-            size = _push(heap, size, seen)
+            counts[column] = seen + _weight_after(column, number + 1, query, at + 1, segment, counters)
+            marks[column] = WHOLE
+            size = offer(best, size, column, counts, cardinality)
         at += 1
     for i in range(n_private):  # met in no list that was read: private values, and perhaps later lists
-        column = np.int64(columns[i])
+        column = np.int64(met[i])
         if marks[column] != 0 or (is_allowed.shape[0] > 0 and is_allowed[column] == 0):
             continue
-        if counts[column] + suffix[at] < _threshold(heap, size, minimum):
-            state[PRUNED] += 1
+        if counts[column] + rest[at] < _limit(best, size, counts, wanted.minimum):
+            counters[N_PRUNED] += 1
             continue
-        if suffix[at] > 0:
-            first = np.int64(lists[at])
-            counts[column] += _weight_after(column, first, lists, at, n_lists, hits, set_indptr, set_lists, state)
-        marks[column] = 2
-        size = _push(heap, size, counts[column])
+        if rest[at] > 0:
+            counts[column] += _weight_after(column, np.int64(query.numbers[at]), query, at, segment, counters)
+        marks[column] = WHOLE
+        size = offer(best, size, column, counts, cardinality)
     return n_met
 
 
-@njit
-def _read_batch(
-    begin, end, lists, hits, list_indptr, list_columns, list_positions, group_indptr, is_allowed, cardinality, suffix,
-    limit, uses_positions, counts, columns, n_met, marks, first, last, unread, n_unread, state,
-):  # fmt: skip
-    """Read some posting lists; update the counts and positions of candidates, take in new ones."""
-    n_columns = counts.shape[0]
-    for i in range(begin, end):
-        number = np.int64(lists[i])
-        weight = hits[number]
-        group = n_columns + number
-        length = group_indptr[group + 1] - group_indptr[group]
-        if not _is_list_sound(number, list_indptr, list_columns, n_columns):
-            state[DAMAGED] = 1
-            return n_met, n_unread
-        state[LISTS_READ] += 1
-        state[POSTINGS_READ] += list_indptr[number + 1] - list_indptr[number]
-        for p in range(list_indptr[number], list_indptr[number + 1]):
-            column = np.int64(list_columns[p])
-            if marks[column] >= 2 or (is_allowed.shape[0] > 0 and is_allowed[column] == 0):
+@njit_inner
+def _take_private(candidates, n_private, is_allowed, segment):
+    """Make candidates of the columns with private values; return how many they are."""
+    n_unread = np.int64(0)
+    for i in range(n_private):
+        column = np.int64(candidates.met[i])
+        if is_allowed.shape[0] > 0 and is_allowed[column] == 0:
+            continue
+        candidates.marks[column] = UNREAD
+        candidates.first[column] = 0
+        candidates.read_until[column] = segment.group_indptr[column + 1] - segment.group_indptr[column]
+        candidates.unread[n_unread] = column
+        n_unread += 1
+    return n_unread
+
+
+@njit_inner
+def _read_batch(batch, query, segment, candidates, sizes, is_allowed, limit, uses_positions, counters):
+    """Read some posting lists; update the candidates and take in new ones.
+
+    `batch` are the positions of its first list and behind its last, `sizes` the numbers of columns met and of
+    candidates unread, whose new values are returned.
+    """
+    counts, marks, read_until = candidates.counts, candidates.marks, candidates.read_until
+    n_met, n_unread = sizes
+    for i in range(batch[0], batch[1]):
+        number = np.int64(query.numbers[i])
+        weight = query.weights[number]
+        start, end, length = _open_list(number, segment, counters)
+        for p in range(start, end):
+            column = np.int64(segment.list_columns[p])
+            if column < 0 or column >= counts.shape[0]:
+                raise DamagedArraysError
+            if marks[column] >= WHOLE or (is_allowed.shape[0] > 0 and is_allowed[column] == 0):
                 continue
             if marks[column] == 0:
-                marks[column] = 1
+                marks[column] = UNREAD
                 if counts[column] == 0:
-                    columns[n_met] = column
+                    candidates.met[n_met] = column
                     n_met += 1
-                remaining = cardinality[column] - list_positions[p] - length
-                if bound(counts[column] + weight, suffix[i + 1], remaining, uses_positions) < limit:
-                    marks[column] = 3
-                    state[PRUNED] += 1
+                remaining = segment.cardinality[column] - segment.list_positions[p] - length
+                if bound(counts[column] + weight, query.rest[i + 1], remaining, uses_positions) < limit:
+                    marks[column] = PRUNED
+                    counters[N_PRUNED] += 1
                     continue
-                first[column] = i
-                unread[n_unread] = column
+                candidates.first[column] = i
+                candidates.unread[n_unread] = column
                 n_unread += 1
             counts[column] += weight
-            last[column] = list_positions[p] + length
+            read_until[column] = segment.list_positions[p] + length
     return n_met, n_unread
 
 
-@njit
-def josie(
-    lists, n_lists, hits, list_indptr, list_columns, list_positions, group_indptr, set_indptr, set_lists,
-    cardinality, counts, columns, n_private, is_allowed, minimum, k, uses_positions, costs, batch, budget, marks,
-    first, last, unread, estimates, state,
-):  # fmt: skip
+@njit_inner
+def _skip_settled(candidates, position, n_unread, rest, limit, cardinality, uses_positions, counters):
+    """Return the position of the next candidate that can be an answer; mark those before it as pruned."""
+    while position < n_unread:
+        column = candidates.unread[position]
+        if candidates.marks[column] == UNREAD:
+            remaining = cardinality[column] - candidates.read_until[column]
+            if bound(candidates.counts[column], rest, remaining, uses_positions) >= limit:
+                break
+            candidates.marks[column] = PRUNED
+            counters[N_PRUNED] += 1
+        position += 1
+    return position
+
+
+@njit_inner
+def _batch_end(at, batch, costs):
+    """Return the position behind the next batch of lists: at most so many, and fewer when they are long."""
+    n_lists = costs.shape[0] - 1
+    end = min(n_lists, at + 1)
+    while end < min(n_lists, at + batch) and costs[end + 1] - costs[at] < _BATCH_NS:
+        end += 1
+    return end
+
+
+@njit_inner
+def _is_hopeless(spent, at, query, limit, budget):
+    """Tell whether, after a trial, the search is seen to take nearly as long as the budget."""
+    if budget <= 0 or spent + query.costs[at] <= _TRIAL_SHARE * budget:
+        return False
+    return spent + query.costs[max(at, prefix_end(query.rest, limit))] > _WORTH_SHARE * budget
+
+
+@njit_lean
+def josie(query, segment, candidates, n_private, wanted, uses_positions, costs, batch, budget, counters):
     """Find the columns that can be among the best, choosing by estimated cost what to read next.
 
     Parameters
     ----------
-    lists, n_lists, hits, list_indptr, list_columns, list_positions, group_indptr, set_indptr, set_lists,
-    cardinality, counts, columns, n_private, is_allowed, minimum, k, uses_positions, state
-        As in `probe_set`.
+    query, segment, candidates, n_private, wanted, uses_positions, counters
+        As in `probe_set`; all arrays of the candidates are used, and the query has costs.
     costs : ndarray of float64, shape (4,)
         Nanoseconds: of a posting list and of each posting (L), of a set and of each entry (S).
     batch : int
@@ -294,20 +270,18 @@ def josie(
     budget : float
         Nanoseconds that reading all lists would take; the search gives up once it sees that it will not
         stay well below that. 0: never.
-    marks : ndarray of uint8, shape (n_columns,)
-        Scratch of zeros; 1 unread, 2 whole count, 3 pruned.
-    first, last : ndarray of int32, shape (n_columns,)
-        Scratch: place of the first list met in the query, values of the set up to the latest one.
-    unread : ndarray of int32, shape (n_columns,)
-    estimates : ndarray of float64, shape (n_columns,)
-        Scratch.
 
     Returns
     -------
     n_met : int
-        Number of columns met, in `columns`; those marked 2 have their whole count.
+        Number of columns met; those marked `WHOLE` have their whole count.
     is_done : bool
         False when it gave up.
+
+    Raises
+    ------
+    DamagedArraysError
+        If a list, a posting or a set lies outside the segment.
 
     Notes
     -----
@@ -317,89 +291,61 @@ def josie(
     latest match on, not from the first; without a `k` (threshold alone) the heap counts as full; ties with
     the k-th count are kept; a candidate whose lists are all read is settled without reading its set.
     """
-    n_columns = counts.shape[0]
-    suffix = _suffix_weights(lists, n_lists, hits)
-    list_costs = np.zeros(n_lists + 1, np.float64)
-    for i in range(n_lists):
-        f = list_indptr[np.int64(lists[i]) + 1] - list_indptr[np.int64(lists[i])]
-        list_costs[i + 1] = list_costs[i] + costs[0] + costs[1] * f
-    heap = np.empty(min(k, n_columns), np.int32)
-    size = 0
-    is_endless = k >= n_columns
-    n_met = n_private
-    n_unread = 0
-    for i in range(n_private):
-        column = np.int64(columns[i])
-        if is_allowed.shape[0] > 0 and is_allowed[column] == 0:
-            continue
-        marks[column] = 1
-        first[column] = 0
-        last[column] = group_indptr[column + 1] - group_indptr[column]
-        unread[n_unread] = column
-        n_unread += 1
-    at = 0
+    counts, marks, unread = candidates.counts, candidates.marks, candidates.unread
+    cardinality, rest = wanted.cardinality, query.rest
+    best = candidates.best
+    size = np.int64(0)
+    is_endless = wanted.k >= counts.shape[0]
+    n_met = np.int64(n_private)
+    n_unread = _take_private(candidates, n_private, wanted.is_allowed, segment)
+    at = np.int64(0)
     spent = 0.0
-    place = 0  # candidates before it are read or pruned
+    position = np.int64(0)  # candidates before it are settled
     is_ordered = False
     while True:
-        limit = _threshold(heap, size, minimum)
+        limit = _limit(best, size, counts, wanted.minimum)
         if not is_ordered:
-            n_unread = filter_candidates(
-                unread, n_unread, at, suffix[at], limit, counts, cardinality, last, uses_positions, marks, state
-            )
-            place = 0
-            if suffix[at] == 0:  # nothing is left to read: every count is whole
+            n_unread = filter_candidates(candidates, n_unread, rest[at], limit, cardinality, uses_positions, counters)
+            position = np.int64(0)
+            if rest[at] == 0:  # nothing is left to read: every count is whole
                 for i in range(n_unread):
-                    marks[unread[i]] = 2
+                    marks[unread[i]] = WHOLE
                 return n_met, True
             spent += _ORDER_NS * n_unread
-            order_candidates(unread, n_unread, at, suffix, counts, cardinality, first, last, uses_positions, estimates)
+            order_candidates(candidates, n_unread, at, rest, cardinality, uses_positions)
             is_ordered = True
-        while place < n_unread:
-            column = unread[place]
-            if marks[column] == 1:
-                remaining = cardinality[column] - last[column]
-                if bound(counts[column], suffix[at], remaining, uses_positions) >= limit:
-                    break
-                marks[column] = 3
-                state[PRUNED] += 1
-            place += 1
-        has_candidate = place < n_unread
-        if (not has_candidate and suffix[at] < limit) or state[DAMAGED] != 0:
+        position = _skip_settled(candidates, position, n_unread, rest[at], limit, cardinality, uses_positions, counters)
+        has_candidate = position < n_unread
+        if not has_candidate and rest[at] < limit:
             return n_met, True
-        if budget > 0 and spent + list_costs[at] > _TRIAL_SHARE * budget:
-            if spent + list_costs[max(at, prefix_end(suffix, limit))] > _WORTH_SHARE * budget:
-                return n_met, False
-        end = min(n_lists, at + 1)
-        while end < min(n_lists, at + batch) and list_costs[end + 1] - list_costs[at] < _BATCH_NS:
-            end += 1
+        if _is_hopeless(spent, at, query, limit, budget):
+            return n_met, False
+        end = _batch_end(at, batch, query.costs)
         reads_lists = not has_candidate
-        if has_candidate and (size == heap.shape[0] or is_endless):
-            spent += _ESTIMATE_NS * min(n_unread - place, ESTIMATED)
+        is_full = size == best.shape[0]
+        if has_candidate and (is_full or is_endless):
+            spent += _ESTIMATE_NS * min(n_unread - position, ESTIMATED)
             batch_net = batch_net_cost(
-                at, end, place, unread, n_unread, limit, suffix, list_costs, costs, counts, cardinality, first,
-                last, uses_positions, marks,
-            )  # fmt: skip
+                query, candidates, (at, end), position, n_unread, limit, costs, cardinality, uses_positions
+            )
+            full = best if is_full else best[:0]
             set_net = set_net_cost(
-                place, estimates[place], at, unread, n_unread, heap, size, limit, suffix, list_costs, costs, counts,
-                cardinality, last, uses_positions, marks,
-            )  # fmt: skip
+                query, candidates, full, at, position, n_unread, limit, costs, cardinality, uses_positions
+            )
             reads_lists = set_net > batch_net
         elif has_candidate and at == 0:
             reads_lists = True  # the first batch comes before any set
         if reads_lists:
             n_met, n_unread = _read_batch(
-                at, end, lists, hits, list_indptr, list_columns, list_positions, group_indptr, is_allowed, cardinality,
-                suffix, limit, uses_positions, counts, columns, n_met, marks, first, last, unread, n_unread, state,
+                (at, end), query, segment, candidates, (n_met, n_unread), wanted.is_allowed, limit, uses_positions,
+                counters,
             )  # fmt: skip
             at = end
             is_ordered = False
             continue
-        column = np.int64(unread[place])
-        spent += set_cost(costs, cardinality[column] - last[column])
-        counts[column] += _weight_after(
-            column, np.int64(lists[at]), lists, at, n_lists, hits, set_indptr, set_lists, state
-        )
-        marks[column] = 2
-        size = _push(heap, size, counts[column])
-        place += 1
+        column = np.int64(unread[position])
+        spent += set_cost(costs, cardinality[column] - candidates.read_until[column])
+        counts[column] += _weight_after(column, np.int64(query.numbers[at]), query, at, segment, counters)
+        marks[column] = WHOLE
+        size = offer(best, size, column, counts, cardinality)
+        position += 1

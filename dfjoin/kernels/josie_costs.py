@@ -7,10 +7,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit
+from dfjoin.kernels._compile import njit_inner, njit_lean
+from dfjoin.kernels.sorting import merge_sort_by
 
 __all__ = [
+    "ENTRIES_READ",
     "ESTIMATED",
+    "LISTS_READ",
+    "N_PRUNED",
+    "POSTINGS_READ",
+    "PRUNED",
+    "SETS_READ",
+    "UNREAD",
+    "WHOLE",
     "batch_net_cost",
     "bound",
     "filter_candidates",
@@ -23,11 +32,14 @@ __all__ = [
 ESTIMATED = 256
 """Candidates that a benefit is added up over."""
 
-LISTS_READ, POSTINGS_READ, SETS_READ, ENTRIES_READ, PRUNED, DAMAGED = range(6)
-"""Places of the counts in `state`."""
+LISTS_READ, POSTINGS_READ, SETS_READ, ENTRIES_READ, N_PRUNED = range(5)
+"""Positions of the numbers in `counters`."""
+
+UNREAD, WHOLE, PRUNED = 1, 2, 3
+"""Marks of a column that was met: its set is not read, its count is whole, it cannot be an answer."""
 
 
-@njit
+@njit_lean
 def bound(count, rest, remaining, uses_positions):
     """Compute the largest overlap that a candidate can still reach, equation 6.
 
@@ -49,14 +61,14 @@ def bound(count, rest, remaining, uses_positions):
     return count + min(rest, remaining) if uses_positions else count + rest
 
 
-@njit
-def prefix_end(suffix, limit):
-    """Return the first place from which on the lists weigh less than the limit: the prefix ends there.
+@njit_lean
+def prefix_end(rest, limit):
+    """Return the first position from which on the lists weigh less than the limit: the prefix ends there.
 
     Parameters
     ----------
-    suffix : ndarray of int64, shape (n_lists + 1,)
-        Weight of the lists from each place on, descending to 0.
+    rest : ndarray of int64, shape (n_lists + 1,)
+        Weight of the lists from each position on, descending to 0.
     limit : int
         Smallest count that can still be an answer.
 
@@ -66,17 +78,17 @@ def prefix_end(suffix, limit):
         At most n_lists. O(log n_lists).
     """
     low = 0
-    high = suffix.shape[0] - 1
+    high = rest.shape[0] - 1
     while low < high:
         middle = (low + high) // 2
-        if suffix[middle] >= limit:
+        if rest[middle] >= limit:
             low = middle + 1
         else:
             high = middle
     return low
 
 
-@njit
+@njit_lean
 def set_cost(costs, remaining):
     """Estimate the time to read what is left of a set, equation 15.
 
@@ -95,22 +107,20 @@ def set_cost(costs, remaining):
     return costs[2] + costs[3] * remaining
 
 
-@njit
-def filter_candidates(unread, n_unread, at, rest, limit, counts, cardinality, last, uses_positions, marks, state):
+@njit_lean
+def filter_candidates(candidates, n_unread, rest, limit, cardinality, uses_positions, counters):
     """Drop the candidates whose bound is strictly below the limit, equation 6.
 
     Parameters
     ----------
-    unread : ndarray of int32
-        Candidates, the first `n_unread` of it; compacted.
+    candidates : Candidates
+        The first `n_unread` of its unread ones are looked at, and compacted.
     n_unread : int
-    at : int
-        Lists read so far.
     rest : int
-        Weight of the other lists.
+        Weight of the lists that are not read yet.
     limit : int
         Smallest count that can still be an answer.
-    counts, cardinality, last, uses_positions, marks, state
+    cardinality, uses_positions, counters
         As in `dfjoin.kernels.josie.josie`.
 
     Returns
@@ -118,74 +128,79 @@ def filter_candidates(unread, n_unread, at, rest, limit, counts, cardinality, la
     int
         Candidates left. O(n_unread).
     """
-    kept = 0
+    unread, marks = candidates.unread, candidates.marks
+    kept = np.int64(0)
     for i in range(n_unread):
         column = unread[i]
-        if marks[column] != 1:
+        if marks[column] != UNREAD:
             continue
-        remaining = cardinality[column] - last[column]
-        if bound(counts[column], rest, remaining, uses_positions) < limit:
-            marks[column] = 3
-            state[PRUNED] += 1
+        remaining = cardinality[column] - candidates.read_until[column]
+        if bound(candidates.counts[column], rest, remaining, uses_positions) < limit:
+            marks[column] = PRUNED
+            counters[N_PRUNED] += 1
             continue
         unread[kept] = column
         kept += 1
     return kept
 
 
-@njit
-def order_candidates(unread, n_unread, at, suffix, counts, cardinality, first, last, uses_positions, estimates):
+@njit_inner
+def _is_higher(estimates, a, b):
+    """Tell whether the estimate of column `a` is above that of column `b`."""
+    return estimates[a] > estimates[b]
+
+
+_sort_by_estimate = merge_sort_by(_is_higher)
+
+
+@njit_lean
+def order_candidates(candidates, n_unread, at, rest, cardinality, uses_positions):
     """Sort the candidates by estimated overlap, equation 4, the largest first.
 
     Parameters
     ----------
-    unread : ndarray of int32
-        Candidates, the first `n_unread` of it.
+    candidates : Candidates
+        The first `n_unread` of its unread ones are estimated and sorted.
     n_unread : int
     at : int
         Lists read so far.
-    suffix : ndarray of int64, shape (n_lists + 1,)
-        Weight of the lists from each place on.
-    counts, cardinality, first, last, uses_positions
+    rest : ndarray of int64, shape (n_lists + 1,)
+        Weight of the lists from each position on.
+    cardinality, uses_positions
         As in `dfjoin.kernels.josie.josie`.
-    estimates : ndarray of float64
-        Receives the estimates in the new order.
 
     Notes
     -----
     O(n_unread log n_unread). An estimate is capped by the bound.
     """
+    unread, counts, estimates = candidates.unread, candidates.counts, candidates.estimates
     for i in range(n_unread):
         column = unread[i]
-        sampled = suffix[first[column]] - suffix[at]
-        most = bound(counts[column], suffix[at], cardinality[column] - last[column], uses_positions)
-        estimate = np.float64(most)
+        from_first = rest[candidates.first[column]]
+        sampled = from_first - rest[at]
+        remaining = cardinality[column] - candidates.read_until[column]
+        estimate = np.float64(bound(counts[column], rest[at], remaining, uses_positions))
         if sampled > 0:
-            estimate = min(estimate, counts[column] * (suffix[first[column]] / sampled))
-        estimates[i] = -estimate
-    order = np.argsort(estimates[:n_unread], kind="mergesort")
-    unread[:n_unread] = unread[:n_unread][order]
-    estimates[:n_unread] = -estimates[:n_unread][order]
+            estimate = min(estimate, counts[column] * (from_first / sampled))
+        estimates[column] = estimate
+    _sort_by_estimate(unread, 0, n_unread, candidates.scratch, estimates)
 
 
-@njit
-def batch_net_cost(
-    at, end, place, unread, n_unread, limit, suffix, list_costs, costs, counts, cardinality, first, last,
-    uses_positions, marks,
-):  # fmt: skip
+@njit_lean
+def batch_net_cost(query, candidates, batch, position, n_unread, limit, costs, cardinality, uses_positions):
     """Compute the net cost of reading the next batch of lists, equations 9 to 13.
 
     Parameters
     ----------
-    at, end : int
-        The batch: lists from place `at` to `end`.
-    place : int
-        Candidates before it are settled.
-    unread, n_unread, limit, suffix
-        As in `order_candidates` and `filter_candidates`.
-    list_costs : ndarray of float64, shape (n_lists + 1,)
-        Time to read the lists before each place, in nanoseconds.
-    costs, counts, cardinality, first, last, uses_positions, marks
+    query : QueryLists
+    candidates : Candidates
+    batch : tuple of int
+        The positions of its first list and behind its last.
+    position : int
+        The unread candidates before it are settled.
+    n_unread, limit
+        As in `filter_candidates`.
+    costs, cardinality, uses_positions
         As in `dfjoin.kernels.josie.josie`.
 
     Returns
@@ -193,71 +208,66 @@ def batch_net_cost(
     float
         Nanoseconds. O(ESTIMATED).
     """
-    net = list_costs[end] - list_costs[at]
-    share = (suffix[at] - suffix[end]) / max(1, suffix[at])
-    for i in range(place, min(n_unread, place + ESTIMATED)):
-        column = unread[i]
-        if marks[column] != 1:
+    at, end = batch
+    rest = query.rest
+    net = query.costs[end] - query.costs[at]
+    share = (rest[at] - rest[end]) / max(1, rest[at])
+    for i in range(position, min(n_unread, position + ESTIMATED)):
+        column = candidates.unread[i]
+        if candidates.marks[column] != UNREAD:
             continue
-        remaining = cardinality[column] - last[column]
-        sampled = max(1, suffix[first[column]] - suffix[at])
-        found = counts[column] * (suffix[at] - suffix[end]) / sampled
+        count = candidates.counts[column]
+        remaining = cardinality[column] - candidates.read_until[column]
+        sampled = max(1, rest[candidates.first[column]] - rest[at])
         left = remaining * (1 - share)
-        most = counts[column] + found
-        most += min(suffix[end], left) if uses_positions else suffix[end]
+        most = count + count * (rest[at] - rest[end]) / sampled
+        most += min(rest[end], left) if uses_positions else rest[end]
         net -= set_cost(costs, remaining)
         if most >= limit:
             net += set_cost(costs, left)
     return net
 
 
-@njit
-def set_net_cost(
-    place, estimate, at, unread, n_unread, heap, size, limit, suffix, list_costs, costs, counts, cardinality, last,
-    uses_positions, marks,
-):  # fmt: skip
+@njit_lean
+def set_net_cost(query, candidates, best, at, position, n_unread, limit, costs, cardinality, uses_positions):
     """Compute the net cost of reading the best candidate's set, equations 5, 7 and 13.
 
     Parameters
     ----------
-    place : int
-        The candidate, in `unread`.
-    estimate : float
-        Its estimated overlap.
+    query : QueryLists
+    candidates : Candidates
+    best : ndarray of int32
+        The heap of the best columns whose count is whole, when it is full; else empty.
     at : int
         Lists read so far.
-    unread, n_unread, limit, suffix, list_costs
+    position : int
+        The candidate, among the unread ones.
+    n_unread, limit, costs, cardinality, uses_positions
         As in `batch_net_cost`.
-    heap : ndarray of int32
-        The largest counts, smallest first.
-    size : int
-        How many there are.
-    costs, counts, cardinality, last, uses_positions, marks
-        As in `dfjoin.kernels.josie.josie`.
 
     Returns
     -------
     float
         Nanoseconds. O(ESTIMATED + log n_lists).
     """
-    column = unread[place]
-    net = set_cost(costs, cardinality[column] - last[column])
+    unread, counts = candidates.unread, candidates.counts
+    column = unread[position]
+    estimate = candidates.estimates[column]
+    net = set_cost(costs, cardinality[column] - candidates.read_until[column])
     raised = limit
-    if size == heap.shape[0] and estimate > limit:
+    if best.shape[0] > 0 and estimate > limit:
         second = np.float64(1 << 62)
-        if size > 1:
-            second = heap[1]
-        if size > 2:
-            second = min(second, heap[2])
+        for child in range(1, min(3, best.shape[0])):
+            second = min(second, np.float64(counts[best[child]]))
         raised = max(limit, np.int64(min(estimate, second)))
     if raised == limit:
         return net
-    net -= list_costs[prefix_end(suffix, limit)] - list_costs[max(at, prefix_end(suffix, raised))]
-    for i in range(place + 1, min(n_unread, place + 1 + ESTIMATED)):
+    net -= query.costs[prefix_end(query.rest, limit)] - query.costs[max(at, prefix_end(query.rest, raised))]
+    for i in range(position + 1, min(n_unread, position + 1 + ESTIMATED)):
         other = unread[i]
-        if marks[other] != 1:
+        if candidates.marks[other] != UNREAD:
             continue
-        remaining = cardinality[other] - last[other]
-        if bound(counts[other], suffix[at], remaining, uses_positions) < raised:
+        remaining = cardinality[other] - candidates.read_until[other]
+        if bound(counts[other], query.rest[at], remaining, uses_positions) < raised:
             net -= set_cost(costs, remaining)
     return net

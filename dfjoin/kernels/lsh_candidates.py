@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit, prefetch
+from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels.damage import DamagedArraysError
 
-__all__ = ["collect_candidates", "find_equal", "sum_sets"]
-
-_AHEAD = 16
+__all__ = ["Bands", "Stretches", "collect_candidates", "find_equal"]
 
 
-@njit
-def find_equal(signature, values, first_slot, starts, ends):
+class Stretches(NamedTuple):
+    """Of each row of a signature the stretch of equal values in the sorted row of the lake."""
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
+class Bands(NamedTuple):
+    """The partitions: slots ``indptr[p] : indptr[p + 1]`` with b and r, ``b r`` at most the rows; b = 0 for none."""
+
+    indptr: NDArray[np.int64]
+    n_bands: NDArray[np.int64]
+    n_band_rows: NDArray[np.int64]
+
+
+@njit_lean
+def find_equal(signature, values, first_slot, stretches):
     """Find where each row of a signature stands in the sorted row of the lake.
 
     Parameters
@@ -22,8 +39,8 @@ def find_equal(signature, values, first_slot, starts, ends):
         Each row sorted.
     first_slot : int
         With no slot from here on nothing is found; the number of slots at most.
-    starts, ends : ndarray of int64, shape (n_rows,)
-        Receive the stretch of equal values of each row; empty where there is none.
+    stretches : Stretches
+        Receives the stretch of each row; empty where there is none.
 
     Returns
     -------
@@ -37,9 +54,11 @@ def find_equal(signature, values, first_slot, starts, ends):
     """
     n_rows = values.shape[0]
     n = values.shape[1]
-    starts[:] = 0
+    starts, ends = stretches.starts, stretches.ends
+    for row in range(n_rows):
+        starts[row] = 0
+        ends[row] = 0
     if first_slot >= n:
-        ends[:] = 0
         return 0
     size = n
     while size > 1:
@@ -50,46 +69,46 @@ def find_equal(signature, values, first_slot, starts, ends):
         size -= half
     total = 0
     for row in range(n_rows):
-        place = starts[row]
-        if place < n and values[row, place] < signature[row]:
-            place += 1
-        starts[row] = place
-        while place < n and values[row, place] == signature[row]:
-            place += 1
-        ends[row] = place
-        total += place - starts[row]
+        position = starts[row]
+        if position < n and values[row, position] < signature[row]:
+            position += 1
+        starts[row] = position
+        while position < n and values[row, position] == signature[row]:
+            position += 1
+        ends[row] = position
+        total += position - starts[row]
     return total
 
 
 @njit
-def collect_candidates(starts, ends, slots, first_slot, indptr, n_bands, n_band_rows, agreed, is_candidate, candidates):
+def collect_candidates(stretches, slots, first_slot, bands, agreed, candidates):
     """Collect the columns that agree with a signature in a whole band, and count the rows that agree.
 
     Band j of a partition with (b, r) is rows ``j r`` to ``j r + r - 1``, for j < b.
 
     Parameters
     ----------
-    starts, ends : ndarray of int64, shape (n_rows,)
+    stretches : Stretches
         From `find_equal`.
     slots : ndarray of int32, shape (n_rows, n)
         Slot of each value; slots number the signed columns by set size.
     first_slot : int
         Slots below it are too small to reach the threshold and are passed over.
-    indptr : ndarray of int64, shape (n_partitions + 1,)
-        Slots of each partition.
-    n_bands, n_band_rows : ndarray of int64, shape (n_partitions,)
-        (b, r) of each partition, ``0 < b r <= n_rows``; b = 0 leaves a partition out.
+    bands : Bands
     agreed : ndarray of uint16, shape (n,)
         Zeros; receives for each slot the rows that agree.
-    is_candidate : ndarray of uint8, shape (n,)
-        Zeros; receives 1 for each candidate.
     candidates : ndarray of int32, shape (n,)
         Receives the candidates.
 
     Returns
     -------
     int
-        Number of candidates; -1 when a slot lies outside the segment.
+        Number of candidates.
+
+    Raises
+    ------
+    DamagedArraysError
+        If a slot lies outside the segment.
 
     Notes
     -----
@@ -100,6 +119,8 @@ def collect_candidates(starts, ends, slots, first_slot, indptr, n_bands, n_band_
     """
     n_rows = slots.shape[0]
     n = slots.shape[1]
+    indptr, n_bands, n_band_rows = bands.indptr, bands.n_bands, bands.n_band_rows
+    is_candidate = np.zeros(n, np.uint8)
     partition = np.empty(n, np.uint16)
     for p in range(indptr.shape[0] - 1):
         for slot in range(indptr[p], indptr[p + 1]):
@@ -108,10 +129,10 @@ def collect_candidates(starts, ends, slots, first_slot, indptr, n_bands, n_band_
     last_band = np.zeros(n, np.int16)
     n_candidates = 0
     for row in range(n_rows):
-        for place in range(starts[row], ends[row]):
-            slot = np.int64(slots[row, place])
+        for position in range(stretches.starts[row], stretches.ends[row]):
+            slot = np.int64(slots[row, position])
             if slot < 0 or slot >= n:
-                return -1
+                raise DamagedArraysError
             if slot < first_slot:
                 continue
             agreed[slot] += 1
@@ -130,50 +151,3 @@ def collect_candidates(starts, ends, slots, first_slot, indptr, n_bands, n_band_
                 candidates[n_candidates] = slot
                 n_candidates += 1
     return n_candidates
-
-
-@njit
-def sum_sets(columns, set_indptr, set_lists, hits, counts):
-    """Count the matched query values of some columns by reading their sets.
-
-    Parameters
-    ----------
-    columns : ndarray of int32, shape (n,)
-        Column ids.
-    set_indptr : ndarray of int64, shape (n_columns + 1,)
-    set_lists : ndarray of uint32
-    hits : ndarray of int32, shape (n_lists,)
-        Weight of each posting list that the query holds, else 0.
-    counts : ndarray of int32, shape (n_columns,)
-        Weight of each column's private tokens in the query.
-
-    Returns
-    -------
-    ndarray of int32, shape (n,)
-        Matched values, or rows; -1 in the first place when a list lies outside the segment.
-
-    Notes
-    -----
-    O(entries of the sets).
-    """
-    totals = np.empty(columns.shape[0], np.int32)
-    n_lists = hits.shape[0]
-    n_entries = set_lists.shape[0]
-    for i in range(columns.shape[0]):
-        column = np.int64(columns[i])
-        total = counts[column]
-        start = set_indptr[column]
-        end = set_indptr[column + 1]
-        if start < 0 or end > n_entries:
-            totals[0] = -1
-            return totals
-        for p in range(start, end):
-            if p + _AHEAD < end:
-                prefetch(hits, np.int64(set_lists[p + _AHEAD]))
-            number = np.int64(set_lists[p])
-            if number >= n_lists:
-                totals[0] = -1
-                return totals
-            total += hits[number]
-        totals[i] = total
-    return totals

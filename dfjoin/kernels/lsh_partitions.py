@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit
+from dfjoin.kernels._compile import njit, njit_lean
 
 __all__ = ["error_areas", "optimal_ends"]
 
@@ -93,7 +93,6 @@ def _line(j, z, cost, columns, values):
     return cost[j] - columns[j] + values[j] * z
 
 
-@njit
 def error_areas(threshold, ratio, n_bands, n_band_rows, nodes, weights):
     """Integrate the false positives and false negatives of every (b, r) for one ratio of set sizes.
 
@@ -121,9 +120,16 @@ def error_areas(threshold, ratio, n_bands, n_band_rows, nodes, weights):
     ``exp(b log1p(-s^r))``, which neither loses small s nor divides by nothing at s = 1.
     O(n n_nodes).
     """
+    areas = np.zeros((2, n_bands.shape[0]))
+    _integrate(threshold, ratio, n_bands, n_band_rows, nodes, weights, areas)
+    return areas
+
+
+@njit_lean
+def _integrate(threshold, ratio, n_bands, n_band_rows, nodes, weights, areas):
+    """Integrate for every (b, r)."""
     top = min(1.0, ratio)
     middle = min(threshold, top)
-    areas = np.zeros((2, n_bands.shape[0]))
     for side in range(2):
         low = 0.0 if side == 0 else middle
         width = middle if side == 0 else top - middle
@@ -143,4 +149,3 @@ def error_areas(threshold, ratio, n_bands, n_band_rows, nodes, weights):
                     miss = math.log1p(-min(power, 1.0 - 1e-16))
                 missed = math.exp(n_bands[i] * miss)
                 areas[side, i] += width * weights[k] * (missed if side == 1 else 1.0 - missed)
-    return areas

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from dfjoin.kernels._compile import mum, njit, njit_lean, prefetch
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.kernels._compile import mum, njit_inner, njit_lean, prefetch
+from dfjoin.kernels.damage import DamagedArraysError
+from dfjoin.kernels.hashing import K0, K1
 
 __all__ = ["sign_columns", "sign_hashes"]
 
-_K0 = np.uint64(0x9E3779B97F4A7C15)
-_K1 = np.uint64(0xA0761D6478BD642F)
 _LOW = np.uint64(0xFFFFFFFF)
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _32 = np.uint64(32)
 _BLOCK = 64
 
 
-@njit_lean
+class _Scratch(NamedTuple):
+    """The hashes of one column; the best draw of each row; a block of its groups, and where each starts."""
+
+    hashes: NDArray[np.uint64]
+    best: NDArray[np.uint64]
+    groups: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+@njit_inner
 def _play_round(hashes, n_hashes, number, key, best):
     """Let every hash draw a place and a number in one round; keep the smallest (round, number) of each place.
 
@@ -27,13 +39,13 @@ def _play_round(hashes, n_hashes, number, key, best):
     mark = np.uint64(number) << _32
     if number < best.shape[0]:
         for i in range(n_hashes):
-            drawn = mum(hashes[i] ^ key, _K0)
+            drawn = mum(hashes[i] ^ key, K0)
             place = ((drawn >> _32) * n_places) >> _32
             best[place] = min(best[place], mark | (drawn & _LOW))
     else:
         place = np.uint64(number - best.shape[0])
         for i in range(n_hashes):
-            drawn = mum(hashes[i] ^ key, _K0)
+            drawn = mum(hashes[i] ^ key, K0)
             best[place] = min(best[place], mark | (drawn & _LOW))
 
 
@@ -41,9 +53,10 @@ def _play_round(hashes, n_hashes, number, key, best):
 def _sign(hashes, n_hashes, seed, best, signature):
     """Sign the first `n_hashes` hashes; `best` is scratch."""
     n_places = best.shape[0]
-    best[:] = _EMPTY
+    for place in range(n_places):
+        best[place] = _EMPTY
     for number in range(2 * n_places):
-        key = mum(np.uint64(seed) ^ _K1, np.uint64(number + 1) * _K0)
+        key = mum(np.uint64(seed) ^ K1, np.uint64(number + 1) * K0)
         _play_round(hashes, n_hashes, number, key, best)
         is_full = True
         for place in range(n_places):
@@ -56,7 +69,6 @@ def _sign(hashes, n_hashes, seed, best, signature):
         signature[place] = np.uint32(best[place] & _LOW)
 
 
-@njit
 def sign_hashes(hashes, n_rows, seed):
     """Compute the MinHash signature of one set.
 
@@ -85,15 +97,13 @@ def sign_hashes(hashes, n_rows, seed):
     of independent functions. O(n + n_rows log n_rows) where independent functions take O(n n_rows).
     Two different minima agree by chance with a probability of about n / (n_rows 2^32).
     """
-    signature = np.empty(n_rows, np.uint32)
-    signature[:] = np.uint32(0xFFFFFFFF)
-    if hashes.shape[0] > 0:
-        _sign(hashes, hashes.shape[0], seed, np.empty(n_rows, np.uint64), signature)
+    signature = np.full(n_rows, 0xFFFFFFFF, np.uint32)
+    if hashes.shape[0] > 0:  # a copy, since the hashes that `sign_columns` gathers may be written, and these not
+        _sign(np.array(hashes), hashes.shape[0], np.uint64(seed), np.empty(n_rows, np.uint64), signature)
     return signature
 
 
-@njit
-def sign_columns(columns, token_hash, group_indptr, group_tokens, set_indptr, set_lists, n_rows, seed):
+def sign_columns(columns, token_hash, groups, sets, cardinality, n_rows, seed):
     """Compute the signatures of columns from the dictionary and the forward index of a segment.
 
     Parameters
@@ -101,10 +111,10 @@ def sign_columns(columns, token_hash, group_indptr, group_tokens, set_indptr, se
     columns : ndarray of int32, shape (n,)
         Column ids.
     token_hash : ndarray of uint64
-    group_indptr : ndarray of int64
-    group_tokens : ndarray of uint32
-    set_indptr : ndarray of int64, shape (n_columns + 1,)
-    set_lists : ndarray of uint32
+    groups : Groups
+    sets : Sets
+    cardinality : ndarray of int64, shape (n_columns,)
+        Values of each column.
     n_rows : int
         Values of each signature.
     seed : int
@@ -113,52 +123,65 @@ def sign_columns(columns, token_hash, group_indptr, group_tokens, set_indptr, se
     -------
     ndarray of uint32, shape (n, n_rows)
 
+    Raises
+    ------
+    DamagedArraysError
+        If a column holds more values than its cardinality says.
+
     Notes
     -----
     The hashes of one column are gathered at a time. O(values of the columns).
     """
-    signatures = np.empty((columns.shape[0], n_rows), np.uint32)
-    signatures[:] = np.uint32(0xFFFFFFFF)
-    best = np.empty(n_rows, np.uint64)
-    hashes = np.empty(1024, np.uint64)
-    for i in range(columns.shape[0]):
-        hashes, n = _gather(np.int64(columns[i]), token_hash, group_indptr, group_tokens, set_indptr, set_lists, hashes)
-        if n > 0:
-            _sign(hashes, n, seed, best, signatures[i])
+    signatures = np.full((columns.shape[0], n_rows), 0xFFFFFFFF, np.uint32)
+    if columns.shape[0] == 0:  # then there is nothing to compile the kernel for
+        return signatures
+    largest = int(cardinality[columns].max())
+    scratch = _Scratch(
+        np.empty(largest, np.uint64),
+        np.empty(n_rows, np.uint64),
+        np.empty(_BLOCK, np.int64),
+        np.empty(_BLOCK, np.int64),
+    )
+    _sign_columns(columns, token_hash, groups, sets, np.uint64(seed), scratch, signatures)
     return signatures
 
 
-@njit
-def _gather(column, token_hash, group_indptr, group_tokens, set_indptr, set_lists, hashes):
-    """Gather the hashes of a column's values into `hashes`, or a larger array; return it and their number.
+@njit_lean
+def _sign_columns(columns, token_hash, groups, sets, seed, scratch, signatures):
+    """Sign some columns."""
+    for i in range(columns.shape[0]):
+        n = _gather(np.int64(columns[i]), token_hash, groups, sets, scratch)
+        if n > 0:
+            _sign(scratch.hashes, n, seed, scratch.best, signatures[i])
+
+
+@njit_inner
+def _gather(column, token_hash, groups, sets, scratch):
+    """Gather the hashes of a column's values; return their number.
 
     Each group is three hops through memory away: a block of them is taken hop by hop, so that all are on
     their way at once.
     """
-    n_columns = set_indptr.shape[0] - 1
-    groups = np.empty(_BLOCK, np.int64)
-    starts = np.empty(_BLOCK, np.int64)
-    n = 0
-    first = set_indptr[column] - 1  # stands for the private group of the column
-    for block in range(first, set_indptr[column + 1], _BLOCK):
-        size = min(_BLOCK, set_indptr[column + 1] - block)
+    hashes, numbers, starts = scratch.hashes, scratch.groups, scratch.starts
+    n_columns = sets.indptr.shape[0] - 1
+    n = np.int64(0)
+    first = sets.indptr[column] - 1  # stands for the private group of the column
+    for block in range(first, sets.indptr[column + 1], _BLOCK):
+        size = min(_BLOCK, sets.indptr[column + 1] - block)
         for k in range(size):
-            groups[k] = column if block + k == first else n_columns + np.int64(set_lists[block + k])
-            prefetch(group_indptr, groups[k])
+            numbers[k] = column if block + k == first else n_columns + np.int64(sets.lists[block + k])
+            prefetch(groups.indptr, numbers[k])
         for k in range(size):
-            starts[k] = group_indptr[groups[k]]
-            prefetch(group_tokens, starts[k])
+            starts[k] = groups.indptr[numbers[k]]
+            prefetch(groups.tokens, starts[k])
         for k in range(size):
-            if starts[k] < group_tokens.shape[0]:
-                prefetch(token_hash, np.int64(group_tokens[starts[k]]))
+            if starts[k] < groups.tokens.shape[0]:
+                prefetch(token_hash, np.int64(groups.tokens[starts[k]]))
         for k in range(size):
-            start = starts[k]
-            end = group_indptr[groups[k] + 1]
-            if n + end - start > hashes.shape[0]:
-                larger = np.empty(2 * (n + end - start), np.uint64)
-                larger[:n] = hashes[:n]
-                hashes = larger
-            for p in range(start, end):
-                hashes[n] = token_hash[np.int64(group_tokens[p])]
+            end = groups.indptr[numbers[k] + 1]
+            if n + end - starts[k] > hashes.shape[0]:
+                raise DamagedArraysError
+            for p in range(starts[k], end):
+                hashes[n] = token_hash[np.int64(groups.tokens[p])]
                 n += 1
-    return hashes, n
+    return n

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit, njit_lean
+from dfjoin.kernels._compile import njit, njit_inner, njit_lean
 
 __all__ = [
     "BOOLEAN",
@@ -108,7 +108,7 @@ def canonical_number(out, begin, end):
     return end, np.int8(2 if i == end else 0)
 
 
-@njit_lean
+@njit_inner
 def _drop_minus_zero(out, begin, end):
     """Write ``-0`` as ``0``; return the end."""
     if end - begin == 2 and out[begin] == 45 and out[begin + 1] == 48:
@@ -218,7 +218,7 @@ def parse_integers(data, offsets):
     return numbers
 
 
-@njit_lean
+@njit_inner
 def _is_less(data, offsets, a, b):
     """Tell whether value `a` comes before value `b` by bytes, which is by code point."""
     i = offsets[a]

@@ -1,35 +1,39 @@
-"""Which pages of a mapped array a search is about to read, as ranges that are worth asking for at once."""
+"""Which pages of a mapped array a search is about to read, as ranges that are worth prefetching together."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from dfjoin.kernels._compile import njit
+from dfjoin.kernels._compile import njit_lean
 
-__all__ = ["has_unseen", "unseen_blocks", "unseen_ranges"]
+__all__ = ["Pages", "cold_blocks", "cold_ranges", "has_cold_pages"]
 
 
-@njit
-def unseen_ranges(lists, n_lists, indptr, item_bytes, base, page_bytes, gap, seen, ranges):
-    """Collect the pages of some lists that were not asked for before, merged into ranges.
+class Pages(NamedTuple):
+    """Where an array lies: bytes of an entry, where it starts in its first page, bytes of a page."""
+
+    item_bytes: int
+    base: int
+    page_bytes: int
+
+
+@njit_lean
+def cold_ranges(lists, indptr, pages, gap, seen, ranges):
+    """Collect the pages of some lists that were not prefetched before, merged into ranges.
 
     Parameters
     ----------
-    lists : ndarray of uint32
-        List numbers, ascending, the first `n_lists` of it.
-    n_lists : int
+    lists : ndarray of uint32, shape (n_lists,)
+        List numbers, ascending.
     indptr : ndarray of int64
         Entries of list l: ``indptr[l]`` to ``indptr[l + 1]``.
-    item_bytes : int
-        Bytes of an entry.
-    base : int
-        Where the array starts in its file, in bytes.
-    page_bytes : int
-        Bytes of a page of the operating system.
+    pages : Pages
     gap : int
         Pages between two ranges that are read along to join them.
     seen : ndarray of uint8, shape (n_pages,)
-        1 for pages that were asked for; updated.
+        1 for pages that were prefetched; updated.
     ranges : ndarray of int64, shape (n, 2)
         Receives first page and number of pages of each range.
 
@@ -42,8 +46,9 @@ def unseen_ranges(lists, n_lists, indptr, item_bytes, base, page_bytes, gap, see
     -----
     O(n_lists + pages of the lists).
     """
-    n_ranges = 0
-    for i in range(n_lists):
+    item_bytes, base, page_bytes = pages
+    n_ranges = np.int64(0)
+    for i in range(lists.shape[0]):
         number = np.int64(lists[i])
         begin = (base + indptr[number] * item_bytes) // page_bytes
         end = (base + indptr[number + 1] * item_bytes + page_bytes - 1) // page_bytes
@@ -63,14 +68,14 @@ def unseen_ranges(lists, n_lists, indptr, item_bytes, base, page_bytes, gap, see
     return n_ranges
 
 
-@njit
-def has_unseen(lists, n_lists, indptr, item_bytes, base, page_bytes, seen):
-    """Tell whether the first page of any list was not asked for before.
+@njit_lean
+def has_cold_pages(lists, indptr, pages, seen):
+    """Tell whether the first page of any list was not prefetched before.
 
     Parameters
     ----------
-    lists, n_lists, indptr, item_bytes, base, page_bytes, seen
-        As in `unseen_ranges`; the lists in any order.
+    lists, indptr, pages, seen
+        As in `cold_ranges`; the lists in any order.
 
     Returns
     -------
@@ -80,16 +85,17 @@ def has_unseen(lists, n_lists, indptr, item_bytes, base, page_bytes, seen):
     -----
     O(n_lists), and one look in most of a cold search.
     """
-    for i in range(n_lists):
+    item_bytes, base, page_bytes = pages
+    for i in range(lists.shape[0]):
         page = (base + indptr[np.int64(lists[i])] * item_bytes) // page_bytes
         if 0 <= page < seen.shape[0] and seen[page] == 0:
             return True
     return False
 
 
-@njit
-def unseen_blocks(hashes, directory, block_tokens, seen, blocks):
-    """Collect the blocks of a vocabulary where some hashes are looked up and that were not asked for before.
+@njit_lean
+def cold_blocks(hashes, directory, block_tokens, seen, blocks):
+    """Collect the blocks of a vocabulary where some hashes are looked up and that were not prefetched before.
 
     Parameters
     ----------
@@ -99,7 +105,7 @@ def unseen_blocks(hashes, directory, block_tokens, seen, blocks):
     block_tokens : int
         Tokens to a block.
     seen : ndarray of uint8, shape (n_blocks,)
-        1 for blocks that were asked for; updated.
+        1 for blocks that were prefetched; updated.
     blocks : ndarray of int64, shape (n,)
         Receives the blocks, in the order they were met.
 
@@ -116,7 +122,7 @@ def unseen_blocks(hashes, directory, block_tokens, seen, blocks):
     while (1 << bits) + 1 < directory.shape[0]:
         bits += 1
     shift = np.uint64(64 - bits)
-    n = 0
+    n = np.int64(0)
     for i in range(hashes.shape[0]):
         block = np.int64(directory[np.int64(hashes[i] >> shift)]) // block_tokens
         if block < seen.shape[0] and seen[block] == 0:

@@ -2,16 +2,61 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit, njit_lean
-from dfjoin.kernels.strings import equal_bytes
+from dfjoin.kernels._compile import njit_inner, njit_lean
+from dfjoin.kernels.hashing import equal_bytes
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.sorting import merge_sort_by
 
-__all__ = ["build_directory", "copy_values", "directory_bits", "merge_entries"]
+__all__ = ["Entries", "build_directory", "copy_values", "directory_bits", "merge_entries"]
 
 
-@njit
-def merge_entries(order, hashes, indptr, columns, starts, lengths, data, column_map):
+class Entries(NamedTuple):
+    """Values and the columns that hold them.
+
+    Attributes
+    ----------
+    hashes : ndarray of uint64, shape (n_entries,)
+    indptr : ndarray of int64, shape (n_entries + 1,)
+        ``columns[indptr[e] : indptr[e + 1]]`` are the columns of entry e.
+    columns : ndarray of int32
+    starts, lengths : ndarray of int64 and int32, shape (n_entries,)
+        Where each entry's value lies in `data`, in bytes.
+    data : ndarray of uint8
+        At least 8 bytes more than used.
+    """
+
+    hashes: NDArray[np.uint64]
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+    data: NDArray[np.uint8]
+
+
+class _Postings(NamedTuple):
+    """An entry that holds each token's value, where its list starts, and the columns; scratch for sorting these."""
+
+    first: NDArray[np.uint32]
+    indptr: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    scratch: NDArray[np.int32]
+
+
+@njit_inner
+def _is_smaller(_, a, b):
+    """Tell whether a number is smaller than another."""
+    return a < b
+
+
+_sort_numbers = merge_sort_by(_is_smaller)
+
+
+def merge_entries(order, entries, column_map):
     """Turn entries (a value and the columns that hold it) into tokens with posting lists.
 
     Equal values become one token; equal hashes of different values become neighbouring tokens. A
@@ -21,16 +66,9 @@ def merge_entries(order, hashes, indptr, columns, starts, lengths, data, column_
     Parameters
     ----------
     order : ndarray of uint32, shape (n_entries,)
-        Permutation that sorts `hashes`.
-    hashes : ndarray of uint64, shape (n_entries,)
-    indptr : ndarray of int64, shape (n_entries + 1,)
-        ``columns[indptr[e] : indptr[e + 1]]`` are the columns of entry e.
-    columns : ndarray of int32
-        Columns as the entries name them.
-    starts, lengths : ndarray of int64 and int32, shape (n_entries,)
-        Where each entry's value lies in `data`, in bytes. `lengths` is scratch afterwards.
-    data : ndarray of uint8
-        At least 8 bytes more than used.
+        Permutation that sorts the hashes.
+    entries : Entries
+        Their lengths are scratch afterwards.
     column_map : ndarray of int32
         Column of an entry → column id, or -1.
 
@@ -47,13 +85,25 @@ def merge_entries(order, hashes, indptr, columns, starts, lengths, data, column_
     O(n_entries + postings), plus the sorting of lists that do not arrive sorted.
     """
     n = order.shape[0]
-    first = np.empty(n, np.uint32)
-    token_indptr = np.empty(n + 1, np.int64)
-    ids = np.empty(columns.shape[0], np.int32)
-    token_indptr[0] = 0
-    n_tokens = 0
-    n_ids = 0
-    i = 0
+    postings = _Postings(  # scratch that is not used is never in memory
+        np.empty(n, np.uint32), np.empty(n + 1, np.int64), *np.empty((2, entries.columns.shape[0]), np.int32)
+    )
+    hashes, indptr, columns, starts, lengths, data = entries
+    locked = [as_read_only(array) for array in (hashes, indptr, columns, starts)]
+    read_only = Entries(*locked, lengths, as_read_only(data))
+    n_tokens, n_ids = _merge_entries(order, read_only, column_map, postings)
+    return postings.first[:n_tokens].copy(), postings.indptr[: n_tokens + 1].copy(), postings.ids[:n_ids].copy()
+
+
+@njit_lean
+def _merge_entries(order, entries, column_map, postings):
+    """Merge the entries; return the number of tokens and of postings."""
+    hashes, ids = entries.hashes, postings.ids
+    n = order.shape[0]
+    postings.indptr[0] = 0
+    n_tokens = np.int64(0)
+    n_ids = np.int64(0)
+    i = np.int64(0)
     while i < n:
         h = hashes[order[i]]
         j = i + 1
@@ -63,27 +113,28 @@ def merge_entries(order, hashes, indptr, columns, starts, lengths, data, column_
         while head >= 0:  # one turn per distinct value of this hash: one, but for collisions
             lead = order[head]
             begin = n_ids
-            n_ids, head = _take_equal(order, head, j, indptr, columns, starts, lengths, data, column_map, ids, n_ids)
+            n_ids, head = _take_equal(order, head, j, entries, column_map, ids, n_ids)
             if not _is_sorted(ids, begin, n_ids):
-                ids[begin:n_ids].sort()
+                _sort_numbers(ids, begin, n_ids, postings.scratch, np.int64(0))
             n_ids = _drop_repeats(ids, begin, n_ids)
             if n_ids > begin:
-                first[n_tokens] = lead
+                postings.first[n_tokens] = lead
                 n_tokens += 1
-                token_indptr[n_tokens] = n_ids
+                postings.indptr[n_tokens] = n_ids
         i = j
-    return first[:n_tokens].copy(), token_indptr[: n_tokens + 1].copy(), ids[:n_ids].copy()
+    return n_tokens, n_ids
 
 
-@njit_lean
-def _take_equal(order, head, end, indptr, columns, starts, lengths, data, column_map, ids, n_ids):
+@njit_inner
+def _take_equal(order, head, end, entries, column_map, ids, n_ids):
     """Collect the columns of the entries equal to ``order[head]``, and mark these entries as taken.
 
     Returns the new number of ids, and the next entry before `end` that is not taken, -1 if none.
     """
+    starts, lengths, data = entries.starts, entries.lengths, entries.data
     lead = order[head]
-    length = lengths[lead]
-    next_head = -1
+    length = np.int64(lengths[lead])
+    next_head = np.int64(-1)
     for k in range(head, end):
         entry = order[k]
         if lengths[entry] < 0:
@@ -92,8 +143,8 @@ def _take_equal(order, head, end, indptr, columns, starts, lengths, data, column
             if next_head < 0:
                 next_head = k
             continue
-        for p in range(indptr[entry], indptr[entry + 1]):
-            column = column_map[columns[p]]
+        for p in range(entries.indptr[entry], entries.indptr[entry + 1]):
+            column = column_map[entries.columns[p]]
             if column >= 0:
                 ids[n_ids] = column
                 n_ids += 1
@@ -101,7 +152,7 @@ def _take_equal(order, head, end, indptr, columns, starts, lengths, data, column
     return n_ids, next_head
 
 
-@njit_lean
+@njit_inner
 def _is_sorted(ids, begin, end):
     """Tell whether ``ids[begin:end]`` ascends."""
     for i in range(begin + 1, end):
@@ -110,7 +161,7 @@ def _is_sorted(ids, begin, end):
     return True
 
 
-@njit_lean
+@njit_inner
 def _drop_repeats(ids, begin, end):
     """Keep each number of the sorted ``ids[begin:end]`` once; return the new end."""
     if end == begin:
@@ -123,7 +174,6 @@ def _drop_repeats(ids, begin, end):
     return o
 
 
-@njit
 def copy_values(chosen, starts, lengths, data, out, offsets):
     """Copy the values of the chosen entries one after the other.
 
@@ -142,6 +192,12 @@ def copy_values(chosen, starts, lengths, data, out, offsets):
     -----
     O(bytes).
     """
+    _copy_values(chosen, as_read_only(starts), as_read_only(lengths), as_read_only(data), out, offsets)
+
+
+@njit_lean
+def _copy_values(chosen, starts, lengths, data, out, offsets):
+    """Copy values."""
     o = offsets[0]
     for i in range(chosen.shape[0]):
         entry = chosen[i]
@@ -175,7 +231,6 @@ def directory_bits(n_tokens):
     return min(32, max(1, int(max(n_tokens, 2)).bit_length() - 1))
 
 
-@njit
 def build_directory(hashes, bits):
     """Compute where each prefix of `bits` top bits starts among sorted hashes.
 
@@ -195,10 +250,13 @@ def build_directory(hashes, bits):
     -----
     O(n_tokens + 2**bits).
     """
-    shift = np.uint64(64 - bits)
     directory = np.zeros((1 << bits) + 1, np.uint32)
+    _count_prefixes(as_read_only(hashes), np.uint64(64 - bits), directory)
+    return np.cumsum(directory, dtype=np.uint32, out=directory)
+
+
+@njit_lean
+def _count_prefixes(hashes, shift, directory):
+    """Count the hashes of each prefix, one place behind it."""
     for i in range(hashes.shape[0]):
         directory[np.int64(hashes[i] >> shift) + 1] += np.uint32(1)
-    for p in range(1, directory.shape[0]):
-        directory[p] += directory[p - 1]
-    return directory

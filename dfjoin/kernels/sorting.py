@@ -1,12 +1,13 @@
-"""Stable sort of 64-bit hashes, and lexicographic order of posting lists."""
+"""Stable sort of 64-bit hashes, lexicographic order of posting lists, and search in what is sorted."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit_lean
+from dfjoin.kernels._compile import njit_generic, njit_inner, njit_lean
+from dfjoin.kernels.records import as_read_only
 
-__all__ = ["argsort_u64", "sort_lists_lexicographic"]
+__all__ = ["argsort_u64", "lower_bound", "merge_sort_by", "sort_lists_lexicographic"]
 
 
 def argsort_u64(keys):
@@ -34,7 +35,7 @@ def argsort_u64(keys):
     packed |= np.arange(n, dtype=np.uint64)
     packed.sort()
     order = (packed & low).astype(np.uint32)
-    _settle(order, packed, keys, np.uint64(bits))
+    _settle(order, packed, as_read_only(keys), np.uint64(bits))
     return order
 
 
@@ -56,19 +57,65 @@ def _settle(order, packed, keys, bits):
         i = j
 
 
-@njit_lean
-def _is_before(a, b, indptr, columns):
-    """Tell whether list `a` comes before list `b` in lexicographic order."""
-    i = indptr[a]
-    j = indptr[b]
-    end_i = indptr[a + 1]
-    end_j = indptr[b + 1]
+def merge_sort_by(is_before):
+    """Return a kernel that sorts a stretch of an array by a comparison, in place.
+
+    Parameters
+    ----------
+    is_before : kernel
+        ``is_before(keys, a, b)`` tells whether item `a` comes before item `b`.
+
+    Returns
+    -------
+    kernel
+        ``sort(items, start, end, scratch, keys)`` sorts ``items[start:end]``; `scratch` is an array like `items`,
+        and `keys` is what the comparison goes by.
+
+    Notes
+    -----
+    Bottom-up merge sort, stable; O(n log n) comparisons.
+    """
+
+    @njit_generic
+    def merge_sort(items, start, end, scratch, keys):
+        width = np.int64(1)
+        while width < end - start:
+            for low in range(start, end, 2 * width):
+                middle = min(low + width, end)
+                high = min(low + 2 * width, end)
+                i = low
+                j = middle
+                for k in range(low, high):
+                    if i < middle and (j >= high or not is_before(keys, items[j], items[i])):
+                        scratch[k] = items[i]
+                        i += 1
+                    else:
+                        scratch[k] = items[j]
+                        j += 1
+            for k in range(start, end):
+                items[k] = scratch[k]
+            width *= 2
+
+    return merge_sort
+
+
+@njit_inner
+def _is_list_before(keys, a, b):
+    """Tell whether the list of leader `a` comes before that of leader `b` in lexicographic order."""
+    leaders, indptr, columns = keys
+    i = indptr[leaders[a]]
+    j = indptr[leaders[b]]
+    end_i = indptr[leaders[a] + 1]
+    end_j = indptr[leaders[b] + 1]
     while i < end_i and j < end_j:
         if columns[i] != columns[j]:
             return columns[i] < columns[j]
         i += 1
         j += 1
     return i == end_i and j < end_j
+
+
+_sort_lists = merge_sort_by(_is_list_before)
 
 
 @njit_lean
@@ -89,23 +136,31 @@ def sort_lists_lexicographic(lists, start, end, leaders, indptr, columns, scratc
 
     Notes
     -----
-    Bottom-up merge sort, stable; O(m log m) comparisons.
+    Stable; O(m log m) comparisons.
     """
-    width = 1
-    n = end - start
-    while width < n:
-        for low in range(start, end, 2 * width):
-            middle = min(low + width, end)
-            high = min(low + 2 * width, end)
-            i = low
-            j = middle
-            for k in range(low, high):
-                if i < middle and (j >= high or not _is_before(leaders[lists[j]], leaders[lists[i]], indptr, columns)):
-                    scratch[k] = lists[i]
-                    i += 1
-                else:
-                    scratch[k] = lists[j]
-                    j += 1
-        for k in range(start, end):
-            lists[k] = scratch[k]
-        width *= 2
+    _sort_lists(lists, start, end, scratch, (leaders, indptr, columns))
+
+
+@njit_lean
+def lower_bound(array, low, high, value):
+    """Find the first entry of a sorted stretch that is not below a value.
+
+    Parameters
+    ----------
+    array : ndarray
+        ``array[low:high]`` ascends.
+    low, high : int
+    value : number
+
+    Returns
+    -------
+    int
+        `low` to `high`. O(log (high - low)).
+    """
+    while low < high:
+        middle = (low + high) // 2
+        if array[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -2,28 +2,22 @@
 
 One pass over a column: each value is brought into its canonical text form (white space, case, NFKC),
 numbers and dates in it into theirs, hashed, and kept once. Values holding a character that needs
-more than its neighbour-free mapping are left to Python and come back through `add_prepared`.
+more than its neighbour-free mapping are left to Python and come back prepared.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from dfjoin.kernels._compile import first_set_byte, load_u64, mum, njit, njit_lean, prefetch, store_u64
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.kernels._compile import first_set_byte, load_u64, njit_inner, njit_lean, prefetch, store_u64
 from dfjoin.kernels.dates import canonical_time
+from dfjoin.kernels.hashing import equal_bytes, hash_bytes
 from dfjoin.kernels.numbers import canonical_number
 
-__all__ = [
-    "BLOCK",
-    "DEFERRED",
-    "SLOW",
-    "add_prepared",
-    "add_text",
-    "equal_bytes",
-    "hash_bytes",
-    "hash_values",
-    "write_utf8",
-]
+__all__ = ["BLOCK", "DEFERRED", "SLOW", "Block", "Rules", "Text", "ValueTable", "add_text", "write_utf8"]
 
 SLOW = np.uint32(0xFFFFFFFF)
 """Entry of the code-point table for characters that Python has to handle."""
@@ -33,9 +27,6 @@ DEFERRED = np.int32(-2)
 
 _NULL = np.int32(-1)
 
-_K0 = np.uint64(0x9E3779B97F4A7C15)
-_K1 = np.uint64(0xA0761D6478BD642F)
-_K2 = np.uint64(0xE7037ED1A0B428DB)
 _UPPER = np.uint64(0xFFFFFFFF00000000)
 _LOWER = np.uint64(0x00000000FFFFFFFF)
 BLOCK = 32
@@ -47,102 +38,67 @@ _FROM_A = np.uint64(0x3F3F3F3F3F3F3F3F)  # 0x80 - 'A'
 _ABOVE_Z = np.uint64(0x2525252525252525)  # 0x80 - ('Z' + 1)
 
 
-@njit_lean
-def hash_bytes(data, start, length, seed):
-    """Hash ``data[start : start + length]`` to 64 bits.
+class Text(NamedTuple):
+    """An Arrow string array, read-only.
 
-    Parameters
+    Attributes
     ----------
     data : ndarray of uint8
-        At least 8 readable bytes must follow ``start + length``.
-    start, length : int
-        The slice, in bytes.
-    seed : uint64
-        The index's hash seed.
-
-    Returns
-    -------
-    uint64
-
-    Notes
-    -----
-    ``h = mum(seed ^ K0, length ^ K1)``; for each 8-byte little-endian word ``w``, the last one padded
-    with zero bytes: ``h = mum(h ^ w, K1)``; at the end ``mum(h ^ K2, K0)``. ``mum(a, b)`` is the high
-    half xor the low half of the 128-bit product, as in Wang Yi's wyhash. Only xor and multiplication:
-    the same in every language. O(length).
+        UTF-8 bytes.
+    starts : ndarray of int64, shape (n + 1,)
+        Offsets into `data`.
+    validity : ndarray of uint8
+        Arrow's validity bitmap, or empty when no row is null.
     """
-    h = mum(seed ^ _K0, np.uint64(length) ^ _K1)
-    position = start
-    rest = length
-    while rest >= 8:
-        h = mum(h ^ load_u64(data, position), _K1)
-        position += 8
-        rest -= 8
-    if rest > 0:
-        mask = (np.uint64(1) << np.uint64(8 * rest)) - np.uint64(1)
-        h = mum(h ^ (load_u64(data, position) & mask), _K1)
-    return mum(h ^ _K2, _K0)
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    validity: NDArray[np.uint8]
 
 
-@njit
-def hash_values(data, offsets, seed):
-    """Hash every value of a packed string column.
+class Rules(NamedTuple):
+    """How text is normalised: ``fold_table[code point]`` is the normalised one, 32 for white space, or `SLOW`.
 
-    Parameters
+    Values whose canonical hash is in `null_hashes` are nulls.
+    """
+
+    fold_table: NDArray[np.uint32]
+    null_hashes: NDArray[np.uint64]
+
+
+class ValueTable(NamedTuple):
+    """The distinct values so far, in the order of their first row, with a hash table over them.
+
+    Attributes
     ----------
-    data : ndarray of uint8, shape (offsets[-1] + 8,) at least
-        The values one after the other, then 8 bytes of padding.
+    data : ndarray of uint8
+        Their canonical bytes; needs room for the raw bytes × 3 + 24 per row + 64 (a folded character is at most 3
+        bytes for 2).
+    slots : ndarray of uint64, shape (power of two above 1.5 n,)
+        Filled with 0 at first; the upper half of a value's hash, and its number + 1.
+    hashes : ndarray of uint64, shape (n,)
     offsets : ndarray of int64, shape (n + 1,)
-        Where each value starts and ends.
-    seed : uint64
-        The hash seed.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n,)
-
-    Notes
-    -----
-    O(total bytes).
+        Where each lies in `data`; ``offsets[0] = 0``.
+    classes : ndarray of int8, shape (n,)
+        See `dfjoin.kernels.numbers`.
+    size : ndarray of int64, shape (1,)
+        How many there are.
     """
-    n = offsets.shape[0] - 1
-    out = np.empty(n, np.uint64)
-    for i in range(n):
-        out[i] = hash_bytes(data, offsets[i], offsets[i + 1] - offsets[i], seed)
-    return out
+
+    data: NDArray[np.uint8]
+    slots: NDArray[np.uint64]
+    hashes: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+    classes: NDArray[np.int8]
+    size: NDArray[np.int64]
 
 
-@njit_lean
-def equal_bytes(a, a_start, b, b_start, length):
-    """Tell whether two byte slices of the same length are equal.
+class Block(NamedTuple):
+    """Scratch for one block of rows: where their values end, shape (BLOCK + 1,), their classes and hashes."""
 
-    Parameters
-    ----------
-    a, b : ndarray of uint8
-    a_start, b_start : int
-        Where the slices start.
-    length : int
-        Bytes of either.
-
-    Returns
-    -------
-    bool
-
-    Notes
-    -----
-    O(length).
-    """
-    i = 0
-    while i + 8 <= length:
-        # Eight single comparisons would stop earlier, but equal is the common answer.
-        if load_u64(a, a_start + i) != load_u64(b, b_start + i):
-            return False
-        i += 8
-    while i < length:
-        if a[a_start + i] != b[b_start + i]:
-            return False
-        i += 1
-    return True
+    ends: NDArray[np.int64]
+    classes: NDArray[np.int8]
+    hashes: NDArray[np.uint64]
 
 
 @njit_lean
@@ -180,7 +136,7 @@ def write_utf8(out, o, code_point):
     return o + 4
 
 
-@njit_lean
+@njit_inner
 def _decode_utf8(data, i, end):
     """Decode the code point at ``data[i]``; return it and its length, (-1, 1) if malformed."""
     first = np.int64(data[i])
@@ -202,7 +158,7 @@ def _decode_utf8(data, i, end):
     return code | (np.int64(data[i + 3]) & 0x3F), np.int64(4)
 
 
-@njit_lean
+@njit_inner
 def _fold(data, start, end, fold_table, out, begin):
     """Write the canonical text of one raw value at ``out[begin]``; return its end, or -1 to defer.
 
@@ -262,16 +218,17 @@ def _fold(data, start, end, fold_table, out, begin):
     return o
 
 
-@njit_lean
-def _insert(out, begin, end, h, null_hashes, slots, hashes, offsets, state):
-    """Enter the canonical value ``out[begin:end]``; return its code (a new or a known one, or null).
+@njit_inner
+def _insert(table, begin, end, h, null_hashes):
+    """Enter the canonical value ``data[begin:end]``; return its code (a new or a known one, or null).
 
     A slot holds the upper half of the hash and the code + 1, so that most comparisons end there.
     A new value is moved down to the end of the values kept so far.
     """
     for i in range(null_hashes.shape[0]):
         if h == null_hashes[i]:
-            return _NULL
+            return np.int64(_NULL)
+    data, slots, offsets = table.data, table.slots, table.offsets
     length = end - begin
     mask = np.int64(slots.shape[0] - 1)
     slot = np.int64(h) & mask
@@ -280,105 +237,97 @@ def _insert(out, begin, end, h, null_hashes, slots, hashes, offsets, state):
         if slots[slot] & _UPPER == tag:
             code = np.int64(slots[slot] & _LOWER) - 1
             known = offsets[code]
-            if hashes[code] == h and offsets[code + 1] - known == length:
-                if equal_bytes(out, known, out, begin, length):
-                    return np.int32(code)
+            if table.hashes[code] == h and offsets[code + 1] - known == length:
+                if equal_bytes(data, known, data, begin, length):
+                    return code
         slot = (slot + 1) & mask
-    code = state[0]
+    code = table.size[0]
     slots[slot] = tag | np.uint64(code + 1)
-    hashes[code] = h
+    table.hashes[code] = h
     tail = offsets[code]
     if tail != begin:
         i = 0
         while i + 8 <= length:
-            store_u64(out, tail + i, load_u64(out, begin + i))
+            store_u64(data, tail + i, load_u64(data, begin + i))
             i += 8
         while i < length:  # byte by byte: the next value may start right behind
-            out[tail + i] = out[begin + i]
+            data[tail + i] = data[begin + i]
             i += 1
     offsets[code + 1] = tail + length
-    state[0] += 1
-    return np.int32(code)
+    table.size[0] = code + 1
+    return code
 
 
 @njit_lean
-def add_text(data, starts, validity, first, fold_table, seed, null_hashes,
-             out, slots, hashes, offsets, classes, codes, state, ends, kinds, found):  # fmt: skip
-    """Normalise, hash and de-duplicate the rows of one Arrow string buffer.
+def add_text(text, first, is_prepared, rules, seed, table, codes, block):
+    """Normalise, hash and de-duplicate the rows of one Arrow string array.
 
-    Nulls, and values whose canonical hash is in `null_hashes`, get code -1; values that need Python get
-    `DEFERRED`. Distinct values are numbered in the order of their first row.
+    Nulls, and values that spell null, get code -1; values that need Python get `DEFERRED`. Distinct values are
+    numbered in the order of their first row.
 
     Parameters
     ----------
-    data : ndarray of uint8
-        UTF-8 bytes of the Arrow buffer.
-    starts : ndarray of int32 or int64, shape (n + 1,)
-        Offsets into `data`.
-    validity : ndarray of uint8
-        Arrow's validity bitmap, or empty when no row is null.
+    text : Text
     first : int
         Offset of the array into the bitmap, in rows.
-    fold_table : ndarray of uint32
-        Code point → its normalised code point, 32 for white space, or `SLOW`.
+    is_prepared : bool
+        The text is normalised already, numbers and dates in it not yet.
+    rules : Rules
     seed : uint64
         Hash seed.
-    null_hashes : ndarray of uint64
-        Hashes of the spellings that mean null.
-    out : ndarray of uint8
-        Receives the canonical bytes; needs room for the raw bytes × 3 + 24 per row + 64 (a folded
-        character is at most 3 bytes for 2).
-    slots : ndarray of uint64, shape (power of two above 1.5 n,)
-        Hash table, filled with 0 before the first call.
-    hashes : ndarray of uint64, shape (n,)
-        Receives the hash of each distinct value.
-    offsets : ndarray of int64, shape (n + 1,)
-        Receives where each distinct value lies in `out`; ``offsets[0] = 0``.
-    classes : ndarray of int8, shape (n,)
-        Receives the class of each distinct value, see `dfjoin.kernels.numbers`.
+    table : ValueTable
+        Receives the values.
     codes : ndarray of int32, shape (n,)
         Receives the number of each row's distinct value.
-    state : ndarray of int64, shape (1,)
-        Number of distinct values so far.
-    ends, kinds, found : ndarray of int64, int8, uint64, shape (BLOCK + 1,), (BLOCK,), (BLOCK,)
-        Scratch for one block of rows.
+    block : Block
 
     Notes
     -----
     O(bytes), one pass. Source of the canonical form: the normalisation of the index settings.
     """
+    data, starts, validity = text
+    out = table.data
     n = starts.shape[0] - 1
-    mask = np.int64(slots.shape[0] - 1)
+    mask = np.int64(table.slots.shape[0] - 1)
     for first_row in range(0, n, BLOCK):
         last_row = min(n, first_row + BLOCK)
-        ends[0] = offsets[state[0]]
+        block.ends[0] = table.offsets[table.size[0]]
         for row in range(first_row, last_row):
             i = row - first_row
-            ends[i + 1] = ends[i]
+            begin = block.ends[i]
+            block.ends[i + 1] = begin
             codes[row] = 0
             if validity.shape[0] > 0:
                 bit = first + row
                 if (validity[bit >> 3] >> (bit & 7)) & 1 == 0:
                     codes[row] = _NULL
                     continue
-            end = _fold(data, np.int64(starts[row]), np.int64(starts[row + 1]), fold_table, out, ends[i])
-            if end < 0:
-                codes[row] = DEFERRED
-                continue
-            ends[i + 1], kinds[i] = _canonical(out, ends[i], end)
-            found[i] = hash_bytes(out, ends[i], ends[i + 1] - ends[i], seed)
-            prefetch(slots, np.int64(found[i]) & mask)
+            if is_prepared:
+                end = begin
+                for j in range(starts[row], starts[row + 1]):
+                    out[end] = data[j]
+                    end += 1
+            else:
+                end = _fold(data, starts[row], starts[row + 1], rules.fold_table, out, begin)
+                if end < 0:
+                    codes[row] = DEFERRED
+                    continue
+            end, block.classes[i] = _canonical(out, begin, end)
+            block.ends[i + 1] = end
+            h = hash_bytes(out, begin, end - begin, seed)
+            block.hashes[i] = h
+            prefetch(table.slots, np.int64(h) & mask)
         for row in range(first_row, last_row):
             if codes[row] == 0:
                 i = row - first_row
-                before = state[0]
-                code = _insert(out, ends[i], ends[i + 1], found[i], null_hashes, slots, hashes, offsets, state)
-                if state[0] > before:
-                    classes[code] = kinds[i]
+                size = table.size[0]
+                code = _insert(table, block.ends[i], block.ends[i + 1], block.hashes[i], rules.null_hashes)
+                if code == size:
+                    table.classes[code] = block.classes[i]
                 codes[row] = code
 
 
-@njit_lean
+@njit_inner
 def _canonical(out, begin, end):
     """Bring a number or date spelled in ``out[begin:end]`` into its canonical form, in place."""
     if begin == end:
@@ -398,7 +347,7 @@ def _canonical(out, begin, end):
     return end, _class_of_word(out, begin, end)
 
 
-@njit_lean
+@njit_inner
 def _class_of_word(out, begin, end):
     """Return class 5 for the words true and false, else 0."""
     length = end - begin
@@ -409,34 +358,3 @@ def _class_of_word(out, begin, end):
         if out[begin + 3] == 115 and out[begin + 4] == 101:
             return np.int8(5)
     return np.int8(0)
-
-
-@njit_lean
-def add_prepared(data, starts, seed, null_hashes, out, slots, hashes, offsets, classes, codes, state):
-    """De-duplicate values whose text is normalised already, numbers and dates in them not yet.
-
-    Parameters
-    ----------
-    data, starts
-        The values that Python normalised, packed.
-    seed, null_hashes, out, slots, hashes, offsets, classes, codes, state
-        As in `add_text`.
-
-    Notes
-    -----
-    O(bytes).
-    """
-    n = starts.shape[0] - 1
-    for row in range(n):
-        begin = offsets[state[0]]
-        end = begin
-        for i in range(starts[row], starts[row + 1]):
-            out[end] = data[i]
-            end += 1
-        end, kind = _canonical(out, begin, end)
-        before = state[0]
-        h = hash_bytes(out, begin, end - begin, seed)
-        code = _insert(out, begin, end, h, null_hashes, slots, hashes, offsets, state)
-        if state[0] > before:
-            classes[code] = kind
-        codes[row] = code

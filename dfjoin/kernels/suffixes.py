@@ -5,11 +5,16 @@ A suffix reaches to the end of its value and no further; order and matches look 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit
+from dfjoin.kernels._compile import njit_inner, njit_lean
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.sorting import merge_sort_by
 
-__all__ = ["DEPTH", "MIN_Q", "best_matches", "sort_ties", "suffix_keys", "suffix_positions"]
+__all__ = ["DEPTH", "MIN_Q", "Suffixes", "best_matches", "sort_ties", "suffix_keys", "suffix_positions"]
 
 DEPTH = 64
 """Bytes of a suffix that count; longer q-grams are cut to them."""
@@ -18,7 +23,15 @@ MIN_Q = 3
 """The shortest q-gram, in bytes."""
 
 
-@njit
+class Suffixes(NamedTuple):
+    """A suffix array, read-only: the bytes of a column, where its suffixes begin and end, and their order."""
+
+    data: NDArray[np.uint8]
+    begins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+
 def suffix_positions(data, offsets):
     """List the suffixes of at least `MIN_Q` bytes: where each begins and where its value ends.
 
@@ -33,27 +46,13 @@ def suffix_positions(data, offsets):
     tuple of ndarray of int64, int64 and int32, each of shape (n_suffixes,)
         Begin, end, and number of the value.
     """
-    n = offsets.shape[0] - 1
-    count = 0
-    for row in range(n):
-        for i in range(offsets[row], offsets[row + 1] - MIN_Q + 1):
-            if data[i] & 0xC0 != 0x80:
-                count += 1
-    begins = np.empty(count, np.int64)
-    ends = np.empty(count, np.int64)
-    rows = np.empty(count, np.int32)
-    o = 0
-    for row in range(n):
-        for i in range(offsets[row], offsets[row + 1] - MIN_Q + 1):
-            if data[i] & 0xC0 != 0x80:
-                begins[o] = i
-                ends[o] = offsets[row + 1]
-                rows[o] = row
-                o += 1
-    return begins, ends, rows
+    rows = np.repeat(np.arange(offsets.shape[0] - 1, dtype=np.int32), np.diff(offsets))
+    begins = np.arange(offsets[0], offsets[-1], dtype=np.int64)
+    ends = offsets[1:][rows]
+    is_suffix = (ends - begins >= MIN_Q) & (data[offsets[0] : offsets[-1]] & 0xC0 != 0x80)
+    return begins[is_suffix], ends[is_suffix], rows[is_suffix]
 
 
-@njit
 def suffix_keys(data, begins, ends):
     """Return the first eight bytes of each suffix as a number that sorts like them.
 
@@ -67,33 +66,33 @@ def suffix_keys(data, begins, ends):
     ndarray of uint64, shape (n,)
         Short suffixes are filled up with zero bytes.
     """
-    keys = np.empty(begins.shape[0], np.uint64)
-    for s in range(begins.shape[0]):
-        key = np.uint64(0)
-        for k in range(8):
-            key <<= np.uint64(8)
-            if begins[s] + k < ends[s]:
-                key |= np.uint64(data[begins[s] + k])
-        keys[s] = key
+    keys = np.zeros(begins.shape[0], np.uint64)
+    for k in range(8):
+        is_inside = begins + k < ends
+        keys <<= np.uint64(8)
+        keys[is_inside] |= data[begins[is_inside] + k]
     return keys
 
 
-@njit
-def _compare(data, begins, ends, a, b):
-    """Compare two suffixes behind their first eight bytes: negative, zero or positive."""
+@njit_inner
+def _is_suffix_before(keys, a, b):
+    """Tell whether suffix `a` comes before suffix `b` by what is behind their first eight bytes."""
+    data, begins, ends = keys
     i = begins[a] + 8
     j = begins[b] + 8
     stop_i = min(ends[a], begins[a] + DEPTH)
     stop_j = min(ends[b], begins[b] + DEPTH)
     while i < stop_i and j < stop_j:
         if data[i] != data[j]:
-            return np.int64(data[i]) - np.int64(data[j])
+            return data[i] < data[j]
         i += 1
         j += 1
-    return np.int64(i < stop_i) - np.int64(j < stop_j)
+    return i >= stop_i and j < stop_j
 
 
-@njit
+_sort_suffixes = merge_sort_by(_is_suffix_before)
+
+
 def sort_ties(data, begins, ends, keys, order):
     """Put suffixes whose keys are equal into the order of their further bytes, in place.
 
@@ -107,36 +106,27 @@ def sort_ties(data, begins, ends, keys, order):
 
     Notes
     -----
-    Bottom-up merge sort of each run, stable.
+    Stable.
     """
+    texts = as_read_only(data), as_read_only(begins), as_read_only(ends)
+    _sort_ties(texts, as_read_only(keys), order, np.empty_like(order))
+
+
+@njit_lean
+def _sort_ties(texts, keys, order, scratch):
+    """Sort each run of equal keys."""
     n = order.shape[0]
-    scratch = np.empty(n, order.dtype)
-    first = 0
+    first = np.int64(0)
     while first < n:
         last = first + 1
         while last < n and keys[order[last]] == keys[order[first]]:
             last += 1
-        width = 1
-        while width < last - first:
-            for low in range(first, last, 2 * width):
-                middle = min(low + width, last)
-                high = min(low + 2 * width, last)
-                i = low
-                j = middle
-                for k in range(low, high):
-                    if i < middle and (j >= high or _compare(data, begins, ends, order[i], order[j]) <= 0):
-                        scratch[k] = order[i]
-                        i += 1
-                    else:
-                        scratch[k] = order[j]
-                        j += 1
-            for k in range(first, last):
-                order[k] = scratch[k]
-            width *= 2
+        if last - first > 1:
+            _sort_suffixes(order, first, last, scratch, texts)
         first = last
 
 
-@njit
+@njit_inner
 def _common(a, i, stop_i, b, j, stop_j):
     """Count the bytes that two slices have in common at their beginning, at most `DEPTH`."""
     length = min(min(stop_i - i, stop_j - j), DEPTH)
@@ -146,9 +136,13 @@ def _common(a, i, stop_i, b, j, stop_j):
     return k
 
 
-@njit
-def _lower_bound(query, begin, length, data, begins, ends, order, after):
-    """Find the first suffix that is not before a text, or with `after` the first that is behind all it begins."""
+@njit_inner
+def _lower_bound(query, begin, length, suffixes, after):
+    """Find the first suffix that is not before a text, or with `after` the first that is behind all it begins.
+
+    Apart from `dfjoin.kernels.sorting.lower_bound`, since a step compares texts and not numbers.
+    """
+    data, begins, ends, order = suffixes
     low = 0
     high = order.shape[0]
     while low < high:
@@ -168,8 +162,7 @@ def _lower_bound(query, begin, length, data, begins, ends, order, after):
     return low
 
 
-@njit
-def best_matches(data, offsets, own_begins, own_ends, own_order, other, begins, ends, rows, order, limit):
+def best_matches(offsets, own, other, limit):
     """Find for each value of a column the q-gram that it shares with the fewest values of both columns.
 
     For each suffix of a value the longest prefix that occurs in the other column; among these the one
@@ -178,15 +171,10 @@ def best_matches(data, offsets, own_begins, own_ends, own_order, other, begins, 
 
     Parameters
     ----------
-    data : ndarray of uint8
-        Bytes of the own values.
     offsets : ndarray of int64, shape (n_values + 1,)
-    own_begins, own_ends, own_order : ndarray of int64
-        Suffix array of the own column.
-    other : ndarray of uint8
-        Bytes of the other column.
-    begins, ends, rows, order : ndarray of int64 and int32
-        Suffix array of the other column.
+        Where the own values lie in ``own.data``.
+    own, other : Suffixes
+        Suffix arrays of the own and the other column.
     limit : int
         A match with more occurrences, n or m, is none.
 
@@ -203,12 +191,18 @@ def best_matches(data, offsets, own_begins, own_ends, own_order, other, begins, 
     Deviation: suffixes that begin inside a match are passed over but for its last two characters, and
     q-grams are cut to `DEPTH` bytes. O(bytes log suffixes).
     """
-    n_values = offsets.shape[0] - 1
-    scores = np.zeros(n_values, np.float64)
-    lengths = np.zeros(n_values, np.int64)
-    firsts = np.zeros(n_values, np.int64)
-    counts = np.zeros(n_values, np.int64)
-    for value in range(n_values):
+    n = offsets.shape[0] - 1
+    found = np.zeros(n, np.float64), *np.zeros((3, n), np.int64)
+    _best_matches(as_read_only(offsets), own, other, limit, found)
+    return found
+
+
+@njit_lean
+def _best_matches(offsets, own, other, limit, found):
+    """Find the best q-gram of each value."""
+    scores, lengths, firsts, counts = found
+    data = own.data
+    for value in range(scores.shape[0]):
         end = offsets[value + 1]
         i = offsets[value]
         while i <= end - MIN_Q:
@@ -216,22 +210,22 @@ def best_matches(data, offsets, own_begins, own_ends, own_order, other, begins, 
                 i += 1
                 continue
             length = min(end - i, DEPTH)
-            at = _lower_bound(data, i, length, other, begins, ends, order, False)
-            longest = 0
-            for near in range(max(at - 1, 0), min(at + 1, order.shape[0])):
-                s = order[near]
-                longest = max(longest, _common(data, i, i + length, other, begins[s], ends[s]))
+            at = _lower_bound(data, i, length, other, False)
+            longest = np.int64(0)
+            for near in range(max(at - 1, 0), min(at + 1, other.order.shape[0])):
+                s = other.order[near]
+                longest = max(longest, _common(data, i, i + length, other.data, other.begins[s], other.ends[s]))
             while longest > 0 and i + longest < end and data[i + longest] & 0xC0 == 0x80:
                 longest -= 1
             if longest < MIN_Q:
                 i += 1
                 continue
-            low = _lower_bound(data, i, longest, other, begins, ends, order, False)
-            high = _lower_bound(data, i, longest, other, begins, ends, order, True)
+            low = _lower_bound(data, i, longest, other, False)
+            high = _lower_bound(data, i, longest, other, True)
             m = high - low
             if m <= limit:
-                own_low = _lower_bound(data, i, longest, data, own_begins, own_ends, own_order, False)
-                own_high = _lower_bound(data, i, longest, data, own_begins, own_ends, own_order, True)
+                own_low = _lower_bound(data, i, longest, own, False)
+                own_high = _lower_bound(data, i, longest, own, True)
                 n = max(own_high - own_low, 1)
                 score = 1.0 / (n * m)
                 is_better = score > scores[value] or (score == scores[value] and longest > lengths[value])
@@ -241,4 +235,3 @@ def best_matches(data, offsets, own_begins, own_ends, own_order, other, begins, 
                     firsts[value] = low
                     counts[value] = m
             i += max(1, longest - 2)
-    return scores, lengths, firsts, counts

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit, njit_lean
-from dfjoin.kernels.strings import hash_bytes
+from dfjoin.kernels._compile import njit, njit_inner
+from dfjoin.kernels.hashing import hash_bytes
 
-__all__ = ["column_pieces", "score_columns", "value_pieces"]
+__all__ = ["PieceLists", "QueryValues", "column_pieces", "score_columns", "value_pieces"]
 
 _MIN_CHARS = 3
 _END_CHARS = 4
@@ -18,7 +21,34 @@ _MAX_SQUEEZED = 32
 _SCRATCH = _MAX_SQUEEZED + 16
 
 
-@njit_lean
+class QueryValues(NamedTuple):
+    """The pieces of the values of a query.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64, shape (n_values + 1,)
+    pieces : ndarray of int32
+        Pieces of each value: numbers of lists.
+    n_holders : ndarray of int64, shape (n_lists,)
+        Values that have each piece.
+    bits : ndarray of float64, shape (n_lists,)
+        How much each piece tells.
+    """
+
+    indptr: NDArray[np.int64]
+    pieces: NDArray[np.int32]
+    n_holders: NDArray[np.int64]
+    bits: NDArray[np.float64]
+
+
+class PieceLists(NamedTuple):
+    """The columns that hold each piece, as a CSR."""
+
+    indptr: NDArray[np.int64]
+    columns: NDArray[np.int32]
+
+
+@njit_inner
 def _kind(data, i):
     """Return 0 for a separator, 1 for a letter, 2 for a digit, -1 inside of a character."""
     byte = data[i]
@@ -37,7 +67,7 @@ def _kind(data, i):
     return 1
 
 
-@njit_lean
+@njit_inner
 def _add_run(data, start, end, n_chars, seed, out, n):
     """Write the hashes of a run and, if it is longer, of its first and last four characters."""
     if n_chars < _MIN_CHARS:
@@ -61,7 +91,7 @@ def _add_run(data, start, end, n_chars, seed, out, n):
     return n
 
 
-@njit_lean
+@njit_inner
 def _most_pieces(length):
     """Return how many pieces a value of so many bytes has at most: three for five bytes, one for three."""
     return 2 + 3 * length // 5
@@ -98,7 +128,7 @@ def _add_value(data, start, end, seed, scratch, out, n):
     return n
 
 
-@njit_lean
+@njit_inner
 def _unique(hashes, start, end):
     """Keep each of the sorted ``hashes[start:end]`` once; return the new end."""
     n = start
@@ -152,7 +182,7 @@ def value_pieces(data, offsets, seed):
 
 
 @njit
-def column_pieces(columns, value_offsets, value_bytes, group_indptr, group_tokens, set_indptr, set_lists, seed):
+def column_pieces(columns, value_offsets, value_bytes, groups, sets, seed):
     """Hash the pieces of all values of some columns, each once for each column.
 
     Parameters
@@ -162,10 +192,8 @@ def column_pieces(columns, value_offsets, value_bytes, group_indptr, group_token
     value_offsets : ndarray of int64, shape (n_tokens + 1,)
     value_bytes : ndarray of uint8
         The vocabulary, 8 bytes more than used.
-    group_indptr : ndarray of int64
-    group_tokens : ndarray of uint32
-    set_indptr : ndarray of int64, shape (n_columns + 1,)
-    set_lists : ndarray of uint32
+    groups : Groups
+    sets : Sets
     seed : uint64
 
     Returns
@@ -179,7 +207,7 @@ def column_pieces(columns, value_offsets, value_bytes, group_indptr, group_token
     Pieces as in `value_pieces`. Memory: the result, and all pieces of one column. O(bytes of the columns, plus
     the sorting of the pieces of each).
     """
-    n_columns = set_indptr.shape[0] - 1
+    n_columns = sets.indptr.shape[0] - 1
     indptr = np.zeros(columns.shape[0] + 1, np.int64)
     out = np.empty(1024, np.uint64)
     found = np.empty(1024, np.uint64)
@@ -187,10 +215,10 @@ def column_pieces(columns, value_offsets, value_bytes, group_indptr, group_token
     for i in range(columns.shape[0]):
         column = np.int64(columns[i])
         n = 0
-        for j in range(set_indptr[column] - 1, set_indptr[column + 1]):
-            group = column if j < set_indptr[column] else n_columns + np.int64(set_lists[j])
-            for place in range(group_indptr[group], group_indptr[group + 1]):
-                token = np.int64(group_tokens[place])
+        for j in range(sets.indptr[column] - 1, sets.indptr[column + 1]):
+            group = column if j < sets.indptr[column] else n_columns + np.int64(sets.lists[j])
+            for position in range(groups.indptr[group], groups.indptr[group + 1]):
+                token = np.int64(groups.tokens[position])
                 most = n + _most_pieces(value_offsets[token + 1] - value_offsets[token])
                 if most > found.shape[0]:
                     larger = np.empty(2 * most, np.uint64)
@@ -210,42 +238,36 @@ def column_pieces(columns, value_offsets, value_bytes, group_indptr, group_token
 
 
 @njit
-def score_columns(indptr, pieces, n_holders, bits, list_indptr, list_columns, size_bits, bound, scores, touched):
-    """Add up, over the query's values, how much the pieces that a column holds speak for it.
+def score_columns(query, lists, size_bits, bound, scores, touched):
+    """Sum, over the values of a query, the evidence of the pieces shared with each column.
 
-    A piece that a column holds speaks with ``bits[piece] - size_bits[column]``, if that is positive, at most
-    `bound`, divided among the query's values that have it; a value with the most that one of its pieces says.
+    The evidence of a piece is ``bits[piece] - size_bits[column]``, if that is positive, at most `bound`, divided
+    among the query's values that have it; the evidence of a value is that of its best piece.
 
     Parameters
     ----------
-    indptr : ndarray of int64, shape (n_values + 1,)
-    pieces : ndarray of int32
-        Pieces of each value: numbers of lists.
-    n_holders : ndarray of int64, shape (n_lists,)
-        Values that have each piece.
-    bits : ndarray of float64, shape (n_lists,)
-    list_indptr : ndarray of int64, shape (n_lists + 1,)
-    list_columns : ndarray of int32
-        Columns that hold each piece.
+    query : QueryValues
+    lists : PieceLists
     size_bits : ndarray of float64, shape (n_columns,)
     bound : float
     scores : ndarray of float64, shape (n_columns,)
         Zeros; the sums are written here.
     touched : ndarray of int32, shape (n_columns,)
-        Zeros; the number of values that speak for each column is written here.
+        Zeros; the number of values with evidence for each column is written here.
 
     Notes
     -----
     O(postings of the pieces, as often as a value has them).
     """
+    indptr, pieces, n_holders, bits = query
     best = np.zeros(scores.shape[0])
     met = np.empty(scores.shape[0], np.int32)
     for value in range(indptr.shape[0] - 1):
         n_met = 0
         for i in range(indptr[value], indptr[value + 1]):
             piece = pieces[i]
-            for place in range(list_indptr[piece], list_indptr[piece + 1]):
-                column = list_columns[place]
+            for position in range(lists.indptr[piece], lists.indptr[piece + 1]):
+                column = lists.columns[position]
                 weight = min(bound, bits[piece] - size_bits[column]) / n_holders[piece]
                 if weight > best[column]:
                     if best[column] == 0.0:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit, prefetch
-from dfjoin.kernels.strings import equal_bytes
+from dfjoin.kernels._compile import njit_lean, prefetch
+from dfjoin.kernels.damage import DamagedArraysError
+from dfjoin.kernels.hashing import equal_bytes
 
 __all__ = ["NOT_FOUND", "find_tokens"]
 
@@ -15,8 +16,8 @@ NOT_FOUND = np.int64(-1)
 _BLOCK = 32
 
 
-@njit
-def find_tokens(hashes, offsets, data, directory, token_hash, value_offsets, value_bytes):
+@njit_lean
+def find_tokens(hashes, offsets, data, dictionary, tokens):
     """Find the token of each query value.
 
     Parameters
@@ -26,19 +27,15 @@ def find_tokens(hashes, offsets, data, directory, token_hash, value_offsets, val
     offsets : ndarray of int64, shape (n + 1,)
     data : ndarray of uint8
         Their bytes, 8 more than used.
-    directory : ndarray of uint32, shape (2**bits + 1,)
-        Where each prefix of the hash starts.
-    token_hash : ndarray of uint64, shape (n_tokens,)
-        Ascending.
-    value_offsets : ndarray of int64, shape (n_tokens + 1,)
-    value_bytes : ndarray of uint8
-        The vocabulary, 8 bytes more than used.
+    dictionary : Dictionary
+        Its bytes are 8 more than used.
+    tokens : ndarray of int64, shape (n,)
+        Receives the token of each value, or `NOT_FOUND`. Equal hashes are told apart by their bytes.
 
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        The token, or -1. Equal hashes are told apart by their bytes; -2 in the first place means that
-        the arrays contradict each other.
+    Raises
+    ------
+    DamagedArraysError
+        If the arrays of the dictionary contradict each other.
 
     Notes
     -----
@@ -46,6 +43,8 @@ def find_tokens(hashes, offsets, data, directory, token_hash, value_offsets, val
     overlap: about 30 ns a value in a vocabulary of 7 million, against 700 ns for a binary search.
     O(n) expected.
     """
+    directory, token_hash = dictionary.directory, dictionary.hash
+    value_offsets, value_bytes = dictionary.value_offsets, dictionary.value_bytes
     n = hashes.shape[0]
     n_tokens = token_hash.shape[0]
     bits = 0
@@ -53,7 +52,6 @@ def find_tokens(hashes, offsets, data, directory, token_hash, value_offsets, val
         bits += 1
     shift = np.uint64(64 - bits)
     last_byte = value_bytes.shape[0] - 8
-    tokens = np.empty(n, np.int64)
     for block in range(0, n, _BLOCK):
         end = min(n, block + _BLOCK)
         for i in range(block, end):
@@ -86,10 +84,8 @@ def find_tokens(hashes, offsets, data, directory, token_hash, value_offsets, val
                 start = value_offsets[token]
                 size = value_offsets[token + 1] - start
                 if start < 0 or size < 0 or start + size > last_byte:
-                    tokens[0] = -2
-                    return tokens
+                    raise DamagedArraysError
                 if size == length and equal_bytes(value_bytes, start, data, offsets[i], length):
                     tokens[i] = token
                     break
                 token += 1
-    return tokens

@@ -96,9 +96,9 @@ def find_pairs(source: SuffixArray, target: SuffixArray) -> RowPairs:
     """
     begins, ends, _, order = source.parts
     other_begins, other_ends, other_rows, other_order = target.parts
-    own = (source.values.data, source.values.offsets, begins, ends, order)
-    other = (target.values.data, other_begins, other_ends, other_rows, other_order)
-    scores, lengths, firsts, counts = suffixes.best_matches(*own, *other, _MOST)
+    own = suffixes.Suffixes(source.values.data, begins, ends, order)
+    other = suffixes.Suffixes(target.values.data, other_begins, other_ends, other_order)
+    scores, lengths, firsts, counts = suffixes.best_matches(source.values.offsets, own, other, _MOST)
     found = np.flatnonzero(scores > 0)
     taken = np.minimum(counts[found], _PARTNERS)
     left = np.repeat(found, taken)

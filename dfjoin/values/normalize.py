@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels import dates, strings
+from dfjoin.kernels import dates, hashing, strings
 from dfjoin.kernels import numbers as spellings
 from dfjoin.types import IndexSettings
 from dfjoin.values.unicode import ascii_table, fold_table, normalize_text
@@ -203,7 +203,7 @@ def _float_text(array: pa.Array) -> pa.Array:
 def _null_hashes(spellings_: tuple[str, ...], seed: int) -> NDArray[np.uint64]:
     """Hash the null spellings in their canonical form."""
     data, offsets = pack_strings([normalize_text(spelling) for spelling in spellings_])
-    hashes = strings.hash_values(data, offsets, np.uint64(seed))
+    hashes = hashing.hash_values(data, offsets, np.uint64(seed))
     hashes.flags.writeable = False
     return hashes
 
@@ -223,51 +223,64 @@ def _table_size(n: int) -> int:
     return 1 << max(4, int(1.5 * n).bit_length())
 
 
-def _distinct(text: pa.Array, seed: int, null_hashes: NDArray[np.uint64]) -> ValueSet:
-    """Run the kernel over one Arrow string array; hand the rest to Python."""
-    n = len(text)
-    bitmap, starts_buffer, data_buffer = text.buffers()
-    dtype = np.dtype(np.int64 if pa.types.is_large_string(text.type) else np.int32)
-    if starts_buffer is None or n == 0:
-        starts = np.zeros(n + 1, dtype)
-        starts.flags.writeable = False
-    else:
-        starts = np.frombuffer(starts_buffer, dtype, n + 1, text.offset * dtype.itemsize)
-    data = _readable(data_buffer)
-    validity = _NO_BITMAP if bitmap is None else np.frombuffer(bitmap, np.uint8)
-    raw_bytes = int(starts[-1]) - int(starts[0])
-    out = np.empty(raw_bytes * 2 + 32 * n + 64, np.uint8)
-    slots = np.zeros(_table_size(n), np.uint64)
-    hashes = np.empty(n, np.uint64)
+def _new_table(n: int, n_bytes: int) -> strings.ValueTable:
+    """Make an empty table for n values, with so many bytes of room."""
     offsets = np.empty(n + 1, np.int64)
     offsets[0] = 0
-    classes = np.empty(n, np.int8)
+    slots, hashes = np.zeros(_table_size(n), np.uint64), np.empty(n, np.uint64)
+    return strings.ValueTable(
+        np.empty(n_bytes, np.uint8), slots, hashes, offsets, np.empty(n, np.int8), np.zeros(1, np.int64)
+    )
+
+
+def _new_block() -> strings.Block:
+    n = strings.BLOCK
+    return strings.Block(np.empty(n + 1, np.int64), np.empty(n, np.int8), np.empty(n, np.uint64))
+
+
+def _text_of(array: pa.Array) -> strings.Text:
+    """View an Arrow string array as the kernel takes it: read-only, offsets of 64 bits."""
+    bitmap, starts_buffer, data_buffer = array.buffers()
+    n = len(array)
+    dtype = np.dtype(np.int64 if pa.types.is_large_string(array.type) else np.int32)
+    if starts_buffer is None or n == 0:
+        starts = np.zeros(n + 1, np.int64)
+    else:
+        starts = np.frombuffer(starts_buffer, dtype, n + 1, array.offset * dtype.itemsize).astype(np.int64)
+    # `_fold` never loads past the end of a value's own bytes, so the data need no padding.
+    data = _NO_BITMAP if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
+    validity = _NO_BITMAP if bitmap is None else np.frombuffer(bitmap, np.uint8)
+    return strings.Text(_locked(data), _locked(starts), _locked(validity))
+
+
+def _distinct(array: pa.Array, seed: int, null_hashes: NDArray[np.uint64]) -> ValueSet:
+    """Run the kernel over one Arrow string array; hand the rest to Python."""
+    n = len(array)
+    text = _text_of(array)
+    raw_bytes = int(text.starts[-1]) - int(text.starts[0])
+    table = _new_table(n, raw_bytes * 2 + 32 * n + 64)
     codes = np.empty(n, np.int32)
-    state = np.zeros(1, np.int64)
-    keep = (out, slots, hashes, offsets, classes)
-    table = fold_table() if _has_high_bytes(data, starts) else ascii_table()
-    seed_ = np.uint64(seed)
-    block = (np.empty(strings.BLOCK + 1, np.int64), np.empty(strings.BLOCK, np.int8))
-    scratch = (*block, np.empty(strings.BLOCK, np.uint64))
-    strings.add_text(data, starts, validity, text.offset, table, seed_, null_hashes, *keep, codes, state, *scratch)
-    if state[0] < n:  # else every row brought a value of its own: none can be deferred
-        _add_deferred(text, codes, seed_, null_hashes, keep, state)
-    size = int(state[0])
-    end = int(offsets[size])
-    if 4 * end + 1024 < out.shape[0]:  # do not hold on to much more than the values
-        out = out[: end + _PADDING].copy()
-    return ValueSet(_locked(hashes[:size]), _locked(out), _locked(offsets[: size + 1]), classes[:size], codes)
+    rules = strings.Rules(fold_table() if _has_high_bytes(text) else ascii_table(), null_hashes)
+    strings.add_text(text, array.offset, False, rules, np.uint64(seed), table, codes, _new_block())
+    if table.size[0] < n:  # else every row brought a value of its own: none can be deferred
+        _add_deferred(array, codes, rules, seed, table)
+    return _values_of(table, codes)
 
 
-def _readable(buffer: pa.Buffer | None) -> NDArray[np.uint8]:
-    """View an Arrow buffer as bytes that may be loaded eight at a time."""
-    # `_fold` never loads past the end of a value's own bytes, so no padding is needed here.
-    return _NO_BITMAP if buffer is None else np.frombuffer(buffer, np.uint8)
+def _values_of(table: strings.ValueTable, codes: NDArray[np.int32]) -> ValueSet:
+    """Return the values of a table, read-only."""
+    size = int(table.size[0])
+    end = int(table.offsets[size])
+    data = table.data
+    if 4 * end + 1024 < data.shape[0]:  # do not hold on to much more than the values
+        data = data[: end + _PADDING].copy()
+    offsets = _locked(table.offsets[: size + 1])
+    return ValueSet(_locked(table.hashes[:size]), _locked(data), offsets, table.classes[:size], codes)
 
 
-def _has_high_bytes(data: NDArray[np.uint8], starts: NDArray[np.int32]) -> bool:
+def _has_high_bytes(text: strings.Text) -> bool:
     """Tell whether any byte of the slice is not ASCII."""
-    piece = data[int(starts[0]) : int(starts[-1])]
+    piece = text.data[int(text.starts[0]) : int(text.starts[-1])]
     words = piece[: piece.size & ~7].view(np.uint64)
     if words.size and bool(np.bitwise_or.reduce(words) & np.uint64(0x8080808080808080)):
         return True
@@ -280,40 +293,35 @@ def _locked(array: NDArray) -> NDArray:
     return array
 
 
-def _add_deferred(text, codes, seed, null_hashes, keep, state) -> None:
+def _add_deferred(
+    array: pa.Array, codes: NDArray[np.int32], rules: strings.Rules, seed: int, table: strings.ValueTable
+) -> None:
     """Normalise in Python the values that the kernel left, each distinct one once."""
     rows = np.flatnonzero(codes == strings.DEFERRED)
     if rows.size == 0:
         return
-    encoded = pc.dictionary_encode(text.take(pa.array(rows)))
+    encoded = pc.dictionary_encode(array.take(pa.array(rows)))
     raw = encoded.dictionary.to_pylist()
     data, starts = pack_strings([normalize_text(value) for value in raw])
-    out, _, _, offsets, _ = keep
-    needed = int(offsets[state[0]]) + int(starts[-1]) + 32 * len(raw) + 64
-    if needed > out.shape[0]:
-        out.resize(needed, refcheck=False)
+    needed = int(table.offsets[table.size[0]]) + int(starts[-1]) + 32 * len(raw) + 64
+    if needed > table.data.shape[0]:
+        table.data.resize(needed, refcheck=False)
     new_codes = np.empty(len(raw), np.int32)
-    strings.add_prepared(data, starts, seed, null_hashes, *keep, new_codes, state)
+    text = strings.Text(data, starts, _NO_BITMAP)
+    strings.add_text(text, 0, True, rules, np.uint64(seed), table, new_codes, _new_block())
     codes[rows] = new_codes[encoded.indices.to_numpy()]
 
 
 def _deduplicate(data: NDArray[np.uint8], offsets: NDArray[np.int64], settings: IndexSettings) -> ValueSet:
     """Make a ValueSet of packed canonical values that may repeat."""
     n = offsets.shape[0] - 1
-    out = np.empty(int(offsets[-1]) + 32 * n + 64, np.uint8)
-    slots = np.zeros(_table_size(n), np.uint64)
-    hashes = np.empty(n, np.uint64)
-    ends = np.empty(n + 1, np.int64)
-    ends[0] = 0
-    classes = np.empty(n, np.int8)
+    table = _new_table(n, int(offsets[-1]) + 32 * n + 64)
     codes = np.empty(n, np.int32)
-    state = np.zeros(1, np.int64)
-    nulls = _null_hashes(settings.null_spellings, settings.hash_seed)
-    strings.add_prepared(
-        data, offsets, np.uint64(settings.hash_seed), nulls, out, slots, hashes, ends, classes, codes, state
-    )
-    size = int(state[0])
-    return ValueSet(_locked(hashes[:size]), _locked(out), _locked(ends[: size + 1]), classes[:size], codes)
+    seed = settings.hash_seed
+    rules = strings.Rules(ascii_table(), _null_hashes(settings.null_spellings, seed))
+    text = strings.Text(data, offsets, _NO_BITMAP)
+    strings.add_text(text, 0, True, rules, np.uint64(seed), table, codes, _new_block())
+    return _values_of(table, codes)
 
 
 def read_dates(found: ValueSet, settings: IndexSettings) -> ValueSet:

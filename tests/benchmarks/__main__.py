@@ -1,4 +1,4 @@
-"""The runner: ``python -m tests.benchmarks exact | generated | plans | lsh | build | open``."""
+"""The runner: ``python -m tests.benchmarks exact | generated | plans | lsh | build | open | cold``."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import pandas as pd
 import dfjoin
 from tests.benchmarks import exact, lsh
 from tests.benchmarks.build import measure_build
+from tests.benchmarks.cold_start import PROJECT, measure_cold_start
 from tests.benchmarks.generate import generate
 from tests.benchmarks.life import run_machine
 from tests.benchmarks.plans import measure_cold, measure_warm
@@ -135,6 +136,14 @@ def run_plans(options: argparse.Namespace) -> None:
     print(measure_cold(index, warm, queries[:: options.cold_every]).to_string(float_format="{:.3g}".format))
 
 
+def run_cold(options: argparse.Namespace) -> None:
+    """The tour of README with no kernel compiled yet: what first use costs, and what of it each kernel."""
+    runs, compiled = measure_cold_start(options.project)
+    print(runs.T.to_string(float_format="{:.2f}".format))
+    compiled["function"] = compiled.pop("module") + "." + compiled["function"]
+    print(compiled.drop(columns="signature").head(options.top).to_string(float_format="{:.2f}".format))
+
+
 def run_readme(options: argparse.Namespace) -> None:
     """Time the two README commands in a fresh copy."""
     project = Path(__file__).parents[2]
@@ -201,6 +210,10 @@ def main() -> None:
     machine = commands.add_parser("machine", help="the life of an index against a plain dict of tables, step by step")
     machine.add_argument("steps", type=int, nargs="?", default=10_000)
     machine.set_defaults(run=lambda o: run_machine(o.steps))
+    cold = commands.add_parser("cold", help=run_cold.__doc__)
+    cold.add_argument("--project", type=Path, default=PROJECT, help="checkout to measure")
+    cold.add_argument("--top", type=int, default=30, help="kernels to list, the slowest first")
+    cold.set_defaults(run=run_cold)
     readme = commands.add_parser("readme", help=run_readme.__doc__)
     readme.set_defaults(run=run_readme)
     options = parser.parse_args()

@@ -17,8 +17,8 @@ from dfjoin.index.commit import commit
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.runs import PADDING, Run
 from dfjoin.index.segment_writer import SegmentRecords, write_segment
+from dfjoin.kernels.hashing import hash_values
 from dfjoin.kernels.sorting import argsort_u64
-from dfjoin.kernels.strings import hash_values
 from dfjoin.types import IndexSettings, Root
 from dfjoin.values.unicode import UNICODE_VERSION
 

@@ -35,7 +35,8 @@ def _query(lake: Any, values: Any, k: int, is_weak: bool) -> Query:
     """Match a query; with `is_weak` the columns that hold more than a tenth of it are left out."""
     (segment,) = lake.segments
     tokens = segment.tokens
-    groups = gather_groups(match_tokens(values, tokens), tokens.group, tokens.group_indptr.size - 1)
+    groups = match_tokens(values, tokens)
+    gather_groups(groups, tokens.group, tokens.group_indptr.size - 1)
     query = Query(groups, np.empty(0, np.int32), _NOTHING, 1, k)
     if is_weak:
         everything = Query(groups, query.weights, _NOTHING, max(1, int(_STRONG * len(values))), segment.n_columns)

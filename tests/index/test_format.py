@@ -69,6 +69,7 @@ def test_sets_are_those_of_the_posting_lists():
             assert all(segment.count([value], SETTINGS.hash_seed)[number] == 1 for value in values)
 
 
+@pytest.mark.filterwarnings("ignore:the index keeps no token sets")
 def test_signatures_in_the_committed_index():
     """Where the sets are not kept the signatures answer: a column agrees with itself in every row."""
     place = COMPAT / "v1_signatures" / "index"

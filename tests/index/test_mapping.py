@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.index.mapping import ask_for, is_mapped, map_npy
+from dfjoin.index.mapping import advise_willneed, is_mapped, map_npy
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ def test_the_array_is_that_of_the_file_and_cannot_be_written(tmp_path, array):
     assert mapped.dtype == array.dtype and mapped.tolist() == array.tolist()
     assert not mapped.flags.writeable and is_mapped(mapped) and is_mapped(mapped[1:])
     assert not is_mapped(np.array(mapped))
-    ask_for(mapped, 0, mapped.size)
-    ask_for(mapped, -5, 10 * mapped.size + 10)  # whatever lies outside is left out
-    ask_for(mapped, 3, 2)
+    advise_willneed(mapped, 0, mapped.size)
+    advise_willneed(mapped, -5, 10 * mapped.size + 10)  # whatever lies outside is left out
+    advise_willneed(mapped, 3, 2)
 
 
 def test_a_file_that_is_removed_stays_readable(tmp_path):

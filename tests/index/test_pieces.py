@@ -12,10 +12,10 @@ from dfjoin.index import commit as commit_module
 from dfjoin.index.components import PATTERNS, write_component
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.strings import hash_values
+from dfjoin.kernels.hashing import hash_values
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from tests.kernels.packing import pack
-from tests.kernels.test_pieces import naive_pieces
+from tests.kernels.test_value_pieces import naive_pieces
 
 OPTIONS = {"engine": "inline", "progress": False}
 SMALL = {"patterns": True}

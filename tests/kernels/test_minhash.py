@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import config
 
+from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.minhash import sign_columns, sign_hashes
+from dfjoin.kernels.records import Groups, Sets
 
 SEED = np.uint64(0x5DF0_A1B2_C3D4_E5F6)
 N_TRIALS = 40 if config.DISABLE_JIT else 2000
@@ -98,9 +100,11 @@ def test_columns_are_signed_as_their_sets_are(rng):
     group_tokens = rng.permutation(1500).astype(np.uint32)
     group_indptr = np.array([0, 600, 600, 600, 1000, 1500])  # private 0, 1, 2, then lists 0 and 1
     set_indptr, set_lists = np.array([0, 2, 3, 3]), np.array([0, 1, 1], np.uint32)
-    signed = sign_columns(
-        np.array([0, 1, 2], np.int32), token_hash, group_indptr, group_tokens, set_indptr, set_lists, 64, SEED
-    )
+    groups, sets = Groups(group_indptr, group_tokens), Sets(set_indptr, set_lists)
+    cardinality, columns = np.array([1500, 500, 0]), np.array([0, 1, 2], np.int32)
+    signed = sign_columns(columns, token_hash, groups, sets, cardinality, 64, SEED)
     for row, tokens in zip(signed, (group_tokens, group_tokens[1000:], group_tokens[:0]), strict=True):
         assert row.tolist() == sign_hashes(token_hash[tokens], 64, SEED).tolist()
     assert set(signed[2].tolist()) == {0xFFFFFFFF}
+    with pytest.raises(DamagedArraysError):
+        sign_columns(columns, token_hash, groups, sets, cardinality - 1, 64, SEED)

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.paging import has_unseen, unseen_blocks, unseen_ranges
+from dfjoin.kernels.paging import Pages, cold_blocks, cold_ranges, has_cold_pages
 from dfjoin.kernels.postings import build_directory
 
 PAGE, BASE, ITEM = 64, 16, 4
@@ -27,11 +27,11 @@ def test_every_page_is_asked_for_once(lengths, data, gap):
         lists = sorted(data.draw(st.sets(st.integers(0, len(lengths) - 1))))
         ranges = np.zeros((200, 2), np.int64)
         array = np.array(lists, np.uint32)
-        place = (indptr, ITEM, BASE, PAGE)
+        pages = Pages(ITEM, BASE, PAGE)
         expected = pages_of(lists, indptr.tolist()) - asked
         firsts = {(BASE + int(indptr[n]) * ITEM) // PAGE for n in lists}
-        assert has_unseen(array, len(lists), *place, seen) == any(p < n_pages and not seen[p] for p in firsts)
-        n = unseen_ranges(array, len(lists), *place, gap, seen, ranges)
+        assert has_cold_pages(array, indptr, pages, seen) == any(p < n_pages and not seen[p] for p in firsts)
+        n = cold_ranges(array, indptr, pages, gap, seen, ranges)
         covered = {p for first, count in ranges[:n].tolist() for p in range(first, first + count)}
         assert expected <= covered
         asked |= expected
@@ -44,7 +44,7 @@ def test_it_stops_when_there_is_no_more_room():
     indptr = np.arange(11, dtype=np.int64) * 160
     ranges = np.zeros((2, 2), np.int64)
     lists = np.array([0, 4, 8], np.uint32)
-    assert unseen_ranges(lists, 3, indptr, ITEM, 0, PAGE, 0, np.zeros(200, np.uint8), ranges) == 2
+    assert cold_ranges(lists, indptr, Pages(ITEM, 0, PAGE), 0, np.zeros(200, np.uint8), ranges) == 2
 
 
 @given(
@@ -60,7 +60,7 @@ def test_every_block_of_a_vocabulary_is_asked_for_once(vocabulary, queries, bloc
     for query in queries:
         hashes = np.array(query, np.uint64)
         blocks = np.zeros(len(query), np.int64)
-        n = unseen_blocks(hashes, directory, block_tokens, seen, blocks)
+        n = cold_blocks(hashes, directory, block_tokens, seen, blocks)
         starts = [sum(h >> 60 < q >> 60 for h in vocabulary) for q in query]
         wanted = {s // block_tokens for s in starts if s < len(vocabulary)} - asked
         assert sorted(blocks[:n].tolist()) == sorted(wanted & set(range(seen.size)))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels.grouping import expand_groups, group_lists, group_tokens, transpose_lists
-from dfjoin.kernels.postings import build_directory, copy_values, directory_bits, merge_entries
+from dfjoin.kernels.postings import Entries, build_directory, copy_values, directory_bits, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
 from tests.kernels.packing import csr, pack, uncsr
 
@@ -23,16 +23,8 @@ def merge(entries, hash_of, column_map):
     hashes = np.array([hash_of(v) for v in values], np.uint64)
     indptr, columns = csr([c for _, c in entries])
     lengths = np.diff(offsets).astype(np.int32)
-    first, token_indptr, ids = merge_entries(
-        argsort_u64(hashes),
-        hashes,
-        indptr,
-        columns,
-        offsets[:-1],
-        lengths,
-        data,
-        np.array(column_map, np.int32),
-    )
+    entries = Entries(hashes, indptr, columns, offsets[:-1], lengths, data)
+    first, token_indptr, ids = merge_entries(argsort_u64(hashes), entries, np.array(column_map, np.int32))
     lists = uncsr(token_indptr, ids)
     assert len(lists) == len(first)
     tokens = [values[i] for i in first]

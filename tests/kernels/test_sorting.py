@@ -1,8 +1,10 @@
+from bisect import bisect_left
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.sorting import argsort_u64, sort_lists_lexicographic
+from dfjoin.kernels.sorting import argsort_u64, lower_bound, sort_lists_lexicographic
 from tests.kernels.packing import csr
 
 KEYS = st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 9), st.integers(2**64 - 9, 2**64 - 1))
@@ -47,3 +49,10 @@ def test_lists_are_sorted_lexicographically_and_stably_within_the_stretch(lists,
     sort_lists_lexicographic(numbers, start, end, leaders, indptr, columns, np.empty_like(numbers))
     middle = sorted(order[start:end], key=lambda number: lists[leaders[number]])
     assert numbers.tolist() == [*order[:start], *middle, *order[end:]]
+
+
+@given(st.lists(st.integers(0, 9)).map(sorted), st.integers(-1, 10), st.data())
+def test_the_lower_bound_is_where_a_value_would_be_inserted_first(values, value, data):
+    low = data.draw(st.integers(0, len(values)))
+    high = data.draw(st.integers(low, len(values)))
+    assert lower_bound(np.array(values, np.int64), low, high, value) == bisect_left(values, value, low, high)

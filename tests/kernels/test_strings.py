@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.strings import equal_bytes, hash_bytes, hash_values
+from dfjoin.kernels.hashing import equal_bytes, hash_bytes, hash_values
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
 from tests.kernels.packing import SEED, pack

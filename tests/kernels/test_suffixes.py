@@ -15,6 +15,8 @@ def build(values):
     keys = suffixes.suffix_keys(data, begins, ends)
     order = np.argsort(keys, kind="stable")
     suffixes.sort_ties(data, begins, ends, keys, order)
+    for array in (begins, ends, order):
+        array.flags.writeable = False
     return data, offsets, begins, ends, rows, order
 
 
@@ -59,8 +61,9 @@ def naive_best(value, own, other, limit):
 def test_best_matches_are_real_and_never_better_than_the_best(values, others, limit):
     data, offsets, begins, ends, _, order = build(values)
     other, _, other_begins, other_ends, other_rows, other_order = build(others)
-    arrays = (other, other_begins, other_ends, other_rows, other_order, limit)
-    scores, lengths, firsts, counts = suffixes.best_matches(data, offsets, begins, ends, order, *arrays)
+    own = suffixes.Suffixes(data, begins, ends, order)
+    theirs = suffixes.Suffixes(other, other_begins, other_ends, other_order)
+    scores, lengths, firsts, counts = suffixes.best_matches(offsets, own, theirs, limit)
     for number, value in enumerate(values):
         best = naive_best(value, values, others, limit)
         assert scores[number] <= best
@@ -79,7 +82,8 @@ def test_the_example_of_the_paper():
     right = ["obama, barack(1961-)", "bush, george w.(1946-)", "clinton, bill(1946-)", "bush, george h. w.(1924-)"]
     data, offsets, begins, ends, _, order = build(left)
     other, _, other_begins, other_ends, other_rows, other_order = build(right)
-    arrays = (other, other_begins, other_ends, other_rows, other_order, 64)
-    scores, _, firsts, _ = suffixes.best_matches(data, offsets, begins, ends, order, *arrays)
+    own = suffixes.Suffixes(data, begins, ends, order)
+    theirs = suffixes.Suffixes(other, other_begins, other_ends, other_order)
+    scores, _, firsts, _ = suffixes.best_matches(offsets, own, theirs, 64)
     assert scores.tolist() == [1, 1, 1, 1]
     assert [int(other_rows[other_order[f]]) for f in firsts] == [0, 1, 2, 3]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.index.mapping import ask_for
+from dfjoin.index.mapping import advise_willneed
 from dfjoin.search.exact import read_ahead as readahead
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.exact.read_ahead import ReadAhead, VocabularyReadAhead
@@ -26,9 +26,9 @@ def asked(monkeypatch):
 
     def record(array, start, end):
         calls.append((array, start, end))
-        ask_for(array, start, end)
+        advise_willneed(array, start, end)
 
-    monkeypatch.setattr(readahead, "ask_for", record)
+    monkeypatch.setattr(readahead, "advise_willneed", record)
     return calls
 
 
@@ -43,7 +43,7 @@ def test_the_pages_of_all_values_are_asked_for_before_they_are_looked_up(lake, a
     assert len(asked) == 1  # the directory
     query = pd.Series([f"value number {i}" for i in range(0, 40_000, 4001)])
     values = make_query(query, lake.settings, name="q").values
-    n_ranges = ahead.ask(values.hashes)
+    n_ranges = ahead.prefetch(values.hashes)
     assert 1 < n_ranges <= len(values)
     found = match_tokens(values, tokens)
     assert (found >= 0).all()
@@ -53,15 +53,15 @@ def test_the_pages_of_all_values_are_asked_for_before_they_are_looked_up(lake, a
     wanted = {byte for start, end in zip(starts.tolist(), ends.tolist(), strict=True) for byte in range(start, end)}
     assert wanted <= items(asked, tokens.value_bytes)
     n_asked = len(asked)
-    assert ahead.ask(values.hashes) == 0 and len(asked) == n_asked
+    assert ahead.prefetch(values.hashes) == 0 and len(asked) == n_asked
 
 
 def test_a_vocabulary_asked_for_whole_is_left_alone(lake, asked):
     tokens = lake.segments[0].tokens
     ahead = VocabularyReadAhead(tokens)
-    assert ahead.ask(np.array(tokens.hash)) == 1
-    assert ahead._n_unseen == 0
-    assert ahead.ask(np.array(tokens.hash)) == 0
+    assert ahead.prefetch(np.array(tokens.hash)) == 1
+    assert ahead._n_cold == 0
+    assert ahead.prefetch(np.array(tokens.hash)) == 0
 
 
 def test_arrays_in_memory_are_never_asked_for(lake, asked):
@@ -69,9 +69,9 @@ def test_arrays_in_memory_are_never_asked_for(lake, asked):
     view = vocabulary_of(query)
     in_memory = lake.segments[0].tokens._replace(hash=view.hash, directory=view.directory)
     ahead = VocabularyReadAhead(in_memory)
-    assert ahead.ask(query.hashes) == 0
+    assert ahead.prefetch(query.hashes) == 0
     postings = ReadAhead(np.arange(10, dtype=np.int32))
-    assert postings.ask(np.array([0], np.uint32), 1, np.array([0, 10])) == 0
+    assert postings.prefetch(np.array([0], np.uint32), np.array([0, 10])) == 0
     assert asked == []
 
 
@@ -79,6 +79,6 @@ def test_the_pages_of_posting_lists_are_asked_for_once(lake, asked):
     tokens = lake.segments[0].tokens
     postings = ReadAhead(tokens.list_columns)
     lists = np.arange(tokens.list_indptr.size - 1, dtype=np.uint32)
-    assert postings.ask(lists, lists.size, tokens.list_indptr) == 1
+    assert postings.prefetch(lists, tokens.list_indptr) == 1
     assert items(asked, tokens.list_columns) >= set(range(tokens.list_columns.size))
-    assert postings.ask(lists, lists.size, tokens.list_indptr) == 0
+    assert postings.prefetch(lists, tokens.list_indptr) == 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.reading import reading
 from dfjoin.index.segment import Tokens
 from dfjoin.kernels.postings import build_directory, copy_values, directory_bits
+from dfjoin.kernels.records import Dictionary
 from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.kernels.vocabulary import find_tokens
 from dfjoin.values.normalize import ValueSet
@@ -61,18 +62,8 @@ def match_tokens(values: ValueSet, vocabulary: Tokens | Vocabulary) -> NDArray[n
     IndexCorruptedError
         If the vocabulary's arrays contradict each other.
     """
-    tokens = find_tokens(
-        values.hashes,
-        values.offsets,
-        values.data,
-        vocabulary.directory,
-        vocabulary.hash,
-        vocabulary.value_offsets,
-        vocabulary.value_bytes,
-    )
-    if tokens.size and tokens[0] == -2:
-        raise IndexCorruptedError(
-            "component `value_offsets` of the index points outside `value_bytes`; run `verify()` on the "
-            "lake, then build the index again"
-        )
+    dictionary = Dictionary(vocabulary.directory, vocabulary.hash, vocabulary.value_offsets, vocabulary.value_bytes)
+    tokens = np.empty(len(values), np.int64)
+    with reading("value_offsets", "points outside `value_bytes`"):
+        find_tokens(values.hashes, values.offsets, values.data, dictionary, tokens)
     return tokens

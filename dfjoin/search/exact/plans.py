@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.josie import josie, probe_set
-from dfjoin.kernels.mergelist import clear_counts, select_top
-from dfjoin.search.exact.costs import READ_COSTS
+from dfjoin.kernels.josie_costs import WHOLE
+from dfjoin.kernels.mergelist import select_top
+from dfjoin.kernels.records import QueryLists, SegmentIndex
+from dfjoin.search.exact.costs import READ_COSTS, ReadCosts
 from dfjoin.search.exact.posting_lists import (
     Gathered,
     Query,
     Scratch,
     TopColumns,
     WorkArrays,
-    damaged_postings,
     gather,
     merge_list,
+    reading_postings,
+    wanted_of,
 )
 from dfjoin.types import SearchStats
 
@@ -27,11 +31,12 @@ PLANS = ("mergelist", "probeset", "josie")
 
 _SMALL_NS = 150_000.0  # a merge estimated below this is done before a cleverer plan has begun
 _LONG_LISTS = 100  # postings per query value and answer, below which verifying costs more than merging
-_COLD_POSTINGS = 8192  # with fewer, the pages are as soon read as asked for
+_COLD_POSTINGS = 8192  # with fewer, the pages are as soon read as prefetched
 _BATCH = 16
 _POSTING_BYTES = 12  # column, position, cardinality
 _ENTRY_BYTES = 4
-_WHOLE = 2  # mark of a column whose count is whole
+_NO_COSTS = np.empty(0, np.float64)
+_N_COUNTERS = 5
 
 
 def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None) -> TopColumns:
@@ -60,7 +65,7 @@ def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None)
     with scratch.lend() as arrays:
         found = gather(segment, arrays, query)
         if found.n_postings > _COLD_POSTINGS and plan in (None, "mergelist"):
-            scratch.postings.ask(found.lists, found.n_lists, segment.tokens.list_indptr)
+            scratch.postings.prefetch(found.lists, segment.tokens.list_indptr)
         if plan == "probeset":
             return _probe(segment, arrays, query, found)
         if plan == "josie":
@@ -69,7 +74,7 @@ def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None)
             return top
         if plan is None:
             costs = READ_COSTS
-            merging = costs.list_ns * found.n_lists + costs.posting_ns * found.n_postings
+            merging = costs.list_ns * found.lists.size + costs.posting_ns * found.n_postings
             is_long = found.n_postings > _LONG_LISTS * query.k * query.groups.size
             if merging > _SMALL_NS and is_long:
                 top = _josie(segment, arrays, query, found, merging)
@@ -79,50 +84,78 @@ def run_plan(segment: Segment, scratch: Scratch, query: Query, plan: str | None)
         return merge_list(segment, arrays, query, found)
 
 
+def _segment_index(segment: Segment) -> SegmentIndex:
+    """Return the arrays of a segment that hold its posting lists and its sets."""
+    t = segment.tokens
+    cardinality = segment.catalog.numbers["cardinality"]
+    lists = t.list_indptr, t.list_columns, t.list_positions
+    return SegmentIndex(*lists, t.set_indptr, t.set_lists, t.group_indptr, cardinality)
+
+
+def _query_lists(segment: Segment, arrays: WorkArrays, found: Gathered, costs: ReadCosts | None = None) -> QueryLists:
+    """Return the query's lists in the global order, their weights, and with `costs` what reading them takes."""
+    numbers = np.sort(found.lists)
+    weights = arrays.tally.list_weights
+    rest = np.zeros(numbers.size + 1, np.int64)
+    np.cumsum(weights[numbers[::-1]], out=rest[-2::-1])
+    if costs is None:
+        return QueryLists(numbers, weights, rest, _NO_COSTS)
+    indptr = segment.tokens.list_indptr
+    list_ns, posting_ns, _, _ = costs.as_array().tolist()
+    before = np.zeros(numbers.size + 1, np.float64)
+    n_postings = indptr[numbers.astype(np.int64) + 1] - indptr[numbers]
+    np.cumsum(list_ns + posting_ns * n_postings, out=before[1:])
+    return QueryLists(numbers, weights, rest, before)
+
+
 def _probe(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered) -> TopColumns:
     """Run ProbeSet."""
-    tokens = segment.tokens
-    lists = np.sort(found.lists[: found.n_lists])
-    state = np.zeros(6, np.int64)
-    n_met = probe_set(
-        lists, found.n_lists, arrays.hits, tokens.list_indptr, tokens.list_columns, tokens.list_positions,
-        tokens.group_indptr, tokens.set_indptr, tokens.set_lists, segment.catalog.numbers["cardinality"],
-        arrays.counts, arrays.columns, found.n_private, query.is_allowed, query.minimum, query.k,
-        query.weights.size == 0, arrays.marks, state,
-    )  # fmt: skip
-    return _finish(segment, arrays, query, lists, n_met, "probeset", state)
+    lists = _query_lists(segment, arrays, found)
+    counters = np.zeros(_N_COUNTERS, np.int64)
+    wanted, counts_values = wanted_of(segment, query), query.weights.size == 0
+    with reading_postings(segment):
+        n_met = probe_set(
+            lists, _segment_index(segment), arrays.candidates(query.k), found.n_private, wanted, counts_values, counters
+        )
+    return _finish(segment, arrays, query, found, n_met, ("probeset", counters))
 
 
 def _josie(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered, budget: float) -> TopColumns | None:
     """Run JOSIE; None when it gave up, with the arrays clean."""
-    tokens = segment.tokens
-    lists = np.sort(found.lists[: found.n_lists])
-    state = np.zeros(6, np.int64)
-    n_met, is_done = josie(
-        lists, found.n_lists, arrays.hits, tokens.list_indptr, tokens.list_columns, tokens.list_positions,
-        tokens.group_indptr, tokens.set_indptr, tokens.set_lists, segment.catalog.numbers["cardinality"],
-        arrays.counts, arrays.columns, found.n_private, query.is_allowed, query.minimum, query.k,
-        query.weights.size == 0, READ_COSTS.as_array(), _BATCH, budget, arrays.marks, *arrays.places, state,
-    )  # fmt: skip
+    lists = _query_lists(segment, arrays, found, READ_COSTS)
+    counters = np.zeros(_N_COUNTERS, np.int64)
+    wanted, counts_values = wanted_of(segment, query), query.weights.size == 0
+    with reading_postings(segment):
+        n_met, is_done = josie(
+            lists, _segment_index(segment), arrays.candidates(query.k), found.n_private, wanted, counts_values,
+            READ_COSTS.as_array(), _BATCH, float(budget), counters,
+        )  # fmt: skip
     if not is_done:
-        _clean(arrays, lists, n_met)
+        _clean(arrays, found, n_met)
         return None
-    return _finish(segment, arrays, query, lists, n_met, "josie", state)
+    return _finish(segment, arrays, query, found, n_met, ("josie", counters))
 
 
-def _finish(segment: Segment, arrays: WorkArrays, query: Query, lists, n_met: int, plan: str, state) -> TopColumns:
-    """Rank the columns whose counts are whole, clean the arrays, note what was read."""
-    n_read, n_postings, n_sets, n_entries, n_pruned, is_damaged = state.tolist()
-    if is_damaged:
-        raise damaged_postings(segment)
-    met = arrays.columns[:n_met]
-    whole = met[arrays.marks[met] == _WHOLE]
-    cardinality = segment.catalog.numbers["cardinality"]
-    best = select_top(arrays.counts, whole, whole.size, query.is_allowed, cardinality, query.minimum, query.k)
-    result = arrays.counts[best]
-    _clean(arrays, lists, n_met)
+def _finish(
+    segment: Segment,
+    arrays: WorkArrays,
+    query: Query,
+    found: Gathered,
+    n_met: int,
+    plan: tuple[str, NDArray[np.int64]],
+) -> TopColumns:
+    """Rank the columns whose counts are whole, clean the arrays, note what was read; `plan` is its name and counts."""
+    name, counters = plan
+    n_read, n_postings, n_sets, n_entries, n_pruned = counters.tolist()
+    counts = arrays.tally.counts
+    met = arrays.tally.columns[:n_met]
+    whole = met[arrays.marks[met] == WHOLE]
+    best = np.empty(min(query.k, whole.size), np.int32)
+    best = best[: select_top(counts, whole, wanted_of(segment, query), best)]
+    result = counts[best]
+    _clean(arrays, found, n_met)
     stats = SearchStats(
-        plan=plan,
+        plan=name,
         lists_read=n_read,
         postings_read=n_postings,
         sets_read=n_sets,
@@ -133,9 +166,7 @@ def _finish(segment: Segment, arrays: WorkArrays, query: Query, lists, n_met: in
     return TopColumns(best, result, stats)
 
 
-def _clean(arrays: WorkArrays, lists, n_met: int) -> None:
+def _clean(arrays: WorkArrays, found: Gathered, n_met: int) -> None:
     """Set the arrays back to zero where a plan has written."""
-    met = arrays.columns[:n_met]
-    arrays.marks[met] = 0
-    clear_counts(arrays.counts, arrays.columns, n_met)
-    arrays.hits[lists] = 0
+    arrays.marks[arrays.tally.columns[:n_met]] = 0
+    arrays.clear(found.lists, n_met)

@@ -10,20 +10,32 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.mergelist import (
     clear_counts,
     collect_lists,
-    count_few,
     count_lists,
+    count_lists_met,
     select_top,
     select_top_of_all,
 )
+from dfjoin.kernels.records import Candidates, Lists, Tally, Wanted
 from dfjoin.search.exact.read_ahead import ReadAhead, VocabularyReadAhead
 from dfjoin.types import SearchStats
 
-__all__ = ["Gathered", "Query", "Scratch", "TopColumns", "WorkArrays", "damaged_postings", "gather", "merge_list"]
+__all__ = [
+    "Gathered",
+    "Query",
+    "Scratch",
+    "TopColumns",
+    "WorkArrays",
+    "gather",
+    "lists_of",
+    "merge_list",
+    "reading_postings",
+    "wanted_of",
+]
 
 _POSTING_BYTES = 4
 _SCAN_SHARE = 4  # more postings than a quarter of the columns: all columns are scanned
@@ -97,36 +109,47 @@ class WorkArrays:
 
     Attributes
     ----------
-    counts : ndarray of int32, shape (n_columns,)
-        Zeros between searches.
-    hits : ndarray of int32, shape (n_lists,)
-        Zeros between searches.
-    columns : ndarray of int32, shape (n_columns + 1,)
+    tally : Tally
+        Its counts and weights are zeros between searches.
     """
 
     def __init__(self, n_columns: int, n_lists: int) -> None:
-        self.counts = np.zeros(n_columns, np.int32)
-        self.hits = np.zeros(n_lists, np.int32)
-        self.columns = np.empty(n_columns + 1, np.int32)
+        counts, list_weights = np.zeros(n_columns, np.int32), np.zeros(n_lists, np.int32)
+        self.tally = Tally(counts, list_weights, np.empty(n_columns + 1, np.int32))
 
     @cached_property
     def marks(self) -> NDArray[np.uint8]:
         """What became of each candidate; zeros between searches."""
-        return np.zeros(self.counts.size, np.uint8)
+        return np.zeros(self.tally.counts.size, np.uint8)
 
     @cached_property
-    def places(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-        """First list, last position, candidates and estimates of JOSIE; may hold anything."""
-        n = self.counts.size
-        return np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.float64)
+    def _integers(self) -> NDArray[np.int32]:
+        """Scratch of ProbeSet and JOSIE; may hold anything."""
+        return np.empty((5, self.tally.counts.size), np.int32)
+
+    @cached_property
+    def _estimates(self) -> NDArray[np.float64]:
+        return np.empty(self.tally.counts.size, np.float64)
+
+    def candidates(self, k: int) -> Candidates:
+        """Return what ProbeSet and JOSIE note; the counts are those of the tally."""
+        first, read_until, unread, scratch, best = self._integers
+        return Candidates(
+            self.tally.counts, self.tally.columns, self.marks, first, read_until, unread, self._estimates, scratch,
+            best[:k],
+        )  # fmt: skip
+
+    def clear(self, lists: NDArray[np.uint32], n_met: int) -> None:
+        """Set back to zero what a search has written: the weights of its lists, the counts of the columns it met."""
+        self.tally.list_weights[lists] = 0
+        clear_counts(self.tally.counts, self.tally.columns[:n_met])
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """The distinct posting lists of a query, and how much they hold."""
+    """The distinct posting lists of a query, the columns with private values, and how much the lists hold."""
 
     lists: NDArray[np.uint32]
-    n_lists: int
     n_private: int
     n_postings: int
 
@@ -134,12 +157,19 @@ class Gathered:
 def gather(segment: Segment, arrays: WorkArrays, query: Query) -> Gathered:
     """Count private values and collect the distinct posting lists of a query. O(n_values)."""
     lists = np.empty(query.groups.size, np.uint32)
-    state = np.zeros(3, np.int64)
-    collect_lists(
-        query.groups, query.weights, segment.n_columns, segment.tokens.list_indptr, arrays.hits, arrays.counts,
-        lists, arrays.columns, state,
-    )  # fmt: skip
-    return Gathered(lists, *state.tolist())
+    indptr = segment.tokens.list_indptr
+    n_lists, n_private, n_postings = collect_lists(query.groups, query.weights, indptr, arrays.tally, lists)
+    return Gathered(lists[:n_lists], n_private, n_postings)
+
+
+def lists_of(segment: Segment) -> Lists:
+    """Return the posting lists of a segment."""
+    return Lists(segment.tokens.list_indptr, segment.tokens.list_columns)
+
+
+def wanted_of(segment: Segment, query: Query) -> Wanted:
+    """Return which columns of a segment are an answer."""
+    return Wanted(query.is_allowed, segment.catalog.numbers["cardinality"], query.minimum, query.k)
 
 
 def merge_list(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered) -> TopColumns:
@@ -164,34 +194,33 @@ def merge_list(segment: Segment, arrays: WorkArrays, query: Query, found: Gather
     O(values + postings of the distinct lists). When these are more than a quarter of the columns, counts
     are kept for all columns and scanned; else the columns met are recorded.
     """
-    tokens, counts = segment.tokens, arrays.counts
-    lists = (found.lists, found.n_lists, arrays.hits, tokens.list_indptr, tokens.list_columns, counts)
-    wanted = (query.is_allowed, segment.catalog.numbers["cardinality"], query.minimum, query.k)
+    tally, wanted = arrays.tally, wanted_of(segment, query)
+    counts = tally.counts
     if found.n_postings > segment.n_columns // _SCAN_SHARE:
-        if not count_lists(*lists):
-            raise damaged_postings(segment)
-        best = select_top_of_all(counts, *wanted)
+        with reading_postings(segment):
+            count_lists(found.lists, lists_of(segment), tally)
+        best = np.empty(min(query.k, segment.n_columns), np.int32)
+        best = best[: select_top_of_all(counts, wanted, best)]
         result = counts[best]
         counts[:] = 0
     else:
-        n_met = count_few(*lists, arrays.columns, found.n_private)
-        if n_met < 0:
-            raise damaged_postings(segment)
-        best = select_top(counts, arrays.columns, n_met, *wanted)
+        with reading_postings(segment):
+            n_met = count_lists_met(found.lists, lists_of(segment), tally, found.n_private)
+        met = tally.columns[:n_met]
+        best = np.empty(min(query.k, n_met), np.int32)
+        best = best[: select_top(counts, met, wanted, best)]
         result = counts[best]
-        clear_counts(counts, arrays.columns, n_met)
+        clear_counts(counts, met)
     stats = SearchStats(
         plan="mergelist",
-        lists_read=found.n_lists,
+        lists_read=found.lists.size,
         postings_read=found.n_postings,
         bytes_read=found.n_postings * _POSTING_BYTES,
     )
     return TopColumns(best, result, stats)
 
 
-def damaged_postings(segment: Segment) -> IndexCorruptedError:
-    """Return the error for postings or sets that lie outside their segment."""
-    return IndexCorruptedError(
-        f"component `list_columns` or `set_lists` of segment {segment.meta.id} names columns or lists that the "
-        "segment does not have; run `verify()` on the lake, then build the index again"
-    )
+def reading_postings(segment: Segment) -> reading:
+    """Return the context in which postings or sets that lie outside their segment become an error."""
+    what = "names columns or lists that the segment does not have"
+    return reading("list_columns` or `set_lists", what, segment.meta.id)

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.mergelist import gather_groups
 from dfjoin.search.exact.allowed import allowed_columns
@@ -153,13 +153,11 @@ class Searcher:
         """Match the query to one segment: the posting group of each value, -1 for none."""
         segment = self.segments[number]
         tokens = segment.tokens
-        self.scratch_of(number).vocabulary.ask(values.hashes)
-        groups = gather_groups(match_tokens(values, tokens), tokens.group, tokens.group_indptr.size - 1)
-        if groups.size and groups[0] == -2:
-            raise IndexCorruptedError(
-                f"component `group` of segment {segment.meta.id} names posting lists that the segment "
-                "does not have; run `verify()` on the lake, then build the index again"
-            )
+        self.scratch_of(number).vocabulary.prefetch(values.hashes)
+        groups = match_tokens(values, tokens)
+        what = "names posting lists that the segment does not have"
+        with reading("group", what, segment.meta.id):
+            gather_groups(groups, tokens.group, tokens.group_indptr.size - 1)
         return groups
 
     def scratch_of(self, number: int) -> Scratch:

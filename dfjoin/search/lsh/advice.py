@@ -98,9 +98,8 @@ def compare_modes(searcher: Searcher, settings: IndexSettings, values: ValueSet,
         query = Query(searcher.groups_of(number, values), np.empty(0, np.int32), np.empty(0, np.uint8), 1, 1)
         with searcher.scratch_of(number).lend() as arrays:
             found = gather(segment, arrays, query)
-            arrays.hits[found.lists[: found.n_lists]] = 0
-            arrays.counts[arrays.columns[: found.n_private]] = 0
-        merging = costs.list_ns * found.n_lists + costs.posting_ns * found.n_postings
+            arrays.clear(found.lists, found.n_private)
+        merging = costs.list_ns * found.lists.size + costs.posting_ns * found.n_postings
         exact.append(merging)
         stored = check_signatures(segment, settings)
         indptr, ends = partition_slots(stored.sizes, settings.partition_ends)

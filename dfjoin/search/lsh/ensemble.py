@@ -8,15 +8,25 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
+from dfjoin.errors import IncompatibleSettingsError
+from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment, Signatures
 from dfjoin.index.signatures import partition_slots
-from dfjoin.kernels.lsh_candidates import collect_candidates, find_equal, sum_sets
-from dfjoin.kernels.mergelist import clear_counts, count_lists
+from dfjoin.kernels.lsh_candidates import Bands, Stretches, collect_candidates, find_equal
+from dfjoin.kernels.mergelist import count_lists, sum_sets
 from dfjoin.kernels.minhash import sign_hashes
+from dfjoin.kernels.records import Sets
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.costs import READ_COSTS
-from dfjoin.search.exact.posting_lists import Gathered, Query, TopColumns, WorkArrays, damaged_postings, gather
+from dfjoin.search.exact.posting_lists import (
+    Gathered,
+    Query,
+    TopColumns,
+    WorkArrays,
+    gather,
+    lists_of,
+    reading_postings,
+)
 from dfjoin.search.exact.searcher import Hit, Searcher, rank_key, smallest_count
 from dfjoin.search.lsh.bands import (
     BandsOfPartitions,
@@ -97,21 +107,16 @@ def find_candidates(
     """
     n_rows, n = stored.values.shape
     first_slot = int(np.searchsorted(stored.sizes, smallest))
-    starts, ends = np.empty((2, n_rows), np.int64)
-    n_agreeing = find_equal(signature, stored.values, first_slot, starts, ends)
+    stretches = Stretches(np.empty(n_rows, np.int64), np.empty(n_rows, np.int64))
+    n_agreeing = find_equal(signature, stored.values, first_slot, stretches) if first_slot < n else 0
     agreed = np.zeros(n, np.uint16)
     slots = np.empty(n, np.int32)
     n_found = 0
     if n_agreeing:
-        n_found = collect_candidates(
-            starts, ends, stored.slots, first_slot, indptr, bands.n_bands, bands.n_band_rows, agreed,
-            np.zeros(n, np.uint8), slots,
-        )  # fmt: skip
-    if n_found < 0:
-        raise IndexCorruptedError(
-            "component `signature_slots` of the index names slots that the segment does not have; run `verify()` on "
-            "the lake, then build the index again"
-        )
+        with reading("signature_slots", "names slots that the segment does not have"):
+            n_found = collect_candidates(
+                stretches, stored.slots, first_slot, Bands(indptr, bands.n_bands, bands.n_band_rows), agreed, slots
+            )
     return Candidates(slots[:n_found], agreed, n - first_slot, n_agreeing)
 
 
@@ -343,26 +348,24 @@ class _Search:
         part.reading_ns += costs.set_ns * columns.size + costs.entry_ns * n_entries
         with self.searcher.scratch_of(part.number).lend() as arrays:
             found = gather(segment, arrays, query)
-            if costs.list_ns * found.n_lists + costs.posting_ns * found.n_postings <= part.reading_ns:
+            if costs.list_ns * found.lists.size + costs.posting_ns * found.n_postings <= part.reading_ns:
                 self._merge(part, segment, arrays, found)
                 return
-            totals = sum_sets(columns, tokens.set_indptr, tokens.set_lists, arrays.hits, arrays.counts)
-            arrays.hits[found.lists[: found.n_lists]] = 0
-            clear_counts(arrays.counts, arrays.columns, found.n_private)
-        if totals[0] < 0:
-            raise damaged_postings(segment)
+            totals = np.empty(columns.size, np.int32)
+            with reading_postings(segment):
+                sum_sets(columns, Sets(tokens.set_indptr, tokens.set_lists), arrays.tally, totals)
+            arrays.clear(found.lists, found.n_private)
         part.totals[slots] = totals
         n_bytes = n_entries * _ENTRY_BYTES
         self.stats.add(SearchStats("lsh", sets_read=columns.size, set_entries_read=n_entries, bytes_read=n_bytes))
 
     def _merge(self, part: _Part, segment: Segment, arrays: WorkArrays, found: Gathered) -> None:
         """Count all slots of a segment by the posting lists of the query."""
-        tokens, counts = segment.tokens, arrays.counts
-        lists = (found.lists, found.n_lists, arrays.hits, tokens.list_indptr, tokens.list_columns, counts)
-        if not count_lists(*lists):
-            raise damaged_postings(segment)
+        counts = arrays.tally.counts
+        with reading_postings(segment):
+            count_lists(found.lists, lists_of(segment), arrays.tally)
         part.totals[:] = counts[part.stored.columns]
         counts[:] = 0
-        read = SearchStats("mergelist", lists_read=found.n_lists, postings_read=found.n_postings)
+        read = SearchStats("mergelist", lists_read=found.lists.size, postings_read=found.n_postings)
         read.bytes_read = found.n_postings * _ENTRY_BYTES
         self.stats.add(read)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.postings import copy_values
-from dfjoin.kernels.value_pieces import score_columns, value_pieces
+from dfjoin.kernels.value_pieces import PieceLists, QueryValues, score_columns, value_pieces
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.types import SearchParams, SearchStats
 
@@ -148,9 +148,8 @@ def score_segments(
     for number, (segment, (indptr, columns)) in enumerate(zip(segments, lists, strict=True)):
         scores, touched = np.zeros(segment.n_columns), np.zeros(segment.n_columns, np.int32)
         size_bits = np.log2(np.maximum(1, segment.patterns.sizes))
-        score_columns(
-            pieces.indptr, pieces.numbers, pieces.n_holders, bits, indptr, columns, size_bits, _BOUND, scores, touched
-        )
+        query = QueryValues(pieces.indptr, pieces.numbers, pieces.n_holders, bits)
+        score_columns(query, PieceLists(indptr, columns), size_bits, _BOUND, scores, touched)
         cardinality = segment.catalog.numbers["cardinality"]
         least = np.minimum(n_query, cardinality) * (_MIN_SHARE * pieces.n_values / max(1, n_query))
         is_good = (scores >= _MIN_SCORE) & (touched >= np.maximum(2, least))

@@ -1,10 +1,12 @@
-"""Candidates by band against a plain comparison of signatures; counts in sets."""
+"""Candidates by band against a plain comparison of signatures."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.lsh_candidates import collect_candidates, find_equal, sum_sets
+from dfjoin.kernels.damage import DamagedArraysError
+from dfjoin.kernels.lsh_candidates import Bands, Stretches, collect_candidates, find_equal
 
 
 def sorted_rows(matrix):
@@ -16,18 +18,15 @@ def sorted_rows(matrix):
 def probe(matrix, signature, first_slot, indptr, n_bands, n_band_rows):
     values, slots = sorted_rows(matrix)
     n_rows, n = matrix.shape
-    starts, ends = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
-    total = find_equal(signature, values, first_slot, starts, ends)
-    agreed, is_candidate = np.zeros(n, np.uint16), np.zeros(n, np.uint8)
-    candidates = np.empty(n, np.int32)
-    found = collect_candidates(
-        starts, ends, slots, first_slot, np.array(indptr), np.array(n_bands), np.array(n_band_rows), agreed,
-        is_candidate, candidates,
-    )  # fmt: skip
+    stretches = Stretches(np.empty(n_rows, np.int64), np.empty(n_rows, np.int64))
+    total = find_equal(signature, values, first_slot, stretches)
+    agreed, candidates = np.zeros(n, np.uint16), np.empty(n, np.int32)
+    bands = Bands(np.array(indptr), np.array(n_bands), np.array(n_band_rows))
+    found = collect_candidates(stretches, slots, first_slot, bands, agreed, candidates)
+    starts, ends = stretches
     assert total == int((ends - starts).sum())
-    assert sorted(candidates[:found].tolist()) == np.flatnonzero(is_candidate).tolist()
     return (
-        np.flatnonzero(is_candidate).tolist(),
+        sorted(candidates[:found].tolist()),
         agreed.tolist(),
         list(zip(starts.tolist(), ends.tolist(), strict=True)),
     )
@@ -68,28 +67,9 @@ def test_no_slots_at_all():
 
 
 def test_a_slot_outside_the_segment_is_noticed():
-    starts, ends = np.zeros(1, np.int64), np.ones(1, np.int64)
+    stretches = Stretches(np.zeros(1, np.int64), np.ones(1, np.int64))
+    bands = Bands(np.array([0, 1]), np.array([1]), np.array([1]))
     for slot in (-1, 1, 2**31 - 1):
-        assert collect_candidates(
-            starts, ends, np.array([[slot]], np.int32), 0, np.array([0, 1]), np.array([1]), np.array([1]),
-            np.zeros(1, np.uint16), np.zeros(1, np.uint8), np.empty(1, np.int32),
-        ) == -1  # fmt: skip
-
-
-@given(st.lists(st.lists(st.integers(0, 9), max_size=8), min_size=1, max_size=5), st.randoms(use_true_random=False))
-def test_sums_of_sets(sets, random):
-    hits = np.array([random.randint(0, 3) for _ in range(10)], np.int32)
-    private = np.array([random.randint(0, 3) for _ in sets], np.int32)
-    indptr = np.cumsum([0] + [len(s) for s in sets])
-    lists = np.array([n for s in sets for n in s], np.uint32)
-    columns = np.arange(len(sets), dtype=np.int32)[::-1].copy()
-    totals = sum_sets(columns, indptr, lists, hits, private)
-    assert totals.tolist() == [private[c] + sum(int(hits[n]) for n in sets[c]) for c in columns.tolist()]
-
-
-def test_sets_that_lead_outside_are_noticed():
-    hits, counts = np.zeros(3, np.int32), np.zeros(1, np.int32)
-    column = np.zeros(1, np.int32)
-    assert sum_sets(column, np.array([0, 1]), np.array([3], np.uint32), hits, counts)[0] == -1
-    assert sum_sets(column, np.array([0, 9]), np.array([0], np.uint32), hits, counts)[0] == -1
-    assert sum_sets(column, np.array([-1, 1]), np.array([0], np.uint32), hits, counts)[0] == -1
+        slots = np.array([[slot]], np.int32)
+        with pytest.raises(DamagedArraysError):
+            collect_candidates(stretches, slots, 0, bands, np.zeros(1, np.uint16), np.empty(1, np.int32))

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.postings import build_directory
+from dfjoin.kernels.records import Dictionary
 from dfjoin.kernels.vocabulary import NOT_FOUND, find_tokens
 from tests.kernels.packing import pack
 
@@ -19,8 +21,9 @@ def look_up(query, vocabulary, hash_of, bits=3):
     value_bytes, value_offsets = pack(ranked)
     data, offsets = pack(query)
     hashes = np.array([hash_of(v) for v in query], np.uint64)
-    directory = build_directory(token_hash, bits)
-    tokens = find_tokens(hashes, offsets, data, directory, token_hash, value_offsets, value_bytes)
+    dictionary = Dictionary(build_directory(token_hash, bits), token_hash, value_offsets, value_bytes)
+    tokens = np.empty(len(query), np.int64)
+    find_tokens(hashes, offsets, data, dictionary, tokens)
     return [None if t == NOT_FOUND else ranked[t] for t in tokens]
 
 
@@ -65,5 +68,6 @@ def test_bounds_outside_the_vocabulary_are_reported(bad):
     token_hash = np.array([7], np.uint64)
     value_offsets = np.array(bad, np.int64)
     value_offsets.flags.writeable = False
-    tokens = find_tokens(token_hash, offsets, data, build_directory(token_hash, 3), token_hash, value_offsets, data)
-    assert tokens[0] == -2
+    dictionary = Dictionary(build_directory(token_hash, 3), token_hash, value_offsets, data)
+    with pytest.raises(DamagedArraysError):
+        find_tokens(token_hash, offsets, data, dictionary, np.empty(1, np.int64))

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.strings import hash_values
-from dfjoin.kernels.value_pieces import column_pieces, score_columns, value_pieces
+from dfjoin.kernels.hashing import hash_values
+from dfjoin.kernels.records import Groups, Sets
+from dfjoin.kernels.value_pieces import PieceLists, QueryValues, column_pieces, score_columns, value_pieces
 from tests.kernels.packing import SEED, csr, pack, uncsr
 
 TEXTS = st.text("abcz019é文 .,-_@/–、·", max_size=40)
@@ -95,7 +96,9 @@ def test_columns_have_the_pieces_of_their_values(entries):
     set_indptr, set_lists = csr([[i for i, one in enumerate(lists) if c in one] for c in range(n_columns)], np.uint32)
     data, offsets = pack([text.encode() for text, _ in entries])
     columns = np.array([0, 2], np.int32)
-    indptr, hashes = column_pieces(columns, offsets, data, group_indptr, group_tokens, set_indptr, set_lists, SEED)
+    indptr, hashes = column_pieces(
+        columns, offsets, data, Groups(group_indptr, group_tokens), Sets(set_indptr, set_lists), SEED
+    )
     wanted = [
         hashes_of(set().union(*(naive_pieces(text) for text, columns in entries if c in columns))) for c in (0, 2)
     ]
@@ -107,8 +110,9 @@ def test_a_column_of_many_pieces():
     texts = [f"word{i} other{i}" for i in range(1000)]
     data, offsets = pack([text.encode() for text in texts])
     columns = np.array([0], np.int32)
-    one = (np.array([0, 1000]), np.arange(1000, dtype=np.uint32), np.zeros(2, np.int64), np.empty(0, np.uint32))
-    _, hashes = column_pieces(columns, offsets, data, *one, SEED)
+    groups = Groups(np.array([0, 1000]), np.arange(1000, dtype=np.uint32))
+    sets = Sets(np.zeros(2, np.int64), np.empty(0, np.uint32))
+    _, hashes = column_pieces(columns, offsets, data, groups, sets, SEED)
     assert hashes.tolist() == hashes_of(set().union(*map(naive_pieces, texts)))
 
 
@@ -121,7 +125,8 @@ def test_scores_are_sums_of_the_best_piece_of_each_value(data):
     size_bits = np.array(data.draw(st.lists(st.integers(0, 8), min_size=n_columns, max_size=n_columns)), float)
     holders = np.array([max(1, sum(p in value for value in values)) for p in range(n_pieces)])
     scores, touched = np.zeros(n_columns), np.zeros(n_columns, np.int32)
-    score_columns(*csr(values), holders, bits, *csr(lists), size_bits, 10.0, scores, touched)
+    query = QueryValues(*csr(values), holders, bits)
+    score_columns(query, PieceLists(*csr(lists)), size_bits, 10.0, scores, touched)
     for column in range(n_columns):
         said = [
             max([min(10.0, bits[p] - size_bits[column]) / holders[p] for p in value if column in lists[p]], default=0.0)

@@ -1,0 +1,142 @@
+"""Compile every kernel ahead of its first use, by using each: a tiny lake, and all that can be done with it."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from dfjoin.api import auto_join, build_lake, discover_joinable
+from dfjoin.errors import DfjoinWarning
+from dfjoin.index.segment import Segment
+from dfjoin.kernels._compile import watch
+from dfjoin.kernels.mergelist import sum_sets
+from dfjoin.kernels.records import Sets, Tally
+from dfjoin.lake import Lake
+from dfjoin.programs.program import Program
+from dfjoin.search.exact.read_ahead import ReadAhead
+
+__all__ = ["warm_up"]
+
+_N = 300  # values of a column: enough for blocks, signatures and trees
+_STEPS: tuple[dict[str, Any], ...] = (
+    {"step": "split", "separator": " ", "index": 0},
+    {"step": "after", "separator": " "},
+    {"step": "before", "separator": " "},
+    {"step": "run", "kind": "digits", "index": 0},
+    {"step": "slice", "start": 0, "stop": 3},
+    {"step": "case", "style": "lower"},
+    {"step": "case", "style": "title"},
+    {"step": "plain"},
+    {"step": "keep", "kind": "digits"},
+    {"step": "replace", "old": " ", "new": "-"},
+    {"step": "squeeze"},
+    {"step": "pad", "width": 9, "fill": "0"},
+    {"step": "group", "separator": ","},
+)
+
+
+def warm_up() -> tuple[int, float]:
+    """Use every kernel once.
+
+    Returns
+    -------
+    n_compiled : int
+        Functions that were compiled for it; 0 when all were kept from before.
+    seconds : float
+        What compiling them took.
+
+    Notes
+    -----
+    What is compiled depends on the types of the arrays alone, and these are the same for every lake.
+    """
+    n_before, seconds_before = watch.n_compiled, watch.seconds
+    with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DfjoinWarning)
+        lake = _build(Path(directory) / "warmup.dfjoin")
+        _search(lake)
+        _join()
+    return watch.n_compiled - n_before, watch.seconds - seconds_before
+
+
+def _people() -> pd.DataFrame:
+    """Make a table with names, numbers, dates of two spellings, and texts that Python normalises."""
+    first = [f"{'abcdefghij'[i % 10]}{'aeiou'[i // 10 % 5]}{'rstlnm'[i // 50]}a" for i in range(_N)]
+    last = [f"{'klmnopqrst'[i % 10]}{'aeiou'[i // 10 % 5]}{'vwxyzb'[i // 50]}on" for i in range(_N)]
+    return pd.DataFrame(
+        {
+            "name": [f"{b}, {a}" for a, b in zip(first, last, strict=True)],
+            "reversed": [f"{a} {b}" for a, b in zip(first, last, strict=True)],
+            "number": [f"{i:05d}" for i in range(_N)],
+            "count": range(1000, 1000 + _N),
+            "day": [f"{i % 28 + 1}/{i % 12 + 1}/{2000 + i % 20}" for i in range(_N)],
+            "moment": [f"2020-01-{i % 28 + 1:02d} 10:00:00+02:00" for i in range(_N)],
+            "accents": [f"e\u0301t\u00e9 {i} \ufb03" for i in range(_N)],
+        }
+    )
+
+
+def _build(path: Path) -> Lake:
+    """Build, add to and compact an index with signatures and pieces."""
+    people = _people()
+    settings = {"permutations": 32, "signature_min": 50, "partitions": 2, "patterns": True}
+    tables = {"people": people, "names": people[["name", "count"]], "some": people.iloc[::3]}
+    lake = build_lake(tables, path, engine="inline", progress=False, settings=settings)
+    lake.add({"more": people.iloc[::2]}, engine="inline", progress=False)
+    return lake.remove("some").compact(full=True)
+
+
+def _search(lake: Lake) -> None:
+    """Search in every mode and by every plan, and join."""
+    people = _people()
+    for plan in ("mergelist", "probeset", "josie"):
+        for weighted in (False, True):
+            discover_joinable(people, "name", lake, plan=plan, weighted=weighted)
+    hits = discover_joinable(people, None, lake, k=3)
+    str(hits.explain(0))
+    for first in (0, 1000):  # once without the leading zeros, once as they are
+        discover_joinable(pd.DataFrame({"number": range(first, first + _N)}), "number", lake)
+    for verify in (True, False):
+        discover_joinable(people, "name", lake, mode="lsh", threshold=0.5, verify=verify)
+    by_program = discover_joinable(people, "reversed", lake, mode="transform", tables="names")
+    if len(by_program):
+        str(by_program.explain(0))
+    auto_join(people, lake, on="name")
+    _read_segment(lake.segments[0])
+
+
+def _read_segment(segment: Segment) -> None:
+    """Use what a search of a small lake does without: read-ahead of posting lists, and the sum of sets."""
+    tokens, n_columns = segment.tokens, segment.n_columns
+    n_lists = tokens.list_indptr.size - 1
+    ReadAhead(tokens.list_columns).prefetch(np.arange(n_lists, dtype=np.uint32), tokens.list_indptr)
+    tally = Tally(*(np.zeros(n, np.int32) for n in (n_columns, n_lists, n_columns + 1)))
+    sum_sets(np.zeros(1, np.int32), Sets(tokens.set_indptr, tokens.set_lists), tally, np.empty(1, np.int32))
+
+
+def _join() -> None:
+    """Join frames by equal values, by programs and by similarity."""
+    people = _people()
+    auto_join(people[["name"]], people[["name", "count"]])
+    auto_join(people[["name"]], people[["reversed", "count"]])
+    reference = people["reversed"].str.title()
+    spelled = [_misspell(name, i) for i, name in enumerate(reference[::2])]
+    auto_join(pd.DataFrame({"person": reference}), pd.DataFrame({"somebody": spelled, "x": range(len(spelled))}))
+    texts = pa.array(["Some Body, (1961)", "1234567", None, "\u00c9t\u00e9  \u0141"])
+    for step in _STEPS:
+        program = {"version": 1, "columns": ["a"], "pieces": [{"column": 0, "steps": [step]}]}
+        Program.from_dict(program).apply([texts])
+
+
+def _misspell(name: str, i: int) -> str:
+    """Spell a name differently, in one of four ways."""
+    first, last = name.split()
+    at = 1 + i % (len(last) - 1)
+    return (f"{last}, {first}", f"{first} {last[:at]}{last[at + 1 :]}", f"Dr. {name.upper()}", f"{name} (b. 1970)")[
+        i % 4
+    ]

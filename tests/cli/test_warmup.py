@@ -1,0 +1,54 @@
+"""``dfjoin warmup``: afterwards nothing is left to be compiled."""
+
+import importlib
+import json
+import pkgutil
+
+import pytest
+from numba import config
+from numba.core.dispatcher import Dispatcher
+
+import dfjoin.kernels
+from dfjoin.cli.main import main
+from dfjoin.cli.warmup import warm_up
+from dfjoin.kernels._compile import watch
+from tests.benchmarks.cold_start import PROJECT, run_tour
+
+pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+
+INNER = {
+    "hash_bytes", "equal_bytes", "is_digit", "read_digits", "canonical_number", "canonical_time", "day_month_year",
+    "write_utf8", "lower_bound", "sort_lists_lexicographic", "offer", "rank_heap", "sum_set", "bound", "prefix_end",
+    "set_cost", "filter_candidates", "order_candidates", "batch_net_cost", "set_net_cost", "read_utf8",
+}  # fmt: skip
+"""Kernels that only kernels call: where their callers are found in the cache they are not looked for."""
+
+
+def kernels():
+    for module in pkgutil.iter_modules(dfjoin.kernels.__path__):
+        for name, kernel in vars(importlib.import_module(f"dfjoin.kernels.{module.name}")).items():
+            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__.endswith("." + module.name):
+                yield name, kernel
+
+
+def test_every_kernel_is_used_and_the_tour_compiles_nothing_afterwards(capsys):
+    assert main(["warmup"]) == 0
+    capsys.readouterr()
+    unused = {name for name, kernel in kernels() if not kernel.overloads and not name.startswith("_")}
+    assert unused <= INNER
+    assert main(["warmup", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"compiled": 0, "seconds": 0.0}
+    tour = run_tour(PROJECT)
+    assert tour["compiled"] == []
+    assert tour["error"] == ""
+
+
+def test_what_was_compiled_is_told(monkeypatch, capsys):
+    def compile_some():
+        watch.n_compiled += 3
+        watch.seconds += 2.4
+
+    monkeypatch.setattr("dfjoin.cli.warmup._join", compile_some)
+    warm_up()
+    assert main(["warmup"]) == 0
+    assert capsys.readouterr().out == "3 functions compiled in 2 s\n"

@@ -1,0 +1,161 @@
+"""How kernels are compiled: what is counted and told, what is found in the cache, and who may call whom."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba import config
+
+from dfjoin.kernels import compile_watch
+from dfjoin.kernels._compile import digest_sources, njit_inner, njit_lean
+from dfjoin.kernels.compile_watch import CompileWatch
+
+compiled_only = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+
+
+class Clock:
+    now = 100.0
+
+    def perf_counter(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(compile_watch, "time", clock)
+    return clock
+
+
+def event_of(module):
+    function = SimpleNamespace(__module__=module)
+    return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+
+
+OURS, NUMBAS, ANOTHERS = event_of("dfjoin.kernels.a"), event_of("numba.np"), event_of("dfjoin.kernels_of_a_user")
+
+
+def test_compiling_is_counted_with_what_is_compiled_for_it(clock, capsys):
+    watch = CompileWatch("dfjoin.kernels", True)
+    watch.on_start(OURS)
+    watch.on_start(NUMBAS)
+    watch.on_start(OURS)
+    clock.now += 1.5
+    for one in (OURS, NUMBAS, OURS):
+        watch.on_end(one)
+    assert (watch.n_compiled, watch.seconds) == (2, 1.5)
+    for foreign in (NUMBAS, ANOTHERS):
+        watch.on_start(foreign)
+        clock.now += 60
+        watch.on_end(foreign)
+    assert (watch.n_compiled, watch.seconds) == (2, 1.5)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("is_kept", "end"), [(True, "kept for later runs"), (False, "not kept, for want of a writable NUMBA_CACHE_DIR")]
+)
+def test_above_two_seconds_it_is_told_once_while_it_goes_on(clock, capsys, is_kept, end):
+    watch = CompileWatch("dfjoin.kernels", is_kept)
+    for seconds in (1.5, 0.5):
+        watch.on_start(OURS)
+        clock.now += seconds
+        watch.on_end(OURS)
+    assert capsys.readouterr().err == ""
+    watch.on_start(OURS)
+    watch.on_start(OURS)
+    clock.now += 0.1
+    watch.on_end(OURS)
+    assert capsys.readouterr().err == f"dfjoin compiles its kernels on first use: some 10 seconds in all, {end}\n"
+    clock.now += 60
+    watch.on_end(OURS)
+    assert capsys.readouterr().err == ""
+    assert watch.seconds == pytest.approx(62.1)
+
+
+def test_the_digest_tells_any_change_of_any_source(tmp_path):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "b.py").write_text("y = 1\n")
+    (tmp_path / "c.txt").write_text("not a source")
+    digests = [digest_sources(tmp_path)]
+    (tmp_path / "c.txt").write_text("not a source either")
+    assert digest_sources(tmp_path) == digests[0]
+    for name, text in (("b.py", "y = 2\n"), ("d.py", ""), ("a.py", "x = 1\ny = 2\n")):
+        (tmp_path / name).write_text(text)
+        digests.append(digest_sources(tmp_path))
+    assert len(set(digests)) == 4
+
+
+USE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from dfjoin.kernels._compile import watch
+from dfjoin.kernels.outer import total
+print(total(np.arange(4)), watch.n_compiled)
+"""
+
+
+@compiled_only
+def test_a_kernel_is_compiled_anew_when_one_that_it_calls_was_edited(tmp_path):
+    kernels = tmp_path / "dfjoin" / "kernels"
+    kernels.mkdir(parents=True)
+    (tmp_path / "dfjoin" / "__init__.py").touch()
+    (kernels / "__init__.py").touch()
+    for module in (sys.modules["dfjoin.kernels._compile"], compile_watch):
+        source = compile_watch.__file__ if module is compile_watch else module.__file__
+        (kernels / source.rpartition("/")[2]).write_bytes(open(source, "rb").read())
+    head = "from dfjoin.kernels._compile import njit_inner, njit_lean\n"
+    (kernels / "outer.py").write_text(
+        f"{head}from dfjoin.kernels.inner import add\n\n@njit_lean\ndef total(a):\n    t = 0\n"
+        "    for i in range(a.shape[0]):\n        t = add(t, a[i])\n    return t\n"
+    )
+
+    def run(sign):
+        (kernels / "inner.py").write_text(f"{head}\n@njit_inner\ndef add(a, b):\n    return a {sign} b\n")
+        done = subprocess.run([sys.executable, "-c", USE, str(tmp_path)], capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    assert run("+") == ["6", "2"]
+    assert run("+") == ["6", "0"]
+    assert run("-") == ["-6", "2"]
+    assert run("-") == ["-6", "0"]
+
+
+@compiled_only
+def test_a_kernel_for_kernels_cannot_be_called_from_python():
+    @njit_inner
+    def double(a):
+        return 2 * a
+
+    @njit_lean
+    def sum_of_doubles(array):
+        total = 0
+        for i in range(array.shape[0]):
+            total += double(array[i])
+        return total
+
+    with pytest.raises(TypeError, match="double is compiled for other kernels to call, not for Python"):
+        double(np.int64(3))
+    assert sum_of_doubles(np.arange(4)) == 12
+    with pytest.raises(TypeError, match="not for Python"):
+        double(np.int64(3))
+
+
+@compiled_only
+def test_a_kernel_called_with_a_constant_and_a_variable_is_compiled_once():
+    @njit_lean
+    def add(a, b):
+        return a + b
+
+    @njit_lean
+    def count(n):
+        total = 0
+        for _ in range(n):
+            total = add(total, 1)
+        return add(total, n)
+
+    assert count(5) == 10
+    assert len(add.overloads) == 1
