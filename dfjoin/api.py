@@ -152,8 +152,6 @@ def discover_joinable(
     kinds: str | list[str] | None = None,
     plan: str | None = None,
     verify: bool = True,
-    radius: float | None = None,
-    radius_unit: str | None = None,
     pad: int | None = None,
     dayfirst: bool | None = None,
     recall: float | None = None,
@@ -162,8 +160,8 @@ def discover_joinable(
     """Find the columns of a lake that share the most values with a column of a frame.
 
     Values are compared in canonical form: text by NFKC, white space and case folded; numbers, dates and
-    their spellings as one (``1``, ``1.0``, ``"1"``). Duplicates count once, nulls and the index's null
-    spellings never match, an empty or all-null column gives no rows.
+    their spellings as one (``1``, ``1.0``, ``"1"``). Duplicates count once. Nulls and the index's null
+    spellings never match. An empty or all-null column gives no rows.
 
     Parameters
     ----------
@@ -174,13 +172,15 @@ def discover_joinable(
         more, in turn.
     lake : Lake or path
         The index to search.
-    mode : {"exact", "lsh", "transform"}
-        How candidates are found. ``"exact"``: from posting lists, every column. ``"lsh"``: from MinHash
-        signatures (LSH Ensemble), at a cost that hardly depends on the sizes of the columns; a column may
-        be missing then, none is wrong. Values match by equality of canonical values in both.
-        ``"transform"``: columns of text and dates that join after a program ("Obama, Barack" with "barack
-        obama"), found by rare pieces of their values and verified by learning the program; only columns
-        that it joins more values of than equality does, which is left to ``"exact"``. A column may be missing.
+    mode : {"exact", "lsh", "transform"}, default "exact"
+        How candidate columns are found.
+
+        - ``"exact"``: from posting lists. Values match if their canonical forms are equal. No column is missed.
+        - ``"lsh"``: from MinHash signatures (LSH Ensemble), at a cost that hardly depends on the sizes of the
+          columns. Values match as in ``"exact"``. A column may be missed; every row that is returned is correct.
+        - ``"transform"``: columns of text and dates that join after a program ("Obama, Barack" with "barack
+          obama"). They are found by rare pieces of their values, and a program is learned for each. Only columns
+          of which the program joins more values than equality does are returned. A column may be missed.
     k : int, optional
         Most rows per query column, at least 1. With neither `k` nor `threshold`: 10. In ``mode="lsh"`` the
         threshold is lowered from 1 in steps of 0.05 until `k` columns reach it.
@@ -195,46 +195,56 @@ def discover_joinable(
     kinds : str or list of str, optional
         Kinds of candidate columns: text, integer, decimal, date.
     plan : {None, "mergelist", "probeset", "josie"}
-        How the index is read; None: chosen by estimated cost. The rows are the same.
+        How posting lists are read; None: chosen by estimated cost. The rows are the same. Only with
+        ``mode="exact"``.
     verify : bool, default True
-        Count the matched values of what ``mode="lsh"`` finds. False: estimate them from the signatures,
-        without reading any set; such rows have ``exact`` False and a standard error. An exact search needs no
-        verification.
-    radius, radius_unit : optional
-        Of the embedding mode.
+        Whether the matched values of candidates are counted. Only with ``mode="lsh"``.
+
+        - True: the rows hold counts.
+        - False: the rows hold estimates from the signatures, and no set is read; ``exact`` is False, and
+          ``containment_error`` is their standard error.
     pad : int, optional
         Write the query's integers with zeros in front up to this many digits, for codes such as ZIP
         codes that a frame has read as numbers.
     dayfirst : bool, optional
-        How to read all-digit dates of the query; None: as the column itself tells.
+        How to read all-digit dates of the query; None: as the column itself shows.
     recall : float, optional
-        Of ``mode="lsh"``, 0 to 1, default 0.95: the share of the columns at or above the threshold that is to
-        be found; more of it costs more candidates. 0 weighs false positives and false negatives alike.
+        Share of the columns at or above the threshold that are to be found, 0 to 1, default 0.95. A higher
+        value examines more candidates; 0 weighs false positives and false negatives alike. Only with
+        ``mode="lsh"``.
     progressive : bool, default False
-        Of ``mode="lsh"``: return an iterator of two results, first the estimates, at once, then the exact and
-        complete answer (where the index keeps no sets: the best it can tell).
+        Return an iterator of two results: first the estimates, and then the exact and complete answer (where the
+        index keeps no sets: the best that it can give). Only with ``mode="lsh"``.
 
     Returns
     -------
     JoinCandidates
-        One row per candidate column: ``query_column, table, column`` (str), ``matched`` (int64,
-        shared distinct values, at least 1), ``containment`` (float64, matched / query cardinality),
-        ``jaccard`` (float64), ``query_cardinality, cardinality, n_rows`` (int64), ``kind`` (str),
-        ``relationship`` (1:1, 1:m, m:1, m:m with `df` on the left), ``accidental`` (bool: integers whose
-        overlap is what their ranges predict), ``method`` (str), ``exact`` (bool: the numbers of the row are
-        counts, not estimates); in ``mode="lsh"`` also ``containment_error`` (float64, standard error of
-        `containment`, 0 where it is exact); in ``mode="transform"`` `jaccard` is null and ``program`` (str) holds
-        the programs as JSON, which ``explain(i)`` prints and `pairs` applies.
+        One row per candidate column:
+
+        - ``query_column, table, column`` (str).
+        - ``matched`` (int64): shared distinct values, at least 1.
+        - ``containment`` (float64): matched / query cardinality.
+        - ``jaccard`` (float64): null in ``mode="transform"``.
+        - ``query_cardinality, cardinality, n_rows`` (int64).
+        - ``kind`` (str).
+        - ``relationship`` (str): 1:1, 1:m, m:1 or m:m, with `df` on the left.
+        - ``accidental`` (bool): True if two integer columns overlap no more than two random ranges would.
+        - ``method`` (str): the mode.
+        - ``exact`` (bool): the numbers of the row are counts, not estimates.
+        - ``containment_error`` (float64), in ``mode="lsh"``: standard error of `containment`, 0 for counts.
+        - ``program`` (str), in ``mode="transform"``: the programs as JSON. ``explain(i)`` prints them, and
+          ``pairs(i)`` lists the values that they join.
+
         Order: matched descending, cardinality ascending, table, column by code point.
-        ``attrs["dfjoin"]`` holds the mode, whether it is complete, and what was read; in ``mode="lsh"`` each
-        search has its ``expected_recall``.
+        ``attrs["dfjoin"]`` holds the mode, whether the result is complete, and what was read; in ``mode="lsh"``
+        also the ``expected_recall`` of each search.
 
     Raises
     ------
     ColumnNotFoundError
         If `df` has no such column.
     InvalidParameterError, InvalidTypeError
-        If an argument is illegal; the message says what is legal.
+        If an argument is illegal, or belongs to another mode; the message says what is legal.
     IncompatibleSettingsError
         If the index was built without what the mode needs.
 
@@ -253,20 +263,24 @@ def discover_joinable(
 
     Notes
     -----
-    Exact: the rows that a comparison with every column would give. O(values + postings of the distinct
-    posting lists that hold them). In ``mode="lsh"`` columns too small to be signed, and every column when such
-    columns may reach the threshold, are searched exactly; `attrs` says ``complete`` then. The rows do not
-    depend on how the index is cut into segments. ``mode="transform"`` learns programs for the best
-    candidates, 16 or twice `k` at most and fewer once nothing more turns up, in both directions, over one column
-    of either side, and counts their matches over all values: about a second for each candidate, more for long
-    texts. Columns of the lake are read in canonical form; those whose sets are not kept (``keep_sets=False``)
-    are not found.
+    ``mode="exact"`` returns the rows that a comparison with every column would give. O(values + postings of the
+    distinct posting lists that hold them).
+
+    In ``mode="lsh"`` columns too small to be signed are searched exactly, and so is every column when such small
+    columns may reach the threshold; `attrs` says ``complete`` then.
+
+    ``mode="transform"`` learns programs for the best candidates: for 16 or twice `k` at most, and for fewer once
+    nothing more is found. Programs are learned in both directions, over one column of either side, and their matches
+    are counted over all values. This takes about a second for each candidate, more for long texts. Columns of the
+    lake are read in canonical form; those whose sets are not kept (``keep_sets=False``) are not found.
+
+    The rows do not depend on how the index is cut into segments.
 
     Source: Zhu, Deng, Nargesian, Miller: "JOSIE: Overlap Set Similarity Search for Finding Joinable
     Tables in Data Lakes", SIGMOD 2019, sections 2 and 3; Zhu, Nargesian, Pu, Miller: "LSH Ensemble:
-    Internet-Scale Domain Search", VLDB 2016; Zhu, He, Chaudhuri: "Auto-Join", VLDB 2017, and Zhu's thesis,
-    section 5.3.1, for search by transformation. Deviation: ties are broken by cardinality and
-    name, where the paper leaves them open.
+    Internet-Scale Domain Search", VLDB 2016; Zhu, He, Chaudhuri: "Auto-Join", VLDB 2017, and E. Zhu, PhD
+    thesis, University of Toronto, 2019, section 5.3.1, for search by transformation. Deviation: ties are broken
+    by cardinality and name, where the paper leaves them open.
 
     Examples
     --------
@@ -281,12 +295,24 @@ def discover_joinable(
     """
     from dfjoin.lake import resolve_lake
     from dfjoin.search.discover import discover
+    from dfjoin.search.params import search_params
 
-    return discover(
-        df, on, resolve_lake(lake).snapshot, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables,
-        exclude=exclude, kinds=kinds, plan=plan, verify=verify, radius=radius, radius_unit=radius_unit,
-        pad=pad, dayfirst=dayfirst, recall=recall, progressive=progressive,
-    )  # fmt: skip
+    params = search_params(
+        mode=mode,
+        k=k,
+        threshold=threshold,
+        weighted=weighted,
+        tables=tables,
+        exclude=exclude,
+        kinds=kinds,
+        plan=plan,
+        verify=verify,
+        pad=pad,
+        dayfirst=dayfirst,
+        recall=recall,
+        progressive=progressive,
+    )
+    return discover(df, on, resolve_lake(lake).snapshot, params)
 
 
 def discover_joinable_batch(
@@ -345,11 +371,21 @@ def discover_joinable_batch(
     """
     from dfjoin.lake import resolve_lake
     from dfjoin.search.discover import discover_batch
+    from dfjoin.search.params import search_params
 
-    return discover_batch(
-        columns, resolve_lake(lake).snapshot, mode=mode, k=k, threshold=threshold, weighted=weighted, tables=tables,
-        exclude=exclude, kinds=kinds, plan=plan, verify=verify, recall=recall, n_threads=n_threads,
-    )  # fmt: skip
+    params = search_params(
+        mode=mode,
+        k=k,
+        threshold=threshold,
+        weighted=weighted,
+        tables=tables,
+        exclude=exclude,
+        kinds=kinds,
+        plan=plan,
+        verify=verify,
+        recall=recall,
+    )
+    return discover_batch(columns, resolve_lake(lake).snapshot, params, n_threads)
 
 
 def auto_join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Dialect", "IndexSettings", "Root", "SearchParams", "SearchStats", "SkippedFile", "TableSource"]
+__all__ = ["Dialect", "IndexSettings", "Root", "SkippedFile", "TableSource"]
 
 _Format = Literal["delimited", "parquet", "jsonl", "spark", "memory"]
 
@@ -189,100 +189,3 @@ class IndexSettings:
         known = {f for f in cls.__dataclass_fields__ if f in values}
         read: dict[str, Any] = {f: tuple(v) if isinstance(v := values[f], list) else v for f in known}
         return cls(**read)
-
-
-@dataclass(frozen=True)
-class SearchParams:
-    """What a search is to return; the arguments of ``discover_joinable`` after they were checked.
-
-    Parameters
-    ----------
-    k : int or None
-        How many columns at most; None: all that reach the threshold.
-    threshold : float or None
-        Smallest containment, 0 to 1.
-    is_weighted : bool
-        Rank by rows of the query column instead of distinct values.
-    tables, exclude : tuple of str
-        Patterns (``fnmatch``) of table names to search, and to leave out.
-    kinds : tuple of str
-        Kinds of candidate columns; empty: all.
-    plan : {None, "mergelist", "probeset", "josie"}
-        The plan to use; None: the planner's choice.
-    mode : {"exact", "lsh", "transform"}
-        How candidates are found.
-    verify : bool
-        Count the candidates of signatures; else their containment is estimated.
-    recall : float
-        Share of the columns above the threshold that signatures are to find.
-    """
-
-    k: int | None = 10
-    threshold: float | None = None
-    is_weighted: bool = False
-    tables: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    plan: str | None = None
-    mode: str = "exact"
-    verify: bool = True
-    recall: float = 0.95
-
-
-@dataclass
-class SearchStats:
-    """What a search read; added up over segments.
-
-    Parameters
-    ----------
-    plan : str
-        The plan that ran, the plans joined by "+" when segments chose differently.
-    n_values, n_found : int
-        Query values, and those that the vocabulary holds.
-    lists_read, postings_read : int
-        Distinct posting lists read, and the postings in them.
-    sets_read, set_entries_read : int
-        Candidate sets read, and the entries read of them.
-    bytes_read : int
-        Logical bytes of postings and set entries read.
-    candidates_pruned : int
-        Candidates dropped unread by a bound.
-    signatures_compared : int
-        Columns whose signature was compared with the query's.
-    candidates : int
-        Columns that their signature made candidates, or that programs were learned for.
-    expected_recall : float
-        Share of the columns above the threshold that their signature is expected to make candidates, their
-        containment taken as uniform; 1 where nothing depended on signatures.
-    is_complete : bool
-        No column can be missing.
-    """
-
-    plan: str = ""
-    n_values: int = 0
-    n_found: int = 0
-    lists_read: int = 0
-    postings_read: int = 0
-    sets_read: int = 0
-    set_entries_read: int = 0
-    bytes_read: int = 0
-    candidates_pruned: int = 0
-    signatures_compared: int = 0
-    candidates: int = 0
-    expected_recall: float = 1.0
-    is_complete: bool = True
-
-    def add(self, other: SearchStats) -> None:
-        """Add what another segment's search read."""
-        plans = dict.fromkeys([*filter(None, self.plan.split("+")), other.plan])
-        self.plan = "+".join(plans)
-        for name in self.__dataclass_fields__:
-            if name not in ("plan", "n_values", "expected_recall", "is_complete"):
-                setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.n_values = max(self.n_values, other.n_values)
-        self.expected_recall = min(self.expected_recall, other.expected_recall)
-        self.is_complete = self.is_complete and other.is_complete
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return dict(self.__dict__)

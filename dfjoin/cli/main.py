@@ -19,6 +19,7 @@ from dfjoin.cli.command import add_command
 from dfjoin.cli.maintain import add_life_commands
 from dfjoin.cli.output import print_json, print_text, read_frame, show_index, summary, write_frame
 from dfjoin.errors import DfjoinError, InvalidParameterError
+from dfjoin.search.modes import MODES, mode_of
 
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
@@ -180,7 +181,7 @@ def _add_join(commands: Any) -> None:
     parser.add_argument("--how", choices=("left", "inner", "right", "outer"), default="left")
     parser.add_argument("--keep-rows", action="store_true", help="keep every pair of rows, aggregate nothing")
     parser.add_argument("--max-expansion", type=float, default=10.0, help="most rows out per row in")
-    parser.add_argument("--mode", choices=("exact", "lsh", "transform"), help="how tables of an index are found")
+    parser.add_argument("--mode", choices=MODES, help="how tables of an index are found")
     _add_relation_options(parser)
     parser.add_argument("--plan", help="JSON file with a plan of an earlier join (from --json)")
 
@@ -265,14 +266,7 @@ def _discover(options: argparse.Namespace) -> int:
         return print_json(explanation.to_dict()) if options.json else print_text(str(explanation))
     if options.json:
         return print_json({"hits": hits.to_dict(orient="records"), **hits.attrs["dfjoin"]})
-    return print_text(repr(hits) if len(hits) else _nothing(options.mode))
-
-
-def _nothing(mode: str) -> str:
-    """Say that a search found nothing."""
-    return (
-        "no column of the lake joins after a program" if mode == "transform" else "no column of the lake shares a value"
-    )
+    return print_text(repr(hits) if len(hits) else mode_of(options.mode).nothing_found)
 
 
 def _join(options: argparse.Namespace) -> int:

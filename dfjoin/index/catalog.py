@@ -193,6 +193,10 @@ class Catalog:
         """Return the name of the table that a column belongs to."""
         return self._table_names[self.numbers["table"][column]]
 
+    def names_of(self, columns: NDArray[np.integer]) -> tuple[list[str], list[str]]:
+        """Return the names of the tables of some columns, and of the columns."""
+        return self._table_names.take(self.numbers["table"][columns]), self._column_names.take(columns)
+
     def table_names(self) -> list[str]:
         """Return the names of all tables, sorted by code point."""
         return self._tables.field("name").to_pylist()
@@ -229,3 +233,7 @@ class _Texts:
     def __getitem__(self, i: int) -> str:
         start, end = self._offsets[i : i + 2].tolist()
         return str(self._data[start:end], "utf-8", "replace")
+
+    def take(self, places: NDArray[np.integer]) -> list[str]:
+        starts, ends, data = self._offsets[places].tolist(), self._offsets[places + 1].tolist(), self._data
+        return [str(data[start:end], "utf-8", "replace") for start, end in zip(starts, ends, strict=True)]

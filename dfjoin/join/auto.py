@@ -29,7 +29,9 @@ from dfjoin.join.plan import HOWS, JoinPlan, JoinStep, json_label
 from dfjoin.join.report import fit
 from dfjoin.join.state import JoinState, apply_step
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.discover import MODES, check_frame, discover
+from dfjoin.search.discover import check_frame, discover
+from dfjoin.search.modes import MODES
+from dfjoin.search.params import search_params
 from dfjoin.search.query import normalize_key
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import ON_STALE, LakeTable
@@ -119,11 +121,7 @@ def _join_lake(state: JoinState, snapshot: Snapshot, wishes: dict[str, Any]) -> 
     """Join the best acceptable tables of a lake."""
     limit = max(_CANDIDATES_READ, 10 * wishes["k"])
     on = wishes["on"]
-    hits = discover(
-        state.frame, on, snapshot, mode=wishes["mode"], k=limit, threshold=None, weighted=False, tables=None,
-        exclude=None, kinds=None, plan=None, verify=True, radius=None, radius_unit=None, pad=None,
-        dayfirst=None,
-    )  # fmt: skip
+    hits = discover(state.frame, on, snapshot, search_params(mode=wishes["mode"], k=limit))
     if on is None or (isinstance(on, str) and on == "*" and "*" not in state.frame.columns):
         hits = _choose_key(state, hits, wishes)
     _join_best(state, hits, wishes, wishes["k"])

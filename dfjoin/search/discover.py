@@ -1,11 +1,10 @@
-"""Join discovery: checked arguments → queries → hits → the result frame."""
+"""Join discovery: parameters and columns of a frame → queries → what each finds → the result frame."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,124 +14,68 @@ from dfjoin import _validation as check
 from dfjoin.errors import (
     ApproximateResultWarning,
     ColumnNotFoundError,
-    IncompatibleSettingsError,
     InvalidParameterError,
     InvalidTypeError,
-    shortlist,
     warn,
 )
-from dfjoin.index.catalog import KINDS
-from dfjoin.search.candidates import JoinCandidates, SearchContext
-from dfjoin.search.exact.plans import PLANS
-from dfjoin.search.exact.searcher import Hit, searcher_of
-from dfjoin.search.lsh.ensemble import search_signatures
-from dfjoin.search.query import QueryColumn, better_width, make_query
-from dfjoin.search.result_frame import make_frame, rank_hits
-from dfjoin.search.transform.candidate_programs import ProgramHit, search_programs
+from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.found import Found, SearchContext
+from dfjoin.search.lost_zeros import warn_of_lost_zeros
+from dfjoin.search.modes import mode_of
+from dfjoin.search.params import SearchParams
+from dfjoin.search.query import QueryColumn, make_query
+from dfjoin.search.result_frame import make_frame
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.frames import is_pandas, is_spark, select_column
-from dfjoin.values.profile import INDEXED_KINDS
 
-__all__ = ["MODES", "check_frame", "discover", "discover_batch", "search_params", "search_queries"]
+__all__ = ["check_frame", "discover", "discover_batch", "query_columns", "search_queries"]
 
-MODES = ("exact", "lsh", "transform")
-"""Search modes that this version has."""
-
-_RESERVED_MODES = ("embedding",)
-_DEFAULT_K = 10
+_MAX_TOLD = 20
+"""Query columns whose search ``attrs["dfjoin"]`` tells of."""
 
 
-def discover(
-    df: pd.DataFrame, on: Any, snapshot: Snapshot, *, mode, k, threshold, weighted, tables, exclude, kinds, plan,
-    verify, radius, radius_unit, pad, dayfirst, recall=None, progressive=False,
-) -> Any:  # fmt: skip
-    """Carry out `dfjoin.discover_joinable`."""
-    params = search_params(
-        mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit, verify, recall, progressive
-    )
-    check_frame(df)
-    options = _query_options(pad, dayfirst)
-    columns = _query_columns(df, on, options, snapshot)
-    queries = [make_query(c, snapshot.settings, **options) for c in columns]
-    check_mode(snapshot, params)
-    return refine(snapshot, queries, params) if progressive else search_queries(snapshot, queries, params)
+def discover(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams) -> Any:
+    """Search a lake for what joins with one column of a frame, or with each; see `dfjoin.discover_joinable`.
 
+    Parameters
+    ----------
+    df : DataFrame
+    on : column label, "*" or None
+    snapshot : Snapshot
+    params : SearchParams
 
-def refine(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams) -> Iterator[JoinCandidates]:
-    """Yield what signatures tell at once, then the exact answer, or the best that an index without sets can give.
-
-    Source: Zhu, thesis, section 5.3.1.
+    Returns
+    -------
+    JoinCandidates, or an iterator of them when `params.progressive`
     """
-    yield search_queries(snapshot, queries, replace(params, verify=False))
-    yield search_queries(snapshot, queries, replace(params, mode="exact") if snapshot.settings.keep_sets else params)
+    check_frame(df)
+    queries = query_columns(df, on, snapshot, params)
+    mode = mode_of(params.mode)
+    mode.check(snapshot)
+    if params.progressive:
+        return (search_queries(snapshot, queries, stage) for stage in mode.stages(snapshot, params))
+    return search_queries(snapshot, queries, params)
 
 
-def discover_batch(
-    columns: Any, snapshot: Snapshot, *, mode, k, threshold, weighted, tables, exclude, kinds, plan,
-    n_threads, verify=True, recall=None,
-) -> JoinCandidates:  # fmt: skip
-    """Carry out `dfjoin.discover_joinable_batch`."""
-    params = search_params(mode, k, threshold, weighted, tables, exclude, kinds, plan, None, None, verify, recall)
+def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_threads: int | None) -> JoinCandidates:
+    """Search a lake for what joins with each of many columns; see `dfjoin.discover_joinable_batch`."""
     if not isinstance(columns, Mapping):
         raise InvalidTypeError(
             f'`columns` must map names to columns, got {type(columns).__name__}; give {{"name": df["name"]}}'
         )
-    check_mode(snapshot, params)
+    mode = mode_of(params.mode)
+    mode.check(snapshot)
     threads = check.check_positive_int(n_threads, "n_threads") if n_threads is not None else os.cpu_count() or 1
 
-    def run(item: tuple[str, Any]) -> tuple[QueryColumn, Sequence[Hit], SearchStats]:
+    def run(item: tuple[str, Any]) -> Found:
         name, column = item
         series = column if isinstance(column, pd.Series) else pd.Series(column)
         query = make_query(series, snapshot.settings, argument="columns", name=str(name))
-        return query, *run_search(snapshot, query, params)
+        return mode.search(snapshot, query, params)
 
     with ThreadPoolExecutor(min(threads, max(1, len(columns)))) as pool:
-        results = list(pool.map(run, columns.items()))
-    return _result(snapshot, results, params)
-
-
-def search_params(
-    mode, k, threshold, weighted, tables, exclude, kinds, plan, radius, radius_unit, verify=True, recall=None,
-    progressive=False,
-) -> SearchParams:  # fmt: skip
-    """Check the arguments of a search and turn them into its parameters."""
-    if mode in _RESERVED_MODES:
-        raise IncompatibleSettingsError(
-            f'`mode` "{mode}" is not in this version of dfjoin, which has {shortlist(MODES)}; use mode="exact"'
-        )
-    check.check_choice(mode, "mode", MODES)
-    for name, value in (("radius", radius), ("radius_unit", radius_unit)):
-        if value is not None:
-            raise InvalidParameterError(f'`{name}` belongs to mode="embedding", but the mode is {mode!r}; leave it out')
-    if k is not None:
-        k = check.check_positive_int(k, "k")
-    if threshold is not None:
-        threshold = check.check_fraction(threshold, "threshold")
-    check.check_choice(weighted, "weighted", (True, False))
-    wanted = check.check_patterns(kinds, "kinds")
-    for kind in wanted:
-        check.check_choice(kind, "kinds", KINDS)
-    if plan is not None:
-        check.check_choice(plan, "plan", PLANS)
-    check.check_choice(verify, "verify", (True, False))
-    check.check_choice(progressive, "progressive", (True, False))
-    owners = (("plan", plan, "exact"), ("recall", recall, "lsh"), ("progressive", progressive or None, "lsh"))
-    for name, value, owner in owners:
-        if value is not None and mode != owner:
-            raise InvalidParameterError(f'`{name}` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')
-    return SearchParams(
-        k=_DEFAULT_K if k is None and threshold is None else k,
-        threshold=threshold,
-        is_weighted=weighted,
-        tables=check.check_patterns(tables, "tables"),
-        exclude=check.check_patterns(exclude, "exclude"),
-        kinds=wanted,
-        plan=plan,
-        mode=mode,
-        verify=verify,
-        recall=SearchParams.recall if recall is None else check.check_fraction(recall, "recall"),
-    )
+        found = list(pool.map(run, columns.items()))
+    return _make_result(snapshot, found, params)
 
 
 def check_frame(df: Any) -> None:
@@ -148,124 +91,93 @@ def check_frame(df: Any) -> None:
         )
 
 
-def _query_options(pad: int | None, dayfirst: bool | None) -> dict[str, Any]:
-    if pad is not None:
-        pad = check.check_positive_int(pad, "pad")
-    check.check_choice(dayfirst, "dayfirst", (None, True, False))
-    return {"pad": pad, "dayfirst": dayfirst}
+def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams) -> list[QueryColumn]:
+    """Normalise the columns of a frame that `on` names, each once.
 
+    Parameters
+    ----------
+    df : DataFrame
+    on : column label, list of one label, "*" or None
+        "*" or None: every column of text, integers or dates with two values or more.
+    snapshot : Snapshot
+    params : SearchParams
 
-def _query_columns(df: pd.DataFrame, on: Any, options: dict[str, Any], snapshot: Snapshot) -> list[pd.Series]:
-    """Return the query columns that `on` names."""
+    Returns
+    -------
+    list of QueryColumn
+    """
+
+    def normalized(column: pd.Series) -> QueryColumn:
+        return make_query(column, snapshot.settings, pad=params.pad, dayfirst=params.dayfirst)
+
     if isinstance(on, list):
-        if len(on) == 1:
-            return [select_column(df, on[0], "on")]
-        raise InvalidParameterError(
-            f"`on` must be one column for a search in a lake, got {len(on)} columns; composite keys work "
-            "between two frames, with df.auto_join(other_df, on=[...]). Search with the most telling column"
-        )
+        if len(on) != 1:
+            raise InvalidParameterError(
+                f"`on` must be one column for a search in a lake, got {len(on)} columns; composite keys work "
+                "between two frames, with df.auto_join(other_df, on=[...]). Search with the most telling column"
+            )
+        return [normalized(select_column(df, on[0], "on"))]
     if on is not None and not (isinstance(on, str) and on == "*" and "*" not in df.columns):
-        return [select_column(df, on, "on")]
+        return [normalized(select_column(df, on, "on"))]
+    if df.shape[1] == 0:
+        raise ColumnNotFoundError("`df` must have at least one column, got a frame without columns")
     found = []
     for position in range(df.shape[1]):
-        column = df.iloc[:, position]
         try:
-            query = make_query(column, snapshot.settings, **options)
+            query = normalized(df.iloc[:, position])
         except InvalidTypeError:
             continue
-        if query.profile.kind in INDEXED_KINDS and query.profile.cardinality >= 2:
-            found.append(column)
-    if not found and df.shape[1] == 0:
-        raise ColumnNotFoundError("`df` must have at least one column, got a frame without columns")
+        if query.profile.is_indexable:
+            found.append(query)
     return found
 
 
-def check_mode(snapshot: Snapshot, params: SearchParams) -> None:
-    """Raise when the index was built without what the mode needs."""
-    if params.mode == "exact" and not snapshot.settings.keep_sets:
-        raise IncompatibleSettingsError(
-            'the index keeps no token sets of its large columns (keep_sets=False), which mode="exact" needs; use '
-            'mode="lsh", or build it anew with keep_sets=True'
-        )
-    if params.mode == "lsh" and not snapshot.settings.permutations:
-        raise IncompatibleSettingsError(
-            'the index has no signatures, which mode="lsh" needs; add them with `lake.add_signatures()`, or use '
-            'mode="exact"'
-        )
-    if params.mode == "transform" and not snapshot.settings.patterns:
-        raise IncompatibleSettingsError(
-            'the index has no pattern tokens, which mode="transform" needs; add them with `lake.add_patterns()`, or '
-            'use mode="exact"'
-        )
-
-
-def run_search(snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> tuple[Sequence[Hit], SearchStats]:
-    """Search for one query column in the mode that was asked for."""
-    if params.mode == "transform":
-        return search_programs(searcher_of(snapshot), snapshot.settings, query, params)
-    if params.mode == "lsh":
-        return search_signatures(searcher_of(snapshot), snapshot.settings, query.values, params)
-    return searcher_of(snapshot).search(query.values, params)
-
-
 def search_queries(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams) -> JoinCandidates:
-    """Search every query column, warn of lost zeros, and make the result frame."""
-    results = []
+    """Search a lake for each query column, warn of lost zeros, and make the result frame.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    queries : list of QueryColumn
+        Normalised by the settings of the snapshot.
+    params : SearchParams
+
+    Returns
+    -------
+    JoinCandidates
+    """
+    mode = mode_of(params.mode)
+    found = []
     for query in queries:
-        hits, stats = run_search(snapshot, query, params)
-        best = hits[0].matched if hits else 0
-        width, padded = 0, 0
+        one = mode.search(snapshot, query, params)
         if params.verify:  # estimates are made without a look into the dictionary
-            width, padded = better_width(query, searcher_of(snapshot), snapshot.settings, params, best)
-        if width:
-            warn(
-                f"the integers of column {query.name!r} match {padded:,} values when written with zeros up "
-                f"to {width} digits, and {best:,} as they are; read the column with dtype=str, or pass "
-                f"`pad={width}`"
-            )
-        results.append((query, hits, stats))
-    return _result(snapshot, results, params)
+            warn_of_lost_zeros(snapshot, one, params)
+        found.append(one)
+    return _make_result(snapshot, found, params)
 
 
-def _result(
-    snapshot: Snapshot, results: list[tuple[QueryColumn, Sequence[Hit], SearchStats]], params: SearchParams
-) -> JoinCandidates:
+def _make_result(snapshot: Snapshot, found: list[Found], params: SearchParams) -> JoinCandidates:
     """Make the result frame of one or more query columns."""
-    if (
-        params.verify
-        and not snapshot.settings.keep_sets
-        and any(h.error is not None for _, hits, _ in results for h in hits)
-    ):
+    may_be_estimated = params.verify and not snapshot.settings.keep_sets
+    if may_be_estimated and any(not np.isnan(one.hits.hits.errors).all() for one in found):
         warn(
             "the index keeps no token sets of its large columns (keep_sets=False): `matched` and `containment` are "
             "estimates where `exact` is False, with the standard error `containment_error`",
             ApproximateResultWarning,
         )
-    parts = [rank_hits(snapshot, query, hits, params.mode, params.is_weighted) for query, hits, _ in results]
-    if not parts:
-        empty = make_query(pd.Series([], dtype=object), snapshot.settings, name="")
-        parts = [rank_hits(snapshot, empty, [], params.mode, params.is_weighted)]
-    merged = parts[0] if len(parts) == 1 else {name: _join([p[name] for p in parts]) for name in parts[0]}
-    frame = make_frame(merged)
-    queries = {query.name: query for query, _, _ in results}
-    joins = {
-        (query.name, hit.table, hit.name): hit.join
-        for query, hits, _ in results
-        for hit in hits
-        if isinstance(hit, ProgramHit)
-    }
-    frame._context = SearchContext(snapshot, queries, {query.name: stats for query, _, stats in results}, params, joins)
+    frame = make_frame(found or [_search_nothing(snapshot, params)], params)
+    frame._context = SearchContext(snapshot, params, {one.query.name: one for one in found})
     frame.attrs["dfjoin"] = {
         "mode": params.mode,
-        "complete": all(stats.is_complete for _, _, stats in results),
+        "complete": all(one.stats.is_complete for one in found),
         "index": str(snapshot.path),
         "version": snapshot.version,
-        "searches": [{"query_column": query.name, **stats.to_dict()} for query, _, stats in results[:20]],
+        "searches": [{"query_column": one.query.name, **one.stats.to_dict()} for one in found[:_MAX_TOLD]],
     }
     return frame
 
 
-def _join(parts: list[Any]) -> Any:
-    if isinstance(parts[0], list):
-        return [item for part in parts for item in part]
-    return np.concatenate(parts)
+def _search_nothing(snapshot: Snapshot, params: SearchParams) -> Found:
+    """Search for a column without values: the result has the mode's columns and no rows."""
+    empty = make_query(pd.Series([], dtype=object), snapshot.settings, name="")
+    return mode_of(params.mode).search(snapshot, empty, params)

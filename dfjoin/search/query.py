@@ -1,4 +1,4 @@
-"""A query column on its way into the index: its values, its kind, and what its digits may hide."""
+"""A query column on its way into the index: its values and its kind."""
 
 from __future__ import annotations
 
@@ -11,16 +11,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.kernels.numbers import parse_integers
-from dfjoin.search.exact.searcher import Searcher
-from dfjoin.types import IndexSettings, SearchParams
+from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers
 from dfjoin.values.profile import Profile, profile_values
 
-__all__ = ["QueryColumn", "better_width", "make_query", "normalize_key"]
-
-_EXTRA_DIGITS = 2
-_MAX_DIGITS = 18
+__all__ = ["QueryColumn", "make_query", "normalize_key"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class QueryColumn:
     values : ValueSet
         Its distinct values.
     profile : Profile
-        Kind and range.
+        Kind and range of integers.
     pad : int or None
         Width to which integers were padded with zeros.
     dayfirst : bool or None
@@ -103,51 +99,5 @@ def make_query(
     """
     values, type_ = normalize_key(column, settings, pad, dayfirst, argument)
     shown = str(column.name) if name is None else name
-    return QueryColumn(shown, column.name, column, values, profile_values(values, type_), pad, dayfirst)
-
-
-def better_width(
-    query: QueryColumn, searcher: Searcher, settings: IndexSettings, params: SearchParams, best: int
-) -> tuple[int, int]:
-    """Find a width to which zero-padding the query's integers matches more than their own digits.
-
-    Parameters
-    ----------
-    query : QueryColumn
-    searcher : Searcher
-    settings : IndexSettings
-    params : SearchParams
-        Filters of the search that was made.
-    best : int
-        Most values that a column shares with the query as it is.
-
-    Returns
-    -------
-    width, matched : int
-        The best width and what it matches; (0, best) when no width is better.
-
-    Notes
-    -----
-    Widths from the longest number to two digits more. A width is searched only when the vocabulary
-    holds more of its spellings than `best`.
-    """
-    profile = query.profile
-    if query.pad is not None or not profile.has_range or profile.min_integer < 0:
-        return 0, best
-    longest, shortest = len(str(profile.max_integer)), len(str(profile.min_integer))
-    found = 0
-    for width in range(longest, min(longest + _EXTRA_DIGITS, _MAX_DIGITS) + 1):
-        if width == shortest:
-            continue
-        padded = pad_integers(query.values, width, settings)
-        n_found = sum(
-            int(np.count_nonzero(searcher.groups_of(s, padded) >= 0))
-            for s, segment in enumerate(searcher.segments)
-            if segment.n_tokens
-        )
-        if n_found <= best:
-            continue
-        hits, _ = searcher.search(padded, replace(params, k=1, threshold=None, is_weighted=False))
-        if hits and hits[0].matched > best:
-            best, found = hits[0].matched, width
-    return found, best
+    profile = profile_values(values, type_, has_texts=False)  # no search asks for the first and last text
+    return QueryColumn(shown, column.name, column, values, profile, pad, dayfirst)

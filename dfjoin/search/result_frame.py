@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.exact.searcher import Hit
+from dfjoin.search.found import Found
+from dfjoin.search.hits import RankedHits
+from dfjoin.search.modes import mode_of
+from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.transform.candidate_programs import ProgramHit
-from dfjoin.store.snapshot import Snapshot
-from dfjoin.transform.transform_join import TransformJoin
 
-__all__ = ["RESULT_COLUMNS", "is_accidental", "make_frame", "rank_hits"]
+try:
+    from pandas.api.internals import create_dataframe_from_blocks
+except ImportError:  # pandas 2
+    create_dataframe_from_blocks = None
+
+__all__ = ["RESULT_COLUMNS", "is_accidental", "make_frame"]
 
 RESULT_COLUMNS = (
     "query_column",
@@ -41,121 +46,131 @@ RESULT_COLUMNS = (
 
 _ACCIDENTAL_MARGIN = 1.1
 
+_Column: TypeAlias = "list[str] | NDArray[Any]"
 
-def rank_hits(
-    snapshot: Snapshot, query: QueryColumn, hits: Sequence[Hit], method: str, weighted: bool
-) -> dict[str, Any]:
-    """Compute the result columns of the hits of one query column.
+
+def make_frame(found: Sequence[Found], params: SearchParams) -> JoinCandidates:
+    """Make the result frame of what the searches of one or more query columns found.
+
+    Parameters
+    ----------
+    found : sequence of Found
+        At least one.
+    params : SearchParams
 
     Returns
     -------
-    dict
-        Column name → array of shape (n_hits,).
+    JoinCandidates
+        Without a context.
     """
-    n = len(hits)
-    n_query = len(query.values)
-    matched = np.fromiter((h.matched for h in hits), np.int64, n)
-    cardinality = np.fromiter((h.cardinality for h in hits), np.int64, n)
-    numbers = _catalog_numbers(snapshot, hits)
-    filled = numbers["n_rows"] - numbers["n_null"]
+    parts = [_make_columns(one, params) for one in found]
+    columns = parts[0] if len(parts) == 1 else {name: _concatenate([p[name] for p in parts]) for name in parts[0]}
+    return _to_frame(columns)
+
+
+def _make_columns(found: Found, params: SearchParams) -> dict[str, _Column]:
+    """Compute the result columns of the hits of one query column: name → list of texts or array."""
+    query, ranked = found.query, found.hits
+    hits, profile = ranked.hits, ranked.profile
+    n, n_query = len(hits), len(query.values)
+    is_unique = hits.cardinality == profile["n_rows"] - profile["n_null"]
     left = "1" if query.is_unique else "m"
-    columns: dict[str, Any] = {
+    columns: dict[str, _Column] = {
         "query_column": [query.name] * n,
-        "table": [h.table for h in hits],
-        "column": [h.name for h in hits],
-        "matched": matched,
-        "containment": matched / max(1, n_query),
-        "jaccard": matched / np.maximum(1, n_query + cardinality - matched),
+        "table": ranked.tables,
+        "column": ranked.names,
+        "matched": hits.matched,
+        "containment": hits.matched / max(1, n_query),
+        "jaccard": hits.matched / np.maximum(1, n_query + hits.cardinality - hits.matched),
         "query_cardinality": np.full(n, n_query, np.int64),
-        "cardinality": cardinality,
-        "n_rows": numbers["n_rows"],
-        "kind": [KINDS[kind] for kind in numbers["kind"]],
-        "relationship": [f"{left}:{'1' if u else 'm'}" for u in (cardinality == filled).tolist()],
-        "accidental": _accidental(query, hits, matched, cardinality, numbers),
-        "method": [method] * n,
-        "exact": np.fromiter((h.error is None for h in hits), bool, n),
+        "cardinality": hits.cardinality,
+        "n_rows": profile["n_rows"],
+        "kind": [KINDS[kind] for kind in profile["kind"].tolist()],
+        "relationship": [f"{left}:{'1' if unique else 'm'}" for unique in is_unique.tolist()],
+        "accidental": _accidental(query, ranked),
+        "method": [params.mode] * n,
+        "exact": np.isnan(hits.errors),
     }
-    if weighted:
-        rows = np.fromiter((h.matched_rows for h in hits), np.int64, n)
-        columns |= {"matched_rows": rows, "row_containment": rows / max(1, query.n_non_null)}
-    programs = [hit for hit in hits if isinstance(hit, ProgramHit)]
-    if method == "transform":
-        columns["jaccard"] = np.full(n, np.nan)
-        columns["relationship"] = [hit.relationship for hit in programs]
-        columns["program"] = [_as_json(hit.join) for hit in programs]
-    if method == "lsh":
-        columns["containment_error"] = np.fromiter((h.error or 0.0 for h in hits), np.float64, n)
-    return columns
+    if params.is_weighted:
+        columns["matched_rows"] = hits.matched_rows
+        columns["row_containment"] = hits.matched_rows / max(1, query.n_non_null)
+    return columns | mode_of(params.mode).columns(found)
 
 
-def _as_json(join: TransformJoin) -> str:
-    """Write a join by programs as JSON, without what else was tried."""
-    return json.dumps({key: value for key, value in join.to_dict().items() if key != "tried"}, ensure_ascii=False)
-
-
-@lru_cache(maxsize=4)
-def _labels(names: tuple[str, ...]) -> pd.Index:
-    return pd.Index(names)
+def _concatenate(parts: list[_Column]) -> _Column:
+    if isinstance(parts[0], list):
+        return [text for part in parts for text in part]
+    return np.concatenate(parts)
 
 
 @lru_cache(maxsize=1)
-def _text_dtype() -> Any:
-    """The dtype that this pandas gives to text."""
-    return pd.Series(["a"]).dtype
+def _text_type() -> tuple[Any, Any]:
+    """The dtype that this pandas gives to text, and the class of its arrays; None for Python objects."""
+    dtype = pd.Series(["a"]).dtype
+    return dtype, dtype.construct_array_type() if isinstance(dtype, pd.StringDtype) else None
 
 
-def make_frame(columns: dict[str, Any]) -> JoinCandidates:
-    """Make the result frame of `rank_hits`'s columns.
+class _Layout(NamedTuple):
+    """Where the columns of a frame go: its labels, the texts, and the columns of each dtype that form a block."""
 
-    All texts are converted at once and cut into columns: a conversion for each would take as long as
-    the search of a small column.
+    labels: pd.Index
+    texts: list[tuple[str, NDArray[np.intp]]]
+    blocks: list[tuple[list[str], NDArray[np.intp]]]
+
+
+_LAYOUTS: dict[tuple[str, ...], _Layout] = {}
+"""Names of columns → their layout; a mode has few sets of columns, each column of one dtype."""
+
+
+def _layout_of(columns: dict[str, _Column]) -> _Layout:
+    names = tuple(columns)
+    layout = _LAYOUTS.get(names)
+    if layout is None:
+        texts: list[tuple[str, NDArray[np.intp]]] = []
+        alike: dict[str, list[int]] = {}
+        for position, (name, column) in enumerate(columns.items()):
+            if isinstance(column, list):
+                texts.append((name, np.array([position])))
+            else:
+                alike.setdefault(column.dtype.str, []).append(position)
+        blocks = [([names[i] for i in positions], np.array(positions)) for positions in alike.values()]
+        layout = _LAYOUTS.setdefault(names, _Layout(pd.Index(names), texts, blocks))
+    return layout
+
+
+def _to_frame(columns: dict[str, _Column]) -> JoinCandidates:
+    """Make a frame of columns.
+
+    The numbers of each dtype are one block, and all texts are converted at once and cut into columns: to convert
+    and check column by column would take longer than the search for a small query.
     """
-    n = len(columns["table"])
-    texts = pd.array([text for values in columns.values() if isinstance(values, list) for text in values],
-                     dtype=_text_dtype())  # fmt: skip
-    data: dict[int, Any] = {}
-    begin = 0
-    for position, values in enumerate(columns.values()):
-        if isinstance(values, list):
-            data[position] = texts[begin : begin + n]
-            begin += n
-        else:
-            data[position] = values
-    frame = JoinCandidates(data, index=pd.RangeIndex(n), copy=False)
-    frame.columns = _labels(tuple(columns))
+    (dtype, text_class), n = _text_type(), len(columns["table"])
+    if create_dataframe_from_blocks is None or text_class is None:  # pandas 2
+        return JoinCandidates({name: pd.array(c, dtype) if isinstance(c, list) else c for name, c in columns.items()})
+    layout = _layout_of(columns)
+    every: list[str] = []
+    for name, _ in layout.texts:
+        every += columns[name]
+    texts = text_class._from_sequence(pa.array(every, pa.large_string()), dtype=dtype)
+    blocks: list[tuple[Any, NDArray[np.intp]]] = [
+        (texts[i * n : (i + 1) * n], position) for i, (_, position) in enumerate(layout.texts)
+    ]
+    blocks += [(np.array([columns[name] for name in names]), positions) for names, positions in layout.blocks]
+    frame = create_dataframe_from_blocks(blocks, index=pd.RangeIndex(n), columns=layout.labels.view())
+    frame.__class__ = JoinCandidates  # its constructor would pass over all blocks again
     return frame
 
 
-def _catalog_numbers(snapshot: Snapshot, hits: Sequence[Hit]) -> dict[str, NDArray[Any]]:
-    """Gather the numeric fields of the hits' catalogue records."""
-    names = ("kind", "n_rows", "n_null", "has_range", "min_integer", "max_integer")
-    segments = np.fromiter((h.segment for h in hits), np.int64, len(hits))
-    columns = np.fromiter((h.column for h in hits), np.int64, len(hits))
-    if len(hits) == 0 or bool((segments == segments[0]).all()):
-        numbers = snapshot.segments[int(segments[0]) if len(hits) else 0].catalog.numbers if snapshot.segments else {}
-        return {name: numbers[name][columns] if numbers else np.empty(0, np.int64) for name in names}
-    out = {name: np.empty(len(hits), np.int64) for name in names}
-    for number in np.unique(segments):
-        chosen = segments == number
-        numbers = snapshot.segments[int(number)].catalog.numbers
-        for name in names:
-            out[name][chosen] = numbers[name][columns[chosen]]
-    return out
-
-
-def _accidental(
-    query: QueryColumn,
-    hits: Sequence[Hit],
-    matched: NDArray[np.int64],
-    cardinality: NDArray[np.int64],
-    numbers: dict[str, NDArray[Any]],
-) -> NDArray[np.bool_]:
+def _accidental(query: QueryColumn, ranked: RankedHits) -> NDArray[np.bool_]:
     """Flag the hits that are accidental, see `is_accidental`."""
-    flags = np.zeros(len(hits), bool)
-    if query.profile.has_range:
-        for i in np.flatnonzero(numbers["has_range"]).tolist():
-            bounds = int(numbers["min_integer"][i]), int(numbers["max_integer"][i])
-            flags[i] = is_accidental(query, hits[i].name, int(matched[i]), int(cardinality[i]), *bounds)
+    hits, profile = ranked.hits, ranked.profile
+    if not query.profile.has_range:
+        return np.zeros(len(ranked), bool)
+    low, high = profile["min_integer"], profile["max_integer"]
+    flags = (profile["has_range"] > 0) & (hits.matched <= _predict(query, hits.cardinality, low, high))
+    own = _plain(query.name)
+    for place in np.flatnonzero(flags).tolist():
+        flags[place] = _plain(ranked.names[place]) != own
     return flags
 
 
@@ -175,13 +190,17 @@ def is_accidental(query: QueryColumn, name: str, matched: int, cardinality: int,
     low, high : int
         Range of the candidate.
     """
-    if _plain(name) == _plain(query.name):
-        return False
+    return bool(matched <= _predict(query, cardinality, low, high)) and _plain(name) != _plain(query.name)
+
+
+def _predict(query: QueryColumn, cardinality: Any, low: Any, high: Any) -> Any:
+    """Return the most shared values that the ranges of integer columns explain, for numbers or arrays."""
     numbers = query.integers
-    inside = int(np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low))
-    return matched <= _ACCIDENTAL_MARGIN * inside * cardinality / (high - low + 1)
+    inside = np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low)
+    return _ACCIDENTAL_MARGIN * inside * cardinality / (high - low + 1)
 
 
+@lru_cache(maxsize=1 << 12)
 def _plain(name: str) -> str:
     """Reduce a column name to its letters and digits."""
     return "".join(c for c in name.casefold() if c.isalnum())

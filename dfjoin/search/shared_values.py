@@ -1,14 +1,82 @@
-"""The evidence behind a candidate: which values are shared, and which stand on one side only."""
+"""The evidence behind a candidate by equality: which values are shared, and which stand on one side only."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.segment import Segment
+from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
+from dfjoin.search.found import Candidate
+from dfjoin.search.query import QueryColumn
 
-__all__ = ["shared_mask", "tokens_of_column", "value_of_token"]
+__all__ = [
+    "explain_shared_values",
+    "list_pairs",
+    "list_shared_pairs",
+    "shared_mask",
+    "tokens_of_column",
+    "value_of_token",
+]
+
+_MAX_KNOWN = 1 << 20  # query values of which a set is made, to find values of the candidate alone
+
+
+def explain_shared_values(candidate: Candidate) -> Explanation:
+    """Explain a candidate by the values that it shares with the query."""
+    query, segment = candidate.found.query, candidate.segment
+    is_shared = _shared(candidate)
+    shared = np.flatnonzero(is_shared)[:N_EXAMPLES].tolist()
+    alone = np.flatnonzero(~is_shared)[:N_EXAMPLES].tolist()
+    known = set(query.values.values()) if len(query.values) < _MAX_KNOWN else set()
+    theirs: list[str] = []
+    for token in tokens_of_column(segment, candidate.column).tolist():
+        value = value_of_token(segment, token)
+        if value not in known:
+            theirs.append(value)
+            if len(theirs) == N_EXAMPLES:
+                break
+    return explain_hit(
+        candidate,
+        matched=int(is_shared.sum()),
+        shared=[query.spelling(code) for code in shared],
+        only_query=[query.spelling(code) for code in alone],
+        only_candidate=theirs,
+    )
+
+
+def list_shared_pairs(candidate: Candidate) -> pd.DataFrame:
+    """List the values that a candidate shares with the query, see `JoinCandidates.pairs`."""
+    query = candidate.found.query
+    shared = np.flatnonzero(_shared(candidate))
+    return list_pairs(query, shared, [query.values.value(code) for code in shared.tolist()])
+
+
+def list_pairs(query: QueryColumn, codes: NDArray[np.int64], values: list[str]) -> pd.DataFrame:
+    """Make the frame of `JoinCandidates.pairs`.
+
+    Parameters
+    ----------
+    query : QueryColumn
+    codes : ndarray of int64, shape (n_pairs,)
+        Numbers of values of the query.
+    values : list of str
+        The candidate's value of each pair.
+    """
+    first = query.values.first_rows()[codes]
+    return pd.DataFrame(
+        {
+            "query_value": query.column.iloc[first].astype(str).to_numpy(),
+            "candidate_value": values,
+            "query_rows": query.values.row_counts()[codes],
+        }
+    )
+
+
+def _shared(candidate: Candidate) -> NDArray[np.bool_]:
+    """Tell which query values a candidate holds."""
+    return shared_mask(candidate.segment, candidate.column, candidate.found.matched.groups(candidate.number))
 
 
 def shared_mask(segment: Segment, column: int, groups: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -51,10 +119,7 @@ def tokens_of_column(segment: Segment, column: int) -> NDArray[np.int64]:
 def _check(segment: Segment, component: str, numbers: NDArray, limit: int) -> None:
     """Raise when numbers of a damaged component point outside the segment."""
     if numbers.size and int(numbers.max()) >= limit:
-        raise IndexCorruptedError(
-            f"component `{component}` of segment {segment.meta.id} names entries that the segment does not have; "
-            "run `verify()` on the lake, then build the index again"
-        )
+        raise segment.damaged(component, "it names entries that the segment does not have")
 
 
 def value_of_token(segment: Segment, token: int) -> str:

@@ -86,7 +86,7 @@ def kind_of(values: ValueSet, type_: pa.DataType) -> str:
     return "text"
 
 
-def profile_values(values: ValueSet, type_: pa.DataType) -> Profile:
+def profile_values(values: ValueSet, type_: pa.DataType, has_texts: bool = True) -> Profile:
     """Compute the profile of a column from its distinct values.
 
     Parameters
@@ -95,6 +95,8 @@ def profile_values(values: ValueSet, type_: pa.DataType) -> Profile:
         All distinct values of the column.
     type_ : pyarrow.DataType
         The type it was read with.
+    has_texts : bool, default True
+        Find the first and last value of a column that is not of integers; else `min` and `max` are empty.
 
     Returns
     -------
@@ -113,6 +115,8 @@ def profile_values(values: ValueSet, type_: pa.DataType) -> Profile:
         smallest, largest, has_range = spellings.integer_range(values.data, values.offsets)
     if has_range:
         return Profile(kind, len(values), True, int(smallest), int(largest), str(int(smallest)), str(int(largest)))
+    if not has_texts:
+        return Profile(kind, len(values), False, 0, 0, "", "")
     first, last = spellings.text_range(values.data, values.offsets)
     low, high = (values.value(int(i))[:_MAX_TEXT] if i >= 0 else "" for i in (first, last))
     return Profile(kind, len(values), False, 0, 0, low, high)

@@ -22,11 +22,9 @@ from dfjoin.index.segment import Signatures
 from dfjoin.index.signatures import cut_partitions, partition_slots, sign_large_columns
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.search.exact.searcher import searcher_of
-from dfjoin.search.lsh.advice import compare_modes
 from dfjoin.search.lsh.bands import bands_of_partitions
 from dfjoin.search.lsh.ensemble import find_candidates, is_near
 from dfjoin.search.query import make_query
-from dfjoin.types import SearchParams
 from tests.benchmarks.exact import STRATA
 
 THRESHOLDS = [round(0.1 * i, 1) for i in range(1, 11)]
@@ -383,25 +381,19 @@ def measure_costs(lake, rounds: int = 5) -> pd.Series:
 
 
 def measure_crossover(lake, queries, thresholds=(0.1, 0.3, 0.5, 0.8, 1.0), rounds: int = 3) -> pd.DataFrame:
-    """End to end, ms p50 from a pandas column to the frame, and what `explain` would advise.
+    """Time both modes end to end; ms p50 from a pandas column to the frame.
 
     Returns
     -------
     DataFrame
-        ``threshold, stratum``, then ms of exact search, of verified and of unverified signatures, the share of the
-        queries for which signatures are advised, and for which the advised mode took no more than 1.2 times the
-        other one. Small queries take the same way in both modes.
+        ``threshold, stratum``, then ms of exact search, of verified and of unverified signatures. Small queries take
+        the same way in both modes.
     """
     modes = {"exact": {}, "verified": {"mode": "lsh"}, "unverified": {"mode": "lsh", "verify": False}}
     rng = np.random.default_rng(3)
     rows = []
     for threshold in thresholds:
         spent = np.empty((len(queries), len(modes), rounds))
-        advised = np.zeros(len(queries), bool)
-        for number, (_, column) in enumerate(queries):
-            values = make_query(column, lake.settings, name="q").values
-            advice = compare_modes(searcher_of(lake.snapshot), lake.settings, values, SearchParams(None, threshold))
-            advised[number] = advice is not None and advice.mode == "lsh"
         for turn in range(-1, rounds):
             for number, (_, column) in enumerate(queries):
                 frame = pd.DataFrame({"q": column})
@@ -411,12 +403,9 @@ def measure_crossover(lake, queries, thresholds=(0.1, 0.3, 0.5, 0.8, 1.0), round
                     dfjoin.discover_joinable(frame, "q", lake, threshold=threshold, **options)
                     spent[number, place, max(turn, 0)] = (time.perf_counter() - start) * 1e3
         typical = np.median(spent, axis=2)
-        taken = np.where(advised, typical[:, 1], typical[:, 0])
-        is_right = taken <= 1.2 * np.minimum(typical[:, 0], typical[:, 1])
         for stratum in STRATA:
             own = np.array([s == stratum for s, _ in queries])
             if own.any():
                 times = dict(zip(modes, np.median(typical[own], axis=0).tolist(), strict=True))
-                shares = {"advises lsh": advised[own].mean(), "advice right": is_right[own].mean()}
-                rows.append({"threshold": threshold, "stratum": stratum, **times, **shares})
+                rows.append({"threshold": threshold, "stratum": stratum, **times})
     return pd.DataFrame(rows)

@@ -28,7 +28,7 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.errors import DfjoinError
-from dfjoin.search.exact.plans import PLANS
+from dfjoin.search.params import PLANS
 
 TIME_OUT = 20.0
 _MEMORY = 16 << 30

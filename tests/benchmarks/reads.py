@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from dfjoin.search.exact.searcher import searcher_of
+from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
+from dfjoin.search.params import SearchParams
 from dfjoin.search.query import make_query
-from dfjoin.types import SearchParams
 
 PLANS = ("mergelist", "probeset", "josie")
 
@@ -23,15 +23,16 @@ def measure_reads(lake, queries, ks=(1, 10)) -> pd.DataFrame:
         by_stratum: dict[str, list[dict[str, float]]] = {}
         for stratum, column in queries:
             values = make_query(column, lake.settings, name="q").values
+            query = MatchedQuery(lake.snapshot, values)
             entry: dict[str, float] = {}
             for plan in PLANS:
-                hits, stats = searcher_of(lake.snapshot).search(values, SearchParams(k=k, plan=plan))
+                hits, stats = searcher_of(lake.snapshot).search(query, SearchParams(k=k, plan=plan))
                 entry |= {f"{plan} lists": stats.lists_read, f"{plan} sets": stats.sets_read}
                 entry[f"{plan} kB"] = stats.bytes_read / 1e3
                 if plan == "mergelist":
-                    entry["kth/|Q|"] = hits[-1].matched / max(1, len(values)) if len(hits) == k else 0.0
+                    entry["kth/|Q|"] = int(hits.matched.min()) / max(1, len(values)) if len(hits) == k else 0.0
                     entry["postings/(k|Q|)"] = stats.postings_read / max(1, k * len(values))
-            _, stats = searcher_of(lake.snapshot).search(values, SearchParams(k=k))
+            _, stats = searcher_of(lake.snapshot).search(query, SearchParams(k=k))
             entry["planner took josie"] = float("josie" in stats.plan)
             by_stratum.setdefault(stratum, []).append(entry)
         for stratum, entries in by_stratum.items():

@@ -4,8 +4,10 @@ import os
 import threading
 import time
 
+import pandas as pd
 import pytest
 
+import dfjoin
 from dfjoin.errors import ConcurrentCommitError, IndexNotFoundError
 from dfjoin.index import commit as module
 from dfjoin.index.commit import Uncommitted, commit, commit_change
@@ -256,3 +258,25 @@ class TestCommit:
         with pytest.raises(KeyboardInterrupt):
             commit(tmp_path, version(2))
         assert os.listdir(tmp_path / "manifests") == [f"{1:020d}.json"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_was_committed_is_not_discarded(build, monkeypatch, tmp_path, error, is_first):
+    """After the link the version exists: an interruption in the sync behind it must not remove its segments."""
+    index = tmp_path / "lake.dfjoin"
+    options = {"engine": "inline", "progress": False}
+    if not is_first:
+        dfjoin.build_lake({"a": pd.DataFrame({"c": ["old", "b"]})}, index, **options)
+
+    def fail(_directory):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_sync_directory", fail)
+        with pytest.raises(error):
+            dfjoin.build_lake({"a": pd.DataFrame({"c": ["new", "b"]})}, index, if_exists="replace", **options)
+    if index.exists():
+        lake = dfjoin.open_lake(index)
+        assert lake.verify() == []
+        assert dfjoin.discover_joinable(pd.DataFrame({"q": ["b"]}), "q", lake)["matched"].tolist() == [1]

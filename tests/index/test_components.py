@@ -149,3 +149,10 @@ def test_a_component_written_in_parts_is_the_file_of_the_whole(parts):
         streamed = stream.finish()
         assert (directory / streamed.file).read_bytes() == (directory / whole.file).read_bytes()
         assert replace(streamed, file=whole.file) == whole
+
+
+def test_an_empty_component_file_is_damage(tmp_path):
+    """numpy raises EOFError, not ValueError, for a file without a byte."""
+    (tmp_path / "hash.npy").write_bytes(b"")
+    with pytest.raises(IndexCorruptedError, match="`hash`"):
+        map_component(tmp_path, ComponentMeta("hash", "hash.npy", "<u8", (0,), 0, 0))

@@ -18,7 +18,7 @@ import dfjoin
 from dfjoin.errors import ConcurrentCommitError, InvalidParameterError, TableNotFoundError
 from dfjoin.index import commit as commit_module
 from dfjoin.index.manifest import list_versions
-from dfjoin.search.exact.searcher import PLANS
+from dfjoin.search.params import PLANS
 from tests import oracles
 
 WORDS = [f"w{i}" for i in range(8)]

@@ -1,5 +1,6 @@
 """Work cut into tasks and segments: everything once, in order, of about equal size."""
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -50,3 +51,10 @@ def test_neighbours_become_one_segment_up_to_the_target(sizes, target):
     for left, right in zip(groups, groups[1:], strict=False):
         small = sizes[left[-1]] <= target // 2 and sizes[right[0]] <= target // 2
         assert not small or sum(sizes[n] for n in left) + sizes[right[0]] > target, "both would have been one"
+
+
+@pytest.mark.parametrize("sizes", [[0], [0, 0], [0, 5], [5, 0]])
+@pytest.mark.parametrize("target", [1, 100])
+def test_empty_runs_are_packed_too(sizes, target):
+    """A run without tokens has the size 0."""
+    assert sorted(number for group in pack_runs(sizes, target) for number in group) == list(range(len(sizes)))

@@ -1,11 +1,14 @@
 """The argument `source`: files, frames and Spark tables, and the roots that they belong to."""
 
+import os
+import stat
 import zlib
 
 import pandas as pd
 import pytest
 from pyarrow import parquet
 
+import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.index.commit import Uncommitted
 from dfjoin.ingest.source import Input, frames_place, gather, root_for
@@ -124,3 +127,19 @@ def test_later_roots_have_ids_that_follow_from_their_place():
     taken = Root(later.id, "z", "/z")
     assert root_for("files", "/b", "b", [first, taken]).id == later.id + 1
     assert root_for("memory", "frames", "memory", []).name == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+def test_an_index_of_frames_is_for_its_owner_only(build):
+    """The directory of the frames is made first, and its parents with the default mode."""
+    lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
+    assert stat.S_IMODE(lake.path.stat().st_mode) == 0o700
+
+
+def test_frames_added_twice_have_one_root(tmp_path):
+    """Frames of one index have one root, so that `roots` holds it and `tables` knows where each is."""
+    frame = pd.DataFrame({"c": ["a", "b"]})
+    for name in ("a", "b", "c"):
+        lake = dfjoin.build_lake({name: frame}, tmp_path / "lake", if_exists="add", engine="inline", progress=False)
+    assert len(lake.roots) == 1 and lake.tables["table"].tolist() == ["a", "b", "c"]
+    assert (lake.tables["root"] != "").all()

@@ -5,7 +5,7 @@ import pandas as pd
 import dfjoin
 from dfjoin.index import commit as commit_module
 from dfjoin.index.manifest import list_versions
-from dfjoin.search.exact.searcher import PLANS
+from dfjoin.search.params import PLANS
 
 OPTIONS = {"engine": "inline", "progress": False}
 QUERY = pd.DataFrame({"q": ["p", "q", "r", "s", "t"]})

@@ -1,4 +1,4 @@
-"""Which columns of a segment a search may return: alive, of the wanted tables and kinds."""
+"""The columns of a segment that a search may return: alive, of the wanted tables and kinds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.segment import Segment
-from dfjoin.types import SearchParams
+from dfjoin.search.params import SearchParams
 
 __all__ = ["allowed_columns"]
 

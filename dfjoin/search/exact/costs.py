@@ -1,4 +1,4 @@
-"""What reading costs: the linear functions L and S of JOSIE."""
+"""Costs of reading posting lists and sets: the linear functions L and S of JOSIE, and logical bytes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["READ_COSTS", "ReadCosts"]
+__all__ = ["COUNTED_POSTING_BYTES", "ENTRY_BYTES", "KEPT_POSTING_BYTES", "READ_COSTS", "ReadCosts"]
 
+COUNTED_POSTING_BYTES = 4
+"""Read of a posting whose column is counted: the column."""
+KEPT_POSTING_BYTES = 12
+"""Read of a posting whose column is kept as a candidate: the column, the position in its set, and its cardinality."""
+ENTRY_BYTES = 4
+"""Read of an entry of a set."""
 
 _CANDIDATE_FACTOR = 4.0
 

@@ -10,7 +10,7 @@ from dfjoin.kernels.josie import josie, probe_set
 from dfjoin.kernels.josie_costs import WHOLE
 from dfjoin.kernels.mergelist import select_top
 from dfjoin.kernels.records import QueryLists, SegmentIndex
-from dfjoin.search.exact.costs import READ_COSTS, ReadCosts
+from dfjoin.search.exact.costs import ENTRY_BYTES, KEPT_POSTING_BYTES, READ_COSTS, ReadCosts
 from dfjoin.search.exact.posting_lists import (
     Gathered,
     Query,
@@ -22,19 +22,14 @@ from dfjoin.search.exact.posting_lists import (
     reading_postings,
     wanted_of,
 )
-from dfjoin.types import SearchStats
+from dfjoin.search.params import SearchStats
 
-__all__ = ["PLANS", "run_plan"]
-
-PLANS = ("mergelist", "probeset", "josie")
-"""Names of the plans; each returns the same rows in the same order."""
+__all__ = ["run_plan"]
 
 _SMALL_NS = 150_000.0  # a merge estimated below this is done before a cleverer plan has begun
 _LONG_LISTS = 100  # postings per query value and answer, below which verifying costs more than merging
 _COLD_POSTINGS = 8192  # with fewer, the pages are as soon read as prefetched
 _BATCH = 16
-_POSTING_BYTES = 12  # column, position, cardinality
-_ENTRY_BYTES = 4
 _NO_COSTS = np.empty(0, np.float64)
 _N_COUNTERS = 5
 
@@ -127,9 +122,17 @@ def _josie(segment: Segment, arrays: WorkArrays, query: Query, found: Gathered, 
     wanted, counts_values = wanted_of(segment, query), query.weights.size == 0
     with reading_postings(segment):
         n_met, is_done = josie(
-            lists, _segment_index(segment), arrays.candidates(query.k), found.n_private, wanted, counts_values,
-            READ_COSTS.as_array(), _BATCH, float(budget), counters,
-        )  # fmt: skip
+            lists,
+            _segment_index(segment),
+            arrays.candidates(query.k),
+            found.n_private,
+            wanted,
+            counts_values,
+            READ_COSTS.as_array(),
+            _BATCH,
+            float(budget),
+            counters,
+        )
     if not is_done:
         _clean(arrays, found, n_met)
         return None
@@ -160,7 +163,7 @@ def _finish(
         postings_read=n_postings,
         sets_read=n_sets,
         set_entries_read=n_entries,
-        bytes_read=n_postings * _POSTING_BYTES + n_entries * _ENTRY_BYTES,
+        bytes_read=n_postings * KEPT_POSTING_BYTES + n_entries * ENTRY_BYTES,
         candidates_pruned=n_pruned,
     )
     return TopColumns(best, result, stats)

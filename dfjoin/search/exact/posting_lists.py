@@ -21,8 +21,9 @@ from dfjoin.kernels.mergelist import (
     select_top_of_all,
 )
 from dfjoin.kernels.records import Candidates, Lists, Tally, Wanted
+from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES
 from dfjoin.search.exact.read_ahead import ReadAhead, VocabularyReadAhead
-from dfjoin.types import SearchStats
+from dfjoin.search.params import SearchStats
 
 __all__ = [
     "Gathered",
@@ -37,7 +38,6 @@ __all__ = [
     "wanted_of",
 ]
 
-_POSTING_BYTES = 4
 _SCAN_SHARE = 4  # more postings than a quarter of the columns: all columns are scanned
 
 
@@ -215,7 +215,7 @@ def merge_list(segment: Segment, arrays: WorkArrays, query: Query, found: Gather
         plan="mergelist",
         lists_read=found.lists.size,
         postings_read=found.n_postings,
-        bytes_read=found.n_postings * _POSTING_BYTES,
+        bytes_read=found.n_postings * COUNTED_POSTING_BYTES,
     )
     return TopColumns(best, result, stats)
 

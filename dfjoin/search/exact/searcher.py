@@ -1,9 +1,8 @@
-"""Exact search over the segments of a snapshot: per segment the best columns, merged by the full order."""
+"""Exact search over the segments of a snapshot: the best columns of each."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,32 +13,16 @@ from dfjoin.index.segment import Segment
 from dfjoin.kernels.mergelist import gather_groups
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.matcher import match_tokens
-from dfjoin.search.exact.plans import PLANS, run_plan
+from dfjoin.search.exact.plans import run_plan
 from dfjoin.search.exact.posting_lists import Query, Scratch, TopColumns, gather, merge_list
+from dfjoin.search.hits import Hits, join_hits
+from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.types import SearchParams, SearchStats
 from dfjoin.values.normalize import ValueSet
 
-__all__ = ["PLANS", "Hit", "Searcher", "rank_key", "searcher_of", "smallest_count"]
+__all__ = ["MatchedQuery", "Searcher", "searcher_of", "smallest_count"]
 
 _NO_WEIGHTS = np.empty(0, np.int32)
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One candidate column: its segment, its id there, and its counts.
-
-    `error` is the standard error of its containment where the counts are estimates, None where they are exact.
-    """
-
-    segment: int
-    column: int
-    matched: int
-    matched_rows: int
-    cardinality: int
-    table: str
-    name: str
-    error: float | None = None
 
 
 def smallest_count(threshold: float | None, total: int) -> int:
@@ -58,6 +41,29 @@ def smallest_count(threshold: float | None, total: int) -> int:
     return count
 
 
+class MatchedQuery:
+    """The values of a query column in the segments of a snapshot, each segment matched when first asked for.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    values : ValueSet
+        The query column's values; their `codes` give the weights of a search by rows.
+    """
+
+    def __init__(self, snapshot: Snapshot, values: ValueSet) -> None:
+        self.values = values
+        self._snapshot = snapshot
+        self._groups: dict[int, NDArray[np.int64]] = {}
+
+    def groups(self, number: int) -> NDArray[np.int64]:
+        """Return the posting group of each value in a segment, -1 for none."""
+        groups = self._groups.get(number)
+        if groups is None:
+            groups = self._groups[number] = searcher_of(self._snapshot).groups_of(number, self.values)
+        return groups
+
+
 class Searcher:
     """Searches the segments of one snapshot; safe to share between threads.
 
@@ -71,20 +77,18 @@ class Searcher:
         self.segments = segments
         self._scratch: dict[int, Scratch] = {}
 
-    def search(self, values: ValueSet, params: SearchParams) -> tuple[list[Hit], SearchStats]:
+    def search(self, matched: MatchedQuery, params: SearchParams) -> tuple[Hits, SearchStats]:
         """Find the columns that share the most values with the query.
 
         Parameters
         ----------
-        values : ValueSet
-            The query column's values; with `params.is_weighted` its `codes` give the weights.
+        matched : MatchedQuery
         params : SearchParams
 
         Returns
         -------
-        hits : list of Hit
-            Ordered by (matched, or matched rows) descending, cardinality ascending, table and column by
-            code point.
+        hits : Hits
+            Not ranked. The best `k` of the lake are among them.
         stats : SearchStats
 
         Notes
@@ -92,65 +96,54 @@ class Searcher:
         A column lives in one segment, so the best k of each segment, merged, are the best k of the lake;
         the k-th count so far is a lower bound for the segments that follow. O(values + postings).
         """
-        stats = SearchStats(n_values=len(values))
-        hits: list[Hit] = []
+        values = matched.values
         if len(values) == 0:
-            return hits, stats
+            return join_hits([]), SearchStats()
         rows = values.row_counts() if params.is_weighted else None
         total = int(rows.sum()) if rows is not None else len(values)
         weights = _NO_WEIGHTS if rows is None else rows.astype(np.int32)
         minimum = smallest_count(params.threshold, total)
-        for number in range(len(self.segments)):
-            if params.k is not None and len(hits) >= params.k:
-                minimum = max(minimum, _score(hits[params.k - 1]))
-            found = self._search_segment(number, values, weights, params, minimum, stats)
-            hits = _merge(hits, found, params.k)
-        return hits, stats
+        parts: list[Hits] = []
+        stats = SearchStats()
+        for number, segment in enumerate(self.segments):
+            if segment.n_tokens == 0:
+                continue
+            if parts and params.k is not None:
+                minimum = max(minimum, _smallest_of_best(parts, params.k))
+            groups = matched.groups(number)
+            n_found = int(np.count_nonzero(groups >= 0))
+            if n_found == 0:
+                continue
+            k = segment.n_columns if params.k is None else params.k
+            query = Query(groups, weights, allowed_columns(segment, params), minimum, max(1, k))
+            top = run_plan(segment, self.scratch_of(number), query, params.plan)
+            top.stats.n_found = n_found
+            if parts:
+                stats.add(top.stats)
+            else:
+                stats = top.stats
+            parts.append(self.make_hits(number, query, top, is_ranked=True))
+        stats.n_values = len(values)
+        return join_hits(parts), stats
 
-    def _search_segment(
-        self,
-        number: int,
-        values: ValueSet,
-        weights: NDArray[np.int32],
-        params: SearchParams,
-        minimum: int,
-        stats: SearchStats,
-    ) -> list[Hit]:
-        """Search one segment; add to `stats` what it read."""
-        segment = self.segments[number]
-        if segment.n_tokens == 0:
-            return []
-        groups = self.groups_of(number, values)
-        n_found = int(np.count_nonzero(groups >= 0))
-        if n_found == 0:
-            return []
-        k = segment.n_columns if params.k is None else params.k
-        query = Query(groups, weights, allowed_columns(segment, params), minimum, max(1, k))
-        top = run_plan(segment, self.scratch_of(number), query, params.plan)
-        top.stats.n_found = n_found
-        stats.add(top.stats)
-        return self.make_hits(number, query, top)
-
-    def make_hits(self, number: int, query: Query, top: TopColumns) -> list[Hit]:
-        """Make hits of columns of a segment that share a value with the query."""
+    def make_hits(self, number: int, query: Query, top: TopColumns, is_ranked: bool = False) -> Hits:
+        """Make hits of columns of a segment; `is_ranked` tells whether `top` are its best, in their order."""
         matched = top.counts
         if query.weights.size:  # ranked by rows; the distinct values of the winners are counted apart
             matched = self._count_values(number, query, top)
-        catalog = self.segments[number].catalog
-        cardinality = catalog.numbers["cardinality"]
-        return [
-            Hit(number, c, m, r, n, catalog.table_name(c), catalog.column_name(c))
-            for c, m, r, n in zip(
-                top.columns.tolist(),
-                matched.tolist(),
-                top.counts.tolist(),
-                cardinality[top.columns].tolist(),
-                strict=True,
-            )
-        ]
+        n = top.columns.size
+        return Hits(
+            np.full(n, number, np.int64),
+            top.columns.astype(np.int64),
+            matched.astype(np.int64),
+            top.counts.astype(np.int64),
+            self.segments[number].catalog.numbers["cardinality"][top.columns],
+            np.full(n, np.nan),
+            is_ranked,
+        )
 
     def groups_of(self, number: int, values: ValueSet) -> NDArray[np.int64]:
-        """Match the query to one segment: the posting group of each value, -1 for none."""
+        """Match values to one segment: the posting group of each, -1 for none."""
         segment = self.segments[number]
         tokens = segment.tokens
         self.scratch_of(number).vocabulary.prefetch(values.hashes)
@@ -175,8 +168,14 @@ class Searcher:
         unweighted = Query(query.groups, _NO_WEIGHTS, chosen, 1, max(1, top.columns.size))
         with self.scratch_of(number).lend() as arrays:
             counted = merge_list(segment, arrays, unweighted, gather(segment, arrays, unweighted))
-        by_column = dict(zip(counted.columns.tolist(), counted.counts.tolist(), strict=True))
-        return np.array([by_column[c] for c in top.columns.tolist()], np.int32)
+        by_column = np.argsort(counted.columns)
+        return counted.counts[by_column][np.searchsorted(counted.columns[by_column], top.columns)]
+
+
+def _smallest_of_best(parts: list[Hits], k: int) -> int:
+    """Return what the k-th best hit so far is ranked by, 0 while there are fewer."""
+    scores = np.concatenate([part.matched_rows for part in parts])
+    return 0 if scores.size < k else int(np.partition(scores, scores.size - k)[scores.size - k])
 
 
 _SEARCHERS: WeakKeyDictionary[Snapshot, Searcher] = WeakKeyDictionary()
@@ -188,20 +187,3 @@ def searcher_of(snapshot: Snapshot) -> Searcher:
     if searcher is None:
         searcher = _SEARCHERS.setdefault(snapshot, Searcher(snapshot.segments))
     return searcher
-
-
-def _score(hit: Hit) -> int:
-    return hit.matched_rows
-
-
-def _merge(hits: list[Hit], found: list[Hit], k: int | None) -> list[Hit]:
-    """Merge two ranked lists by the full order of results."""
-    if not hits:
-        return found
-    return sorted(hits + found, key=rank_key)[:k]
-
-
-def rank_key(hit: Hit) -> tuple[int, int, bytes, bytes]:
-    """Return what results are sorted by: matched rows descending, cardinality, table, column by code point."""
-    table, name = hit.table.encode("utf-8", "surrogatepass"), hit.name.encode("utf-8", "surrogatepass")
-    return -hit.matched_rows, hit.cardinality, table, name

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _MAX_BAND_ROWS = 32
-_STEP = 1.2  # between the numbers of bands that are considered
+_BANDS_STEP = 1.2  # factor between the numbers of bands that are considered
 _CLASSES = 16  # of |X| / |Q| for each doubling
 _GRID = 100  # thresholds are tuned for on this grid, so that what was integrated serves other queries
 _LARGEST = 14 * _CLASSES  # beyond it a signature tells nothing any more
@@ -70,8 +70,8 @@ def _pairs(n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     rows: list[int] = []
     for r in range(1, min(n_rows, _MAX_BAND_ROWS) + 1):
         most = n_rows // r
-        steps = math.ceil(math.log(most) / math.log(_STEP)) + 1 if most > 1 else 1
-        numbers = sorted({min(most, max(1, round(_STEP**k))) for k in range(steps)} | {most})
+        steps = math.ceil(math.log(most) / math.log(_BANDS_STEP)) + 1 if most > 1 else 1
+        numbers = sorted({min(most, max(1, round(_BANDS_STEP**k))) for k in range(steps)} | {most})
         bands += numbers
         rows += [r] * len(numbers)
     return np.array(bands, np.int64), np.array(rows, np.int64)
@@ -124,7 +124,7 @@ def choose_bands(n_rows: int, threshold: float, ratio: int, recall: float) -> Ba
     if upper < threshold:
         return Bands(0, 1, 1.0)
     bands, rows = _pairs(n_rows)
-    # A sliver below the top: the areas of nothing at all would say nothing.
+    # Below the top, so that the interval that is integrated is not empty.
     low = min(threshold, top * (1 - 1e-6))
     false_positives, false_negatives = error_areas(low, upper, bands, rows, NODES, WEIGHTS)
     recalls = 1 - false_negatives / (top - low)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,7 @@ from dfjoin.kernels.mergelist import count_lists, sum_sets
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.kernels.records import Sets
 from dfjoin.search.exact.allowed import allowed_columns
-from dfjoin.search.exact.costs import READ_COSTS
+from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES, ENTRY_BYTES, READ_COSTS
 from dfjoin.search.exact.posting_lists import (
     Gathered,
     Query,
@@ -27,7 +27,8 @@ from dfjoin.search.exact.posting_lists import (
     lists_of,
     reading_postings,
 )
-from dfjoin.search.exact.searcher import Hit, Searcher, rank_key, smallest_count
+from dfjoin.search.exact.searcher import MatchedQuery, searcher_of, smallest_count
+from dfjoin.search.hits import Hits, join_hits
 from dfjoin.search.lsh.bands import (
     BandsOfPartitions,
     bands_of_partitions,
@@ -36,18 +37,18 @@ from dfjoin.search.lsh.bands import (
     margin_of,
     standard_error,
 )
-from dfjoin.types import IndexSettings, SearchParams, SearchStats
-from dfjoin.values.normalize import ValueSet
+from dfjoin.search.params import SearchParams, SearchStats
+from dfjoin.store.snapshot import Snapshot
+from dfjoin.types import IndexSettings
 
-__all__ = ["Candidates", "check_signatures", "find_candidates", "is_near", "search_signatures"]
+__all__ = ["SlotCandidates", "check_signatures", "find_candidates", "is_near", "search_signatures"]
 
-_STEP = 0.05
-_ENTRY_BYTES = 4
+_THRESHOLD_STEP = 0.05
 _NO_WEIGHTS = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True)
-class Candidates:
+class SlotCandidates:
     """What signatures say of one segment.
 
     Parameters
@@ -85,7 +86,7 @@ def find_candidates(
     smallest: int,
     indptr: NDArray[np.int64],
     bands: BandsOfPartitions,
-) -> Candidates:
+) -> SlotCandidates:
     """Find the signed columns that agree with a signature in a whole band of their partition.
 
     Parameters
@@ -103,7 +104,7 @@ def find_candidates(
 
     Returns
     -------
-    Candidates
+    SlotCandidates
     """
     n_rows, n = stored.values.shape
     first_slot = int(np.searchsorted(stored.sizes, smallest))
@@ -117,7 +118,7 @@ def find_candidates(
             n_found = collect_candidates(
                 stretches, stored.slots, first_slot, Bands(indptr, bands.n_bands, bands.n_band_rows), agreed, slots
             )
-    return Candidates(slots[:n_found], agreed, n - first_slot, n_agreeing)
+    return SlotCandidates(slots[:n_found], agreed, n - first_slot, n_agreeing)
 
 
 def is_near(
@@ -145,25 +146,21 @@ def is_near(
     return agreed / n_rows >= wanted - margin - 1e-9
 
 
-def search_signatures(
-    searcher: Searcher, settings: IndexSettings, values: ValueSet, params: SearchParams
-) -> tuple[list[Hit], SearchStats]:
+def search_signatures(snapshot: Snapshot, matched: MatchedQuery, params: SearchParams) -> tuple[Hits, SearchStats]:
     """Find the columns that contain at least a share of the query, by signatures where this saves reading.
 
     Parameters
     ----------
-    searcher : Searcher
-    settings : IndexSettings
-        Of the index.
-    values : ValueSet
-        The query column's values.
+    snapshot : Snapshot
+    matched : MatchedQuery
+        The query; matched to a segment only where something is counted.
     params : SearchParams
         Without a threshold, or with `k`, thresholds are lowered from 1 in steps until `k` columns are found.
 
     Returns
     -------
-    hits : list of Hit
-        In the order of results; with `params.verify` counted exactly wherever the index holds the sets.
+    hits : Hits
+        Not ranked; with `params.verify` counted exactly wherever the index holds the sets.
     stats : SearchStats
         `is_complete` tells whether a column may be missing.
 
@@ -179,20 +176,19 @@ def search_signatures(
     signed may qualify; then the query is small too, the lists hold the large columns as well, and the answer is
     that of exact search. O(values + rows that agree + sets of the candidates).
     """
-    stats = SearchStats(n_values=len(values))
-    if len(values) == 0:
-        return [], stats
-    search = _Search(searcher, settings, values, params)
-    hits: list[Hit] = []
+    stats = SearchStats(n_values=len(matched.values))
+    if len(matched.values) == 0:
+        return join_hits([]), stats
+    search = _EnsembleSearch(snapshot, matched, params)
     for threshold in _thresholds(params):
         n_needed = search.fewest_values(threshold)
-        if n_needed < settings.smallest_signed and settings.keep_sets:
-            return searcher.search(values, params)
-        hits = search.hits_at(threshold, n_needed)
-        if params.k is not None and len(hits) >= params.k:
+        if n_needed < snapshot.settings.smallest_signed and snapshot.settings.keep_sets:
+            return searcher_of(snapshot).search(matched, params)
+        n_found = search.lower(threshold, n_needed)
+        if params.k is not None and n_found >= params.k:
             break
     stats.add(search.stats)
-    return hits[: params.k], stats
+    return search.hits(), stats
 
 
 def _thresholds(params: SearchParams) -> list[float]:
@@ -200,16 +196,17 @@ def _thresholds(params: SearchParams) -> list[float]:
     lowest = 0.0 if params.threshold is None else params.threshold
     if params.k is None:
         return [lowest]
-    steps = [round(1 - _STEP * i, 6) for i in range(round(1 / _STEP))]
+    steps = [round(1 - _THRESHOLD_STEP * i, 6) for i in range(round(1 / _THRESHOLD_STEP))]
     return [t for t in steps if t > lowest] + [lowest]
 
 
 @dataclass
-class _Part:
+class _SegmentProbe:
     """One segment in a search: its signatures, and what is known of its slots so far.
 
-    `totals` are the matched values (or rows) of the slots that were counted, -1 for the others; `hits` those of
-    the candidates that reached a threshold, by slot; `reading_ns` is what reading sets was expected to take.
+    `totals` are the matched values (or rows) of the slots that were counted, -1 for the others; `found` the
+    candidates that reach the present threshold, and `agreed` the rows in which slots agree with the query;
+    `reading_ns` is what reading sets was expected to take.
     """
 
     number: int
@@ -219,153 +216,151 @@ class _Part:
     allowed: NDArray[np.uint8]
     is_candidate: NDArray[np.bool_]
     totals: NDArray[np.int32]
-    hits: dict[int, Hit] = field(default_factory=dict)
-    groups: NDArray[np.int64] | None = None
+    found: NDArray[np.int64]
+    agreed: NDArray[np.uint16]
+    is_matched: bool = False
     reading_ns: float = 0.0
 
 
-class _Search:
+class _EnsembleSearch:
     """One query on its way through the segments of an index, at falling thresholds."""
 
-    def __init__(self, searcher: Searcher, settings: IndexSettings, values: ValueSet, params: SearchParams) -> None:
-        self.searcher = searcher
-        self.settings = settings
-        self.values = values
+    def __init__(self, snapshot: Snapshot, matched: MatchedQuery, params: SearchParams) -> None:
+        self.searcher = searcher_of(snapshot)
+        self.settings = snapshot.settings
+        self.matched = matched
         self.params = params
-        self.stats = SearchStats(plan="lsh", n_values=len(values))
+        self.is_counted = params.verify and snapshot.settings.keep_sets
+        values = matched.values
+        self.n_query = len(values)
+        self.stats = SearchStats(plan="lsh", n_values=self.n_query)
         rows = values.row_counts() if params.is_weighted else None
         self.weights = _NO_WEIGHTS if rows is None else rows.astype(np.int32)
-        self.total = len(values) if rows is None else int(rows.sum())
+        self.total = self.n_query if rows is None else int(rows.sum())
         self.heaviest = None if rows is None else np.cumsum(np.sort(rows)[::-1])
+        self.small = join_hits([])
 
     @cached_property
     def signature(self) -> NDArray[np.uint32]:
         """The query's signature."""
-        return sign_hashes(self.values.hashes, self.settings.permutations, np.uint64(self.settings.hash_seed))
+        return sign_hashes(self.matched.values.hashes, self.settings.permutations, np.uint64(self.settings.hash_seed))
 
     @cached_property
-    def parts(self) -> list[_Part]:
+    def probes(self) -> list[_SegmentProbe]:
         """The segments that hold columns."""
-        parts = []
+        probes = []
         for number, segment in enumerate(self.searcher.segments):
             if segment.n_columns:
                 stored = check_signatures(segment, self.settings)
                 indptr, ends = partition_slots(stored.sizes, self.settings.partition_ends)
                 n = stored.sizes.size
-                known = np.zeros(n, bool), np.full(n, -1, np.int32)
-                parts.append(_Part(number, stored, indptr, ends, allowed_columns(segment, self.params), *known))
-        return parts
+                known = np.zeros(n, bool), np.full(n, -1, np.int32), np.empty(0, np.int64), np.zeros(n, np.uint16)
+                allowed = allowed_columns(segment, self.params)
+                probes.append(_SegmentProbe(number, stored, indptr, ends, allowed, *known))
+        return probes
 
     def fewest_values(self, threshold: float) -> int:
         """Return how many distinct values a column holds at least that reaches a threshold."""
         minimum = smallest_count(threshold, self.total)
         return minimum if self.heaviest is None else int(np.searchsorted(self.heaviest, minimum)) + 1
 
-    def hits_at(self, threshold: float, n_needed: int) -> list[Hit]:
-        """Return the hits that reach a threshold, in the order of results."""
+    def lower(self, threshold: float, n_needed: int) -> int:
+        """Find the columns that reach a threshold, which is below those before; return how many there are."""
         minimum = smallest_count(threshold, self.total)
-        hits: list[Hit] = []
         recall, n_compared = 0.0, 0
-        for part in self.parts:
-            candidates, expected = self._probe(part, threshold, n_needed)
+        for probe in self.probes:
+            candidates, expected = self._probe(probe, threshold, n_needed)
             n_compared += candidates.n_compared
             recall += expected * candidates.n_compared
-            part.is_candidate[candidates.slots] = True
-            hits += self._hits_of(part, candidates, minimum)
+            probe.is_candidate[candidates.slots] = True
+            probe.agreed = candidates.agreed
+            if self.is_counted:
+                unknown = candidates.slots[probe.totals[candidates.slots] < 0]
+                if unknown.size:
+                    self._count(probe, unknown)
+                probe.found = np.flatnonzero(probe.is_candidate & (probe.totals >= minimum))
+            else:
+                probe.found = np.flatnonzero(probe.is_candidate)
         if n_needed < self.settings.smallest_signed:  # small columns, whose sets are always kept
-            small, stats = self.searcher.search(self.values, replace(self.params, threshold=threshold))
-            hits += small
+            self.small, stats = self.searcher.search(self.matched, replace(self.params, threshold=threshold))
             self.stats.add(stats)
         self.stats.signatures_compared = n_compared
-        self.stats.candidates = sum(int(part.is_candidate.sum()) for part in self.parts)
+        self.stats.candidates = sum(int(probe.is_candidate.sum()) for probe in self.probes)
         self.stats.expected_recall = recall / n_compared if n_compared else 1.0
         self.stats.is_complete = n_compared == 0
-        return sorted(hits, key=rank_key)
+        return len(self.small) + sum(probe.found.size for probe in self.probes)
 
-    def _probe(self, part: _Part, threshold: float, n_needed: int) -> tuple[Candidates, float]:
+    def hits(self) -> Hits:
+        """Return the columns that reach the last threshold."""
+        make = self._counted if self.is_counted else self._estimated
+        return join_hits([*(make(probe) for probe in self.probes if probe.found.size), self.small])
+
+    def _probe(self, probe: _SegmentProbe, threshold: float, n_needed: int) -> tuple[SlotCandidates, float]:
         """Find the candidates of a segment, and the recall to expect."""
-        n_query, n_rows, wanted = len(self.values), self.settings.permutations, self.params.recall
+        n_query, n_rows, wanted = self.n_query, self.settings.permutations, self.params.recall
         tuned = threshold if self.heaviest is None else n_needed / n_query
-        bands = bands_of_partitions(n_rows, tuned, part.ends, n_query, wanted)
-        found = find_candidates(part.stored, self.signature, n_needed, part.indptr, bands)
-        widths = np.diff(np.maximum(part.indptr, part.stored.sizes.size - found.n_compared))
+        bands = bands_of_partitions(n_rows, tuned, probe.ends, n_query, wanted)
+        found = find_candidates(probe.stored, self.signature, n_needed, probe.indptr, bands)
+        widths = np.diff(np.maximum(probe.indptr, probe.stored.sizes.size - found.n_compared))
         recall = float(widths @ bands.recall) / max(1, found.n_compared)
-        agreed, sizes = found.agreed[found.slots], part.stored.sizes[found.slots]
+        agreed, sizes = found.agreed[found.slots], probe.stored.sizes[found.slots]
         slots = found.slots[is_near(agreed, sizes, n_needed / n_query, n_query, n_rows, wanted)]
-        if part.allowed.size:
-            slots = slots[part.allowed[part.stored.columns[slots]] > 0]
+        if probe.allowed.size:
+            slots = slots[probe.allowed[probe.stored.columns[slots]] > 0]
         return replace(found, slots=np.sort(slots)), recall
 
-    def _hits_of(self, part: _Part, candidates: Candidates, minimum: int) -> list[Hit]:
-        """Return the hits of a segment: the candidates so far whose count reaches the minimum, or all, estimated."""
-        if self.params.verify and self.settings.keep_sets:
-            unknown = candidates.slots[part.totals[candidates.slots] < 0]
-            if unknown.size:
-                self._count(part, unknown)
-            slots = np.flatnonzero(part.is_candidate & (part.totals >= minimum))
-        else:
-            slots = np.flatnonzero(part.is_candidate)
-        new = slots[[slot not in part.hits for slot in slots.tolist()]] if slots.size else slots
-        if new.size and self.params.verify and self.settings.keep_sets:
-            made = self.searcher.make_hits(
-                part.number, self._query(part), TopColumns(part.stored.columns[new], part.totals[new], SearchStats())
-            )
-        else:
-            made = self._estimate(part, new, candidates.agreed)
-        part.hits.update(zip(new.tolist(), made, strict=True))
-        return [part.hits[slot] for slot in slots.tolist()]
+    def _counted(self, probe: _SegmentProbe) -> Hits:
+        """Make hits of a segment's columns with their counts."""
+        top = TopColumns(probe.stored.columns[probe.found], probe.totals[probe.found], SearchStats())
+        return self.searcher.make_hits(probe.number, self._query(probe), top)
 
-    def _estimate(self, part: _Part, slots: NDArray[np.int64], agreed: NDArray[np.uint16]) -> list[Hit]:
-        """Make hits of candidates with the containment that their signatures tell."""
-        n_query, n_rows = len(self.values), self.settings.permutations
-        columns, sizes = part.stored.columns[slots], part.stored.sizes[slots]
-        similarity = agreed[slots] / n_rows
-        shares = containment_of(similarity, sizes, n_query).tolist()
-        errors = standard_error(similarity, sizes, n_query, n_rows).tolist()
-        catalog = self.searcher.segments[part.number].catalog
-        hits = []
-        for column, size, share, error in zip(columns.tolist(), sizes.tolist(), shares, errors, strict=True):
-            matched = max(1, min(round(share * n_query), size))
-            rows = matched if self.heaviest is None else max(1, round(share * self.total))
-            names = catalog.table_name(column), catalog.column_name(column)
-            hits.append(Hit(part.number, column, matched, rows, size, *names, error))
-        return hits
+    def _estimated(self, probe: _SegmentProbe) -> Hits:
+        """Make hits of a segment's columns with the containment that their signatures tell."""
+        n_query, n_rows = self.n_query, self.settings.permutations
+        columns, sizes = probe.stored.columns[probe.found], probe.stored.sizes[probe.found]
+        similarity = probe.agreed[probe.found] / n_rows
+        shares = containment_of(similarity, sizes, n_query)
+        matched = np.maximum(1, np.minimum(np.rint(shares * n_query), sizes)).astype(np.int64)
+        rows = matched if self.heaviest is None else np.maximum(1, np.rint(shares * self.total)).astype(np.int64)
+        errors = standard_error(similarity, sizes, n_query, n_rows)
+        numbers = np.full(columns.size, probe.number, np.int64)
+        return Hits(numbers, columns.astype(np.int64), matched, rows, sizes, errors)
 
-    def _query(self, part: _Part) -> Query:
+    def _query(self, probe: _SegmentProbe) -> Query:
         """Return the query against one segment."""
-        segment = self.searcher.segments[part.number]
-        if part.groups is None:
-            part.groups = self.searcher.groups_of(part.number, self.values)
-            self.stats.n_found += int(np.count_nonzero(part.groups >= 0))
-        return Query(part.groups, self.weights, part.allowed, 1, segment.n_columns)
+        segment, groups = self.searcher.segments[probe.number], self.matched.groups(probe.number)
+        if not probe.is_matched:
+            probe.is_matched = True
+            self.stats.n_found += int(np.count_nonzero(groups >= 0))
+        return Query(groups, self.weights, probe.allowed, 1, segment.n_columns)
 
-    def _count(self, part: _Part, slots: NDArray[np.int32]) -> None:
+    def _count(self, probe: _SegmentProbe, slots: NDArray[np.int32]) -> None:
         """Count slots by reading their sets; or all slots by merging the query's posting lists, once this is less."""
-        segment, query = self.searcher.segments[part.number], self._query(part)
-        columns = part.stored.columns[slots]
+        segment, query = self.searcher.segments[probe.number], self._query(probe)
+        columns = probe.stored.columns[slots]
         tokens, costs = segment.tokens, READ_COSTS
         n_entries = int((tokens.set_indptr[columns + 1] - tokens.set_indptr[columns]).sum())
-        part.reading_ns += costs.set_ns * columns.size + costs.entry_ns * n_entries
-        with self.searcher.scratch_of(part.number).lend() as arrays:
+        probe.reading_ns += costs.set_ns * columns.size + costs.entry_ns * n_entries
+        with self.searcher.scratch_of(probe.number).lend() as arrays:
             found = gather(segment, arrays, query)
-            if costs.list_ns * found.lists.size + costs.posting_ns * found.n_postings <= part.reading_ns:
-                self._merge(part, segment, arrays, found)
+            if costs.list_ns * found.lists.size + costs.posting_ns * found.n_postings <= probe.reading_ns:
+                self._merge(probe, segment, arrays, found)
                 return
             totals = np.empty(columns.size, np.int32)
             with reading_postings(segment):
                 sum_sets(columns, Sets(tokens.set_indptr, tokens.set_lists), arrays.tally, totals)
             arrays.clear(found.lists, found.n_private)
-        part.totals[slots] = totals
-        n_bytes = n_entries * _ENTRY_BYTES
+        probe.totals[slots] = totals
+        n_bytes = n_entries * ENTRY_BYTES
         self.stats.add(SearchStats("lsh", sets_read=columns.size, set_entries_read=n_entries, bytes_read=n_bytes))
 
-    def _merge(self, part: _Part, segment: Segment, arrays: WorkArrays, found: Gathered) -> None:
+    def _merge(self, probe: _SegmentProbe, segment: Segment, arrays: WorkArrays, found: Gathered) -> None:
         """Count all slots of a segment by the posting lists of the query."""
         counts = arrays.tally.counts
         with reading_postings(segment):
             count_lists(found.lists, lists_of(segment), arrays.tally)
-        part.totals[:] = counts[part.stored.columns]
+        probe.totals[:] = counts[probe.stored.columns]
         counts[:] = 0
         read = SearchStats("mergelist", lists_read=found.lists.size, postings_read=found.n_postings)
-        read.bytes_read = found.n_postings * _ENTRY_BYTES
+        read.bytes_read = found.n_postings * COUNTED_POSTING_BYTES
         self.stats.add(read)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,39 +13,50 @@ from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.value_pieces import value_pieces
-from dfjoin.search.exact.searcher import Hit, Searcher, rank_key, smallest_count
+from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
+from dfjoin.search.found import Found
+from dfjoin.search.hits import Hits, rank_hits
+from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask, tokens_of_column
-from dfjoin.search.transform.piece_scores import PackedValues, QueryPieces, ScoredColumn, pack_values, score_segments
+from dfjoin.search.transform.piece_scores import PackedValues, QueryPieces, pack_values, score_segments
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.accept import ENOUGH, MIN_COVERAGE, MIN_PRECISION, MIN_SCORE
 from dfjoin.transform.chance import MIN_BITS
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.transform_join import RowJoin, TransformJoin, join_rows
-from dfjoin.types import IndexSettings, SearchParams, SearchStats
 from dfjoin.values.frames import column_to_arrow
 
-__all__ = ["ProgramHit", "candidate_texts", "join_values", "query_texts", "search_programs"]
+__all__ = ["ProgramsFound", "candidate_texts", "query_texts", "search_programs"]
 
 _MAX_SCORED = 20_000
 """Query values whose pieces are looked up."""
-_LEARNED = 16
+_MAX_LEARNED = 16
 """Candidates that programs are learned for, the best first; twice `k` if that is more."""
-_FOUND = 5
-"""Columns to find before the search may end, though `k` be smaller: the best score need not match most."""
-_PATIENCE = 4
-"""Candidates in a row that give nothing, after which the others are passed over: they share less."""
-_SAMPLE = (100, 4, 1000)
-"""Values of a column to learn from: at least, for each value of the other column, at most."""
+_MIN_HITS = 5
+"""Hits to find before the search may end, even for a smaller `k`: the order of scores is not that of matches."""
+_GIVE_UP_AFTER = 4
+"""Candidates in a row that give nothing, after which the search ends: the others share less."""
+_MIN_SAMPLE, _SAMPLE_PER_VALUE, _MAX_SAMPLE = 100, 4, 1000
+"""Values of a column to learn from: at least, for each value of the other column, and at most."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramHit(Hit):
-    """A candidate column that joins by programs, and how the join would be with the query on the left."""
+@dataclass(frozen=True)
+class ProgramsFound(Found):
+    """What a search by programs found: of each hit the values that are joined, and the kind of the join.
 
-    join: TransformJoin
-    relationship: str
+    Parameters
+    ----------
+    rows : sequence of RowJoin
+        Numbers of the values of the query and of the candidate that belong together.
+    relationships : sequence of str
+        As the join would be with the query on the left.
+    """
+
+    rows: Sequence[RowJoin] = ()
+    relationships: Sequence[str] = ()
 
 
 def query_texts(query: QueryColumn) -> pa.Array:
@@ -73,40 +86,19 @@ def candidate_texts(segment: Segment, column: int) -> pa.Array:
     return _texts(_candidate_values(segment, column))
 
 
-def join_values(join: TransformJoin, query: QueryColumn, texts: pa.Array, name: str) -> RowJoin:
-    """Join the distinct values of a query with those of a candidate; rows are numbers of values.
-
-    Parameters
-    ----------
-    join : TransformJoin
-    query : QueryColumn
-    texts : pyarrow.Array
-        As from `candidate_texts`.
-    name : str
-        Name of the candidate column.
-    """
-    return join_rows(join, {query.name: query_texts(query)}, {name: texts})
-
-
-def search_programs(
-    searcher: Searcher, settings: IndexSettings, query: QueryColumn, params: SearchParams
-) -> tuple[list[ProgramHit], SearchStats]:
+def search_programs(snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> ProgramsFound:
     """Find the columns that join the query after a learned program, and join more so than by equality.
 
     Parameters
     ----------
-    searcher : Searcher
-    settings : IndexSettings
-        Of the index.
+    snapshot : Snapshot
     query : QueryColumn
     params : SearchParams
 
     Returns
     -------
-    hits : list of ProgramHit
-        In the order of results; counted on all values of both columns.
-    stats : SearchStats
-        Never complete.
+    ProgramsFound
+        Counted on all values of both columns; never complete.
 
     Raises
     ------
@@ -118,37 +110,65 @@ def search_programs(
     Candidates are ordered by `score_segments`. Programs are learned for one after the other, both ways, once for
     columns of the same values, until `k` (at least 5) columns are found, four candidates in a row gave nothing,
     or 16 (or twice `k`) were learned for. They are learned from the values that share the rarest pieces, at most
-    1,000 of a column; what is learned from a part must be honest on the whole by the same rules (evidence,
+    1,000 of a column; what is learned from a part must be accepted on the whole by the same rules (evidence,
     precision, coverage).
     Source: Zhu, thesis, section 5.3.1, with chapter 4 for the verification.
     """
     stats = SearchStats(plan="transform", n_values=len(query.values), is_complete=False)
-    segments = [segment for segment in searcher.segments if segment.n_columns]
-    if len(query.values) == 0 or not segments:
-        return [], stats
-    search = _Search(searcher, settings, query, params)
-    hits: list[ProgramHit] = []
-    limit = max(_LEARNED, 2 * (params.k or 0))
-    columns, bits = score_segments(searcher.segments, search.pieces, len(query.values), params, stats)
-    n_last = 0
-    for scored in columns:
-        is_enough = params.k is not None and len(hits) >= max(_FOUND, params.k)
-        if is_enough or stats.candidates == limit or stats.candidates - n_last == _PATIENCE:
-            break
-        hit = search.examine(scored, bits, stats)
-        if hit is not None:
-            hits.append(hit)
-            n_last = stats.candidates
-    return sorted(hits, key=rank_key)[: params.k], stats
+    matched = MatchedQuery(snapshot, query.values)
+    joined: list[_JoinedColumn] = []
+    if len(query.values) and any(segment.n_columns for segment in snapshot.segments):
+        search = _ProgramSearch(snapshot, query, matched, params)
+        limit = max(_MAX_LEARNED, 2 * (params.k or 0))
+        columns, bits = score_segments(snapshot.segments, search.pieces, len(query.values), params, stats)
+        n_last = 0
+        for number, column in zip(columns.segments.tolist(), columns.columns.tolist(), strict=True):
+            is_enough = params.k is not None and len(joined) >= max(_MIN_HITS, params.k)
+            if is_enough or stats.candidates == limit or stats.candidates - n_last == _GIVE_UP_AFTER:
+                break
+            one = search.examine(number, column, bits, stats)
+            if one is not None:
+                joined.append(one)
+                n_last = stats.candidates
+    hits = rank_hits(snapshot.segments, _as_hits(joined), params.k, query.profile.has_range)
+    best = [joined[place] for place in hits.order.tolist()]
+    return ProgramsFound(
+        query,
+        hits,
+        stats,
+        matched,
+        joins=[one.join for one in best],
+        rows=[one.rows for one in best],
+        relationships=[one.relationship for one in best],
+    )
 
 
-class _Search:
+class _JoinedColumn(NamedTuple):
+    """A column that programs join with the query, and how."""
+
+    segment: int
+    column: int
+    matched: int
+    matched_rows: int
+    cardinality: int
+    join: TransformJoin
+    rows: RowJoin
+    relationship: str
+
+
+def _as_hits(joined: list[_JoinedColumn]) -> Hits:
+    segments, columns, matched, rows, cardinality = np.array([one[:5] for one in joined], np.int64).reshape(-1, 5).T
+    return Hits(segments, columns, matched, rows, cardinality, np.full(len(joined), np.nan))
+
+
+class _ProgramSearch:
     """One query on its way through the candidates."""
 
-    def __init__(self, searcher: Searcher, settings: IndexSettings, query: QueryColumn, params: SearchParams) -> None:
-        self.searcher = searcher
-        self.seed = settings.hash_seed
+    def __init__(self, snapshot: Snapshot, query: QueryColumn, matched: MatchedQuery, params: SearchParams) -> None:
+        self.segments = snapshot.segments
+        self.seed = snapshot.settings.hash_seed
         self.query = query
+        self.matched = matched
         self.texts = query_texts(query)
         values = query.values
         # The smallest hashes are a random sample that depends on nothing but the values.
@@ -157,39 +177,36 @@ class _Search:
         rows = values.row_counts()
         self.weights = rows if params.is_weighted else np.ones_like(rows)
         self.minimum = smallest_count(params.threshold, int(self.weights.sum()))
-        self.groups: dict[int, NDArray[np.int64]] = {}
         self.learned: dict[bytes, tuple[str, TransformJoin]] = {}
         """What was learned for each content of a column: lakes are full of copies."""
 
-    def examine(self, scored: ScoredColumn, bits: NDArray[np.float64], stats: SearchStats) -> ProgramHit | None:
+    def examine(self, number: int, column: int, bits: NDArray[np.float64], stats: SearchStats) -> _JoinedColumn | None:
         """Learn programs for a candidate and count what they join; None unless that is more than equality."""
-        segment, query = self.searcher.segments[scored.segment], self.query
-        if scored.segment not in self.groups:
-            self.groups[scored.segment] = self.searcher.groups_of(scored.segment, query.values)
-        n_equal = int(shared_mask(segment, scored.column, self.groups[scored.segment]).sum())
-        if n_equal >= ENOUGH * min(len(query.values), scored.cardinality):
+        segment, query = self.segments[number], self.query
+        cardinality = int(segment.catalog.numbers["cardinality"][column])
+        n_equal = int(shared_mask(segment, column, self.matched.groups(number)).sum())
+        if n_equal >= ENOUGH * min(len(query.values), cardinality):
             return None
-        values = _candidate_values(segment, scored.column)
+        name = segment.catalog.column_name(column)
+        values = _candidate_values(segment, column)
         texts = _texts(values)
         content = hashlib.blake2b(values.offsets.tobytes() + values.data.tobytes()).digest()
         if content not in self.learned:
             stats.candidates += 1
-            self.learned[content] = scored.name, self._learn(values, texts, scored.name, bits)
-        join = _renamed(*self.learned[content], scored.name)
+            self.learned[content] = name, self._learn(values, texts, name, bits)
+        join = _renamed(*self.learned[content], name)
         if not join.found:
             return None
-        joined = join_rows(join, {query.name: self.texts}, {scored.name: texts})
-        codes = np.unique(joined.left_rows)
-        matched = int(self.weights[codes].sum())
-        if codes.size <= n_equal or matched < self.minimum:
+        rows = join_rows(join, {query.name: self.texts}, {name: texts})
+        codes = np.unique(rows.left_rows)
+        matched_rows = int(self.weights[codes].sum())
+        if codes.size <= n_equal or matched_rows < self.minimum:
             return None
-        return ProgramHit(
-            scored.segment, scored.column, codes.size, matched, scored.cardinality, scored.table, scored.name,
-            join=join, relationship=self._relationship(segment, scored, joined),
-        )  # fmt: skip
+        relationship = self._relationship(segment, column, rows)
+        return _JoinedColumn(number, column, codes.size, matched_rows, cardinality, join, rows, relationship)
 
     def _learn(self, values: PackedValues, texts: pa.Array, name: str, bits: NDArray[np.float64]) -> TransformJoin:
-        """Learn programs from the most telling values of both sides."""
+        """Learn programs from the most informative values of both sides."""
         indptr, hashes = value_pieces(values.data, values.offsets, np.uint64(self.seed))
         pieces = self.pieces
         place = np.minimum(np.searchsorted(pieces.hashes, hashes), max(0, pieces.hashes.size - 1))
@@ -199,23 +216,23 @@ class _Search:
         is_held[place[is_shared]] = True
         own = _best_of_rows(pieces.indptr, np.where(is_held, bits, 0.0)[pieces.numbers])
         n_query = len(self.query.values)
-        lefts = self.scored[_most_telling(own, len(values))]
-        rights = _most_telling(theirs, n_query)
+        lefts = self.scored[_most_informative(own, len(values))]
+        rights = _most_informative(theirs, n_query)
         left, right = self.texts.take(pa.array(lefts)), texts.take(pa.array(rights))
         join = find_programs({self.query.name: left}, {name: right}, on=self.query.name, right_on=name)
         if not join.found or (lefts.size == n_query and rights.size == len(values)):
             return join
-        is_honest = _holds_for(join, Column(self.query.name, self.texts), Column(name, texts))
-        return join if is_honest else TransformJoin(tried=join.tried)
+        is_accepted = _is_accepted_on(join, Column(self.query.name, self.texts), Column(name, texts))
+        return join if is_accepted else TransformJoin(tried=join.tried)
 
-    def _relationship(self, segment: Segment, scored: ScoredColumn, joined: RowJoin) -> str:
+    def _relationship(self, segment: Segment, column: int, rows: RowJoin) -> str:
         """Tell how the join would be with the query on the left."""
         numbers = segment.catalog.numbers
-        n_filled = int(numbers["n_rows"][scored.column] - numbers["n_null"][scored.column])
-        is_left_once = np.unique(joined.right_rows).size == joined.right_rows.size
-        is_right_once = np.unique(joined.left_rows).size == joined.left_rows.size
+        is_unique = numbers["cardinality"][column] == numbers["n_rows"][column] - numbers["n_null"][column]
+        is_left_once = np.unique(rows.right_rows).size == rows.right_rows.size
+        is_right_once = np.unique(rows.left_rows).size == rows.left_rows.size
         left = "1" if self.query.is_unique and is_left_once else "m"
-        return f"{left}:{'1' if scored.cardinality == n_filled and is_right_once else 'm'}"
+        return f"{left}:{'1' if is_unique and is_right_once else 'm'}"
 
 
 def _renamed(old: str, join: TransformJoin, new: str) -> TransformJoin:
@@ -235,15 +252,14 @@ def _best_of_rows(indptr: NDArray[np.int64], bits: NDArray[np.float64]) -> NDArr
     return best
 
 
-def _most_telling(bits: NDArray[np.float64], n_other: int) -> NDArray[np.int64]:
-    """Choose the values to learn from, in their order: those whose shared pieces tell most."""
-    least, factor, most = _SAMPLE
-    n = min(most, max(least, factor * n_other))
+def _most_informative(bits: NDArray[np.float64], n_other: int) -> NDArray[np.int64]:
+    """Choose the values to learn from, in their order: those whose shared pieces are the strongest evidence."""
+    n = min(_MAX_SAMPLE, max(_MIN_SAMPLE, _SAMPLE_PER_VALUE * n_other))
     return np.sort(np.argsort(-bits, kind="stable")[:n])
 
 
-def _holds_for(join: TransformJoin, query: Column, candidate: Column) -> bool:
-    """Tell whether the first program of a join is honest on whole columns, as on those it was learned from."""
+def _is_accepted_on(join: TransformJoin, query: Column, candidate: Column) -> bool:
+    """Tell whether the first program of a join is accepted on whole columns, as on those it was learned from."""
     is_forward = join.direction == "left_to_right"
     source, target = (query, candidate) if is_forward else (candidate, query)
     if join.target is not None and not join.target.is_identity:

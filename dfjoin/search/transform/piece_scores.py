@@ -1,27 +1,32 @@
-"""Columns that may join a query after a transformation: those that hold the rare pieces of its values."""
+"""Candidates for a join by a program: the columns that hold rare pieces of the query's values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.components import damaged
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.postings import copy_values
+from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.value_pieces import PieceLists, QueryValues, score_columns, value_pieces
 from dfjoin.search.exact.allowed import allowed_columns
-from dfjoin.types import SearchParams, SearchStats
+from dfjoin.search.hits import rank_columns
+from dfjoin.search.params import SearchParams, SearchStats
 
-__all__ = ["PackedValues", "QueryPieces", "ScoredColumn", "pack_values", "score_segments"]
+__all__ = ["PackedValues", "QueryPieces", "ScoredColumns", "pack_values", "score_segments"]
 
 _BOUND = 10.0
-"""Bits that one piece, and so one value of the query, adds to a column's score at most: no single one decides."""
+"""Bits that one piece, and so one value of the query, adds to a column's score at most: no single value decides."""
 _MIN_SCORE = 10.0
+_SCORE_DIGITS = 6
+"""Digits after the point by which scores are compared: sums of floats differ beyond, by the order of segments."""
 _LEAST_POSTINGS = 1 << 20
-"""A smaller lake is taken to be a part of one of so many postings: in itself it tells too little about rarity."""
+"""A smaller lake is taken to be a part of one with so many postings: too few do not show what is rare."""
 _MIN_SHARE = 0.2
 """Share of the smaller column's values that must be touched: programs must join 0.3 of one of them."""
 
@@ -47,10 +52,7 @@ def pack_values(data: NDArray[np.uint8], offsets: NDArray[np.int64], chosen: NDA
     """
     starts, ends = offsets[chosen], offsets[chosen + 1]
     if chosen.size and (starts.min() < 0 or (ends < starts).any() or ends.max() > data.size - 8):
-        raise IndexCorruptedError(
-            "component `value_offsets` of the index points outside `value_bytes`; run `verify()` on the lake, then "
-            "build the index again"
-        )
+        raise damaged(None, "value_offsets", "it points outside `value_bytes`")
     packed = np.zeros(chosen.size + 1, np.int64)
     np.cumsum(ends - starts, out=packed[1:])
     out = np.zeros(int(packed[-1]) + 8, np.uint8)
@@ -59,22 +61,11 @@ def pack_values(data: NDArray[np.uint8], offsets: NDArray[np.int64], chosen: NDA
     return PackedValues(out, packed)
 
 
-@dataclass(frozen=True)
-class ScoredColumn:
-    """A column of a segment, and the bits that the pieces it shares with the query speak for it."""
+class ScoredColumns(NamedTuple):
+    """Columns that share pieces with a query, best first: numbers of their segments, and their ids there."""
 
-    segment: int
-    column: int
-    score: float
-    cardinality: int
-    table: str
-    name: str
-
-    @property
-    def order(self) -> tuple[float, int, bytes, bytes]:
-        """What candidates are ordered by: score descending, cardinality, table, column by code point."""
-        table, name = self.table.encode("utf-8", "surrogatepass"), self.name.encode("utf-8", "surrogatepass")
-        return -round(self.score, 6), self.cardinality, table, name
+    segments: NDArray[np.int64]
+    columns: NDArray[np.int64]
 
 
 class QueryPieces:
@@ -106,7 +97,7 @@ class QueryPieces:
 
 def score_segments(
     segments: Sequence[Segment], pieces: QueryPieces, n_query: int, params: SearchParams, stats: SearchStats
-) -> tuple[list[ScoredColumn], NDArray[np.float64]]:
+) -> tuple[ScoredColumns, NDArray[np.float64]]:
     """Score the columns of an index by the pieces that they share with a query.
 
     Parameters
@@ -122,17 +113,17 @@ def score_segments(
 
     Returns
     -------
-    columns : list of ScoredColumn
-        Best first; those with too little in common are left out.
+    columns : ScoredColumns
+        By score descending, cardinality, table, column by code point; those with too little in common are left out.
     bits : ndarray of float64, shape (n_pieces,)
-        How much each piece tells.
+        Evidence of each piece.
 
     Notes
     -----
     Were the postings of a piece dealt out at random, a column would get one with a probability of about
-    (columns that hold the piece) × (pieces of the column) ÷ (postings of the lake); finding it there speaks
-    with minus the binary logarithm of that: rare pieces weigh more, and pieces in large columns less. What a
-    piece says is divided among the query's values that have it, as in section 4.4.1 (score 1/nm).
+    (columns that hold the piece) × (pieces of the column) ÷ (postings of the lake); minus the binary logarithm of
+    that is the evidence, in bits, of finding it there: rare pieces weigh more, and pieces in large columns less. The
+    evidence of a piece is divided among the query's values that have it, as in section 4.4.1 (score 1/nm).
     Deleted columns count nowhere, so neither scores nor order depend on segments and tombstones.
     O(postings of the pieces, as often as a value has them).
     Source: Zhu, thesis, section 5.3.1 (higher weights for infrequent tokens).
@@ -144,7 +135,7 @@ def score_segments(
     stats.lists_read += int(np.count_nonzero(frequency))
     stats.postings_read += int(frequency.sum())
     stats.bytes_read += 4 * int(frequency.sum())
-    found: list[ScoredColumn] = []
+    found: list[tuple[NDArray[Any], ...]] = []
     for number, (segment, (indptr, columns)) in enumerate(zip(segments, lists, strict=True)):
         scores, touched = np.zeros(segment.n_columns), np.zeros(segment.n_columns, np.int32)
         size_bits = np.log2(np.maximum(1, segment.patterns.sizes))
@@ -154,10 +145,11 @@ def score_segments(
         least = np.minimum(n_query, cardinality) * (_MIN_SHARE * pieces.n_values / max(1, n_query))
         is_good = (scores >= _MIN_SCORE) & (touched >= np.maximum(2, least))
         allowed = allowed_columns(segment, params)
-        for column in np.flatnonzero(is_good & (allowed > 0) if allowed.size else is_good).tolist():
-            names = segment.catalog.table_name(column), segment.catalog.column_name(column)
-            found.append(ScoredColumn(number, column, float(scores[column]), int(cardinality[column]), *names))
-    return sorted(found, key=lambda one: one.order), bits
+        good = np.flatnonzero(is_good & (allowed > 0) if allowed.size else is_good)
+        found.append((np.full(good.size, number), good, scores[good], cardinality[good]))
+    numbers, good, scores, cardinality = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = rank_columns(segments, (numbers, good), (-np.round(scores, _SCORE_DIGITS), cardinality))
+    return ScoredColumns(numbers[order], good[order]), bits
 
 
 def _alive(segment: Segment) -> slice | NDArray[np.bool_]:
@@ -172,24 +164,16 @@ def _postings(segment: Segment, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.
     held = held[stored.hash[at[held]] == hashes[held]]
     starts, ends = stored.indptr[at[held]], stored.indptr[at[held] + 1]
     if held.size and (starts.min() < 0 or (ends < starts).any() or ends.max() > stored.columns.size):
-        raise _damaged(segment, "pattern_indptr")
+        raise segment.damaged("pattern_indptr", "it names entries that the segment does not have")
     lengths = np.zeros(hashes.size, np.int64)
     lengths[held] = ends - starts
     owners = np.repeat(np.arange(hashes.size), lengths)
-    firsts = np.repeat(starts - (np.cumsum(ends - starts) - (ends - starts)), ends - starts)
-    columns = stored.columns[firsts + np.arange(owners.size)]
+    columns = stored.columns[expand_stretches(starts, ends - starts)]
     if columns.size and (columns.min() < 0 or columns.max() >= segment.n_columns):
-        raise _damaged(segment, "pattern_columns")
+        raise segment.damaged("pattern_columns", "it names entries that the segment does not have")
     if segment.alive is not None:
         is_alive = segment.alive[columns] > 0
         owners, columns = owners[is_alive], columns[is_alive]
     indptr = np.zeros(hashes.size + 1, np.int64)
     np.cumsum(np.bincount(owners, minlength=hashes.size), out=indptr[1:])
     return indptr, columns
-
-
-def _damaged(segment: Segment, component: str) -> IndexCorruptedError:
-    return IndexCorruptedError(
-        f"component `{component}` of segment {segment.meta.id} names entries that the segment does not have; run "
-        "`verify()` on the lake, then build the index again"
-    )

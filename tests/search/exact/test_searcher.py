@@ -1,4 +1,4 @@
-"""Join discovery against the brute-force oracle, on random lakes, for every plan and layout."""
+"""Exact search against brute force, on random lakes, for every plan and layout."""
 
 import fnmatch
 import tempfile
@@ -12,16 +12,21 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.ingest import driver
-from dfjoin.search.exact.searcher import PLANS
+from dfjoin.search.params import PLANS
 from tests import oracles
 
 ALL_PLANS = [None, *PLANS]
+
 
 WORDS = [
     "Peru", "PERU ", "peru", "Straße", "STRASSE", "É", "e\u0301", "ﬁn", "fin", "日本", "Ω", "ω", "a  b", "a b",
     "x" * 40, "x" * 41, "x" * 300, "007", "7", "7.0", "-0", "0", "1e3x", "😀", "😀😀", "İ", "ß", "n/a", "", " ",
 ]  # fmt: skip
+
+
 text_values = st.one_of(st.none(), st.sampled_from(WORDS), st.sampled_from([f"w{i}" for i in range(12)]))
+
+
 int_values = st.one_of(*[st.integers(-3, 15)] * 6, st.sampled_from([2**53 + 1, -(2**62), 10**17]))
 
 
@@ -290,3 +295,17 @@ def test_excluded_columns_of_the_build_are_never_found(build):
     tables = {"a": pd.DataFrame({"x": ["p", "q"], "secret": ["p", "q"]})}
     lake = build(tables, exclude="*/secret")
     assert rows_of(search(pd.Series(["p"]), lake)) == [("a", "x", 1)]
+
+
+def test_a_lake_without_any_indexed_value_can_be_built_and_searched(build):
+    lake = build({"a": pd.DataFrame({"x": [0.5, 1.5]}), "b": pd.DataFrame({"y": pd.Series([], dtype=object)})})
+    assert lake.tables["table"].tolist() == ["a", "b"]
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["p", "q"]}), "q", lake)
+    assert len(hits) == 0
+
+
+def test_integers_meet_integers(build):
+    """`parse_integers` allocates, but is compiled without reference counting: it does not compile."""
+    lake = build({"a": pd.DataFrame({"n": [1, 2, 3]})})
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": [2, 3, 4]}), "q", lake)
+    assert hits["matched"].tolist() == [2]

@@ -13,7 +13,11 @@ from dfjoin.index.segment import Patterns
 from dfjoin.transform.transform_join import TransformJoin, join_rows
 
 OPTIONS = {"engine": "inline", "progress": False}
+
+
 SMALL = {"patterns": True}
+
+
 LETTERS = list("etaoinshrdlucmfwyp")
 
 
@@ -44,7 +48,11 @@ def unrelated(n_tables, seed=7):
 
 
 QUERY = people(1, 40)
+
+
 DF = pd.DataFrame({"name": [*QUERY, *QUERY[:5], None]})
+
+
 HIDDEN = pd.DataFrame({"person": [turned(n).upper() for n in QUERY[10:][::-1]] + ["NOBODY ELSE"], "age": range(31)})
 
 

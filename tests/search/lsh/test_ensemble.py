@@ -1,4 +1,4 @@
-"""mode="lsh": verified rows are right, what may be missing is told, and nothing depends on how the index is cut."""
+"""mode="lsh": verified rows are right, what may be missing is said, and nothing depends on how the index is cut."""
 
 import warnings
 from dataclasses import replace
@@ -20,12 +20,14 @@ from dfjoin.errors import (
 from dfjoin.index.commit import commit
 from dfjoin.index.components import write_component
 from dfjoin.search.exact.costs import ReadCosts
-from dfjoin.search.lsh.bands import choose_bands, containment_of, jaccard_of, ratio_classes, standard_error
-from dfjoin.search.lsh.ensemble import is_near
 from tests import oracles
 
 OPTIONS = {"engine": "inline", "progress": False}
+
+
 SIGNED = {"permutations": 128, "signature_min": 8}
+
+
 RECALL = 0.9
 """Least share of the columns above the threshold that the seeded lakes below must find at the default target."""
 
@@ -285,7 +287,7 @@ class TestWithoutSets:
         table = max(frames, key=lambda name: len(frames[name]))
         hits = ask(frames[table]["c"].tolist(), lake, threshold=0.9)
         told = hits.explain(0)
-        assert told.error == hits["containment_error"].iloc[0] > 0 and told.shared == [] and told.advice == ""
+        assert told.error == hits["containment_error"].iloc[0] > 0 and told.shared == []
         assert "estimated, standard error" in str(told)
         with pytest.raises(IncompatibleSettingsError, match=r"keeps no token set of `t\d\d` column 'c'"):
             hits.pairs(0)
@@ -440,75 +442,15 @@ class TestErrors:
             for g in meta.groups
         )
         commit(lake.path, lake.manifest.next("test", segments=(replace(meta, groups=groups),)))
-        with pytest.raises(IndexCorruptedError, match="`signature_slots` of the index names slots"):
+        with pytest.raises(IndexCorruptedError, match="`signature_slots` of the index is damaged: it names slots"):
             ask(words, dfjoin.open_lake(lake.path), threshold=0.5)
 
 
 class TestExplanations:
-    def test_how_it_was_found_and_what_is_faster(self, many):
+    def test_how_it_was_found(self, many):
         lake, _, queries = many
         hits = ask(max(queries, key=len), lake, threshold=0.5)
         told = hits.explain(0)
         text = str(told)
         assert "found by lsh" in text and "signatures compared" in text and "expected recall" in text
-        assert 'mode="exact" is expected to be the faster' in told.advice and told.error is None
-        assert told.matched == hits["matched"].iloc[0] and told.shared
-
-    def test_exact_search_does_not_speak_of_itself(self, many):
-        lake, _, queries = many
-        hits = dfjoin.discover_joinable(pd.DataFrame({"q": queries[0]}), "q", lake, threshold=0.5)
-        assert hits.explain(0).advice == ""
-
-
-class TestTuning:
-    def test_translations_are_inverse(self):
-        sizes = np.array([10, 100, 5000])
-        for t in (0.05, 0.1):
-            assert containment_of(jaccard_of(t, sizes, 100), sizes, 100) == pytest.approx(t)
-        assert containment_of(0.9, 10, 100) == 0.1
-
-    def test_without_a_bound_it_is_the_pair_with_the_fewest_errors(self):
-        """Equation 2.26 over all pairs, on thin slices."""
-        upper, t = 2.0 ** (8 / 16), (np.arange(20_000) + 0.5) / 20_000
-        s = t / (upper + 1 - t)
-
-        def errors(b, r):
-            found = 1 - (1 - s**r) ** b
-            return float(np.mean(np.where(t < 0.5, found, 1 - found)))
-
-        bands = choose_bands(64, 0.5, 8, 0.0)
-        best = min(errors(b, r) for r in range(1, 65) for b in range(1, 64 // r + 1))
-        assert errors(bands.n_bands, bands.n_band_rows) <= best + 0.005
-
-    @pytest.mark.parametrize("recall", [0.5, 0.9, 0.99])
-    @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.95, 1.0])
-    def test_the_recall_is_reached_where_it_can_be(self, threshold, recall):
-        for ratio in (-16, 0, 3, 40):
-            bands = choose_bands(256, threshold, ratio, recall)
-            most = choose_bands(256, threshold, ratio, 1.0)
-            if 2.0 ** (ratio / 16) < threshold:
-                assert bands.n_bands == 0
-                continue
-            assert 0 < bands.n_bands * bands.n_band_rows <= 256
-            assert (most.n_bands, most.n_band_rows) == (256, 1)
-            assert bands.recall >= min(recall, most.recall) - 1e-9
-
-    def test_a_threshold_of_one_still_finds_equal_columns(self):
-        bands = choose_bands(256, 1.0, 0, 0.95)
-        assert bands.recall > 0.99
-
-    def test_ratios_are_rounded_up(self):
-        for size, n_query in ((100, 100), (101, 100), (7, 1000), (10**9, 3)):
-            upper = 2.0 ** (ratio_classes(np.array([size]), n_query)[0] / 16)
-            assert upper >= min(size / n_query, 2**14) - 1e-6 and upper <= max(2**-14, size / n_query * 1.05)
-
-    def test_what_agrees_too_little_is_left_out(self):
-        sizes = np.array([100, 100, 100, 50])
-        near = is_near(np.array([255, 170, 90, 128], np.uint16), sizes, 1.0, 100, 256, 0.95)
-        assert near.tolist() == [False, False, False, True]
-        assert is_near(np.zeros(4, np.uint16), sizes, 1.0, 100, 256, 1.0).all()
-
-    def test_standard_error_against_simulation(self, rng):
-        s, m, sizes = 0.3, 256, 400
-        drawn = containment_of(rng.binomial(m, s, 20_000) / m, sizes, 300)
-        assert np.std(drawn) == pytest.approx(standard_error(s, sizes, 300, m), rel=0.05)
+        assert told.error is None and told.matched == hits["matched"].iloc[0] and told.shared

@@ -1,4 +1,4 @@
-"""What is asked for of a cold index covers what a query then reads, and is asked for once."""
+"""What is prefetched of a cold index covers what a query then reads, and is prefetched once."""
 
 import numpy as np
 import pandas as pd

@@ -1,0 +1,41 @@
+"""mode="exact": every column that shares a value, counted from posting lists."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from dfjoin.errors import IncompatibleSettingsError
+from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
+from dfjoin.search.explanation import Explanation
+from dfjoin.search.found import Candidate, Found
+from dfjoin.search.hits import rank_hits
+from dfjoin.search.modes import Mode
+from dfjoin.search.params import SearchParams
+from dfjoin.search.query import QueryColumn
+from dfjoin.search.shared_values import explain_shared_values, list_shared_pairs
+from dfjoin.store.snapshot import Snapshot
+
+__all__ = ["ExactMode"]
+
+
+class ExactMode(Mode):
+    """Search by posting lists; see `Mode` for the methods."""
+
+    def check(self, snapshot: Snapshot) -> None:
+        if not snapshot.settings.keep_sets:
+            raise IncompatibleSettingsError(
+                'the index keeps no token sets of its large columns (keep_sets=False), which mode="exact" needs; use '
+                'mode="lsh", or build it anew with keep_sets=True'
+            )
+
+    def search(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:
+        matched = MatchedQuery(snapshot, query.values)
+        hits, stats = searcher_of(snapshot).search(matched, params)
+        ranked = rank_hits(snapshot.segments, hits, params.k, query.profile.has_range)
+        return Found(query, ranked, stats, matched)
+
+    def explain(self, candidate: Candidate) -> Explanation:
+        return explain_shared_values(candidate)
+
+    def pairs(self, candidate: Candidate) -> pd.DataFrame:
+        return list_shared_pairs(candidate)

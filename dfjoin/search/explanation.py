@@ -1,0 +1,113 @@
+"""The explanation of a candidate: a record that prints as a few lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dfjoin.search.found import Candidate
+
+__all__ = ["N_EXAMPLES", "Explanation", "explain_hit"]
+
+N_EXAMPLES = 5
+"""Values that an explanation shows of each kind."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a candidate was found: what is shared, what is not, and how the join would be.
+
+    Parameters
+    ----------
+    query_column, table, column : str
+        The pair of columns.
+    matched, query_cardinality, cardinality : int
+        Shared distinct values, and those of either side.
+    relationship : str
+        As the join would be with the user's frame on the left.
+    accidental : bool
+        Both are integers and the overlap is what their ranges predict.
+    shared, only_query, only_candidate : list of str
+        Examples; shared and query values in the user's spelling, the candidate's in canonical form.
+    found_by : dict
+        Plan, and what the search read.
+    error : float or None
+        Standard error of the containment where `matched` is an estimate.
+    program : str
+        The program that joins the columns, one line for each; empty where they join by equality.
+    """
+
+    query_column: str
+    table: str
+    column: str
+    matched: int
+    query_cardinality: int
+    cardinality: int
+    relationship: str
+    accidental: bool
+    shared: list[str]
+    only_query: list[str]
+    only_candidate: list[str]
+    found_by: dict[str, Any]
+    error: float | None = None
+    program: str = ""
+
+    def __str__(self) -> str:
+        """Write the explanation in a few lines."""
+        missing = self.query_cardinality - self.matched
+        extra = self.cardinality - self.matched
+        share = self.matched / max(1, self.query_cardinality)
+        lines = [
+            f"{self.query_column!r} joins {self.table} column {self.column!r}, {self.relationship}",
+            f"  shared: {self.matched:,} of {self.query_cardinality:,} values ({share:.1%})"
+            + (_examples(self.shared) if self.error is None else f", estimated, standard error {self.error:.1%}"),
+            f"  only in your column: {missing:,}" + _examples(self.only_query),
+            f"  only in the table: {extra:,}" + _examples(self.only_candidate),
+        ]
+        lines[1:1] = [f"  by {line}" for line in self.program.splitlines()]
+        if self.accidental:
+            lines.append("  accidental: both are integers, and ranges alone explain this overlap")
+        read = self.found_by
+        lines.append(
+            f"  found by {read['plan']}: {read['lists_read']:,} lists, {read['sets_read']:,} sets, "
+            f"{read['bytes_read']:,} bytes read, {read['candidates_pruned']:,} candidates pruned"
+        )
+        if read["signatures_compared"]:
+            lines.append(
+                f"  {read['signatures_compared']:,} signatures compared, {read['candidates']:,} candidates, "
+                f"expected recall {read['expected_recall']:.3f}"
+            )
+        if self.program:
+            lines.append(f"  {read['candidates']:,} candidates learned from")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def explain_hit(candidate: Candidate, **evidence: Any) -> Explanation:
+    """Make the explanation of a candidate from its hit.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    **evidence
+        Further fields of `Explanation`: the examples, and what the mode knows better than the hit.
+    """
+    row, hits = candidate.row, candidate.found.hits.hits
+    known: dict[str, Any] = {name: row[name] for name in ("query_column", "table", "column", "relationship")}
+    known |= {
+        "matched": int(hits.matched[candidate.place]),
+        "query_cardinality": len(candidate.found.query.values),
+        "cardinality": int(hits.cardinality[candidate.place]),
+        "accidental": bool(row["accidental"]),
+        "found_by": candidate.found.stats.to_dict(),
+    }
+    return Explanation(**known | evidence)
+
+
+def _examples(values: list[str]) -> str:
+    return ", as " + ", ".join(repr(v if len(v) <= 40 else v[:39] + "…") for v in values) if values else ""

@@ -1,0 +1,118 @@
+"""Results of the search of each query column, kept so that a frame explains its rows without a new search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from dfjoin.index.segment import Segment
+from dfjoin.search.exact.searcher import MatchedQuery
+from dfjoin.search.hits import RankedHits
+from dfjoin.search.params import SearchParams, SearchStats
+from dfjoin.search.query import QueryColumn
+from dfjoin.store.snapshot import Snapshot
+from dfjoin.transform.transform_join import TransformJoin
+
+__all__ = ["Candidate", "Found", "SearchContext"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the search of one query column found.
+
+    Parameters
+    ----------
+    query : QueryColumn
+    hits : RankedHits
+    stats : SearchStats
+        What was read.
+    matched : MatchedQuery
+        The query's values in the segments.
+    joins : sequence of TransformJoin
+        The programs by which each hit joins; empty where all join by equality.
+    """
+
+    query: QueryColumn
+    hits: RankedHits
+    stats: SearchStats
+    matched: MatchedQuery
+    joins: Sequence[TransformJoin] = ()
+
+
+@dataclass(frozen=True)
+class SearchContext:
+    """What a result needs beyond its rows, to explain them and to be joined.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    params : SearchParams
+        What was asked for.
+    found : dict
+        Name in ``query_column`` → what its search found.
+    """
+
+    snapshot: Snapshot
+    params: SearchParams
+    found: dict[str, Found]
+
+    @property
+    def queries(self) -> dict[str, QueryColumn]:
+        """Name in ``query_column`` → the query column."""
+        return {name: found.query for name, found in self.found.items()}
+
+    @property
+    def stats(self) -> dict[str, SearchStats]:
+        """Name in ``query_column`` → what its search read."""
+        return {name: found.stats for name, found in self.found.items()}
+
+    @cached_property
+    def joins(self) -> dict[tuple[str, str, str], TransformJoin]:
+        """Query column, table and column of each row that joins by programs → these.
+
+        Programs that run from right to left read the candidate's values in canonical form.
+        """
+        return {
+            (name, table, column): join
+            for name, found in self.found.items()
+            if found.joins
+            for table, column, join in zip(found.hits.tables, found.hits.names, found.joins, strict=True)
+        }
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One row of a result, and its hit among those that the search found.
+
+    Parameters
+    ----------
+    row : Series
+        The row.
+    found : Found
+    place : int
+        Of the hit.
+    snapshot : Snapshot
+    """
+
+    row: pd.Series
+    found: Found
+    place: int
+    snapshot: Snapshot
+
+    @property
+    def number(self) -> int:
+        """Number of the segment that holds the column."""
+        return int(self.found.hits.hits.segments[self.place])
+
+    @property
+    def segment(self) -> Segment:
+        """The segment that holds the column."""
+        return self.snapshot.segments[self.number]
+
+    @property
+    def column(self) -> int:
+        """Id of the column in its segment."""
+        return int(self.found.hits.hits.columns[self.place])

@@ -1,0 +1,68 @@
+"""The modes of search: their protocol and their table. A further mode is a folder and a line here.
+
+What a mode needs is imported when it is first used: the command line lists the modes without compiling anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dfjoin.search.explanation import Explanation
+    from dfjoin.search.found import Candidate, Found
+    from dfjoin.search.params import SearchParams
+    from dfjoin.search.query import QueryColumn
+    from dfjoin.store.snapshot import Snapshot
+
+__all__ = ["MODES", "Mode", "mode_of"]
+
+_CLASSES = {
+    "exact": "dfjoin.search.exact.exact_mode:ExactMode",
+    "lsh": "dfjoin.search.lsh.lsh_mode:LshMode",
+    "transform": "dfjoin.search.transform.transform_mode:TransformMode",
+}
+
+MODES = tuple(_CLASSES)
+"""Names of the modes, in the order in which messages list them."""
+
+
+class Mode(Protocol):
+    """A way to find candidate columns."""
+
+    nothing_found: str = "no column of the lake shares a value"
+    """What is said of a search without a result."""
+
+    def check(self, snapshot: Snapshot) -> None:
+        """Raise IncompatibleSettingsError when the index was built without what the mode needs."""
+
+    def search(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:
+        """Search for one query column."""
+        ...
+
+    def stages(self, snapshot: Snapshot, params: SearchParams) -> Sequence[SearchParams]:
+        """Return the searches that ``progressive=True`` makes, one after the other."""
+        return (params,)
+
+    def columns(self, found: Found) -> dict[str, Any]:
+        """Return result columns that the mode adds or replaces: name → list of texts or array, one entry a hit."""
+        return {}
+
+    def explain(self, candidate: Candidate) -> Explanation:
+        """Explain one row of a result from what the search knew."""
+        ...
+
+    def pairs(self, candidate: Candidate) -> pd.DataFrame:
+        """List the matched pairs of values of one row of a result."""
+        ...
+
+
+@cache
+def mode_of(name: str) -> Mode:
+    """Return the mode of a name, one of `MODES`."""
+    module, _, class_name = _CLASSES[name].partition(":")
+    return getattr(import_module(module), class_name)()

@@ -1,0 +1,198 @@
+"""Parameters of a search, made of checked arguments, and the record of what it read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dfjoin import _validation as check
+from dfjoin.errors import InvalidParameterError
+from dfjoin.index.catalog import KINDS
+from dfjoin.search.modes import MODES
+
+__all__ = ["PLANS", "SearchParams", "SearchStats", "search_params"]
+
+PLANS = ("mergelist", "probeset", "josie")
+"""Names of the plans of exact search; each returns the same rows in the same order."""
+
+
+@dataclass(frozen=True)
+class SearchParams:
+    """What a search is to return; the arguments of ``discover_joinable`` after they were checked.
+
+    Parameters
+    ----------
+    k : int or None
+        How many columns at most; None: all that reach the threshold.
+    threshold : float or None
+        Smallest containment, 0 to 1.
+    is_weighted : bool
+        Rank by rows of the query column instead of distinct values.
+    tables, exclude : tuple of str
+        Patterns (``fnmatch``) of table names to search, and to leave out.
+    kinds : tuple of str
+        Kinds of candidate columns; empty: all.
+    plan : {None, "mergelist", "probeset", "josie"}
+        The plan to use; None: the planner's choice.
+    mode : str
+        How candidates are found, one of `dfjoin.search.modes.MODES`.
+    verify : bool
+        Count the candidates of signatures; else their containment is estimated.
+    recall : float
+        Share of the columns above the threshold that signatures are to find.
+    progressive : bool
+        Return estimates first, and then the best answer that the index can give.
+    pad : int or None
+        Digits to which the integers of the query are written with zeros in front.
+    dayfirst : bool or None
+        How all-digit dates of the query are read; None: as the column itself tells.
+    """
+
+    k: int | None = 10
+    threshold: float | None = None
+    is_weighted: bool = False
+    tables: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    plan: str | None = None
+    mode: str = "exact"
+    verify: bool = True
+    recall: float = 0.95
+    progressive: bool = False
+    pad: int | None = None
+    dayfirst: bool | None = None
+
+
+_Check = Callable[[Any, str], Any]
+
+
+def _one_of(*choices: Any) -> _Check:
+    return lambda value, name: check.check_choice(value, name, choices)
+
+
+def _check_kinds(value: Any, name: str) -> Sequence[str]:
+    kinds = check.check_patterns(value, name)
+    for kind in kinds:
+        check.check_choice(kind, name, KINDS)
+    return kinds
+
+
+_CHECKS: dict[str, _Check] = {
+    "mode": _one_of(*MODES),
+    "k": check.check_positive_int,
+    "threshold": check.check_fraction,
+    "weighted": _one_of(True, False),
+    "tables": check.check_patterns,
+    "exclude": check.check_patterns,
+    "kinds": _check_kinds,
+    "plan": _one_of(*PLANS),
+    "verify": _one_of(True, False),
+    "recall": check.check_fraction,
+    "progressive": _one_of(True, False),
+    "pad": check.check_positive_int,
+    "dayfirst": _one_of(None, True, False),
+}
+"""Argument → its check, which returns the value to use."""
+
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(_CHECKS),
+    "mode": SearchParams.mode,
+    "weighted": SearchParams.is_weighted,
+    "verify": SearchParams.verify,
+    "progressive": SearchParams.progressive,
+}
+"""Argument → the value of one that was not given."""
+
+_BELONGS = {"plan": "exact", "recall": "lsh", "verify": "lsh", "progressive": "lsh"}
+"""Argument that one mode alone has → that mode."""
+
+
+def search_params(**arguments: Any) -> SearchParams:
+    """Check the arguments of a search and make its parameters of them.
+
+    Parameters
+    ----------
+    **arguments
+        Of `dfjoin.discover_joinable`; those that are left out have their defaults.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidTypeError
+        If one of them is illegal, or belongs to another mode.
+    """
+    given = {name: value for name, value in arguments.items() if value is not _DEFAULTS[name]}
+    values = {name: _CHECKS[name](value, name) for name, value in given.items()}
+    mode = values.setdefault("mode", SearchParams.mode)
+    for name, owner in _BELONGS.items():
+        if name in given and mode != owner:
+            raise InvalidParameterError(f'`{name}` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')
+    if "threshold" in given:
+        values.setdefault("k", None)
+    return SearchParams(is_weighted=values.pop("weighted", False), **values)
+
+
+@dataclass
+class SearchStats:
+    """What a search read; added up over segments.
+
+    Parameters
+    ----------
+    plan : str
+        The plan that ran, the plans joined by "+" when segments chose differently.
+    n_values, n_found : int
+        Query values, and those that the vocabulary holds.
+    lists_read, postings_read : int
+        Distinct posting lists read, and the postings in them.
+    sets_read, set_entries_read : int
+        Candidate sets read, and the entries read of them.
+    bytes_read : int
+        Logical bytes of postings and set entries read.
+    candidates_pruned : int
+        Candidates dropped unread by a bound.
+    signatures_compared : int
+        Columns whose signature was compared with the query's.
+    candidates : int
+        Columns that their signature made candidates, or that programs were learned for.
+    expected_recall : float
+        Share of the columns above the threshold that their signature is expected to make candidates, their
+        containment taken as uniform; 1 where nothing depended on signatures.
+    is_complete : bool
+        No column can be missing.
+    """
+
+    plan: str = ""
+    n_values: int = 0
+    n_found: int = 0
+    lists_read: int = 0
+    postings_read: int = 0
+    sets_read: int = 0
+    set_entries_read: int = 0
+    bytes_read: int = 0
+    candidates_pruned: int = 0
+    signatures_compared: int = 0
+    candidates: int = 0
+    expected_recall: float = 1.0
+    is_complete: bool = True
+
+    def add(self, other: SearchStats) -> None:
+        """Add what another segment's search read."""
+        if self.plan != other.plan:
+            self.plan = "+".join(dict.fromkeys([*filter(None, self.plan.split("+")), other.plan]))
+        for name in _COUNTERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.n_values = max(self.n_values, other.n_values)
+        self.expected_recall = min(self.expected_recall, other.expected_recall)
+        self.is_complete = self.is_complete and other.is_complete
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        return dict(self.__dict__)
+
+
+_COUNTERS = tuple(
+    name
+    for name in SearchStats.__dataclass_fields__
+    if name not in ("plan", "n_values", "expected_recall", "is_complete")
+)
+"""Fields of `SearchStats` that are added up."""

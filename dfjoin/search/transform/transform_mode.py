@@ -1,0 +1,84 @@
+"""mode="transform": columns that join after a program that is learned for them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from dfjoin.errors import IncompatibleSettingsError
+from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
+from dfjoin.search.found import Candidate, Found
+from dfjoin.search.modes import Mode
+from dfjoin.search.params import SearchParams
+from dfjoin.search.query import QueryColumn
+from dfjoin.search.shared_values import list_pairs
+from dfjoin.search.transform.candidate_programs import ProgramsFound, candidate_texts, search_programs
+from dfjoin.store.snapshot import Snapshot
+from dfjoin.transform.transform_join import RowJoin, TransformJoin
+
+__all__ = ["TransformMode"]
+
+
+class TransformMode(Mode):
+    """Search by learned programs; see `Mode` for the methods."""
+
+    nothing_found = "no column of the lake joins after a program"
+
+    def check(self, snapshot: Snapshot) -> None:
+        if not snapshot.settings.patterns:
+            raise IncompatibleSettingsError(
+                'the index has no pattern tokens, which mode="transform" needs; add them with `lake.add_patterns()`, '
+                'or use mode="exact"'
+            )
+
+    def search(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> ProgramsFound:
+        return search_programs(snapshot, query, params)
+
+    def columns(self, found: Found) -> dict[str, Any]:
+        assert isinstance(found, ProgramsFound)
+        return {
+            "jaccard": np.full(len(found.hits), np.nan),
+            "relationship": list(found.relationships),
+            "program": [_as_json(join) for join in found.joins],
+        }
+
+    def explain(self, candidate: Candidate) -> Explanation:
+        query, rows, texts = candidate.found.query, _rows(candidate), _texts(candidate)
+        codes, first = np.unique(rows.left_rows, return_index=True)
+        shared = [
+            f"{query.spelling(int(rows.left_rows[i]))} = {texts[int(rows.right_rows[i])].as_py()}"
+            for i in first[:N_EXAMPLES]
+        ]
+        alone = np.setdiff1d(np.arange(len(query.values)), codes)[:N_EXAMPLES]
+        theirs = np.setdiff1d(np.arange(len(texts)), rows.right_rows)[:N_EXAMPLES]
+        return explain_hit(
+            candidate,
+            shared=shared,
+            only_query=[query.spelling(code) for code in alone.tolist()],
+            only_candidate=[texts[code].as_py() for code in theirs.tolist()],
+            program=str(candidate.found.joins[candidate.place]),
+        )
+
+    def pairs(self, candidate: Candidate) -> pd.DataFrame:
+        rows = _rows(candidate)
+        values = _texts(candidate).take(pa.array(rows.right_rows)).to_pylist()
+        return list_pairs(candidate.found.query, rows.left_rows, values)
+
+
+def _rows(candidate: Candidate) -> RowJoin:
+    """Return the values that were joined when the candidate was found."""
+    assert isinstance(candidate.found, ProgramsFound)
+    return candidate.found.rows[candidate.place]
+
+
+def _texts(candidate: Candidate) -> pa.Array:
+    return candidate_texts(candidate.segment, candidate.column)
+
+
+def _as_json(join: TransformJoin) -> str:
+    """Write a join by programs as JSON, without what else was tried."""
+    return json.dumps({key: value for key, value in join.to_dict().items() if key != "tried"}, ensure_ascii=False)

@@ -1,0 +1,74 @@
+"""The table of modes: what each has, and that nothing else asks for a mode by its name."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.search import modes
+from dfjoin.search.exact.exact_mode import ExactMode
+from dfjoin.search.modes import MODES, mode_of
+
+PACKAGE = Path(dfjoin.__file__).parent
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_a_mode_lives_in_the_folder_of_its_name(name):
+    mode = mode_of(name)
+    assert type(mode).__module__ == f"dfjoin.search.{name}.{name}_mode" and mode is mode_of(name)
+    assert mode.nothing_found.startswith("no column of the lake")
+    for method in ("check", "search", "explain", "pairs"):
+        assert method in vars(type(mode)), f"{name} has no `{method}` of its own"
+
+
+def test_a_further_mode_is_one_line(lake, monkeypatch):
+    """What a mode adds to the frame and says of a row comes from its class alone."""
+
+    class Louder(ExactMode):
+        def columns(self, found):
+            return {"kind": ["any"] * len(found.hits), "loud": ["yes"] * len(found.hits)}
+
+    monkeypatch.setitem(modes._CLASSES, "exact", f"{__name__}:Louder")
+    monkeypatch.setattr(sys.modules[__name__], "Louder", Louder, raising=False)
+    mode_of.cache_clear()
+    try:
+        hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", lake)
+        assert set(hits["table"]) == {"many", "ones"} and (hits["kind"] == "any").all()
+        assert list(hits)[-1] == "loud" and (hits["loud"] == "yes").all() and hits.explain(0).matched == 1
+    finally:
+        monkeypatch.undo()
+        mode_of.cache_clear()
+
+
+def _compared_with(tree):
+    """Texts that something is compared with."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            for side in (node.left, *node.comparators):
+                leaves = side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side]
+                yield from (leaf.value for leaf in leaves if isinstance(leaf, ast.Constant))
+        elif isinstance(node, ast.MatchValue) and isinstance(node.value, ast.Constant):
+            yield node.value.value
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: p.relative_to(PACKAGE).as_posix())
+def test_nothing_compares_with_the_name_of_a_mode(path):
+    assert not set(MODES) & set(_compared_with(ast.parse(path.read_text("utf-8"))))
+
+
+LIGHT = """
+import sys, dfjoin.search.modes
+assert dfjoin.search.modes.MODES
+print([name for name in sys.modules if name.startswith(("numba", "dfjoin.kernels"))])
+"""
+
+
+def test_the_table_compiles_nothing():
+    done = subprocess.run(
+        [sys.executable, "-c", LIGHT], cwd=PACKAGE.parent, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "[]", done.stderr
