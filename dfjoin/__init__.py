@@ -21,7 +21,7 @@ _LAZY = {
     "Lake": "dfjoin.lake",
     "Program": "dfjoin.programs.program",
     "open_lake": "dfjoin.lake",
-    "repair": "dfjoin.store.upkeep",
+    "repair": "dfjoin.store.repair",
 }
 
 __all__ = [

@@ -30,8 +30,6 @@ def build_lake(
     spark: Any = None,
     columns: str | list[str] | None = None,
     exclude: str | list[str] | None = None,
-    embedder: Any = None,
-    vectors: Any = None,
     settings: dict[str, Any] | IndexSettings | None = None,
     keep_data: bool = True,
     on_error: str = "skip",
@@ -39,8 +37,8 @@ def build_lake(
 ) -> Lake:
     """Build the index of a lake and open it.
 
-    Reads every table once, normalises every value, and commits the index in one step: a build that is
-    interrupted, killed or fails leaves what was there before.
+    Reads every table once, normalises every value, and commits the index in one step: after a build that failed or
+    was interrupted or killed, the index is what it was before.
 
     Parameters
     ----------
@@ -50,26 +48,35 @@ def build_lake(
     index : path
         Directory of the index; made, for its owner only, when it does not exist.
     if_exists : {"error", "replace", "add"}
-        What to do when there is an index: ``"replace"`` commits the new content as its next version,
-        ``"add"`` adds the tables to those that are there.
+        What to do when there is an index already.
+
+        - ``"error"``: raise an error.
+        - ``"replace"``: commit the new content as the next version of the index.
+        - ``"add"``: add the tables to those that are there.
     engine : {"spark", "inline"}
-        Where the work is done: by Spark tasks, or in this process (small lakes, no Java).
+        Where the work is done.
+
+        - ``"spark"``: in Spark tasks.
+        - ``"inline"``: in this process, which needs no Java and suits small lakes.
     spark : SparkSession, optional
         The session to use; by default the active one, else a local one that is started here.
     columns, exclude : str or list of str, optional
-        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out: values of other columns are
-        not copied into the index.
-    embedder, vectors : None
-        Of the embedding mode, which this version does not have.
+        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. Values of columns that are not
+        indexed are not copied into the index.
     settings : dict or IndexSettings, optional
-        ``null_spellings`` (default: the empty text alone; ``NA`` is text), ``dayfirst``, ``samples``
-        (values kept per column, 0 for none), ``segment_bytes``, ``task_bytes``, ``hash_seed``; and for
-        ``mode="lsh"``: ``permutations`` (values of a MinHash signature, default 256, 0 for none),
-        ``signature_min`` (distinct values from which on a column gets one, default: as many as
-        permutations), ``partitions`` (32), ``partitioning`` (``"optimal"`` or ``"equal_depth"``),
-        ``keep_sets`` (False drops the token sets of columns that have a signature); and ``patterns`` (True
-        indexes the pattern tokens that ``mode="transform"`` needs, default False; `Lake.add_patterns` adds
-        them later).
+        How values are normalised and what is kept. A dict may hold:
+
+        - ``null_spellings``: texts that are nulls; by default the empty text alone (``NA`` is text).
+        - ``dayfirst``: how all-digit dates are read; None (default): as the column itself tells.
+        - ``samples``: sample values kept for each column, default 5, 0 for none.
+        - ``segment_bytes``, ``task_bytes``: target size of a segment, memory of a task.
+        - ``hash_seed``: seed of the value hash.
+        - ``permutations``: values of a MinHash signature, which ``mode="lsh"`` needs; default 256, 0 for none.
+        - ``signature_min``: columns with fewer distinct values get no signature; default `permutations`.
+        - ``partitions``, ``partitioning``: see `Lake.add_signatures`.
+        - ``keep_sets``: False drops the token sets of columns that have a signature.
+        - ``patterns``: True indexes the pieces of values that ``mode="transform"`` needs; default False.
+          `Lake.add_patterns` adds them later.
     keep_data : bool, default True
         Keep frames given in memory as Parquet inside the index, so that they can be joined.
     on_error : {"skip", "raise"}
@@ -91,7 +98,7 @@ def build_lake(
     TableReadError
         With ``on_error="raise"``.
     ConcurrentCommitError
-        If another writer committed to the same index meanwhile; nothing of this build is visible.
+        If another writer committed to the same index in the meantime; nothing of this build is visible.
 
     See Also
     --------
@@ -99,10 +106,10 @@ def build_lake(
 
     Notes
     -----
-    One pass over the files. Memory per task: about three times ``task_bytes``, and in the merging task
-    the segment that is written (``segment_bytes``). The index is a copy of every distinct value of every
-    indexed column: text, integers (floats and decimals with integral values included) and dates, with
-    two distinct values or more.
+    One pass over the files. Memory of a task: about three times ``task_bytes``; of a merging task also the
+    segment that is written (``segment_bytes``). Columns of text, dates and integers (floats and decimals with
+    integral values included) are indexed if they have two distinct values or more; the index is a copy of all
+    their distinct values.
 
     Examples
     --------
@@ -113,18 +120,21 @@ def build_lake(
         table  n_rows  n_columns
     0  cities       2          2
     """
-    from dfjoin.ingest.build import build, check_build
+    from dfjoin import _validation as check
+    from dfjoin.ingest.build import build, find_base
+    from dfjoin.ingest.build_options import BuildOptions, check_same_settings, index_settings
     from dfjoin.lake import Lake
 
-    path, base, chosen = check_build(
-        index, if_exists=if_exists, engine=engine, columns=columns, exclude=exclude, embedder=embedder,
-        vectors=vectors, settings=settings, keep_data=keep_data, on_error=on_error,
-    )  # fmt: skip
+    check.check_choice(engine, "engine", ("spark", "inline"))
+    options = BuildOptions(source, engine, spark, on_error, keep_data, progress)
+    path, base = find_base(index, if_exists)
+    chosen = index_settings(settings, columns, exclude)
     if if_exists == "add" and base is not None:
+        check_same_settings(base, chosen, settings, columns, exclude)
         return Lake(path).add(
             source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data, progress=progress
         )
-    build(source, path, base, chosen, engine, spark, keep_data, on_error, progress)
+    build(path, base, chosen, options)
     return Lake(path)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from dfjoin.errors import InvalidTypeError
 from dfjoin.index.manifest import Manifest, read_manifest
 from dfjoin.index.segment import Segment
@@ -141,15 +143,14 @@ class Lake:
     @property
     def roots(self) -> dict[str, str]:
         """Name (or place, for the first root) of each root → where its tables are read from."""
-        snapshot = self._snapshot
-        return {old.name or old.uri: new.uri for old, new in zip(snapshot.manifest.roots, snapshot.roots, strict=True)}
+        return self._snapshot.places()
 
     def has_table(self, name: str) -> bool:
         """Tell whether an alive table has that name."""
         return self._snapshot.has_table(name)
 
     @property
-    def tables(self):
+    def tables(self) -> pd.DataFrame:
         """The tables of the lake, one row each, in order of name.
 
         Returns
@@ -162,7 +163,7 @@ class Lake:
         return listing.catalog_tables(self._snapshot)
 
     @property
-    def columns(self):
+    def columns(self) -> pd.DataFrame:
         """The columns of the lake, one row each, in order of (table, column).
 
         Returns
@@ -175,7 +176,7 @@ class Lake:
 
         return listing.catalog_columns(self._snapshot)
 
-    def table(self, name: str, columns: list[str] | None = None, *, on_stale: str = "error"):
+    def table(self, name: str, columns: list[str] | None = None, *, on_stale: str = "error") -> pd.DataFrame:
         """Read a table of the lake.
 
         Parameters
@@ -237,9 +238,9 @@ class Lake:
         Returns
         -------
         list of str
-            What is damaged, one line each, naming the component; empty when all is well.
+            One line for each damaged component; empty when the index is sound.
         """
-        return [problem for segment in self.segments for problem in segment.verify()]
+        return self._snapshot.verify()
 
     def add(
         self,
@@ -252,19 +253,19 @@ class Lake:
         keep_data: bool = True,
         progress: bool = True,
     ) -> Lake:
-        """Add tables; of a place that the index knows, only what is new or changed is read.
+        """Add tables; of a place that is indexed already, only new and changed files are read.
 
         Parameters
         ----------
         source : as in `dfjoin.build_lake`
-            Files below a root of the index belong to it; a table of theirs that has changed takes the place
-            of the one that was indexed. Any other name that is taken is an error.
+            Files below a root of the index belong to that root; a changed file replaces the table that was
+            indexed. Any other use of a name that the index has already is an error.
         engine : {None, "spark", "inline"}
-            None: inline below 64 MiB of input, else Spark.
+            Where the work is done; None: in this process below 64 MiB of input, by Spark above.
         spark : SparkSession, optional
             The session to use.
         full : bool, default False
-            Read everything, whatever size, modification time and fingerprint say.
+            Read every file, even if its size, modification time or fingerprint say that it did not change.
         on_error, keep_data, progress
             As in `dfjoin.build_lake`.
 
@@ -276,22 +277,20 @@ class Lake:
         Raises
         ------
         InvalidParameterError
-            If a name is taken.
+            If the index has a table of that name already.
         ConcurrentCommitError
-            If another writer did something that does not go together with this.
+            If another writer made a change that conflicts with this one.
 
         Notes
         -----
-        Writes one segment or more; `compact` merges them when there are many.
+        Each call writes at least one segment; `compact` merges them when there are many.
         """
+        from dfjoin.ingest.build_options import BuildOptions
         from dfjoin.store import change
 
-        return self._move_to(
-            change.add(
-                self._snapshot.pool(), source, engine=engine, spark=spark, full=full, replaces=False, on_error=on_error,
-                keep_data=keep_data, progress=progress, moved=self._snapshot.moved_roots(),
-            )
-        )  # fmt: skip
+        options = BuildOptions(source, engine, spark, on_error, keep_data, progress)
+        snapshot = self._snapshot
+        return self._move_to(change.add(snapshot.pool(), options, snapshot.moved_roots(), reads_all=full))
 
     def replace(
         self,
@@ -303,7 +302,7 @@ class Lake:
         keep_data: bool = True,
         progress: bool = True,
     ) -> Lake:
-        """Put tables in the place of those of the same names, in one commit; others are added.
+        """Replace the tables of the same names in one commit, and add the others.
 
         Parameters
         ----------
@@ -315,14 +314,12 @@ class Lake:
         Lake
             This object, at the new version.
         """
+        from dfjoin.ingest.build_options import BuildOptions
         from dfjoin.store import change
 
-        return self._move_to(
-            change.replace_tables(
-                self._snapshot.pool(), source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data,
-                progress=progress, moved=self._snapshot.moved_roots(),
-            )
-        )  # fmt: skip
+        options = BuildOptions(source, engine, spark, on_error, keep_data, progress)
+        snapshot = self._snapshot
+        return self._move_to(change.add(snapshot.pool(), options, snapshot.moved_roots(), replaces=True))
 
     def remove(self, tables: str | list[str]) -> Lake:
         """Remove tables from the index; their files stay where they are.
@@ -330,7 +327,7 @@ class Lake:
         Parameters
         ----------
         tables : str or list of str
-            Names, or patterns (``fnmatch``); each has to match a table.
+            Names, or patterns (``fnmatch``); each must match a table.
 
         Returns
         -------
@@ -354,52 +351,56 @@ class Lake:
         partitions: int = 32,
         partitioning: str = "optimal",
     ) -> Lake:
-        """Give the index the MinHash signatures that ``mode="lsh"`` needs, or others than it has.
+        """Index the MinHash signatures that ``mode="lsh"`` needs, or replace those that the index has.
 
         Parameters
         ----------
         permutations : int, default 256
-            Values of a signature.
+            Number of values in a signature.
         signature_min : int, optional
-            Distinct values from which on a column gets a signature; as many as permutations by default.
+            Columns with fewer distinct values get no signature; the default is `permutations`.
         partitions : int, default 32
-            Partitions of the signed columns by set size, at most.
+            The columns with a signature are divided by set size into this many partitions at most.
         partitioning : {"optimal", "equal_depth"}
-            How they are cut: with the fewest expected false positives, or into equal numbers of columns.
+            - ``"optimal"``: the partitions with the fewest expected false positives.
+            - ``"equal_depth"``: partitions with equal numbers of columns.
 
         Returns
         -------
         Lake
-            This object, at the new version; at the same one if it has these signatures already.
+            This object, at the new version; at the same one if the index has these signatures already.
 
         Raises
         ------
         IncompatibleSettingsError
-            If the index has other signatures and no token sets to make new ones from.
+            If the index has other signatures, and keeps no token sets that new ones could be made from.
         ConcurrentCommitError
             If another writer changed the index meanwhile; nothing is lost, call it again.
 
         Notes
         -----
-        No table is read: dictionary and sets hold what is needed. 20 to 50 ns per value of the large columns,
-        and ``8 permutations`` bytes for each of them.
+        No table is read: the vocabulary and the sets hold what is needed. Takes 20 to 50 ns for each value of the
+        large columns, and ``8 * permutations`` bytes for each of these columns.
         """
         from dfjoin.store import add_groups
 
         return self._move_to(
             add_groups.add_signatures(
-                self.path, permutations=permutations, signature_min=signature_min, partitions=partitions,
+                self.path,
+                permutations=permutations,
+                signature_min=signature_min,
+                partitions=partitions,
                 partitioning=partitioning,
             )
-        )  # fmt: skip
+        )
 
     def add_patterns(self) -> Lake:
-        """Give the index the pattern tokens that ``mode="transform"`` needs.
+        """Index the pieces of values that ``mode="transform"`` needs.
 
         Returns
         -------
         Lake
-            This object, at the new version; at the same one if it has them already.
+            This object, at the new version; at the same one if the index has them already.
 
         Raises
         ------
@@ -408,28 +409,24 @@ class Lake:
 
         Notes
         -----
-        No table is read: they are made of the vocabulary and the sets, for columns of text and dates. Columns whose
-        sets are not kept (``keep_sets=False``) have none. What is added later to the index gets them as well.
+        No table is read: pieces are made from the vocabulary and the sets, for columns of text and dates. Columns
+        without sets (``keep_sets=False``) have none. Tables that are added later get them as well.
         """
         from dfjoin.store import add_groups
 
         return self._move_to(add_groups.add_patterns(self.path))
 
-    def compact(
-        self, *, full: bool = False, engine: str | None = "inline", spark: Any = None, progress: bool = True
-    ) -> Lake:
-        """Merge small segments, and write those anew of which much is deleted.
+    def compact(self, *, full: bool = False, engine: str | None = "inline", spark: Any = None) -> Lake:
+        """Merge small segments, and rewrite segments of which much is deleted.
 
         Parameters
         ----------
         full : bool, default False
             Merge as far as the size of a segment allows, and drop everything that is deleted.
         engine : {"inline", "spark", None}
-            Where it is done; each merge is a task.
+            Where the work is done; each merge is a task.
         spark : SparkSession, optional
             The session to use.
-        progress : bool
-            Kept for symmetry; merging reads no table.
 
         Returns
         -------
@@ -439,38 +436,38 @@ class Lake:
         Raises
         ------
         ConcurrentCommitError
-            If another writer changed a segment that was merged; nothing is lost, call it again.
+            If another writer changed a segment that was merged; nothing is lost, call `compact` again.
 
         Notes
         -----
-        Vocabularies, lists and profiles are merged, no table is read. Memory: about three times the
+        No table is read: vocabularies, lists and profiles are merged. Memory: about three times the
         segment that is written (``segment_bytes``).
         """
-        from dfjoin.store import change
+        from dfjoin.store.compact import compact
 
-        return self._move_to(change.compact(self.path, full=full, engine=engine, spark=spark, progress=progress))
+        return self._move_to(compact(self.path, full=full, engine=engine, spark=spark))
 
     def vacuum(self, retain: Any = None, *, dry_run: bool = False) -> dict[str, Any]:
-        """Remove versions older than the retention, and the files that no version left needs.
+        """Remove old versions, and the files that no remaining version needs.
 
         Parameters
         ----------
         retain : timedelta or number of days, optional
-            How long to keep versions other than the latest, and files that no version names; 7 days by
-            default. With 0 nobody else may be reading an older version, or writing.
+            How long versions are kept after a newer one, and files that no version names; 7 days by default.
+            Pass 0 only while nobody else reads an older version or writes.
         dry_run : bool, default False
-            Only tell what would be removed.
+            Only report what would be removed.
 
         Returns
         -------
         dict
             ``versions`` removed, ``files`` and ``bytes``, ``dry_run``.
         """
-        from dfjoin.store import upkeep
+        from dfjoin.store.vacuum import vacuum
 
-        return upkeep.vacuum(self.path, retain, dry_run=dry_run)
+        return vacuum(self.path, retain, dry_run=dry_run)
 
-    def versions(self) -> Any:
+    def versions(self) -> pd.DataFrame:
         """List the versions that still exist.
 
         Returns
@@ -478,9 +475,9 @@ class Lake:
         DataFrame
             ``version, created_at, operation, tables, columns, segments, created_by``.
         """
-        from dfjoin.store import change
+        from dfjoin.store import listing
 
-        return change.versions(self.path)
+        return listing.list_history(self.path)
 
     def restore(self, version: int) -> Lake:
         """Commit the content of an older version as the next one.
@@ -499,27 +496,27 @@ class Lake:
 
         return self._move_to(change.restore(self.path, version))
 
-    def check(self) -> Any:
-        """Compare every table with its file: which changed, moved or vanished since they were indexed.
+    def check(self) -> pd.DataFrame:
+        """Compare every table with its file, to find tables that changed, moved or vanished since they were indexed.
 
         Returns
         -------
         DataFrame
-            ``table, state`` (changed, moved, missing) and ``detail``; no rows when all is as it was. Spark
-            tables are not looked at.
+            ``table, state`` (changed, moved, missing) and ``detail``; no rows when nothing changed. Spark
+            tables are not checked.
 
         Notes
         -----
         Reads the files once, up to 64 MiB of each.
         """
-        from dfjoin.store import upkeep
+        from dfjoin.store.check import check_tables
 
-        return upkeep.check_tables(self._snapshot)
+        return check_tables(self._snapshot)
 
     def repair(self) -> dict[str, Any]:
-        """Drop the segments that are damaged, and say what is lost; see `dfjoin.repair`."""
-        from dfjoin.store import upkeep
+        """Drop damaged segments and report what is lost; see `dfjoin.repair`."""
+        from dfjoin.store.repair import repair
 
-        report = upkeep.repair(self.path)
+        report = repair(self.path)
         self.refresh()
         return report

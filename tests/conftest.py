@@ -22,6 +22,19 @@ PROJECT = Path(__file__).parent.parent
 EXAMPLE_LAKE = PROJECT / "examples" / "lake"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_user_files(tmp_path_factory):
+    """Give the session directories of its own: nothing that a user keeps decides a test, and no test writes there.
+
+    Compiled kernels stay where they are: they depend on the sources alone.
+    """
+    home = tmp_path_factory.mktemp("user")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "LOCALAPPDATA", "APPDATA"):
+            patch.setenv(name, str(home))
+        yield home
+
+
 @pytest.fixture
 def rng():
     """A seeded generator."""

@@ -1,4 +1,8 @@
-"""Who may import whom, read from the sources with `ast`; any edge that is not in the tables fails."""
+"""The layers: who may import whom, read from the sources with `ast`, imports inside functions included.
+
+`LAYERS` is the order, from the top to the bottom. `EDGES` names each edge that exists; it has to go down, and an
+edge that no import uses any more has to be removed here.
+"""
 
 import ast
 import subprocess
@@ -11,99 +15,91 @@ PROJECT = Path(__file__).parent.parent
 PACKAGE = PROJECT / "dfjoin"
 SPARK = PROJECT / "spark_ext"
 FILES = sorted(p for root in (PACKAGE, SPARK) for p in root.rglob("*.py"))
-OWN = [p for p in FILES if p.is_relative_to(PACKAGE)]
 MAX_LINES = 450
-LONGER = {}
-"""Files above the limit, with the most lines they may have; each with a reason beside it."""
+"""Lines of a file without blank lines, comments and docstrings; above it, look for a second responsibility."""
 
-COMMON = {"errors", "types", "_validation", "_optional", "_version", "warn"}
-"""What anyone above the kernels may import."""
+LAYERS = (
+    ("__main__",),
+    ("dfjoin",),
+    ("cli", "accessors", "spark_ext"),
+    ("api",),
+    ("lake",),
+    ("join",),
+    ("search",),
+    ("store",),
+    ("ingest",),
+    ("index", "sources"),
+    ("transform", "fuzzy"),
+    ("programs",),
+    ("values",),
+    ("kernels",),
+    ("types", "_validation", "_optional"),
+    ("errors", "_version"),
+)
+"""From the top to the bottom; units of one layer do not import each other. ``dfjoin`` is the package itself."""
 
-AT_IMPORT = {
-    "kernels": set(),
-    "transform": {"values", "kernels"},
-    "errors": set(),
-    "types": set(),
-    "_validation": set(),
-    "_optional": set(),
-    "_version": set(),
-    "warn": set(),
-    "values": {"kernels"},
-    "fuzzy": {"values", "kernels"},
+BASE = {"types", "errors", "_validation", "_optional", "_version"}
+"""What every layer but the kernels may import; these edges are not listed."""
+
+EDGES = {
+    "__main__": {"cli"},
+    "dfjoin": {"accessors", "api"},
+    "cli": {"api", "lake", "join", "search", "store", "sources", "spark_ext"},
+    "accessors": {"api"},
+    "spark_ext": {"api", "ingest", "sources"},
+    "api": {"lake", "join", "search", "ingest"},
+    "lake": {"store", "index"},
+    "join": {"search", "store", "index", "sources", "transform", "fuzzy", "programs", "values"},
+    "search": {"store", "index", "transform", "programs", "values", "kernels"},
+    "store": {"ingest", "index", "sources", "values"},
+    "ingest": {"index", "sources", "values", "kernels"},
     "index": {"kernels"},
     "sources": {"values", "kernels"},
-    "frames": {"sources"},
-    "ingest": {"index", "sources", "values", "kernels", "frames"},
-    "lake": {"index", "lake_life"},
-    "lake_life": {"index"},
-    "search": {"index", "values", "kernels", "frames", "lake", "transform"},
-    "join": {"transform", "fuzzy", "search", "index", "sources", "values", "frames", "lake"},
-    "build": {"lake", "ingest", "index", "values", "sources", "frames"},
-    "life": {"lake", "ingest", "index", "sources", "values", "search"},
-    "upkeep": {"ingest", "index", "sources", "values", "search"},
-    "more_groups": {"ingest", "index"},
-    "api": set(),
-    "accessors": {"api"},
-    "cli": {"cli_life"},
-    "cli_life": set(),
-    "__main__": {"cli"},
-    "": {"api", "accessors"},
+    "transform": {"programs", "values", "kernels"},
+    "fuzzy": {"values", "kernels"},
+    "programs": {"values", "kernels"},
+    "values": {"kernels"},
+    "kernels": set(),
 }
-"""Package or module of dfjoin → others that it may import when it is imported, beside `COMMON`."""
+"""Unit → units below it that it imports."""
 
-WHEN_CALLED = {
-    "api": {"search", "join", "spark_ext"},
-    "cli": {"api", "build", "lake", "sources", "join", "search", "spark_ext"},
-    "cli_life": {"lake"},
-    "build": {"spark_ext"},
-    "lake": {"search", "join"},
-    "lake_life": {"life", "more_groups", "upkeep"},
-    "life": {"spark_ext"},
-}
-"""Edges that are allowed inside functions only, so that ``import dfjoin`` stays light and acyclic."""
-
-FOR_TYPES = {
-    "api": {"search", "join", "lake"},
-    "lake": {"search"},
-    "search": {"lake"},
-    "join": {"lake"},
-    "upkeep": {"lake"},
-}
-"""Edges that exist for the type checker alone."""
+UPWARDS = {("dfjoin/ingest/engine.py", "spark_ext")}
+"""The one import that goes up: the Spark engine is found when it is asked for."""
 
 
 def _unit(path):
-    """Package or top module of a file of dfjoin: ``join``, ``api``, ``""`` for the package itself."""
+    """The package or top module of a file: ``join``, ``api``, ``dfjoin`` for the package itself."""
+    if path.is_relative_to(SPARK):
+        return "spark_ext"
     parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return "" if parts == ("__init__",) else parts[0]
+    return "dfjoin" if parts == ("__init__",) else parts[0]
 
 
-def _imports(path):
-    """Imported modules of a file with how they are imported: at import, when called, for types."""
-    tree = ast.parse(path.read_text("utf-8"))
+UNITS = {_unit(p) for p in FILES}
+
+
+def _target(module):
+    """The unit that an imported module belongs to; None for modules of others."""
+    root, *rest = module.split(".")
+    if root == "spark_ext":
+        return "spark_ext"
+    if root != "dfjoin":
+        return None
+    return rest[0] if rest and rest[0] in UNITS else "dfjoin"
+
+
+def imported_modules(text):
+    """List the modules that a source text imports, at the top, inside functions and for types alike."""
     found = []
-
-    def visit(node, how):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            how = "called"
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for child in node.body:
-                visit(child, "types")
-            for child in node.orelse:
-                visit(child, how)
-            return
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found.extend((alias.name, how) for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name}:{node.lineno}: imports are absolute"
+            assert node.level == 0, "imports are absolute"
             if node.module in ("dfjoin", "spark_ext"):
-                found.extend((f"{node.module}.{alias.name}", how) for alias in node.names)
+                found += [f"{node.module}.{alias.name}" for alias in node.names]
             else:
-                found.append((node.module, how))
-        for child in ast.iter_child_nodes(node):
-            visit(child, how)
-
-    visit(tree, "import")
+                found.append(node.module)
     return found
 
 
@@ -111,60 +107,72 @@ def _name(path):
     return path.relative_to(PROJECT).as_posix()
 
 
-EDGES = {_name(p): _imports(p) for p in FILES}
+IMPORTS = {_name(p): imported_modules(p.read_text("utf-8")) for p in FILES}
 
 
-@pytest.mark.parametrize("path", OWN, ids=_name)
-def test_only_the_edges_of_the_tables_exist(path):
-    unit = _unit(path)
-    assert unit in AT_IMPORT, f"{unit} is new: give it a place in the tables"
-    everywhere = set() if unit == "kernels" else COMMON
-    if unit in COMMON:
-        everywhere = COMMON - {unit}
-    at_import = AT_IMPORT[unit] | everywhere | {unit}
-    allowed = {
-        "import": at_import,
-        "called": at_import | WHEN_CALLED.get(unit, set()),
-        "types": at_import | FOR_TYPES.get(unit, set()),
-    }
-    wrong = []
-    for module, how in EDGES[_name(path)]:
-        root, _, rest = module.partition(".")
-        target = rest.partition(".")[0] if root == "dfjoin" else root
-        if root not in ("dfjoin", "spark_ext") or target in allowed[how]:
-            continue
-        wrong.append(f"{module} ({how})")
+def forbidden_imports(name, unit, modules):
+    """Return the imports of a file that no edge allows."""
+    allowed = EDGES.get(unit, set()) | {unit} | (BASE if unit != "kernels" else set())
+    targets = {module: _target(module) for module in modules}
+    return [
+        module
+        for module, target in targets.items()
+        if target is not None and target not in allowed and (name, target) not in UPWARDS
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=_name)
+def test_imports_are_edges_of_the_table(path):
+    wrong = forbidden_imports(_name(path), _unit(path), IMPORTS[_name(path)])
     assert not wrong, f"{_name(path)} imports {wrong}, which the layers do not allow"
 
 
-def test_the_tables_name_units_that_exist():
-    units = {_unit(p) for p in OWN}
-    for table in (AT_IMPORT, WHEN_CALLED, FOR_TYPES):
-        assert set(table) <= units
-        for targets in table.values():
-            assert targets <= units | {"spark_ext"}
+def test_every_unit_has_one_layer():
+    placed = [unit for layer in LAYERS for unit in layer]
+    assert sorted(placed) == sorted(UNITS)
 
 
-def test_the_layers_have_no_cycle():
-    order, left = [], {unit: targets - {unit} for unit, targets in AT_IMPORT.items()}
-    while left:
-        free = [unit for unit, targets in left.items() if not targets & set(left)]
-        assert free, f"a cycle among {sorted(left)}"
-        order += free
-        left = {unit: targets for unit, targets in left.items() if unit not in free}
-    assert order.index("kernels") < order.index("index") < order.index("search") < order.index("join")
+def test_every_edge_goes_down():
+    depth = {unit: number for number, layer in enumerate(LAYERS) for unit in layer}
+    upward = [(a, b) for a, targets in EDGES.items() for b in targets if depth[a] >= depth[b]]
+    assert [edge for edge in upward if edge != ("cli", "spark_ext")] == []
+    below = [(_unit(p), t) for p in FILES for m in IMPORTS[_name(p)] if (t := _target(m)) in BASE]
+    assert [(a, b) for a, b in below if a != b and depth[a] >= depth[b]] == []
 
 
-def test_spark_ext_imports_neither_the_shell_nor_the_accessors():
-    for path in FILES:
-        if path.is_relative_to(SPARK):
-            modules = {module for module, _ in EDGES[_name(path)]}
-            assert not {m for m in modules if m.startswith(("dfjoin.cli.main", "dfjoin.accessors"))}, path
+def test_every_edge_is_used():
+    used = {(_unit(p), _target(m)) for p in FILES for m in IMPORTS[_name(p)]}
+    assert [(a, b) for a, targets in EDGES.items() for b in targets if (a, b) not in used] == []
+    assert {(name, target) for name, target in UPWARDS if target in map(_target, IMPORTS[name])} == UPWARDS
+
+
+def test_an_upward_import_inside_a_function_is_found():
+    text = "def search():\n    from dfjoin.join.auto import join\n    return join\n"
+    assert forbidden_imports("dfjoin/search/new.py", "search", imported_modules(text)) == ["dfjoin.join.auto"]
+    for_types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from dfjoin.lake import Lake\n"
+    assert forbidden_imports("dfjoin/store/new.py", "store", imported_modules(for_types)) == ["dfjoin.lake"]
+    by_package = "def f():\n    import dfjoin\n    return dfjoin.open_lake\n"
+    assert forbidden_imports("dfjoin/index/new.py", "index", imported_modules(by_package)) == ["dfjoin"]
+
+
+def test_a_file_name_occurs_once():
+    names = [p.name for p in FILES if p.is_relative_to(PACKAGE) and p.name != "__init__.py"]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_a_class_name_occurs_once():
+    names = [
+        node.name for p in FILES for node in ast.walk(ast.parse(p.read_text("utf-8"))) if isinstance(node, ast.ClassDef)
+    ]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+# Libraries -------------------------------------------------------------------------------------------------
 
 
 def _users(*libraries):
-    """Files that import one of the libraries, in whatever way."""
-    return {name for name, edges in EDGES.items() for module, _ in edges if module.partition(".")[0] in libraries}
+    """Files that import one of the libraries."""
+    return {name for name, modules in IMPORTS.items() for m in modules if m.partition(".")[0] in libraries}
 
 
 def test_numba_is_imported_by_kernels_only():
@@ -186,9 +194,9 @@ def test_only_kernels_are_compiled():
 
 
 def test_kernels_import_nothing_but_numpy_numba_and_the_standard_library():
-    for name, edges in EDGES.items():
+    for name, modules in IMPORTS.items():
         if name.startswith("dfjoin/kernels/"):
-            roots = {module.partition(".")[0] for module, _ in edges} - {"dfjoin"}
+            roots = {module.partition(".")[0] for module in modules} - {"dfjoin"}
             assert roots - set(sys.stdlib_module_names) <= {"numpy", "numba"}, name
 
 
@@ -196,27 +204,12 @@ def test_pyspark_is_imported_by_spark_ext_only():
     assert all(name.startswith("spark_ext/") for name in _users("pyspark", "py4j"))
 
 
-def test_spark_ext_is_imported_lazily_where_it_is_allowed():
-    for name, edges in EDGES.items():
-        if name.startswith("dfjoin/"):
-            for module, how in edges:
-                if module.startswith("spark_ext"):
-                    assert name in (
-                        "dfjoin/ingest/build.py",
-                        "dfjoin/api.py",
-                        "dfjoin/cli/main.py",
-                        "dfjoin/store/change.py",
-                    )
-                    assert how == "called"
-
-
-def test_pandas_is_not_imported_by_index_kernels_and_matchers():
+def test_pandas_is_not_imported_by_index_and_kernels():
     for name in _users("pandas"):
         assert not name.startswith(("dfjoin/index/", "dfjoin/kernels/"))
-        assert name != "dfjoin/search/exact/matcher.py"
 
 
-def test_matplotlib_is_imported_by_nobody_but_through_the_optional_door():
+def test_optional_libraries_are_imported_through_import_optional_only():
     assert _users("matplotlib", "duckdb", "polars", "sklearn") == set()
 
 
@@ -227,21 +220,117 @@ assert not heavy, heavy
 assert not [m for m in sys.modules if m.startswith("dfjoin.kernels")]
 import pandas
 assert hasattr(pandas.DataFrame, "auto_join") and hasattr(pandas.DataFrame, "dfjoin")
+dfjoin.open_lake, dfjoin.Lake
+assert "numba" not in sys.modules
 print("light")
 """
 
 
-def test_import_dfjoin_brings_no_heavy_library():
+def test_import_dfjoin_and_opening_a_lake_bring_no_heavy_library():
     done = subprocess.run([sys.executable, "-c", LIGHT], cwd=PROJECT, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "light", done.stderr
 
 
+# Files and functions ---------------------------------------------------------------------------------------
+
+
+def _code_lines(path):
+    """Number of lines that hold code: no blank lines, comments or docstrings."""
+    text = path.read_text("utf-8")
+    documented = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            documented.update(range(node.lineno, node.end_lineno + 1))
+    lines = enumerate(text.splitlines(), 1)
+    return sum(1 for number, line in lines if number not in documented and line.strip() and line.strip()[0] != "#")
+
+
 @pytest.mark.parametrize("path", FILES, ids=_name)
 def test_no_file_is_long(path):
-    n_lines = len(path.read_text("utf-8").splitlines())
-    assert n_lines <= LONGER.get(_name(path), MAX_LINES), f"{n_lines} lines: split it"
+    assert _code_lines(path) <= MAX_LINES
 
 
 def test_no_file_is_a_drawer():
     drawers = {"utils.py", "helpers.py", "misc.py", "common.py", "util.py", "helper.py"}
     assert not [p for p in FILES if p.name in drawers]
+
+
+MAX_PARAMETERS = 6
+CONTRACT = {"dfjoin/api.py", "dfjoin/lake.py"}
+"""Files whose functions are the public contract, and take as many arguments as a user may give."""
+
+
+def _functions(path):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            yield node, [name for name in names if name not in ("self", "cls")]
+
+
+def test_functions_below_api_take_records():
+    """Kernels take arrays, one by one where a record costs time; all others at most six parameters."""
+    found = [
+        f"{_name(path)}:{node.lineno} {node.name} ({len(names)})"
+        for path in FILES
+        if _name(path) not in CONTRACT and not _name(path).startswith("dfjoin/kernels/")
+        for node, names in _functions(path)
+        if len(names) > MAX_PARAMETERS
+    ]
+    assert found == []
+
+
+def test_argument_lists_are_formatted():
+    marked = [p for p in FILES if "fmt: skip" in p.read_text("utf-8") or "fmt: off" in p.read_text("utf-8")]
+    assert [_name(p) for p in marked] == []
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.name not in ("__init__.py", "__main__.py")], ids=_name)
+def test_all_holds_what_is_public(path):
+    tree = ast.parse(path.read_text("utf-8"))
+    listed, defined, bound = [], [], set()
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+            if not node.name.startswith("_"):
+                defined.append(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            bound.update(t.id for t in targets if isinstance(t, ast.Name))
+            if any(isinstance(t, ast.Name) and t.id == "__all__" for t in targets):
+                listed = ast.literal_eval(node.value)
+        elif isinstance(node, ast.If):  # one definition or the other
+            bound.update(n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef))
+    assert [name for name in defined if name not in listed] == [], "public definitions that __all__ leaves out"
+    assert [name for name in listed if name not in bound] == [], "names of __all__ that are defined elsewhere"
+    assert listed == sorted(set(listed), key=listed.index)
+
+
+def test_no_private_name_is_imported():
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("dfjoin.", "spark_ext.")):
+                private = [alias.name for alias in node.names if alias.name.startswith("_")]
+                assert not private, f"{_name(path)} imports {private} from {node.module}"
+
+
+# Modes -----------------------------------------------------------------------------------------------------
+
+KNOWS_MODES = {"dfjoin/search/modes.py", "dfjoin/search/params.py"}
+"""The table of modes, and the table of arguments that belong to a mode."""
+
+
+def test_modes_are_told_apart_in_one_place():
+    """Elsewhere nothing is compared with the name of a mode: a further mode is a folder and a line of the table."""
+    names = {p.name for p in (PACKAGE / "search").iterdir() if p.is_dir() and not p.name.startswith("_")}
+    assert {"exact", "lsh", "transform"} <= names
+    found = []
+    for path in FILES:
+        if _name(path) in KNOWS_MODES:
+            continue
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Compare):
+                parts = [node.left, *node.comparators]
+                values = {c.value for part in parts for c in ast.walk(part) if isinstance(c, ast.Constant)}
+                if values & names and "mode" in ast.unparse(node):
+                    found.append(f"{_name(path)}:{node.lineno} {ast.unparse(node)}")
+    assert found == []

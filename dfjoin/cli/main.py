@@ -12,14 +12,17 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from dfjoin._version import __version__
+from dfjoin.cli.command import add_command
 from dfjoin.cli.maintain import add_life_commands
+from dfjoin.cli.output import print_json, print_text, read_frame, show_index, summary, write_frame
 from dfjoin.errors import DfjoinError, InvalidParameterError
 from dfjoin.search.modes import MODES, mode_of
+
+if TYPE_CHECKING:
+    from dfjoin.lake import Lake
 
 __all__ = ["main"]
 
@@ -115,21 +118,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_discover(commands)
     _add_join(commands)
     _add_info(commands)
-    add_life_commands(commands, add_command, show)
+    add_life_commands(commands)
     add_command(commands, "warmup", _WARMUP_HELP, _warmup)
-    return parser
-
-
-def add_command(commands: Any, name: str, text: str, run: Any) -> argparse.ArgumentParser:
-    """Add a command with its help and ``--json``."""
-    parser = commands.add_parser(
-        name,
-        help=text.partition("\n")[0],
-        description=text,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument("--json", action="store_true", help="write JSON, for programs")
     return parser
 
 
@@ -192,18 +182,23 @@ def _add_join(commands: Any) -> None:
     parser.add_argument("--keep-rows", action="store_true", help="keep every pair of rows, aggregate nothing")
     parser.add_argument("--max-expansion", type=float, default=10.0, help="most rows out per row in")
     parser.add_argument("--mode", choices=MODES, help="how tables of an index are found")
-    add_relation_options(parser)
+    _add_relation_options(parser)
     parser.add_argument("--plan", help="JSON file with a plan of an earlier join (from --json)")
 
 
-def add_relation_options(parser: argparse.ArgumentParser) -> None:
+def _add_relation_options(parser: argparse.ArgumentParser) -> None:
     """Add what says how two tables may be related whose keys are not equal."""
     both = argparse.BooleanOptionalAction
     parser.add_argument("--transform", action=both, default=None, help="look for programs that make one key the other")
     parser.add_argument("--fuzzy", action=both, default=None, help="join by likeness what is left over")
     parser.add_argument("--precision", type=float, help="share of right pairs that likeness is to reach (0.95)")
-    parser.add_argument("--example", nargs=2, action="append", metavar=("LEFT", "RIGHT"), help="values that belong "
-                        "together, to learn from; may be repeated")  # fmt: skip
+    parser.add_argument(
+        "--example",
+        nargs=2,
+        action="append",
+        metavar=("LEFT", "RIGHT"),
+        help="values that belong together, to learn from; may be repeated",
+    )
     parser.add_argument("--indicator", action="store_true", help="tell for each row whether and how it was matched")
 
 
@@ -243,34 +238,13 @@ def _build(options: argparse.Namespace) -> int:
         on_error=options.on_error,
         progress=not options.quiet,
     )
-    return show(lake, options.json)
-
-
-def show(lake: Any, as_json: bool) -> int:
-    """Print what an index holds now."""
-    info = lake.info()
-    if as_json:
-        return _print_json({key: info[key] for key in ("index", "version", "counts", "bytes", "skipped_reasons")})
-    return _print(_summary(info))
-
-
-def _summary(info: dict[str, Any]) -> str:
-    counts = info["counts"]
-    lines = [
-        f"{info['index']}, version {info['version']}: {counts['tables']:,} tables, {counts['columns']:,} columns "
-        f"({counts['indexed_columns']:,} indexed), {counts['tokens']:,} distinct values, "
-        f"{info['bytes'] / 1e6:,.1f} MB in {len(info['segments'])} segment(s)"
-    ]
-    if info["skipped"]:
-        lines.append(f"skipped {len(info['skipped'])} files:")
-        lines += [f"  {n:,} × {reason}" for reason, n in sorted(info["skipped_reasons"].items())[:10]]
-    return "\n".join(lines)
+    return show_index(lake, options.json)
 
 
 def _discover(options: argparse.Namespace) -> int:
     from dfjoin.api import discover_joinable
 
-    df = _read(options.table)
+    df = read_frame(options.table)
     hits = discover_joinable(
         df,
         options.on,
@@ -289,17 +263,17 @@ def _discover(options: argparse.Namespace) -> int:
     )
     if options.explain is not None:
         explanation = hits.explain(options.explain)
-        return _print_json(explanation.to_dict()) if options.json else _print(str(explanation))
+        return print_json(explanation.to_dict()) if options.json else print_text(str(explanation))
     if options.json:
-        return _print_json({"hits": hits.to_dict(orient="records"), **hits.attrs["dfjoin"]})
-    return _print(repr(hits) if len(hits) else mode_of(options.mode).nothing_found)
+        return print_json({"hits": hits.to_dict(orient="records"), **hits.attrs["dfjoin"]})
+    return print_text(repr(hits) if len(hits) else mode_of(options.mode).nothing_found)
 
 
 def _join(options: argparse.Namespace) -> int:
     from dfjoin.api import auto_join, report
 
-    df = _read(options.table)
-    wishes: dict[str, Any] = {"how": options.how, "max_expansion": options.max_expansion}
+    df = read_frame(options.table)
+    chosen: dict[str, Any] = {"how": options.how, "max_expansion": options.max_expansion}
     for name, value in (
         ("on", _one(options.on)),
         ("right_on", _one(options.right_on)),
@@ -314,11 +288,11 @@ def _join(options: argparse.Namespace) -> int:
         ("indicator", options.indicator or None),
     ):
         if value is not None:
-            wishes[name] = value
+            chosen[name] = value
     if options.keep_rows:
-        wishes["aggregate"] = None
+        chosen["aggregate"] = None
     if options.plan:
-        given = [f"--{name.replace('_', '-')}" for name, value in wishes.items() if value not in ("left", 10.0)]
+        given = [f"--{name.replace('_', '-')}" for name, value in chosen.items() if value not in ("left", 10.0)]
         if given:
             raise InvalidParameterError(
                 f"`--plan` brings every choice with it, got {', '.join(given)} too; leave it out"
@@ -328,15 +302,17 @@ def _join(options: argparse.Namespace) -> int:
             plan = replace(plan, index=options.other)
         wide = auto_join(df, plan)
     else:
-        wide = auto_join(df, options.other if _is_index(options.other) else _read(options.other), **wishes)
-    _write(wide, options.output)
+        wide = auto_join(df, options.other if _is_index(options.other) else read_frame(options.other), **chosen)
+    write_frame(wide, options.output)
     text = json.dumps(wide.attrs["dfjoin"], ensure_ascii=False) if options.json else str(report(wide))
     print(text, file=sys.stdout if options.output else sys.stderr)
     return 0
 
 
 def _is_index(path: str) -> bool:
-    return (Path(path) / "manifests").is_dir()
+    from dfjoin.index.layout import MANIFESTS
+
+    return (Path(path) / MANIFESTS).is_dir()
 
 
 def _plan(path: str) -> Any:
@@ -361,17 +337,24 @@ def _info(options: argparse.Namespace) -> int:
         print("\n".join(problems))
         return 1
     if problems:
-        _print_json({"index": options.index, "version": lake.version, "problems": problems})
+        print_json({"index": options.index, "version": lake.version, "problems": problems})
         return 1
+    return _info_as_json(lake, options) if options.json else _info_as_text(lake, options)
+
+
+def _info_as_json(lake: Lake, options: argparse.Namespace) -> int:
     info = lake.info()
-    if options.json:
-        info["tables"] = lake.tables.to_dict(orient="records") if options.tables else None
-        info["columns"] = lake.columns.to_dict(orient="records") if options.columns else None
-        info["problems"] = problems if options.verify else None
-        info["versions"] = lake.versions().to_dict(orient="records") if options.versions else None
-        info["changed"] = lake.check().to_dict(orient="records") if options.check else None
-        return _print_json({key: value for key, value in info.items() if value is not None})
-    print(_summary(info))
+    info["tables"] = lake.tables.to_dict(orient="records") if options.tables else None
+    info["columns"] = lake.columns.to_dict(orient="records") if options.columns else None
+    info["problems"] = [] if options.verify else None
+    info["versions"] = lake.versions().to_dict(orient="records") if options.versions else None
+    info["changed"] = lake.check().to_dict(orient="records") if options.check else None
+    return print_json({key: value for key, value in info.items() if value is not None})
+
+
+def _info_as_text(lake: Lake, options: argparse.Namespace) -> int:
+    info = lake.info()
+    print(summary(info))
     if options.tables:
         print(lake.tables.drop(columns="root").to_string(max_rows=1000, max_colwidth=60))
     if options.columns:
@@ -395,49 +378,12 @@ def _one(values: list[str] | None) -> Any:
     return values[0] if values is not None and len(values) == 1 else values
 
 
-def _read(path: str) -> pd.DataFrame:
-    """Read the user's table: text columns as text, so that codes keep their zeros."""
-    from dfjoin.sources.one_table import read_table
-
-    return read_table(sys.stdin.buffer if path == "-" else path)
-
-
-def _write(df: pd.DataFrame, path: str | None) -> None:
-    if path is None or path.endswith(".csv"):
-        df.to_csv(path or sys.stdout, index=False)
-    elif path.endswith(".tsv"):
-        df.to_csv(path, index=False, sep="\t")
-    elif path.endswith(".parquet"):
-        df.to_parquet(path, index=False)
-    elif path.endswith(".jsonl"):
-        df.to_json(path, orient="records", lines=True, force_ascii=False)
-    else:
-        raise InvalidParameterError(f"`--output` must end in .csv, .tsv, .parquet or .jsonl, got {path!r}")
-
-
-def _print(text: str) -> int:
-    print(text)
-    return 0
-
-
-def _print_json(value: Any) -> int:
-    print(json.dumps(value, ensure_ascii=False, default=_plain))
-    return 0
-
-
-def _plain(value: Any) -> Any:
-    """Turn numpy's numbers and arrays into JSON's."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
-
-
 def _warmup(options: argparse.Namespace) -> int:
     from dfjoin.cli.warmup import warm_up
 
     n_compiled, seconds = warm_up()
     if options.json:
-        print(json.dumps({"compiled": n_compiled, "seconds": round(seconds, 1)}))
-    elif n_compiled:
-        print(f"{n_compiled} functions compiled in {seconds:.0f} s")
-    else:
-        print("all kernels are compiled already")
-    return 0
+        return print_json({"compiled": n_compiled, "seconds": round(seconds, 1)})
+    if n_compiled:
+        return print_text(f"{n_compiled} functions compiled in {seconds:.0f} s")
+    return print_text("all kernels are compiled already")

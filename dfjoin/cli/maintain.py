@@ -1,16 +1,20 @@
-"""The shell over the life of an index: ``dfjoin add | remove | compact | vacuum``."""
+"""The commands that change an index: ``dfjoin add | remove | compact | vacuum``."""
 
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from dfjoin.cli.command import add_command
+from dfjoin.cli.output import print_json, print_text, show_index
+
+if TYPE_CHECKING:
+    from dfjoin.lake import Lake
 
 __all__ = ["add_life_commands"]
 
 _ADD_HELP = """\
-Add tables to an index; of a directory that it knows, only what is new or changed is read.
+Add tables to an index; of a directory that is indexed already, only new and changed files are read.
 
   dfjoin add lake.dfjoin data/                 what is new or changed since the last time
   dfjoin add lake.dfjoin extra/sales.csv       one more table
@@ -23,46 +27,23 @@ Remove tables from an index; their files stay where they are.
   dfjoin remove lake.dfjoin 'old/*'            every table whose name matches"""
 
 _COMPACT_HELP = """\
-Merge small segments, and write those anew of which much is deleted.
+Merge small segments, and rewrite segments of which much is deleted.
 
   dfjoin compact lake.dfjoin
   dfjoin compact lake.dfjoin --full            as far as the size of a segment allows"""
 
 _VACUUM_HELP = """\
-Remove versions older than the retention, and the files that no version left needs.
+Remove old versions, and the files that no remaining version needs.
 
   dfjoin vacuum lake.dfjoin --dry-run          only tell what would go
   dfjoin vacuum lake.dfjoin --retain 30        keep a month
 
-With --retain 0 nobody else may be reading an older version, or writing."""
+Pass --retain 0 only while nobody else reads an older version or writes."""
 
 
-def add_life_commands(commands: Any, add_command: Callable[..., Any], show: Callable[[Any, bool], int]) -> None:
-    """Add the four commands.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-    add_command, show : callable
-        How a command is added, and how an index is shown, as in `dfjoin.cli.main`.
-    """
-
-    def run_add(options: argparse.Namespace) -> int:
-        lake = _open(options.index)
-        wishes = {"engine": options.engine, "on_error": options.on_error, "progress": not options.quiet}
-        if options.replace:
-            lake.replace(options.source, **wishes)
-        else:
-            lake.add(options.source, full=options.full, **wishes)
-        return show(lake, options.json)
-
-    def run_remove(options: argparse.Namespace) -> int:
-        return show(_open(options.index).remove(options.tables), options.json)
-
-    def run_compact(options: argparse.Namespace) -> int:
-        return show(_open(options.index).compact(full=options.full, engine=options.engine), options.json)
-
-    parser = add_command(commands, "add", _ADD_HELP, run_add)
+def add_life_commands(commands: Any) -> None:
+    """Add the four commands to argparse's subparsers."""
+    parser = add_command(commands, "add", _ADD_HELP, _add)
     parser.add_argument("index", help="directory of the index")
     parser.add_argument("source", help="directory, glob or file of tables")
     parser.add_argument("--replace", action="store_true", help="supersede tables of the same names")
@@ -70,30 +51,48 @@ def add_life_commands(commands: Any, add_command: Callable[..., Any], show: Call
     parser.add_argument("--engine", choices=("spark", "inline"), help="where the work is done; by size if not given")
     parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
-    parser = add_command(commands, "remove", _REMOVE_HELP, run_remove)
+    parser = add_command(commands, "remove", _REMOVE_HELP, _remove)
     parser.add_argument("index", help="directory of the index")
     parser.add_argument("tables", nargs="+", help="names or patterns of tables")
-    parser = add_command(commands, "compact", _COMPACT_HELP, run_compact)
+    parser = add_command(commands, "compact", _COMPACT_HELP, _compact)
     parser.add_argument("index", help="directory of the index")
     parser.add_argument("--full", action="store_true", help="merge all that may be merged")
     parser.add_argument("--engine", choices=("spark", "inline"), default="inline", help="where the work is done")
-    parser = add_command(commands, "vacuum", _VACUUM_HELP, _run_vacuum)
+    parser = add_command(commands, "vacuum", _VACUUM_HELP, _vacuum)
     parser.add_argument("index", help="directory of the index")
     parser.add_argument("--retain", type=float, metavar="DAYS", help="how long to keep older versions (default 7)")
     parser.add_argument("--dry-run", action="store_true", help="remove nothing")
 
 
-def _open(index: str) -> Any:
+def _open(index: str) -> Lake:
     from dfjoin.lake import open_lake
 
     return open_lake(index)
 
 
-def _run_vacuum(options: argparse.Namespace) -> int:
+def _add(options: argparse.Namespace) -> int:
+    lake = _open(options.index)
+    chosen = {"engine": options.engine, "on_error": options.on_error, "progress": not options.quiet}
+    if options.replace:
+        lake.replace(options.source, **chosen)
+    else:
+        lake.add(options.source, full=options.full, **chosen)
+    return show_index(lake, options.json)
+
+
+def _remove(options: argparse.Namespace) -> int:
+    return show_index(_open(options.index).remove(options.tables), options.json)
+
+
+def _compact(options: argparse.Namespace) -> int:
+    return show_index(_open(options.index).compact(full=options.full, engine=options.engine), options.json)
+
+
+def _vacuum(options: argparse.Namespace) -> int:
     report = _open(options.index).vacuum(options.retain, dry_run=options.dry_run)
     if options.json:
-        print(json.dumps(report))
-        return 0
+        return print_json(report)
     verb = "would remove" if options.dry_run else "removed"
-    print(f"{verb} {len(report['versions'])} versions and {report['files']} files, {report['bytes'] / 1e6:,.1f} MB")
-    return 0
+    return print_text(
+        f"{verb} {len(report['versions'])} versions and {report['files']} files, {report['bytes'] / 1e6:,.1f} MB"
+    )

@@ -6,6 +6,7 @@ numbers of all columns lie in one buffer each and are viewed in place.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.components import damaged
 
 __all__ = [
     "COLUMN_FIELDS",
@@ -145,9 +146,7 @@ class Catalog:
                 batch = reader.get_batch(0)
                 batch.validate()
         except (pa.ArrowException, OSError, IndexError, ValueError) as error:
-            raise IndexCorruptedError(
-                f"component `catalog` of the index ({path.name}) is damaged: {error}; build the index again"
-            ) from error
+            raise damaged(None, "catalog", f"{path.name}: {error}") from error
         self._tables, self._columns, self._skipped = (batch.column(i).flatten() for i in range(3))
 
     @property
@@ -204,28 +203,15 @@ class Catalog:
 
     def find_table(self, name: str) -> int:
         """Return the number of the table of that name, -1 if the segment has none. O(log n_tables)."""
-        low, high = 0, self.n_tables
-        while low < high:
-            middle = (low + high) // 2
-            if self._table_names[middle] < name:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < self.n_tables and self._table_names[low] == name else -1
+        at = bisect_left(range(self.n_tables), name, key=self._table_names.__getitem__)
+        return at if at < self.n_tables and self._table_names[at] == name else -1
 
     def find_column(self, table: int, name: str) -> int:
         """Return the id of a column of a table, -1 if it has none of that name. O(log n_columns)."""
         record = self.table_record(table)
-        low = record["first_column"]
-        end = high = low + record["n_columns"]
-        wanted = name.encode("utf-8", "surrogatepass")
-        while low < high:
-            middle = (low + high) // 2
-            if self.column_name(middle).encode("utf-8", "surrogatepass") < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < end and self.column_name(low) == name else -1
+        columns = range(record["first_column"], record["first_column"] + record["n_columns"])
+        at = bisect_left(columns, name, key=self.column_name)
+        return columns[at] if at < len(columns) and self.column_name(columns[at]) == name else -1
 
     def table_record(self, table: int) -> dict[str, Any]:
         """Return the record of one table."""

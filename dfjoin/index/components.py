@@ -17,63 +17,94 @@ from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.mapping import map_npy
 
 __all__ = [
-    "CATALOG_FILE",
     "GROUPS",
     "PATTERNS",
-    "RESERVED_GROUPS",
     "SIGNATURES",
     "TOKENS",
     "ComponentMeta",
     "ComponentStream",
+    "check_size",
     "crc_of_file",
+    "damaged",
     "map_component",
     "write_bytes",
     "write_component",
 ]
 
 TOKENS: dict[str, np.dtype] = {
+    # Hash of each token's value, ascending; a token is a distinct value of the segment.
     "hash": np.dtype("<u8"),
+    # Where the tokens begin whose hash starts with each prefix; the look-up starts here.
     "directory": np.dtype("<u4"),
+    # Group of each token: the tokens that exactly the same columns hold.
     "group": np.dtype("<u4"),
+    # Where each token's value lies in `value_bytes`.
     "value_offsets": np.dtype("<i8"),
+    # The canonical values in UTF-8, one after the other, and eight bytes that kernels may load.
     "value_bytes": np.dtype("u1"),
+    # Where the tokens of each group lie in `group_tokens`; first one group per column, then the lists.
     "group_indptr": np.dtype("<i8"),
+    # Tokens by group: from a set back to its values.
     "group_tokens": np.dtype("<u4"),
+    # Where each posting list lies in `list_columns`.
     "list_indptr": np.dtype("<i8"),
+    # Columns of each posting list, ascending; each distinct list is stored once.
     "list_columns": np.dtype("<i4"),
+    # Tokens of that column before this list, in the order of its set: bounds what is left to read.
     "list_positions": np.dtype("<i4"),
+    # Where the lists of each column lie in `set_lists`.
     "set_indptr": np.dtype("<i8"),
+    # Posting lists that each column is in, ascending: with its private group, the column's set.
     "set_lists": np.dtype("<u4"),
 }
 """Components of the ``tokens`` group and their dtypes, all one-dimensional."""
 
 SIGNATURES: dict[str, np.dtype] = {
+    # Column of each slot; slots number the signed columns by set size.
     "signature_columns": np.dtype("<i4"),
+    # Each row of the signature matrix, ascending, so that a value is found by bisection.
     "signature_values": np.dtype("<u4"),
+    # Slot that each of these values belongs to.
     "signature_slots": np.dtype("<i4"),
 }
 """Components of the ``signatures`` group and their dtypes; the last two are of shape (n_rows, n_signed)."""
 
 PATTERNS: dict[str, np.dtype] = {
+    # Hash of each piece, strictly ascending.
     "pattern_hash": np.dtype("<u8"),
+    # Where the columns of each piece lie in `pattern_columns`.
     "pattern_indptr": np.dtype("<i8"),
+    # Columns with a value that holds the piece, ascending.
     "pattern_columns": np.dtype("<i4"),
+    # Distinct pieces of each column, by which scores are normed.
     "pattern_sizes": np.dtype("<i4"),
 }
 """Components of the ``patterns`` group and their dtypes, all one-dimensional."""
 
 _DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS}
 
-CATALOG_FILE = "catalog.arrow"
-"""The one file of the ``catalog`` group."""
-
 GROUPS = ("tokens", "catalog", "signatures", "patterns")
 """Component groups that this version reads and writes; each is a feature of the manifest."""
 
-RESERVED_GROUPS = ("vectors",)
-"""Names kept for later component groups of format version 1."""
-
 _CHUNK = 16 << 20
+
+
+def damaged(segment: str | None, component: str, what: str) -> IndexCorruptedError:
+    """Return the error for a component that is not as it was written.
+
+    Parameters
+    ----------
+    segment : str or None
+        Id of its segment; None where it is not known.
+    component : str
+        Its name.
+    what : str
+        What is wrong with it, as a clause.
+    """
+    place = "the index" if segment is None else f"segment {segment}"
+    return IndexCorruptedError(
+        f"component `{component}` of {place} is damaged: {what}; call dfjoin.repair, or build the index again"
+    )
 
 
 @dataclass(frozen=True)
@@ -230,28 +261,26 @@ def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
         If the file is missing, has another size, or its header says another dtype or shape.
     """
     path = directory / meta.file
-    check_size(path, meta)
+    check_size(directory, meta)
     try:
         mapped = map_npy(path)
     except (ValueError, EOFError, SyntaxError, TokenError, OverflowError) as error:
-        raise IndexCorruptedError(_corrupted(meta, f"its header cannot be read ({error})")) from error
+        raise damaged(directory.name, meta.name, f"its header cannot be read ({error})") from error
     expected = _DTYPES.get(meta.name)
     if mapped.dtype != expected or mapped.dtype.str != meta.dtype or mapped.shape != meta.shape:
-        found = f"{mapped.dtype.str} of shape {mapped.shape}"
-        raise IndexCorruptedError(
-            _corrupted(meta, f"it holds {found}, the manifest says {meta.dtype} of shape {meta.shape}")
-        )
+        found = f"it holds {mapped.dtype.str} of shape {mapped.shape}"
+        raise damaged(directory.name, meta.name, f"{found}, the manifest says {meta.dtype} of shape {meta.shape}")
     return mapped
 
 
-def check_size(path: Path, meta: ComponentMeta) -> None:
+def check_size(directory: Path, meta: ComponentMeta) -> None:
     """Raise `IndexCorruptedError` when a component file is missing or has another size than written."""
     try:
-        size = path.stat().st_size
+        size = (directory / meta.file).stat().st_size
     except FileNotFoundError:
-        raise IndexCorruptedError(_corrupted(meta, "the file is missing")) from None
+        raise damaged(directory.name, meta.name, f"the file is missing ({meta.file})") from None
     if size != meta.size:
-        raise IndexCorruptedError(_corrupted(meta, f"it has {size} bytes, the manifest says {meta.size}"))
+        raise damaged(directory.name, meta.name, f"it has {size} bytes, the manifest says {meta.size} ({meta.file})")
 
 
 def crc_of_file(path: Path) -> int:
@@ -261,10 +290,3 @@ def crc_of_file(path: Path) -> int:
         while chunk := stream.read(_CHUNK):
             crc = zlib.crc32(chunk, crc)
     return crc
-
-
-def _corrupted(meta: ComponentMeta, what: str) -> str:
-    return (
-        f"component `{meta.name}` of the index ({meta.file}) is damaged: {what}; "
-        "build the index again, or restore the file from a copy"
-    )

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import uuid
 import zlib
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,7 +12,6 @@ from typing import Any
 
 from dfjoin._version import __version__
 from dfjoin.errors import (
-    ConcurrentCommitError,
     IndexCorruptedError,
     IndexNotFoundError,
     IndexVersionError,
@@ -22,6 +19,7 @@ from dfjoin.errors import (
     shortlist,
 )
 from dfjoin.index.components import GROUPS, ComponentMeta
+from dfjoin.index.layout import MANIFESTS, SEGMENTS, manifest_path, version_of
 from dfjoin.types import IndexSettings, Root
 
 __all__ = [
@@ -29,10 +27,8 @@ __all__ = [
     "GroupMeta",
     "Manifest",
     "SegmentMeta",
-    "commit",
     "latest_version",
     "list_versions",
-    "manifest_path",
     "now",
     "read_manifest",
     "seal",
@@ -40,7 +36,6 @@ __all__ = [
 
 FORMAT_VERSION = 1
 _FORMAT = "dfjoin-index"
-_NAME = re.compile(r"([0-9]{20})\.json")
 _PLAIN_PATH = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)*", re.ASCII)
 
 
@@ -107,7 +102,11 @@ class SegmentMeta:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A snapshot of the index: settings, roots and segments of one version."""
+    """A snapshot of the index: settings, roots and segments of one version.
+
+    `later_features` are those that only writers have to know and that this dfjoin does not: it reads such an index
+    and refuses to change it.
+    """
 
     index_uuid: str
     version: int
@@ -117,6 +116,7 @@ class Manifest:
     created_by: str = field(default=f"dfjoin {__version__}")
     created_at: str = ""
     operation: str = "build"
+    later_features: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -130,8 +130,29 @@ class Manifest:
                 total[key] -= deleted.get(name, 0)
         return total
 
+    def named_paths(self) -> set[str]:
+        """Return the paths below the index of what this version names: segments, their groups, alive masks."""
+        named = set()
+        for segment in self.segments:
+            start = f"{SEGMENTS}/{segment.id}"
+            named |= {start, *(f"{start}/{group.id}" for group in segment.groups)}
+            if segment.tombstones is not None:
+                named.add(segment.tombstones["file"])
+        return named
+
     def next(self, operation: str, **changes: Any) -> Manifest:
-        """Return the manifest that follows this one, with some fields changed."""
+        """Return the manifest that follows this one, with some fields changed.
+
+        Raises
+        ------
+        IndexVersionError
+            If a change has to keep something up that this dfjoin does not know.
+        """
+        if self.later_features:
+            raise IndexVersionError(
+                f"a change of this index has to keep up {shortlist(self.later_features)}, which this dfjoin "
+                f"{__version__} does not know; upgrade dfjoin to change it"
+            )
         fields: dict[str, Any] = {
             "version": self.version + 1,
             "created_by": f"dfjoin {__version__}",
@@ -184,6 +205,7 @@ class Manifest:
                 str(values["created_by"]),
                 str(values.get("created_at", "")),
                 str(values.get("operation", "")),
+                tuple(f for f in values.get("writer_features", ()) if f not in GROUPS),
             )
             _check_paths(manifest)
             _check_numbers(manifest)
@@ -192,7 +214,7 @@ class Manifest:
                 raise
             raise IndexCorruptedError(
                 f"the manifest {where} cannot be read ({type(error).__name__}: {error}); "
-                "open an older version with `version=`, or build the index again"
+                "open an older version with `version=`, call dfjoin.repair, or build the index again"
             ) from error
         return manifest
 
@@ -272,10 +294,10 @@ def _check_paths(manifest: Manifest) -> None:
 def list_versions(index: Path) -> list[int]:
     """List the versions that have a manifest, ascending; empty when there is no index."""
     try:
-        names = [path.name for path in (index / "manifests").iterdir()]
+        names = [path.name for path in (index / MANIFESTS).iterdir()]
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(int(match[1]) for name in names if (match := _NAME.fullmatch(name)))
+    return sorted(version for name in names if (version := version_of(name)) is not None)
 
 
 def latest_version(index: Path) -> int:
@@ -321,75 +343,9 @@ def read_manifest(index: Path, version: int | None = None) -> Manifest:
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise IndexCorruptedError(
-            f"the manifest {path} cannot be read ({error}); open an older version with `version=`, or build the "
-            "index again"
+            f"the manifest {path} cannot be read ({error}); open an older version with `version=`, call "
+            "dfjoin.repair, or build the index again"
         ) from error
     manifest = Manifest.from_json(text, str(path))
     _check_seal(text, version, path)
     return manifest
-
-
-def commit(index: Path, manifest: Manifest) -> None:
-    """Make a manifest the next version, in one step that either happens or does not.
-
-    The text is written beside the manifests and synced, then given its name by a hard link, which
-    fails when that version exists already. Where the file system has no hard links, a claim file is
-    created exclusively and the text renamed into place.
-
-    Parameters
-    ----------
-    index : Path
-        Directory of the index.
-    manifest : Manifest
-        Its `version` is the one to create.
-
-    Raises
-    ------
-    ConcurrentCommitError
-        If another writer has created that version.
-    """
-    directory = index / "manifests"
-    directory.mkdir(parents=True, exist_ok=True)
-    target = manifest_path(index, manifest.version)
-    draft = directory / f".draft-{uuid.uuid4().hex}"
-    try:
-        with draft.open("x", encoding="utf-8") as stream:
-            stream.write(manifest.to_json())
-            stream.flush()
-            os.fsync(stream.fileno())
-        try:
-            _link(draft, target)
-        except FileExistsError:
-            raise ConcurrentCommitError(
-                f"version {manifest.version} of the index at `{index}` was committed by another writer "
-                "in the meantime; nothing of this change is visible: call `refresh()` and repeat it"
-            ) from None
-    finally:
-        draft.unlink(missing_ok=True)
-    _sync_directory(directory)
-
-
-def _link(draft: Path, target: Path) -> None:
-    try:
-        os.link(draft, target)
-    except FileExistsError:
-        raise
-    except OSError:  # no hard links here: claim the name first, then move
-        claim = target.with_suffix(".claim")
-        os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        if target.exists():
-            raise FileExistsError(target) from None
-        draft.rename(target)
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def manifest_path(index: Path, version: int) -> Path:
-    """Return the file of a version's manifest."""
-    return index / "manifests" / f"{version:020d}.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.components import damaged
 from dfjoin.kernels.damage import DamagedArraysError
 
 __all__ = ["reading"]
@@ -40,8 +40,4 @@ class reading:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if isinstance(error, DamagedArraysError):
-            place = "the index" if self._segment is None else f"segment {self._segment}"
-            raise IndexCorruptedError(
-                f"component `{self._component}` of {place} {self._what}; run `verify()` on the lake, then build the "
-                "index again"
-            ) from error
+            raise damaged(self._segment, self._component, f"it {self._what}") from error

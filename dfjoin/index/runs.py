@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,10 @@ from dfjoin.kernels.grouping import expand_groups
 from dfjoin.kernels.postings import Entries, copy_values, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
 
-__all__ = ["PADDING", "Run", "merge_runs", "read_run", "run_of_segment", "write_run"]
+if TYPE_CHECKING:
+    from dfjoin.index.segment import Tokens
+
+__all__ = ["PADDING", "Run", "make_run", "merge_runs", "read_run", "run_of_segment", "write_run"]
 
 PADDING = 8
 """Readable bytes behind the last value: kernels load eight at a time."""
@@ -79,7 +83,7 @@ def read_run(directory: Path) -> Run:
     return Run(*(map_npy(directory / f"{name}.npy") for name in _FIELDS))
 
 
-def run_of_segment(tokens) -> Run:
+def run_of_segment(tokens: Tokens) -> Run:
     """View a segment's ``tokens`` group as a run; each token's list is written out. O(n_pairs)."""
     n_columns = tokens.set_indptr.size - 1
     indptr, columns = expand_groups(tokens.group, tokens.list_indptr, tokens.list_columns, n_columns)
@@ -134,15 +138,26 @@ def _merge(parts: list[Run], bases: NDArray[np.int64], column_map: NDArray[np.in
     )
     indptr = np.zeros(hashes.size + 1, np.int64)
     np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]), out=indptr[1:])
-    return make_run(hashes, indptr, columns, value_starts, lengths, data, column_map)
+    return make_run(Entries(hashes, indptr, columns, value_starts, lengths, data), column_map)
 
 
-def make_run(hashes, indptr, columns, value_starts, lengths, data, column_map) -> Run:
-    """Sort entries by hash and unite equal values; see `dfjoin.kernels.postings.merge_entries`."""
-    entries = Entries(hashes, indptr, columns, value_starts, lengths, data)
-    first, token_indptr, ids = merge_entries(argsort_u64(hashes), entries, column_map)
+def make_run(entries: Entries, column_map: NDArray[np.int32]) -> Run:
+    """Sort entries by hash and unite equal values.
+
+    Parameters
+    ----------
+    entries : Entries
+    column_map : ndarray of int32
+        Column of an entry → column of the run, or -1 to drop it.
+
+    Returns
+    -------
+    Run
+    """
+    first, token_indptr, ids = merge_entries(argsort_u64(entries.hashes), entries, column_map)
+    hashes, _, _, starts, lengths, data = entries
     offsets = np.zeros(first.size + 1, np.int64)
     total = int(np.where(lengths[first] < 0, -1 - lengths[first], lengths[first]).sum(dtype=np.int64))
     out = np.zeros(total + PADDING, np.uint8)
-    copy_values(first, value_starts, lengths, data, out, offsets)
+    copy_values(first, starts, lengths, data, out, offsets)
     return Run(hashes[first], offsets, out, token_indptr, ids)

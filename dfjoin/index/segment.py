@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
 from dfjoin.index.catalog import Catalog
-from dfjoin.index.components import PATTERNS, SIGNATURES, ComponentMeta, check_size, crc_of_file, map_component
+from dfjoin.index.components import (
+    PATTERNS,
+    SIGNATURES,
+    ComponentMeta,
+    check_size,
+    crc_of_file,
+    damaged,
+    map_component,
+)
+from dfjoin.index.layout import segment_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.tombstones import read_alive
 
@@ -68,7 +77,7 @@ class Segment:
     def __init__(self, index: Path, meta: SegmentMeta) -> None:
         self.meta = meta
         self.index = index
-        self.directory = index / "segments" / meta.id
+        self.directory = segment_directory(index, meta.id)
 
     @property
     def n_columns(self) -> int:
@@ -106,9 +115,7 @@ class Segment:
         sizes = self.catalog.numbers["cardinality"][columns] if is_inside else np.empty(0, np.int64)
         is_matrix = values.ndim == 2 and values.shape == slots.shape == (values.shape[0], columns.size)
         if not is_inside or not is_matrix or np.any(sizes[1:] < sizes[:-1]):
-            raise IndexCorruptedError(
-                f"the `signatures` of segment {self.meta.id} do not fit its columns; build the index again"
-            )
+            raise self.damaged("signature_columns", "the signatures do not fit the columns of the segment")
         return Signatures(columns, values, slots, sizes)
 
     @cached_property
@@ -128,34 +135,30 @@ class Segment:
         stored = Patterns(*self._map("patterns", PATTERNS))
         fits = stored.indptr.size == stored.hash.size + 1 and stored.sizes.size == self.n_columns
         if not fits or stored.indptr[-1] != stored.columns.size:
-            raise IndexCorruptedError(
-                f"the `patterns` of segment {self.meta.id} do not fit its columns; build the index again"
-            )
+            raise self.damaged("pattern_columns", "the pieces do not fit the columns of the segment")
         return stored
 
     @cached_property
     def catalog(self) -> Catalog:
         """Open the ``catalog`` group."""
         (meta,) = self._components("catalog")
-        check_size(self.directory / meta.file, meta)
+        check_size(self.directory, meta)
         # Arrow follows the offsets in a file without looking: damage must be found before.
         if crc_of_file(self.directory / meta.file) != meta.crc32:
-            raise IndexCorruptedError(
-                f"component `catalog` of segment {self.meta.id} is damaged: its CRC-32 is not the recorded one; call "
-                "dfjoin.repair, or build the index again"
-            )
+            raise self.damaged("catalog", "its CRC-32 is not the recorded one")
         catalog = Catalog(self.directory / meta.file)
         if catalog.n_columns != self.n_columns:
-            raise IndexCorruptedError(
-                f"component `catalog` of segment {self.meta.id} lists {catalog.n_columns} columns, the "
-                f"manifest says {self.n_columns}; build the index again"
-            )
+            raise self.damaged("catalog", f"it lists {catalog.n_columns} columns, the manifest says {self.n_columns}")
         return catalog
 
     @cached_property
     def alive(self) -> NDArray[np.uint8] | None:
         """Return 1 for each column that is not deleted, shape (n_columns,); None when all are alive."""
         return read_alive(self.index, self.meta)
+
+    def damaged(self, component: str, what: str) -> IndexCorruptedError:
+        """Return the error for a component of this segment, see `dfjoin.index.components.damaged`."""
+        return damaged(self.meta.id, component, what)
 
     def alive_table_names(self) -> list[str]:
         """Return the names of the tables that are not deleted, by code point."""
@@ -174,7 +177,8 @@ class Segment:
         if self.alive is None:
             return True
         record = self.catalog.table_record(table)
-        return bool(self.alive[record["first_column"] : record["first_column"] + record["n_columns"]].any())
+        first, width = record["first_column"], record["n_columns"]
+        return width == 0 or bool(self.alive[first : first + width].any())
 
     def alive_tables(self) -> NDArray[np.bool_]:
         """Tell which tables are not deleted; bool, shape (n_tables,)."""
@@ -191,17 +195,13 @@ class Segment:
         by_name = {c.name: c for c in self._components(group_name)}
         missing = [name for name in names if name not in by_name]
         if missing:
-            raise IndexCorruptedError(
-                f"component `{missing[0]}` of segment {self.meta.id} is not in the manifest; build the index again"
-            )
+            raise self.damaged(missing[0], "it is not in the manifest")
         return [map_component(self.directory, by_name[name]) for name in names]
 
     def _components(self, group_name: str) -> tuple[ComponentMeta, ...]:
         group = self.meta.group(group_name)
         if group is None:
-            raise IndexCorruptedError(
-                f"segment {self.meta.id} has no component group `{group_name}`; build the index again"
-            )
+            raise self.damaged(group_name, "the segment has no such group of components")
         return group.components
 
     def _check_shapes(self, tokens: Tokens) -> None:
@@ -222,10 +222,7 @@ class Segment:
         for name, size in expected.items():
             actual = getattr(tokens, name).size
             if actual != size or n_lists < 0 or bits < 1:
-                raise IndexCorruptedError(
-                    f"component `{name}` of segment {self.meta.id} has {actual} entries where the other "
-                    f"components need {size}; build the index again"
-                )
+                raise self.damaged(name, f"it has {actual} entries where the other components need {size}")
         ends = {
             "value_offsets": (tokens.value_offsets[-1], tokens.value_bytes.size - 8),
             "group_indptr": (tokens.group_indptr[-1], n_tokens),
@@ -235,10 +232,7 @@ class Segment:
         }
         for name, (actual, size) in ends.items():
             if actual != size:
-                raise IndexCorruptedError(
-                    f"component `{name}` of segment {self.meta.id} ends at {actual}, not at {size}; "
-                    "build the index again"
-                )
+                raise self.damaged(name, f"it ends at {actual}, not at {size}")
 
     def verify(self) -> list[str]:
         """Read every file and compare size and CRC-32; return what is wrong, nothing when all is well."""
@@ -249,17 +243,14 @@ class Segment:
             problems.append(str(error))
         for group in self.meta.groups:
             for meta in group.components:
-                path = self.directory / meta.file
                 try:
-                    check_size(path, meta)
+                    check_size(self.directory, meta)
                 except IndexCorruptedError as error:
                     problems.append(str(error))
                     continue
-                if crc_of_file(path) != meta.crc32:
-                    problems.append(
-                        f"component `{meta.name}` of segment {self.meta.id} ({meta.file}) is damaged: its "
-                        "CRC-32 is not the recorded one; build the index again"
-                    )
+                if crc_of_file(self.directory / meta.file) != meta.crc32:
+                    what = f"its CRC-32 is not the recorded one ({meta.file})"
+                    problems.append(str(self.damaged(meta.name, what)))
         return problems
 
 

@@ -7,7 +7,7 @@ import shutil
 import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from dfjoin.index.catalog import Records, replace_field, write_catalog
 from dfjoin.index.components import (
-    CATALOG_FILE,
     TOKENS,
     ComponentMeta,
     ComponentStream,
@@ -23,6 +22,7 @@ from dfjoin.index.components import (
     write_bytes,
     write_component,
 )
+from dfjoin.index.layout import CATALOG_FILE, segment_directory
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.runs import PADDING, Run, merge_runs
@@ -31,7 +31,7 @@ from dfjoin.kernels.grouping import group_lists, group_tokens, transpose_lists
 from dfjoin.kernels.postings import build_directory, directory_bits
 from dfjoin.types import IndexSettings
 
-__all__ = ["write_segment"]
+__all__ = ["SegmentRecords", "write_segment"]
 
 _VALUES = ("hash", "value_offsets", "value_bytes")
 _STRETCH_TOKENS = 1 << 20
@@ -39,12 +39,18 @@ _PAIRS = "pairs-"
 """Start of a directory in a segment that is being written from several stretches: each token's columns."""
 
 
+class SegmentRecords(NamedTuple):
+    """Catalogue records of a segment, sorted as `dfjoin.index.catalog.write_catalog` says."""
+
+    tables: pa.StructArray
+    columns: pa.StructArray
+    skipped: Records
+
+
 def write_segment(
     index: Path,
     runs: Iterable[Run],
-    tables: pa.StructArray,
-    columns: pa.StructArray,
-    skipped: Records,
+    records: SegmentRecords,
     settings: IndexSettings | None = None,
     signed: SignedColumns | None = None,
 ) -> SegmentMeta:
@@ -56,9 +62,8 @@ def write_segment(
         Directory of the index.
     runs : iterable of Run
         Consecutive stretches of the tokens in order of hash, with final column ids.
-    tables, columns, skipped : pyarrow.StructArray
-        Catalogue records, sorted as `dfjoin.index.catalog.write_catalog` says; ``cardinality`` of an
-        indexed column is set here, from its tokens.
+    records : SegmentRecords
+        For the catalogue; ``cardinality`` of an indexed column is set here, from its tokens.
     settings : IndexSettings, optional
         Whether and how columns are signed, whether their sets are kept, and whether pattern tokens are written;
         neither signatures nor patterns by default.
@@ -74,8 +79,9 @@ def write_segment(
     Memory: one stretch, and for the whole segment 8 bytes a token and 16 a posting; values and hashes are
     written as they come, and each token's columns wait in a file that is mapped.
     """
+    tables, columns, skipped = records
     segment_id = uuid.uuid4().hex
-    directory = index / "segments" / segment_id
+    directory = segment_directory(index, segment_id)
     tokens_id, catalog_id = f"tokens-{uuid.uuid4().hex[:8]}", f"catalog-{uuid.uuid4().hex[:8]}"
     run, written = _write_values(iter(runs), directory, tokens_id)
     arrays = _token_arrays(run, len(columns))
@@ -152,9 +158,12 @@ def _write_values(runs: Iterator[Run], directory: Path, group: str) -> tuple[Run
 
 
 _NOTHING = Run(
-    np.empty(0, np.uint64), np.zeros(1, np.int64), np.zeros(PADDING, np.uint8), np.zeros(1, np.int64),
-    np.empty(0, np.int32),
-)  # fmt: skip
+    hash=np.empty(0, np.uint64),
+    value_offsets=np.zeros(1, np.int64),
+    value_bytes=np.zeros(PADDING, np.uint8),
+    indptr=np.zeros(1, np.int64),
+    columns=np.empty(0, np.int32),
+)
 
 
 def _map_all(path: Path, dtype: type) -> NDArray[Any]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.components import damaged
+from dfjoin.index.layout import TOMBSTONES, tombstones_file
 
 if TYPE_CHECKING:
     from dfjoin.index.manifest import SegmentMeta
@@ -45,9 +46,7 @@ def read_alive(index: Path, meta: SegmentMeta) -> NDArray[np.uint8] | None:
         if alive.dtype != np.uint8 or alive.shape != (meta.counts["columns"],):
             raise ValueError(f"it holds {alive.dtype} of shape {alive.shape}")
     except (OSError, ValueError, KeyError, EOFError, SyntaxError, TokenError) as error:
-        raise IndexCorruptedError(
-            f"the tombstones of segment {meta.id} ({path.name}) are damaged: {error}; build the index again"
-        ) from error
+        raise damaged(meta.id, "tombstones", f"{path.name}: {error}") from error
     alive.flags.writeable = False
     return alive
 
@@ -80,16 +79,16 @@ def write_alive(
     dict
         ``file``, ``n_deleted``, ``n_deleted_tables``, ``n_deleted_indexed``, ``crc32``.
     """
-    directory = index / "tombstones"
-    directory.mkdir(exist_ok=True)
+    (index / TOMBSTONES).mkdir(exist_ok=True)
     # Writers that race for one version must not write one file.
-    path = directory / f"{segment_id}.{version:020d}.{uuid.uuid4().hex[:8]}.npy"
+    file = tombstones_file(segment_id, version, uuid.uuid4().hex[:8])
+    path = index / file
     with path.open("xb") as stream:
         np.save(stream, alive, allow_pickle=False)
         stream.flush()
         os.fsync(stream.fileno())
     return {
-        "file": f"tombstones/{path.name}",
+        "file": file,
         "n_deleted": int((alive == 0).sum()),
         "n_deleted_tables": n_deleted_tables,
         "n_deleted_indexed": n_deleted_indexed,

@@ -1,70 +1,88 @@
-"""Building a lake index: argument checks, the choice of an engine, one commit."""
+"""Building an index: all of a version from one source, committed once."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from dataclasses import fields, replace
+import uuid
 from pathlib import Path
-from typing import Any
 
 from dfjoin import _validation as check
-from dfjoin.errors import (
-    IncompatibleSettingsError,
-    IndexNotFoundError,
-    InvalidParameterError,
-    InvalidTypeError,
-    shortlist,
-)
-from dfjoin.index.manifest import Manifest, latest_version, read_manifest
-from dfjoin.index.signatures import check_signature_settings
-from dfjoin.ingest.driver import Engine, InlineEngine, build_version
-from dfjoin.ingest.source import gather
+from dfjoin.errors import IndexNotFoundError, InvalidParameterError, InvalidTypeError
+from dfjoin.index.commit import Uncommitted, commit
+from dfjoin.index.manifest import Manifest, now, read_manifest
+from dfjoin.ingest.build_options import BuildOptions
+from dfjoin.ingest.driver import freeze_partitions, write_segments
+from dfjoin.ingest.engine import choose_engine, engine_for
+from dfjoin.ingest.source import frames_place, gather
 from dfjoin.types import IndexSettings
-from dfjoin.values.unicode import UNICODE_VERSION
 
-__all__ = ["build", "check_build"]
-
-_FIXED = ("unicode_version", "columns", "exclude", "partition_ends")  # of IndexSettings, set by other arguments
+__all__ = ["build", "find_base"]
 
 
-def check_build(
-    index, *, if_exists, engine, columns, exclude, embedder, vectors, settings, keep_data, on_error
-) -> tuple[Path, Manifest | None, IndexSettings]:
-    """Check the arguments of `dfjoin.build_lake`; return the directory, the version it follows, and the settings."""
+def find_base(index: str | os.PathLike[str], if_exists: str) -> tuple[Path, Manifest | None]:
+    """Check the arguments `index` and `if_exists` of `dfjoin.build_lake`.
+
+    Returns
+    -------
+    path : Path
+        Local directory that `index` names.
+    base : Manifest or None
+        The version that the build follows, None where there is no index.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidTypeError
+        If `index` is no local path, holds other files, or is an index and must not be one.
+    """
     check.check_choice(if_exists, "if_exists", ("error", "replace", "add"))
-    check.check_choice(engine, "engine", ("spark", "inline"))
-    check.check_choice(on_error, "on_error", ("skip", "raise"))
-    check.check_choice(keep_data, "keep_data", (True, False))
-    for name, value in (("embedder", embedder), ("vectors", vectors)):
-        if value is not None:
-            raise IncompatibleSettingsError(
-                f"`{name}` builds vectors, which this version of dfjoin does not have; leave it out"
-            )
     path = _index_path(index)
-    base = _base(path, if_exists)
-    chosen = _settings(settings, columns, exclude)
-    if if_exists == "add" and base is not None:
-        _check_same_settings(base, chosen, settings, columns, exclude)
-    return path, base, chosen
+    return path, _base(path, if_exists)
 
 
-def build(source, path, base, settings, engine, spark, keep_data, on_error, progress) -> None:
-    """Gather the input, run the engine, commit."""
-    is_new = base is None and not path.exists()
-    scratch = None if keep_data else Path(tempfile.mkdtemp(prefix="dfjoin-frames-"))
-    try:
-        runner, spark_tables = _engine(engine, spark, source, path, settings, on_error)
-        given = gather(source, path, [], spark_tables=spark_tables, scratch=scratch)
-        build_version(path, base, given, settings, runner, on_error=on_error, progress=progress)
-    except BaseException:
-        if is_new and latest_version(path) == 0:
-            shutil.rmtree(path, ignore_errors=True)
-        raise
-    finally:
-        if scratch is not None:
-            shutil.rmtree(scratch, ignore_errors=True)
+def build(path: Path, base: Manifest | None, settings: IndexSettings, options: BuildOptions) -> Manifest:
+    """Read tables and commit them as the whole of the version that follows `base`.
+
+    Parameters
+    ----------
+    path : Path
+        Directory of the index; made for its owner only when it does not exist.
+    base : Manifest or None
+    settings : IndexSettings
+    options : BuildOptions
+
+    Returns
+    -------
+    Manifest
+        As committed.
+
+    Raises
+    ------
+    ConcurrentCommitError
+        If another writer committed in the meantime.
+    TableReadError
+        With ``on_error="raise"``, for the first table that cannot be read.
+
+    Notes
+    -----
+    Whatever interrupts it, the version before stays the latest; what was written is removed, or is an
+    orphan that no version names.
+    """
+    with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
+        chosen = choose_engine(options.engine, options.spark)
+        reader = chosen.spark_reader(path, settings) if chosen else None
+        given = gather(options.source, [], reader, frames, written)
+        segments = write_segments(given, settings, chosen or engine_for(given.tables), options, written)
+        manifest = Manifest(
+            base.index_uuid if base else uuid.uuid4().hex,
+            base.version + 1 if base else 1,
+            freeze_partitions(path, settings, segments),
+            tuple(given.roots),
+            tuple(segments),
+            created_at=now(),
+            operation="replace all" if base else "build",
+        )
+        commit(path, manifest)
+        return manifest
 
 
 def _index_path(index: str | os.PathLike[str]) -> Path:
@@ -95,66 +113,3 @@ def _base(path: Path, if_exists: str) -> Manifest | None:
             'to build it anew, or if_exists="add" to add the tables'
         )
     return base
-
-
-def _settings(settings: Any, columns: Any, exclude: Any) -> IndexSettings:
-    """Check the settings and complete them."""
-    if settings is None:
-        chosen = IndexSettings()
-    elif isinstance(settings, IndexSettings):
-        chosen = settings
-    elif isinstance(settings, dict):
-        legal = [f.name for f in fields(IndexSettings) if f.name not in _FIXED]
-        for name in settings:
-            if name not in legal:
-                raise InvalidParameterError(f"`settings` may hold {shortlist(legal, 15)}, got {name!r}")
-        chosen = IndexSettings.from_dict(settings)
-    else:
-        raise InvalidTypeError(f"`settings` must be a dict or IndexSettings, got {type(settings).__name__}")
-    spellings = check.check_patterns(chosen.null_spellings, "settings['null_spellings']")
-    check.check_choice(chosen.dayfirst, "settings['dayfirst']", (None, True, False))
-    if isinstance(chosen.samples, bool) or not isinstance(chosen.samples, int) or chosen.samples < 0:
-        raise InvalidParameterError(f"`settings['samples']` must be an integer of at least 0, got {chosen.samples!r}")
-    for name in ("segment_bytes", "task_bytes", "hash_seed"):
-        check.check_positive_int(getattr(chosen, name), f"settings['{name}']")
-    check.check_choice(chosen.patterns, "settings['patterns']", (True, False))
-    check_signature_settings(chosen)
-    return replace(
-        chosen,
-        null_spellings=spellings,
-        unicode_version=UNICODE_VERSION,
-        partition_ends=(),
-        columns=check.check_patterns(columns, "columns"),
-        exclude=check.check_patterns(exclude, "exclude"),
-    )
-
-
-def _check_same_settings(base: Manifest, chosen: IndexSettings, settings: Any, columns: Any, exclude: Any) -> None:
-    """Refuse settings that differ from those of the index that is added to: they are frozen."""
-    given = {"columns": columns, "exclude": exclude}
-    differing = [
-        f.name
-        for f in fields(IndexSettings)
-        if f.name not in ("unicode_version", "partition_ends")
-        and (settings is not None if f.name not in given else given[f.name] is not None)
-        and getattr(chosen, f.name) != getattr(base.settings, f.name)
-    ]
-    if differing:
-        raise IncompatibleSettingsError(
-            f"`settings` differ from those of the index in {shortlist(differing)}, which are frozen; "
-            'leave them out, or build anew with if_exists="replace"'
-        )
-
-
-def _engine(
-    engine: str, spark: Any, source: Any, path: Path, settings: IndexSettings, on_error: str
-) -> tuple[Engine, Any]:
-    """Return what runs the tasks, and what reads Spark tables."""
-    if engine == "inline":
-        if spark is not None:
-            raise InvalidParameterError('`spark` belongs to engine="spark", but the engine is "inline"')
-        return InlineEngine(), None
-    from spark_ext.build import SparkEngine, spark_reader
-
-    runner = SparkEngine(spark)
-    return runner, spark_reader(runner.spark, path, settings, on_error)

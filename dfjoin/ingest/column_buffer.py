@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.runs import PADDING, Run, make_run, merge_runs, read_run, write_run
 from dfjoin.kernels.numbers import DAY_MONTH_YEAR
+from dfjoin.kernels.postings import Entries
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import (
     ValueSet,
@@ -86,7 +87,7 @@ class EntryBuffer:
         del parts
         if column_map is None:
             column_map = np.arange(int(columns.max()) + 1 if n else 0, dtype=np.int32)
-        return make_run(hashes, np.arange(n + 1), columns, starts + bases, lengths, data, column_map)
+        return make_run(Entries(hashes, np.arange(n + 1), columns, starts + bases, lengths, data), column_map)
 
     def finish(self, column_map: NDArray[np.int32]) -> list[Run]:
         """Return everything as consecutive stretches of one run, with mapped column ids.

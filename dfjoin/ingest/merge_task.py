@@ -12,11 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, Catalog, replace_field
+from dfjoin.index.layout import CATALOG_FILE, run_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.runs import Run, merge_runs, read_run, run_of_segment
 from dfjoin.index.segment import Segment
-from dfjoin.index.segment_writer import write_segment
+from dfjoin.index.segment_writer import SegmentRecords, write_segment
 from dfjoin.index.signatures import merge_signatures
+from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
 from dfjoin.values.profile import Profile, merge_profiles
 
@@ -25,8 +27,8 @@ __all__ = ["merge_catalogs", "merge_into_segment", "merge_segments"]
 
 def merge_into_segment(
     run_ids: list[str], index: Path, settings: IndexSettings, skipped: list[dict[str, str]]
-) -> dict[str, Any]:
-    """Merge runs into one segment and remove them; return the segment's manifest entry.
+) -> tuple[str, SegmentMeta]:
+    """Merge runs into one segment and remove them.
 
     Parameters
     ----------
@@ -41,15 +43,17 @@ def merge_into_segment(
 
     Returns
     -------
-    dict
-        A `SegmentMeta` as JSON values.
+    first_table : str
+        Name of the segment's first table, empty if it has none.
+    meta : SegmentMeta
+        Its manifest entry.
     """
     runs: list[Run] = []
     owners: list[int] = []
     catalogs = []
     for owner, run_id in enumerate(run_ids):
-        directory = index / "runs" / run_id
-        catalogs.append(Catalog(directory / "catalog.arrow"))
+        directory = run_directory(index, run_id)
+        catalogs.append(Catalog(directory / CATALOG_FILE))
         for part in sorted(p for p in directory.iterdir() if p.is_dir()):
             runs.append(read_run(part))
             owners.append(owner)
@@ -62,14 +66,14 @@ def merge_into_segment(
         merged: Iterable[Run] = runs
     else:
         merged = merge_runs(runs, [maps[owner] for owner in owners], chunk)
-    meta = write_segment(index, merged, tables, columns, _merge_skipped(catalogs, skipped), settings)
+    meta = write_segment(index, merged, SegmentRecords(tables, columns, _merge_skipped(catalogs, skipped)), settings)
     for run_id in run_ids:
-        shutil.rmtree(index / "runs" / run_id, ignore_errors=True)
-    return meta.to_dict()
+        shutil.rmtree(run_directory(index, run_id), ignore_errors=True)
+    return _first_name(tables), meta
 
 
-def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSettings) -> dict[str, Any]:
-    """Merge segments into a new one, without their deleted columns; return its manifest entry.
+def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSettings) -> tuple[str, SegmentMeta]:
+    """Merge segments into a new one, without their deleted columns; return what `merge_into_segment` does.
 
     Nothing is read from the tables again: vocabularies, lists and profiles are merged as they are.
     Memory: the postings of the segments, and the new one as it is written.
@@ -80,7 +84,12 @@ def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSetting
     runs = [run_of_segment(segment.tokens) for segment in segments]
     merged = merge_runs(runs, maps, max(1 << 20, settings.segment_bytes // 256))
     signed = merge_signatures(segments, maps) if settings.permutations else None
-    return write_segment(index, merged, tables, columns, _merge_skipped(catalogs, []), settings, signed).to_dict()
+    records = SegmentRecords(tables, columns, _merge_skipped(catalogs, []))
+    return _first_name(tables), write_segment(index, merged, records, settings, signed)
+
+
+def _first_name(tables: pa.StructArray) -> str:
+    return tables.field("name")[0].as_py() if len(tables) else ""
 
 
 def _merge_skipped(catalogs: list[Catalog], skipped: list[dict[str, str]]) -> pa.StructArray:
@@ -91,7 +100,7 @@ def _merge_skipped(catalogs: list[Catalog], skipped: list[dict[str, str]]) -> pa
 
 def _by_name(records: pa.StructArray) -> list[int]:
     """Numbers of the records in code point order of their names."""
-    names = [name.encode("utf-8", "surrogatepass") for name in records.field("name").to_pylist()]
+    names = records.field("name").to_pylist()
     return sorted(range(len(names)), key=names.__getitem__)
 
 
@@ -122,8 +131,7 @@ def merge_catalogs(
     firsts = tables.field("first_column").to_numpy() + bases[owners[order]]
     names = tables.field("name").to_pylist()
     group = np.cumsum([0] + [int(a != b) for a, b in zip(names, names[1:], strict=False)])[: len(names)]
-    ends = np.cumsum(widths)
-    source = np.repeat(firsts - (ends - widths), widths) + np.arange(int(widths.sum()))
+    source = expand_stretches(firsts, widths)
     columns = columns.take(pa.array(source))
     new_ids = np.arange(source.size)
     in_parts = tables.field("format").to_numpy(zero_copy_only=False) == "spark"
@@ -139,7 +147,13 @@ def merge_catalogs(
     return tables, columns, maps
 
 
-def _unite_parts(tables, columns, group, widths, n_samples):
+def _unite_parts(
+    tables: pa.StructArray,
+    columns: pa.StructArray,
+    group: NDArray[np.int64],
+    widths: NDArray[np.int64],
+    n_samples: int,
+) -> tuple[pa.StructArray, pa.StructArray, NDArray[np.int64], NDArray[np.int64]]:
     """Make one record of the records that the parts of a table left; parts are neighbours."""
     records = columns.to_pylist()
     table_records = tables.to_pylist()
@@ -167,13 +181,11 @@ def _unite_parts(tables, columns, group, widths, n_samples):
 
 def _unite_column(parts: list[dict[str, Any]], n_samples: int) -> dict[str, Any]:
     """Unite the records of the parts of one column."""
+    same = ("cardinality", "min_integer", "max_integer", "min", "max")
     profiles = [
-        Profile(
-            KINDS[p["kind"]], p["cardinality"], bool(p["has_range"]), p["min_integer"], p["max_integer"],
-            p["min"], p["max"],
-        )
+        Profile(kind=KINDS[p["kind"]], has_range=bool(p["has_range"]), **{name: p[name] for name in same})
         for p in parts
-    ]  # fmt: skip
+    ]
     profile = merge_profiles(profiles)
     samples = list(dict.fromkeys(sample for p in parts for sample in p["samples"]))[:n_samples]
     is_wanted = any(p["is_indexed"] for p in parts)

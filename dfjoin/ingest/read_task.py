@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from dfjoin.errors import TableReadError
 from dfjoin.index.catalog import write_catalog
+from dfjoin.index.layout import CATALOG_FILE, RUNS, run_directory
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
 from dfjoin.sources.readers import open_table
@@ -117,7 +118,7 @@ def build_run(
     Memory: about three times ``settings.task_bytes``, whatever the size of the tables; distinct values
     beyond it are spilled as sorted runs and merged by ranges of the hash at the end.
     """
-    scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / "runs"))
+    scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / RUNS))
     try:
         buffer = EntryBuffer(settings.task_bytes, scratch)
         collected = _Collected([], [], [])
@@ -169,7 +170,7 @@ def build_part(feed: TableFeed, index: Path, settings: IndexSettings) -> RunMeta
     RunMeta
         With `is_part` set.
     """
-    scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / "runs"))
+    scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / RUNS))
     try:
         buffer = EntryBuffer(settings.task_bytes, scratch)
         collected = _Collected([], [], [])
@@ -201,7 +202,6 @@ def _read_table(
                 for i, reader in enumerate(readers):
                     reader.spill_into(buffer, first + i)
     except TableReadError:
-        buffer.dropped.update(range(first, first + len(readers)))
         collected.columns.extend({"dropped": True} for _ in readers)
         raise
     if not readers:
@@ -225,10 +225,10 @@ def _is_wanted(table: str, column: str, settings: IndexSettings) -> bool:
 
 def _write(buffer: EntryBuffer, collected: _Collected, index: Path, n_bytes: int) -> RunMeta:
     """Number the columns in (table, column) order and write the run."""
-    table_order = sorted(range(len(collected.tables)), key=lambda t: _key(collected.tables[t]["name"]))
+    table_order = sorted(range(len(collected.tables)), key=lambda t: collected.tables[t]["name"])
     rank = {table: place for place, table in enumerate(table_order)}
     kept = [i for i, record in enumerate(collected.columns) if "dropped" not in record]
-    kept.sort(key=lambda i: (rank[collected.columns[i]["table"]], _key(collected.columns[i]["name"])))
+    kept.sort(key=lambda i: (rank[collected.columns[i]["table"]], collected.columns[i]["name"]))
     column_map = np.full(max(1, len(collected.columns)), -1, np.int32)
     columns = []
     for column_id, i in enumerate(kept):
@@ -239,21 +239,16 @@ def _write(buffer: EntryBuffer, collected: _Collected, index: Path, n_bytes: int
     tables = [collected.tables[t] for t in table_order]
     runs = buffer.finish(column_map)
     run_id = uuid.uuid4().hex
-    directory = index / "runs" / run_id
+    directory = run_directory(index, run_id)
     directory.mkdir(parents=True)
     size = 0
     for number, run in enumerate(runs):
         write_run(directory / f"{number:04d}", run)
         size += run.hash.nbytes * 3 + run.value_bytes.nbytes + run.columns.nbytes * 3
-    (directory / "catalog.arrow").write_bytes(write_catalog(_with_first_columns(tables), columns, collected.skipped))
+    (directory / CATALOG_FILE).write_bytes(write_catalog(_with_first_columns(tables), columns, collected.skipped))
     n_rows = sum(table["n_rows"] for table in tables)
     first_table = tables[0]["name"] if tables else ""
     return RunMeta(run_id, first_table, len(tables), len(collected.skipped), n_rows, n_bytes, size)
-
-
-def _key(name: str) -> bytes:
-    """Sort key of a name: by code point, which is by UTF-8 byte."""
-    return name.encode("utf-8", "surrogatepass")
 
 
 def _with_first_columns(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:

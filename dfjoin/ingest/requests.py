@@ -14,7 +14,7 @@ from dfjoin.ingest.merge_task import merge_into_segment, merge_segments
 from dfjoin.ingest.read_task import RunMeta, build_run
 from dfjoin.types import IndexSettings, Root, TableSource
 
-__all__ = ["compact_request", "execute", "merge_request", "read_meta", "run_request", "source_from_dict"]
+__all__ = ["compact_request", "execute", "merge_request", "read_meta", "read_segment", "run_request"]
 
 
 def run_request(
@@ -26,7 +26,7 @@ def run_request(
             "task": "run",
             "index": str(index),
             "settings": settings.to_dict(),
-            "tables": [table_to_dict(table) for table in tables],
+            "tables": [_table_to_dict(table) for table in tables],
             "on_error": on_error,
             "progress": str(progress) if progress else None,
         }
@@ -52,12 +52,12 @@ def compact_request(index: Path, settings: IndexSettings, segments: list[Segment
     )
 
 
-def table_to_dict(table: TableSource) -> dict[str, Any]:
+def _table_to_dict(table: TableSource) -> dict[str, Any]:
     """Return a table source as plain JSON values."""
     return {**table.__dict__, "root": table.root.__dict__}
 
 
-def source_from_dict(values: dict[str, Any]) -> TableSource:
+def _source_from_dict(values: dict[str, Any]) -> TableSource:
     """Make a table source from its JSON form."""
     return TableSource(**{**values, "root": Root(**values["root"]), "parts": tuple(values["parts"])})
 
@@ -65,13 +65,15 @@ def source_from_dict(values: dict[str, Any]) -> TableSource:
 def read_meta(result: str) -> RunMeta:
     """Read the result of a ``run`` request."""
     values = json.loads(result)
-    _raise_if_failed(values)
+    if "error" in values:
+        raise TableReadError(values["error"])
     return RunMeta(**values)
 
 
-def _raise_if_failed(values: dict[str, Any]) -> None:
-    if "error" in values:
-        raise TableReadError(values["error"])
+def read_segment(result: str) -> tuple[str, SegmentMeta]:
+    """Read the result of a ``merge`` or ``compact`` request: name of the segment's first table, and its entry."""
+    values = json.loads(result)
+    return values["first_table"], SegmentMeta.from_dict(values["segment"])
 
 
 def execute(request: str, on_table: Callable[[int, int], None] | None = None) -> str:
@@ -87,23 +89,28 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
     Returns
     -------
     str
-        A `RunMeta`, or the manifest's entry of a segment. With ``on_error="raise"`` an unreadable
-        table comes back as ``{"error": …}``, so that Spark does not try it again.
+        A `RunMeta`, or the manifest's entry of a segment with the name of its first table. With
+        ``on_error="raise"`` an unreadable table comes back as ``{"error": …}``, so that Spark does not try it
+        again.
     """
     values = json.loads(request)
     index, settings = Path(values["index"]), IndexSettings.from_dict(values["settings"])
     if values["task"] == "merge":
-        return json.dumps(merge_into_segment(values["runs"], index, settings, values["skipped"]))
+        return _segment_result(*merge_into_segment(values["runs"], index, settings, values["skipped"]))
     if values["task"] == "compact":
         metas = [SegmentMeta.from_dict(segment) for segment in values["segments"]]
-        return json.dumps(merge_segments(metas, index, settings))
-    tables = [source_from_dict(table) for table in values["tables"]]
+        return _segment_result(*merge_segments(metas, index, settings))
+    tables = [_source_from_dict(table) for table in values["tables"]]
     report = on_table or _reporter(values["progress"])
     try:
         meta = build_run(tables, index, settings, on_error=values["on_error"], on_table=report)
     except TableReadError as error:
         return json.dumps({"error": str(error)})
     return json.dumps(asdict(meta))
+
+
+def _segment_result(first_table: str, meta: SegmentMeta) -> str:
+    return json.dumps({"first_table": first_table, "segment": meta.to_dict()})
 
 
 def _reporter(path: str | None) -> Callable[[int, int], None] | None:

@@ -1,40 +1,75 @@
-"""What a caller gives as `source` → roots, tables and readers of a build."""
+"""The argument `source` of a build → roots, tables, and readers of Spark tables."""
 
 from __future__ import annotations
 
 import os
 import re
+import tempfile
 import uuid
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pyarrow import parquet
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.ingest.driver import Input
+from dfjoin.index.commit import Uncommitted
+from dfjoin.index.layout import FRAMES
+from dfjoin.ingest.read_task import RunMeta
 from dfjoin.sources.listing import list_tables
 from dfjoin.types import Root, SkippedFile, TableSource
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 
-__all__ = ["FRAMES", "gather", "root_for"]
-
-FRAMES = "frames"
-"""Directory of an index that holds frames given in memory, as Parquet."""
+__all__ = ["Input", "SparkReader", "frames_place", "gather", "root_for"]
 
 _SPARK_NAME = re.compile(r"[\w`]+(\.[\w`]+){0,3}")
 
 
+@dataclass
+class Input:
+    """What a build reads.
+
+    Parameters
+    ----------
+    roots : list of Root
+        New roots of the index.
+    tables : list of TableSource
+        Tables to read, in order of name.
+    skipped : list of SkippedFile
+        Files that the listing passed over with a reason.
+    extra : list of callable
+        Each writes runs of tables that an engine reads by itself (Spark tables), and returns their metas.
+    names : list of str
+        Names of all tables, those of `extra` included.
+    """
+
+    roots: list[Root]
+    tables: list[TableSource]
+    skipped: list[SkippedFile] = field(default_factory=list)
+    extra: list[Callable[[], list[RunMeta]]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+
+SparkReader: TypeAlias = Callable[[dict[str, Any], Root], Input]
+"""Turns Spark tables (name → table name or Spark DataFrame) and their root into an input."""
+
+
+@contextmanager
+def frames_place(index: Path, is_kept: bool) -> Iterator[Path]:
+    """Give the directory for frames that come in memory: that of the index, or a temporary one."""
+    if is_kept:
+        yield index / FRAMES
+        return
+    with tempfile.TemporaryDirectory(prefix="dfjoin-frames-") as scratch:
+        yield Path(scratch)
+
+
 def gather(
-    source: Any,
-    index: Path,
-    roots: list[Root],
-    *,
-    spark_tables: Callable[[dict[str, Any], Root], Input] | None,
-    scratch: Path | None,
+    source: Any, roots: list[Root], spark_tables: SparkReader | None, frames: Path, written: Uncommitted
 ) -> Input:
     """List what a build is to read.
 
@@ -42,15 +77,14 @@ def gather(
     ----------
     source : path, glob, list of paths, Spark table name or list of them, mapping of str to DataFrame
         As in `dfjoin.build_lake`.
-    index : Path
-        Directory of the index; frames are written below it.
     roots : list of Root
         Roots that the index has already; tables of a further one are prefixed with its name.
     spark_tables : callable, optional
-        Turns Spark tables (name → table name or Spark DataFrame) and their root into an input; None
-        where there is no Spark session.
-    scratch : Path, optional
-        Where frames are written instead, when they are not to be kept.
+        Reads Spark tables; None where there is no Spark session.
+    frames : Path
+        Directory that frames are written into.
+    written : Uncommitted
+        Takes note of what is written.
 
     Returns
     -------
@@ -62,7 +96,7 @@ def gather(
         If the source is of another kind, does not exist, or needs Spark and there is none.
     """
     if isinstance(source, Mapping):
-        given = _gather_frames(dict(source), index, roots, spark_tables, scratch)
+        given = _gather_frames(dict(source), roots, spark_tables, frames, written)
     elif _are_spark_names(source):
         names = [source] if isinstance(source, str) else list(source)
         if spark_tables is None:
@@ -147,18 +181,18 @@ def _are_spark_names(source: Any) -> bool:
 
 
 def _gather_frames(
-    frames: dict[str, Any],
-    index: Path,
+    given_frames: dict[str, Any],
     roots: list[Root],
-    spark_tables: Callable[[dict[str, Any], Root], Input] | None,
-    scratch: Path | None,
+    spark_tables: SparkReader | None,
+    place: Path,
+    written: Uncommitted,
 ) -> Input:
     """Write pandas frames as Parquet; leave Spark frames to Spark."""
-    if not frames:
+    if not given_frames:
         raise InvalidParameterError("`source` must hold at least one table, got an empty mapping")
     in_memory: dict[str, pa.Table] = {}
     on_spark: dict[str, Any] = {}
-    for name, frame in frames.items():
+    for name, frame in given_frames.items():
         if not isinstance(name, str) or not name.strip():
             raise InvalidTypeError(f"`source` must map table names to frames, got the name {name!r}")
         if is_spark(frame):
@@ -172,7 +206,7 @@ def _gather_frames(
     given = Input([], [])
     if in_memory:
         root = root_for("memory", FRAMES, "memory", roots)
-        given.tables = _write_frames(in_memory, root, index, scratch)
+        given.tables = _write_frames(in_memory, root, place, written)
         given.roots.append(root)
     if on_spark:
         if spark_tables is None:
@@ -186,16 +220,16 @@ def _gather_frames(
     return given
 
 
-def _write_frames(frames: dict[str, pa.Table], root: Root, index: Path, scratch: Path | None) -> list[TableSource]:
-    base = scratch or index / FRAMES
-    for directory in (base.parent, base):  # a mode given with `parents` holds for the last one only
+def _write_frames(frames: dict[str, pa.Table], root: Root, place: Path, written: Uncommitted) -> list[TableSource]:
+    for directory in (place.parent, place):  # a mode given with `parents` holds for the last one only
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    here = Root(root.id, root.name, str(base), "files")
+    here = Root(root.id, root.name, str(place), "files")
     tables = []
     for name in sorted(frames):
         file = f"{uuid.uuid4().hex}.parquet"
-        parquet.write_table(frames[name], base / file, compression="zstd")
-        stat = (base / file).stat()
+        written.add(place / file)
+        parquet.write_table(frames[name], place / file, compression="zstd")
+        stat = (place / file).stat()
         prefixed = f"{root.name}/{name}" if root.name else name
         tables.append(TableSource(prefixed, here, file, "parquet", stat.st_size, stat.st_mtime_ns, (file,)))
     return tables

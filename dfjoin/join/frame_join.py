@@ -18,10 +18,10 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.relate import KINDS, Relation, relate
 from dfjoin.join.report import JoinAccount
-from dfjoin.sources.sniff import clean_names
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import select_column
+from dfjoin.values.names import clean_names
 
 __all__ = ["join_frames"]
 

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.segment import Segment
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
 from dfjoin.search.found import Candidate
@@ -120,10 +119,7 @@ def tokens_of_column(segment: Segment, column: int) -> NDArray[np.int64]:
 def _check(segment: Segment, component: str, numbers: NDArray, limit: int) -> None:
     """Raise when numbers of a damaged component point outside the segment."""
     if numbers.size and int(numbers.max()) >= limit:
-        raise IndexCorruptedError(
-            f"component `{component}` of segment {segment.meta.id} names entries that the segment does not have; "
-            "run `verify()` on the lake, then build the index again"
-        )
+        raise segment.damaged(component, "it names entries that the segment does not have")
 
 
 def value_of_token(segment: Segment, token: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import itertools
@@ -11,16 +12,25 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from dfjoin.errors import TableReadError
-from dfjoin.sources.sniff import clean_names, csv_options, header_of, split_lines
+from dfjoin.sources.sniff import csv_options, header_of, split_lines
 from dfjoin.types import Dialect
+from dfjoin.values.names import clean_names
 
-__all__ = ["Layout", "as_utf8", "layout_of", "read_text", "stream_text"]
+__all__ = [
+    "EncodingError",
+    "Layout",
+    "RaggedError",
+    "Utf8Stream",
+    "layout_of",
+    "max_width",
+    "read_text",
+    "stream_text",
+]
 
 _BLOCK_BYTES = 8 << 20
 _ROWS_PER_BATCH = 1 << 16
 _MAX_BLOCK_BYTES = 64 << 20
 _TOO_LONG = f"a row is longer than {_MAX_BLOCK_BYTES >> 20} MiB; is a quote missing?"
-_BOM = b"\xef\xbb\xbf"
 
 
 class Layout:
@@ -155,9 +165,11 @@ def _read_ragged(data: bytes, layout: Layout, columns: Sequence[str] | None) -> 
     yield from _batches_of_rows(rows, layout, columns)
 
 
-def _batches_of_rows(rows, layout: Layout, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+def _batches_of_rows(
+    rows: Iterator[list[str]], layout: Layout, columns: Sequence[str] | None
+) -> Iterator[pa.RecordBatch]:
     width = len(layout.names)
-    wanted = range(width) if columns is None else [layout.names.index(c) for c in columns]
+    wanted = list(range(width)) if columns is None else [layout.names.index(c) for c in columns]
     schema = pa.schema([(layout.names[i], pa.string()) for i in wanted])
     while True:
         try:
@@ -206,7 +218,7 @@ def stream_text(
     block_size = _BLOCK_BYTES
     n_done = n_ragged_done = 0  # rows handed on, which a second reading passes over
     while True:
-        ragged = _Apart(n_ragged_done)
+        ragged = _RaggedRows(n_ragged_done)
         n_seen = 0
         try:
             for batch in _stream_once(open_stream, layout, columns, block_size, ragged):
@@ -228,7 +240,7 @@ def stream_text(
     yield from _parse_apart(ragged.texts, layout, columns)
 
 
-class _Apart:
+class _RaggedRows:
     """Rows of another length, put aside; the first `n_known` of them have been handed on before."""
 
     def __init__(self, n_known: int) -> None:
@@ -248,13 +260,13 @@ def _stream_once(
     layout: Layout,
     columns: Sequence[str] | None,
     block_size: int,
-    ragged: _Apart,
+    ragged: _RaggedRows,
 ) -> Iterator[pa.RecordBatch]:
     """Read the rows of the right length; put the text of the others aside."""
     read, parse, convert = _options(layout, columns, block_size, has_quotes=True)
     parse.invalid_row_handler = ragged
     with open_stream() as stream:
-        utf8 = as_utf8(stream, layout.dialect.encoding)
+        utf8 = Utf8Stream(stream, layout.dialect.encoding)
         _skip(utf8, layout.offset)
         yield from arrow_csv.open_csv(pa.PythonFile(utf8, "r"), read, parse, convert)
 
@@ -266,17 +278,13 @@ def _parse_apart(ragged: list[str], layout: Layout, columns: Sequence[str] | Non
     return list(_batches_of_rows(rows, layout, columns))
 
 
-def as_utf8(stream, encoding: str) -> io.RawIOBase:
-    """Wrap a stream of bytes so that it reads as valid UTF-8 without byte order mark."""
-    return _Transcoder(stream, encoding)
+class Utf8Stream(io.RawIOBase):
+    """A stream of bytes in some encoding, read as valid UTF-8 without byte order mark.
 
+    Undecodable bytes become U+FFFD.
+    """
 
-class _Transcoder(io.RawIOBase):
-    """Decode a stream and encode it as UTF-8; undecodable bytes become U+FFFD."""
-
-    def __init__(self, stream, encoding: str) -> None:
-        import codecs
-
+    def __init__(self, stream: pa.NativeFile, encoding: str) -> None:
         self._stream = stream
         self._is_utf8 = encoding in ("utf-8", "utf-8-sig")
         name = "utf-8-sig" if self._is_utf8 else encoding
@@ -285,9 +293,11 @@ class _Transcoder(io.RawIOBase):
         self._at_end = False
 
     def readable(self) -> bool:
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
+        """Read up to `size` bytes, or all."""
         while not self._at_end and (size < 0 or len(self._pending) < size):
             chunk = self._stream.read(4 << 20)
             self._at_end = not chunk

@@ -12,17 +12,17 @@ from stat import S_ISREG
 from pyarrow import fs
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.index.layout import holds_index
 from dfjoin.sources.roots import (
     absolute_uri,
     is_below,
     local_path,
     open_root,
-    resolve,
     strip_credentials,
 )
 from dfjoin.types import Root, SkippedFile, TableSource
 
-__all__ = ["list_tables", "open_root", "resolve"]
+__all__ = ["list_tables"]
 
 _DELIMITED = (".csv", ".tsv", ".tab", ".psv")
 _JSON_LINES = (".jsonl", ".ndjson")
@@ -34,9 +34,9 @@ _PARTITION = re.compile(r"[^=/]+=[^/]*$")
 _DATASET_MARKS = {"_SUCCESS", "_metadata", "_common_metadata"}
 _GLOB = re.compile(r"[*?\[]")
 
-AS_SPARK_TABLE = "give it as a Spark table"
-LINK_LEADS_OUT = "a link that leads out of the root; give the place it leads to as a root of its own"
-LINKED_DIRECTORY = "a link to a directory; directories are listed where they are"
+_AS_SPARK_TABLE = "give it as a Spark table"
+_LINK_LEADS_OUT = "a link that leads out of the root; give the place it leads to as a root of its own"
+_LINKED_DIRECTORY = "a link to a directory; directories are listed where they are"
 
 
 @dataclass(slots=True)
@@ -55,9 +55,8 @@ class _Directory:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Listing:
     root: Root
-    name_prefix: str
     tables: list[TableSource] = field(default_factory=list)
     skipped: list[SkippedFile] = field(default_factory=list)
 
@@ -65,20 +64,15 @@ class _Found:
         parts = tuple(sorted(f.path for f in files))
         size = sum(f.size for f in files)
         mtime = max(f.mtime_ns for f in files)
-        name = self.name_prefix + path
-        self.tables.append(TableSource(name, self.root, path, kind, size, mtime, parts))  # type: ignore[arg-type]
+        self.tables.append(TableSource(path, self.root, path, kind, size, mtime, parts))  # type: ignore[arg-type]
 
     def skip(self, path: str, reason: str) -> None:
-        shown = (self.name_prefix + path).encode("utf-8", "replace").decode()
+        shown = path.encode("utf-8", "replace").decode()
         self.skipped.append(SkippedFile(shown, reason))
 
 
 def list_tables(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
-    *,
-    root_id: int = 0,
-    root_name: str = "",
-    prefix: bool = False,
 ) -> tuple[Root, list[TableSource], list[SkippedFile]]:
     """List the tables of a directory, a glob, or a list of files.
 
@@ -92,17 +86,12 @@ def list_tables(
     source : str, os.PathLike, or iterable of these
         A directory, a file, a glob pattern of local files (``**`` crosses directories), a list of files,
         or a URI of a directory or file that pyarrow.fs opens.
-    root_id : int, default 0
-        Number of the root in its index.
-    root_name : str, default ""
-        Short name of the root; by default the last part of its path.
-    prefix : bool, default False
-        Put ``root_name/`` before each table name, as for every root of an index but the first.
 
     Returns
     -------
     root : Root
-        Where the paths start. For a glob or a list, the longest directory common to the files.
+        Where the paths start, with the id 0 and the last part of its path as its name. For a glob or a list, the
+        longest directory common to the files.
     tables : list of TableSource
         Sorted by name, by code point.
     skipped : list of SkippedFile
@@ -122,8 +111,7 @@ def list_tables(
     """
     place, entries, skipped = _collect(source)
     uri = strip_credentials(place)
-    name = root_name or uri.rstrip("/").rpartition("/")[2] or "root"
-    found = _Found(Root(root_id, name, uri), f"{name}/" if prefix else "")
+    found = _Listing(Root(0, uri.rstrip("/").rpartition("/")[2] or "root", uri))
     for path, reason in skipped:
         found.skip(path, reason)
     _classify(entries, found, is_top=True)
@@ -222,10 +210,10 @@ def _scan(path: str, below: str, real_root: str, skipped: list[tuple[str, str]])
             if entry.is_symlink():
                 if not is_below(entry.path, real_root):
                     if _kind(entry.name, explicit=False) is not None or entry.is_dir():
-                        skipped.append((name, LINK_LEADS_OUT))
+                        skipped.append((name, _LINK_LEADS_OUT))
                     continue
                 if entry.is_dir():
-                    skipped.append((name, LINKED_DIRECTORY))
+                    skipped.append((name, _LINKED_DIRECTORY))
                     continue
             if entry.is_dir():
                 child = _scan_child(entry, name, real_root, skipped)
@@ -271,7 +259,7 @@ def _collect_files(paths: list[str], *, from_glob: bool = False) -> _Collected:
     for path in sorted(set(paths)):
         below = os.path.relpath(path, base).replace(os.sep, "/")
         if os.path.islink(path) and not is_below(path, real):  # noqa: PTH114
-            skipped.append((below, LINK_LEADS_OUT))
+            skipped.append((below, _LINK_LEADS_OUT))
         elif path in directories:
             tree = _scan(path, below, real, skipped)
             if _own_kind(tree) is not None:
@@ -401,15 +389,14 @@ def _is_hidden(path: str) -> bool:
 
 
 def _is_index(tree: _Directory) -> bool:
-    """Recognise a dfjoin index by its two directories."""
-    return {"manifests", "segments"} <= tree.children.keys()
+    return holds_index(tree.children)
 
 
-def _classify(tree: _Directory, found: _Found, *, is_top: bool = False) -> None:
+def _classify(tree: _Directory, found: _Listing, *, is_top: bool = False) -> None:
     """Add the tables at and below a directory."""
     kind = None if is_top else _own_kind(tree)
     if kind in ("delta", "iceberg"):
-        found.skip(tree.path, f"a {kind.capitalize()} table; {AS_SPARK_TABLE}")
+        found.skip(tree.path, f"a {kind.capitalize()} table; {_AS_SPARK_TABLE}")
         return
     if kind is not None:
         found.add(tree.path, kind, _all_files(tree))

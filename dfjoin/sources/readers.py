@@ -17,8 +17,9 @@ from dfjoin.sources import delimited
 from dfjoin.sources.delimited import EncodingError, Layout, RaggedError
 from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint, fingerprint_bytes
 from dfjoin.sources.roots import open_root, resolve
-from dfjoin.sources.sniff import LFS_PREFIX, SAMPLE_BYTES, clean_names, name_encoding, reject_foreign, sniff
+from dfjoin.sources.sniff import LFS_PREFIX, SAMPLE_BYTES, name_encoding, reject_foreign, sniff
 from dfjoin.types import Dialect, TableSource
+from dfjoin.values.names import clean_names
 
 __all__ = ["TableReader", "current_fingerprint", "open_table"]
 
@@ -330,10 +331,12 @@ def _open_json(filesystem: fs.FileSystem, path: str, source: TableSource, column
 
     def chunks() -> Iterator[list[dict[str, Any]]]:
         with _open_stream(filesystem, path) as stream:
-            yield from _json_chunks(delimited.as_utf8(stream, encoding))
+            yield from _json_chunks(delimited.Utf8Stream(stream, encoding))
 
     names_seen: dict[str, None] = {}
-    for chunk in chunks():
+    only: list[list[dict[str, Any]]] | None = None  # a file of one chunk is parsed once
+    for number, chunk in enumerate(chunks()):
+        only = [chunk] if number == 0 else None
         for row in chunk:
             names_seen.update(dict.fromkeys(row))
     raw = list(names_seen)
@@ -343,7 +346,7 @@ def _open_json(filesystem: fs.FileSystem, path: str, source: TableSource, column
     schema = pa.schema([(c, pa.string()) for c in (names if columns is None else columns)])
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for chunk in chunks():
+        for chunk in only or chunks():
             arrays = [pa.array([_json_text(row.get(c)) for row in chunk], pa.string()) for c in wanted]
             yield pa.record_batch(arrays, schema=schema)
 

@@ -19,7 +19,6 @@ from dfjoin.types import Dialect
 __all__ = [
     "LFS_PREFIX",
     "SAMPLE_BYTES",
-    "clean_names",
     "csv_options",
     "header_of",
     "name_encoding",
@@ -352,26 +351,3 @@ def header_of(text: str, dialect: Dialect) -> tuple[list[str], int]:
         if row:
             return row, offset + (taken if dialect.has_header else 0)
     return [], offset
-
-
-def clean_names(cells: list[str]) -> list[str]:
-    """Make column names of header cells: trimmed, on one line, filled and unique.
-
-    Examples
-    --------
-    >>> clean_names([" a ", "a", "", "first\\nname"])
-    ['a', 'a.1', 'Unnamed: 2', 'first name']
-    """
-    names: list[str] = []
-    taken = set()
-    wanted = [" ".join(cell.split()) or f"Unnamed: {i}" for i, cell in enumerate(cells)]
-    plain = set(wanted)
-    counts: dict[str, int] = {}
-    for name in wanted:
-        unique = name
-        while unique in taken or (unique != name and unique in plain):
-            counts[name] = counts.get(name, 0) + 1
-            unique = f"{name}.{counts[name]}"
-        taken.add(unique)
-        names.append(unique)
-    return names

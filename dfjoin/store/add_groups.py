@@ -5,7 +5,6 @@ The methods ``add_signatures`` and ``add_patterns`` of `dfjoin.lake.Lake` call t
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,9 @@ import numpy as np
 
 from dfjoin import _validation as check
 from dfjoin.errors import ConcurrentCommitError, IncompatibleSettingsError
-from dfjoin.index.change import commit_change
-from dfjoin.index.manifest import GroupMeta, Manifest, SegmentMeta, latest_version, read_manifest
+from dfjoin.index.commit import Uncommitted, commit_change
+from dfjoin.index.layout import group_directory
+from dfjoin.index.manifest import GroupMeta, Manifest, SegmentMeta, read_manifest
 from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import check_signature_settings, sign_large_columns, write_signatures
@@ -26,10 +26,10 @@ from dfjoin.types import IndexSettings
 __all__ = ["add_patterns", "add_signatures"]
 
 
-def add_signatures(path: Path, **wishes: Any) -> Manifest:
-    """Carry out `Lake.add_signatures`."""
+def add_signatures(path: Path, **signature_settings: Any) -> Manifest:
+    """Give the latest version signatures, see `Lake.add_signatures`."""
     base = read_manifest(path)
-    wanted = replace(base.settings, **wishes)
+    wanted = replace(base.settings, **signature_settings)
     check_signature_settings(wanted)
     check.check_positive_int(wanted.permutations, "permutations")
     has_all = all(segment.group("signatures") is not None for segment in base.segments)
@@ -45,7 +45,7 @@ def add_signatures(path: Path, **wishes: Any) -> Manifest:
 
 
 def add_patterns(path: Path) -> Manifest:
-    """Carry out `Lake.add_patterns`."""
+    """Give the latest version the pieces of its values, see `Lake.add_patterns`."""
     base = read_manifest(path)
     if base.settings.patterns and all(segment.group("patterns") is not None for segment in base.segments):
         return base
@@ -60,25 +60,22 @@ def _add_group(
     name: str,
 ) -> Manifest:
     """Give every segment another component group, written last, and commit new settings with them."""
-    written: dict[str, SegmentMeta] = {}
-    try:
+
+    def change(latest: Manifest) -> Manifest:
+        if latest.segments != base.segments or latest.settings != base.settings:
+            raise ConcurrentCommitError(
+                f"another writer has changed the index while {name} were added; nothing of this change is visible: "
+                f"call add_{name}() again"
+            )
+        return latest.next(f"add {name}", settings=settings, segments=tuple(segments))
+
+    segments = []
+    with Uncommitted(path) as written:
         for meta in base.segments:
-            written[meta.id] = with_group(Segment(path, meta), settings)
-
-        def change(latest: Manifest) -> Manifest:
-            if latest.segments != base.segments or latest.settings != base.settings:
-                raise ConcurrentCommitError(
-                    f"another writer has changed the index while {name} were added; nothing of this change is visible: "
-                    f"call add_{name}() again"
-                )
-            return latest.next(f"add {name}", settings=settings, segments=tuple(written[s.id] for s in latest.segments))
-
+            segment = with_group(Segment(path, meta), settings)
+            written.add(group_directory(path, meta.id, segment.groups[-1].id))
+            segments.append(segment)
         return commit_change(path, change)
-    except BaseException:
-        if latest_version(path) == base.version:
-            for meta in written.values():
-                shutil.rmtree(path / "segments" / meta.id / meta.groups[-1].id, ignore_errors=True)
-        raise
 
 
 def _with_signatures(segment: Segment, settings: IndexSettings) -> SegmentMeta:

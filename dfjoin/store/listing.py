@@ -1,7 +1,8 @@
-"""The catalogue of a lake as frames, and a summary of an index."""
+"""The catalogue and the versions of a lake as frames, and a summary of an index."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,14 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dfjoin.errors import IndexFormatError
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS
+from dfjoin.index.manifest import list_versions, read_manifest
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["catalog_columns", "catalog_tables", "summarize"]
+__all__ = ["catalog_columns", "catalog_tables", "list_history", "summarize"]
+
+_NO_COUNTS = {"tables": 0, "columns": 0, "segments": 0, "created_by": ""}
 
 
 def _frame(fields: dict[str, pa.Array]) -> pd.DataFrame:
@@ -92,7 +97,6 @@ def _skipped(snapshot: Snapshot) -> list[dict[str, str]]:
 def summarize(snapshot: Snapshot) -> dict[str, Any]:
     """Return the counts, bytes, settings, roots, segments and skipped files of an index, see `Lake.info`."""
     manifest = snapshot.manifest
-    roots = {o.name or o.uri: n.uri for o, n in zip(manifest.roots, snapshot.roots, strict=True)}
     skipped = _skipped(snapshot)
     reasons: dict[str, int] = {}
     for record in skipped:
@@ -106,7 +110,31 @@ def summarize(snapshot: Snapshot) -> dict[str, Any]:
         "bytes": sum(segment.meta.size for segment in snapshot.segments),
         "segments": [{"id": s.meta.id, "bytes": s.meta.size, **s.meta.counts} for s in snapshot.segments],
         "settings": manifest.settings.to_dict(),
-        "roots": roots,
+        "roots": snapshot.places(),
         "skipped": skipped,
         "skipped_reasons": reasons,
     }
+
+
+def list_history(path: Path) -> pd.DataFrame:
+    """Return the versions of an index that still exist, see `Lake.versions`."""
+    rows = []
+    for version in list_versions(path):
+        try:
+            manifest = read_manifest(path, version)
+        except IndexFormatError:
+            rows.append({"version": version, "created_at": "", "operation": "cannot be read", **_NO_COUNTS})
+            continue
+        counts = manifest.counts
+        rows.append(
+            {
+                "version": version,
+                "created_at": manifest.created_at,
+                "operation": manifest.operation,
+                "tables": counts.get("tables", 0),
+                "columns": counts.get("columns", 0),
+                "segments": len(manifest.segments),
+                "created_by": manifest.created_by,
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""A snapshot: one version of an index, opened. What search, join and the store read."""
+"""One version of an index, opened: what search, join and the store read."""
 
 from __future__ import annotations
 
@@ -102,6 +102,14 @@ class Snapshot:
         """Return a root of the index at its present place."""
         return self._moved_root(next(root for root in self.manifest.roots if root.id == root_id))
 
+    def places(self) -> dict[str, str]:
+        """Return the present place of each root, by name; by its old place for a root without a name."""
+        return {old.name or old.uri: new.uri for old, new in zip(self.manifest.roots, self.roots, strict=True)}
+
+    def verify(self) -> list[str]:
+        """Compare every file with its recorded size and CRC-32; return what is damaged, see `Lake.verify`."""
+        return [problem for segment in self.segments for problem in segment.verify()]
+
     def moved_roots(self) -> dict[int, str]:
         """Return the present places of the roots that were moved, by id."""
         roots = self.manifest.roots
@@ -119,15 +127,8 @@ class Snapshot:
         root = self.root_of(record["root"])
         if root.kind == "memory":
             root = Root(root.id, root.name, str(self.path / root.uri), "files")
-        return TableSource(
-            record["name"],
-            root,
-            record["path"],
-            record["format"],
-            record["size"],
-            record["mtime_ns"],
-            tuple(record["parts"]),
-        )
+        same = {name: record[name] for name in ("name", "path", "format", "size", "mtime_ns")}
+        return TableSource(root=root, parts=tuple(record["parts"]), **same)
 
     def has_table(self, name: str) -> bool:
         """Tell whether an alive table has that name."""

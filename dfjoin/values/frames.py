@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.sources.sniff import clean_names
+from dfjoin.values.names import clean_names
 
 __all__ = ["column_to_arrow", "frame_to_table", "is_pandas", "is_spark", "select_column"]
 

@@ -123,7 +123,7 @@ def profile_values(values: ValueSet, type_: pa.DataType, has_texts: bool = True)
 
 
 def merge_profiles(parts: list[Profile]) -> Profile:
-    """Combine the profiles of parts of one column; `cardinality` becomes an upper bound."""
+    """Combine the profiles of parts of one column; `cardinality` becomes an upper bound, but 1 is told for sure."""
     parts = [part for part in parts if part.kind != "empty"] or parts[:1]
     if len(parts) == 1:
         return parts[0]
@@ -140,4 +140,6 @@ def merge_profiles(parts: list[Profile]) -> Profile:
     low = str(smallest) if has_range else min(part.min for part in parts)
     high = str(largest) if has_range else max(part.max for part in parts)
     total = sum(part.cardinality for part in parts)
+    if 0 < len(low) < _MAX_TEXT and low == high:
+        total = 1  # the same value in every part
     return Profile(kind, total, has_range, smallest, largest, low, high)

@@ -39,8 +39,6 @@ BAD = [
     ({"engine": "dask"}, InvalidParameterError, r"`engine` must be one of 'spark', 'inline', got 'dask'"),
     ({"on_error": "ignore"}, InvalidParameterError, r"`on_error` must be one of 'skip', 'raise', got 'ignore'"),
     ({"keep_data": 1}, InvalidParameterError, r"`keep_data` must be one of True, False, got 1"),
-    ({"embedder": "fasttext"}, IncompatibleSettingsError, r"`embedder` builds vectors, which this version .* leave it"),
-    ({"vectors": [["x", "y"]]}, IncompatibleSettingsError, r"`vectors` builds vectors"),
     ({"spark": object()}, InvalidParameterError, r"`spark` belongs to engine=\"spark\", but the engine is \"inline\""),
     ({"columns": 5}, InvalidTypeError, r"`columns` must be a pattern or a list of patterns, got 5"),
     ({"exclude": [None]}, InvalidTypeError, r"`exclude` must be a pattern or a list of patterns"),
@@ -412,3 +410,9 @@ def test_progress_is_shown_on_standard_error_only_when_asked(tmp_path, capsys):
     make({"t": FRAME}, tmp_path / "loud", progress=True)
     captured = capsys.readouterr()
     assert captured.out == "" and "dfjoin" in captured.err
+
+
+def test_a_table_without_columns_is_skipped_with_the_reason(build):
+    lake = build({"a": pd.DataFrame({"c": ["p", "q"]}), "empty": pd.DataFrame(index=[0, 1])})
+    assert lake.tables["table"].tolist() == ["a"]
+    assert lake.info()["skipped"] == [{"name": "empty", "reason": "the table has no columns"}]

@@ -83,7 +83,7 @@ def carry_out(lake, kind, given):
     if kind == "restore":
         return lake.restore(given)
     if kind == "compact":
-        return lake.compact(full=given, progress=False)
+        return lake.compact(full=given)
     lake.vacuum(0)
     return lake
 

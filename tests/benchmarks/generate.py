@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, TABLE_FIELDS
-from dfjoin.index.manifest import Manifest, commit
+from dfjoin.index.commit import commit
+from dfjoin.index.manifest import Manifest
 from dfjoin.index.runs import PADDING, Run
-from dfjoin.index.segment_writer import write_segment
+from dfjoin.index.segment_writer import SegmentRecords, write_segment
 from dfjoin.kernels.hashing import hash_values
 from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.types import IndexSettings, Root
@@ -90,12 +91,12 @@ def generate(index: Path, n_columns: int, n_pairs: int, seed: int = 1) -> None:
     cardinality = np.bincount(column, minlength=n_columns)
     del column, token, order, source, values, hashes
     index.mkdir(parents=True)
-    meta = write_segment(index, [run], *_catalog(n_columns, cardinality))
+    meta = write_segment(index, [run], _catalog(n_columns, cardinality))
     root = Root(0, "generated", "generated:", "spark")
     commit(index, Manifest(uuid.uuid4().hex, 1, settings, (root,), (meta,)))
 
 
-def _catalog(n_columns: int, cardinality):
+def _catalog(n_columns: int, cardinality) -> SegmentRecords:
     n_tables = -(-n_columns // COLUMNS_PER_TABLE)
     widths = np.full(n_tables, COLUMNS_PER_TABLE)
     widths[-1] = n_columns - COLUMNS_PER_TABLE * (n_tables - 1)
@@ -114,7 +115,8 @@ def _catalog(n_columns: int, cardinality):
         "n_rows": cardinality,
         "cardinality": cardinality,
     }
-    return _records(tables, TABLE_FIELDS), _records(columns, COLUMN_FIELDS), pa.array([], SKIPPED_FIELDS)
+    skipped = pa.array([], SKIPPED_FIELDS)
+    return SegmentRecords(_records(tables, TABLE_FIELDS), _records(columns, COLUMN_FIELDS), skipped)
 
 
 def _records(values, fields):

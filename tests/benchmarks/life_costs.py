@@ -136,14 +136,14 @@ def measure(index, *, segment_counts=(1, 10, 100), n_queries=50, place=None):
         if spent:
             figures["add_s_at_the_end"] = statistics.median(spent[-5:])
         begun = time.perf_counter()
-        lake.compact(progress=False)
+        lake.compact()
         figures["compact_small_s"] = time.perf_counter() - begun
         figures["segments_after_compact"] = len(lake.segments)
         figures["query_ms"][f"{len(lake.segments)} after compact"] = _query_ms(lake, queries)
         merged = sum(segment.meta.size for segment in lake.segments)
         with _Memory() as memory:
             begun = time.perf_counter()
-            lake.compact(full=True, progress=False)
+            lake.compact(full=True)
             seconds = time.perf_counter() - begun
         figures["segments_after_full_compact"] = len(lake.segments)
         figures["compact_s"] = seconds

@@ -107,7 +107,7 @@ def run_writers(n_writers, n_adds, *, place=None):
     check(lake)
     n_segments = len(lake.segments)
     compacting = time.perf_counter()
-    check(lake.compact(full=True, progress=False))
+    check(lake.compact(full=True))
     compacting = time.perf_counter() - compacting
     assert lake.verify() == []
     figures = {

@@ -82,7 +82,8 @@ class TestDamage:
         directory, meta = written
         (directory / meta.file).unlink()
         with pytest.raises(
-            IndexCorruptedError, match=r"component `hash` of the index .* the file is missing; build the"
+            IndexCorruptedError,
+            match=r"component `hash` of segment .* the file is missing .*; call dfjoin.repair, or build the",
         ):
             map_component(directory, meta)
 

@@ -8,10 +8,13 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import ConcurrentCommitError
-from dfjoin.index import change, components, manifest, segment_writer
-from dfjoin.ingest import driver, requests
+from dfjoin.index import commit, components, manifest, segment_writer
+from dfjoin.ingest import build as build_module
+from dfjoin.ingest import driver, engine, requests
 from dfjoin.ingest import merge_task as merge
 from dfjoin.ingest import read_task as task
+from dfjoin.ingest.build_options import BuildOptions
+from dfjoin.types import IndexSettings
 
 OLD = {"a": pd.DataFrame({"c": ["p", "q", "old"]}), "b": pd.DataFrame({"c": ["p", "x"]})}
 NEW = {"a": pd.DataFrame({"c": ["p", "new"]}), "d": pd.DataFrame({"c": ["p", "q"], "n": [1, 2]})}
@@ -32,7 +35,7 @@ NEW_ANSWERS = [("a", "c", 2), ("d", "c", 2)]
 
 STEPS = {
     "cutting tasks": (driver, "split_tables"),
-    "before a task": (driver, "execute"),
+    "before a task": (engine, "execute"),
     "reading a table": (task, "_read_table"),
     "opening a table": (task, "open_table"),
     "writing a run": (task, "write_run"),
@@ -43,10 +46,10 @@ STEPS = {
     "writing a segment": (merge, "write_segment"),
     "writing a component": (segment_writer, "write_component"),
     "writing a catalogue": (segment_writer, "write_bytes"),
-    "ordering segments": (driver, "first_table"),
-    "making the manifest": (driver, "_next"),
-    "before the commit": (driver, "commit"),
-    "after the draft was written": (manifest, "_link"),
+    "reading what a merge made": (driver, "read_segment"),
+    "making the manifest": (build_module, "Manifest"),
+    "before the commit": (build_module, "commit"),
+    "after the draft was written": (commit, "_link"),
 }
 
 
@@ -152,14 +155,14 @@ class TestConcurrentWriters:
         """Two builds start from version 1; the second to commit finds version 2 taken."""
         index = tmp_path / "lake.dfjoin"
         build(OLD, index)
-        real = driver.commit
+        real = build_module.commit
 
         def overtaken(*args):
-            monkeypatch.setattr(driver, "commit", real)
+            monkeypatch.setattr(build_module, "commit", real)
             build(NEW, index, if_exists="replace")
             real(*args)
 
-        monkeypatch.setattr(driver, "commit", overtaken)
+        monkeypatch.setattr(build_module, "commit", overtaken)
         with pytest.raises(ConcurrentCommitError, match=r"version 2 .* committed by another writer .*`refresh\(\)`"):
             build(OLD, index, if_exists="replace")
         lake = dfjoin.open_lake(index)
@@ -169,48 +172,32 @@ class TestConcurrentWriters:
 
     def test_two_first_builds_of_one_index(self, tmp_path, monkeypatch):
         index = tmp_path / "lake.dfjoin"
-        real = driver.commit
+        real = build_module.commit
 
         def overtaken(*args):
-            monkeypatch.setattr(driver, "commit", real)
-            driver.build_version(index, None, inner, dfjoin_settings, driver.InlineEngine(), progress=False)
+            monkeypatch.setattr(build_module, "commit", real)
+            other = BuildOptions(NEW, engine="inline", progress=False)
+            build_module.build(index, None, IndexSettings(), other)
             real(*args)
 
-        from dfjoin.ingest.source import gather
-        from dfjoin.types import IndexSettings
-
-        dfjoin_settings = IndexSettings()
-        inner = gather(NEW, index, [], spark_tables=None, scratch=None)
-        for path in (index / "frames").iterdir():
-            path.rename(tmp_path / path.name)
-        (index / "frames").rmdir()
-        index.rmdir()
-        outer_gather = __import__("dfjoin.ingest.build", fromlist=["gather"])
-
-        def keep_frames(*args, **options):
-            given = gather(*args, **options)
-            for path in tmp_path.glob("*.parquet"):
-                path.rename(index / "frames" / path.name)
-            return given
-
-        monkeypatch.setattr(outer_gather, "gather", keep_frames)
-        monkeypatch.setattr(driver, "commit", overtaken)
+        monkeypatch.setattr(build_module, "commit", overtaken)
         with pytest.raises(ConcurrentCommitError, match="version 1"):
             build(OLD, index)
         lake = dfjoin.open_lake(index)
         assert answers(lake) == NEW_ANSWERS and lake.verify() == []
+        assert len(os.listdir(index / "segments")) == 1 and len(os.listdir(index / "frames")) == 2
 
     def test_threads_that_race(self, tmp_path, monkeypatch):
         index = tmp_path / "lake.dfjoin"
         build(OLD, index)
         barrier = threading.Barrier(2)
-        real = driver.commit
+        real = build_module.commit
 
         def together(*args):
             barrier.wait(timeout=60)
             real(*args)
 
-        monkeypatch.setattr(driver, "commit", together)
+        monkeypatch.setattr(build_module, "commit", together)
         outcomes = {}
 
         def write(name, tables):
@@ -235,14 +222,14 @@ class TestConcurrentWriters:
         """Both are added, one after the other, unless they have one name."""
         index = tmp_path / "lake.dfjoin"
         build(OLD, index)
-        real = change.commit
+        real = commit.commit
 
         def overtaken(*args):
-            monkeypatch.setattr(change, "commit", real)
+            monkeypatch.setattr(commit, "commit", real)
             build({"e": OLD["b"]}, index, if_exists="add")
             real(*args)
 
-        monkeypatch.setattr(change, "commit", overtaken)
+        monkeypatch.setattr(commit, "commit", overtaken)
         if name == "e":
             with pytest.raises(ConcurrentCommitError, match=r"another writer has added tables of the same names .*'e'"):
                 build({name: OLD["b"]}, index, if_exists="add")

@@ -14,7 +14,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinError, IndexCorruptedError, IndexFormatError
-from dfjoin.index import manifest as manifest_module
+from dfjoin.index import commit as commit_module
 from dfjoin.index.manifest import list_versions, seal
 from tests.benchmarks.crash import orphans, run_crashes
 from tests.benchmarks.mutate import run_mutations
@@ -181,7 +181,7 @@ def interrupt_after_commit(index, monkeypatch, name, error):
         "build": lambda: dfjoin.build_lake(NEW, index, engine="inline", if_exists="replace", progress=False),
     }
     with monkeypatch.context() as patch:
-        patch.setattr(manifest_module, "_sync_directory", fail)
+        patch.setattr(commit_module, "_sync_directory", fail)
         with pytest.raises(error, match="stopped by the test"):
             calls[name]()
     latest = dfjoin.open_lake(index)

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import dfjoin
 from dfjoin.errors import ConcurrentCommitError, InvalidParameterError, TableNotFoundError
-from dfjoin.index import change as change_module
+from dfjoin.index import commit as commit_module
 from dfjoin.index.manifest import list_versions
 from dfjoin.search.params import PLANS
 from tests import oracles
@@ -152,10 +152,10 @@ class LifeOfAnIndex(RuleBasedStateMachine):
     @rule(content=tables, other=tables, kind=st.sampled_from(["add", "replace", "remove", "compact"]))
     def overtaken(self, content, other, kind):
         """Another writer replaces tables just before a change is committed."""
-        real = change_module.commit
+        real = commit_module.commit
 
         def commit(index, manifest):
-            change_module.commit = real
+            commit_module.commit = real
             dfjoin.open_lake(self.index).replace(frames_of(other), **OPTIONS)
             self.versions[max(self.versions) + 1] = self.latest | other
             real(index, manifest)
@@ -165,7 +165,7 @@ class LifeOfAnIndex(RuleBasedStateMachine):
         content = {name: values for name, values in content.items() if kind == "replace" or name not in before}
         if (kind in ("add", "replace") and not content) or (kind == "remove" and not gone):
             return
-        change_module.commit = commit
+        commit_module.commit = commit
         try:
             if kind in ("add", "replace"):
                 getattr(self.lake, kind)(frames_of(content), **OPTIONS)
@@ -176,7 +176,7 @@ class LifeOfAnIndex(RuleBasedStateMachine):
             else:
                 self.lake.compact(full=True)
                 merged = self.latest
-            was_overtaken = change_module.commit is real
+            was_overtaken = commit_module.commit is real
         except ConcurrentCommitError as error:
             assert "nothing of this" in str(error)
             new = set(content) - set(before) if kind in ("add", "replace") else set()
@@ -184,7 +184,7 @@ class LifeOfAnIndex(RuleBasedStateMachine):
             self.lake.refresh()
             return
         finally:
-            change_module.commit = real
+            commit_module.commit = real
         if kind == "compact" and not was_overtaken:  # there was nothing to merge
             self.lake.refresh()
             return

@@ -11,20 +11,18 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import (
-    ConcurrentCommitError,
     IndexCorruptedError,
     IndexNotFoundError,
     IndexVersionError,
     InvalidParameterError,
 )
-from dfjoin.index import manifest
-from dfjoin.index import manifest as module
+from dfjoin.index.commit import commit
 from dfjoin.index.components import ComponentMeta
+from dfjoin.index.layout import manifest_path
 from dfjoin.index.manifest import (
     GroupMeta,
     Manifest,
     SegmentMeta,
-    commit,
     latest_version,
     list_versions,
     read_manifest,
@@ -128,7 +126,40 @@ class TestRefusals:
 
     def test_unknown_writer_feature_is_readable(self):
         text = edited(lambda v: v["writer_features"].append("vectors"))
-        assert Manifest.from_json(text, "here") == make_manifest()
+        found = Manifest.from_json(text, "here")
+        assert replace(found, later_features=()) == make_manifest() and found.later_features == ("vectors",)
+
+    def test_unknown_writer_feature_cannot_be_changed(self, build):
+        lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
+        path = manifest_path(lake.path, 1)
+        values = json.loads(path.read_text("utf-8"))
+        values["writer_features"].append("vectors")
+        path.write_text(seal(values), "utf-8")
+        opened = dfjoin.open_lake(lake.path)
+        assert opened.tables["table"].tolist() == ["t"]
+        (lake.path / "segments" / "orphan").mkdir()
+        for change in (lambda: opened.remove("t"), lambda: opened.add_patterns(), lambda: opened.restore(1)):
+            with pytest.raises(IndexVersionError, match=r"has to keep up 'vectors', which this .* upgrade dfjoin"):
+                change()
+        assert opened.vacuum(0)["files"] == 0 and (lake.path / "segments" / "orphan").exists()
+        assert list_versions(lake.path) == [1]
+
+    @pytest.mark.parametrize("other", [1, 3])
+    def test_a_manifest_in_the_place_of_another_version(self, tmp_path, other):
+        """A copy of another version's manifest is sound in itself; its number tells that it does not belong there."""
+        for version in (1, 2, 3):
+            commit(tmp_path, make_manifest(version))
+        shutil.copy(manifest_path(tmp_path, other), manifest_path(tmp_path, 2))
+        with pytest.raises(IndexCorruptedError, match=r"is not as it was committed .*call dfjoin.repair"):
+            read_manifest(tmp_path, 2)
+        assert read_manifest(tmp_path).version == 3
+
+    def test_an_edited_manifest(self, tmp_path):
+        commit(tmp_path, make_manifest(1))
+        path = manifest_path(tmp_path, 1)
+        path.write_text(path.read_text("utf-8").replace('"operation":"build"', '"operation":"other"'), "utf-8")
+        with pytest.raises(IndexCorruptedError, match="is not as it was committed"):
+            read_manifest(tmp_path)
 
     @pytest.mark.parametrize(
         "text", ["", "{", "[]", "null", "1", '"text"', "{}", '{"format": "other"}', '{"format": "dfjoin-index"}']
@@ -244,51 +275,6 @@ class TestVersions:
         assert read_manifest(tmp_path, 1).version == 1
 
 
-class TestCommit:
-    def test_an_existing_version_is_refused(self, tmp_path):
-        commit(tmp_path, make_manifest(1))
-        with pytest.raises(ConcurrentCommitError, match=r"version 1 of the index .* was committed by another writer"):
-            commit(tmp_path, make_manifest(1, created_by="someone else"))
-        assert read_manifest(tmp_path) == make_manifest(1)
-        assert len(os.listdir(tmp_path / "manifests")) == 1
-
-    @pytest.fixture
-    def no_links(self, monkeypatch):
-        def refuse(*_args, **_options):
-            raise PermissionError("no hard links here")
-
-        monkeypatch.setattr(os, "link", refuse)
-
-    def test_without_hard_links(self, tmp_path, no_links):
-        commit(tmp_path, make_manifest(1))
-        commit(tmp_path, make_manifest(2))
-        assert list_versions(tmp_path) == [1, 2] and read_manifest(tmp_path) == make_manifest(2)
-
-    def test_without_hard_links_an_existing_version_is_refused(self, tmp_path, no_links):
-        commit(tmp_path, make_manifest(1))
-        with pytest.raises(ConcurrentCommitError, match="committed by another writer"):
-            commit(tmp_path, make_manifest(1, created_by="someone else"))
-        assert read_manifest(tmp_path) == make_manifest(1)
-
-    def test_without_hard_links_a_version_that_was_linked_is_refused(self, tmp_path, monkeypatch):
-        commit(tmp_path, make_manifest(1))
-
-        def refuse(*_):
-            raise OSError("no hard links here")
-
-        monkeypatch.setattr(os, "link", refuse)
-        with pytest.raises(ConcurrentCommitError):
-            commit(tmp_path, make_manifest(1, created_by="someone else"))
-        assert read_manifest(tmp_path) == make_manifest(1)
-
-    def test_a_failed_commit_leaves_no_draft(self, tmp_path, monkeypatch):
-        commit(tmp_path, make_manifest(1))
-        monkeypatch.setattr(module, "_link", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            commit(tmp_path, make_manifest(2))
-        assert os.listdir(tmp_path / "manifests") == [f"{1:020d}.json"]
-
-
 class TestOpening:
     def test_opening_touches_the_manifest_only(self, build):
         lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
@@ -316,25 +302,3 @@ class TestOpening:
             lake = build({f"t{i}": pd.DataFrame({"c": ["a", f"b{i}"]}) for i in range(n)})
             sizes.append(next((lake.path / "manifests").glob("*.json")).stat().st_size)
         assert sizes[1] < sizes[0] + 100
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
-@pytest.mark.parametrize("is_first", [True, False])
-def test_what_was_committed_is_not_discarded(build, monkeypatch, tmp_path, error, is_first):
-    """After the link the version exists: an interruption in the sync behind it must not remove its segments."""
-    index = tmp_path / "lake.dfjoin"
-    options = {"engine": "inline", "progress": False}
-    if not is_first:
-        dfjoin.build_lake({"a": pd.DataFrame({"c": ["old", "b"]})}, index, **options)
-
-    def fail(_directory):
-        raise error
-
-    with monkeypatch.context() as patch:
-        patch.setattr(manifest, "_sync_directory", fail)
-        with pytest.raises(error):
-            dfjoin.build_lake({"a": pd.DataFrame({"c": ["new", "b"]})}, index, if_exists="replace", **options)
-    if index.exists():
-        lake = dfjoin.open_lake(index)
-        assert lake.verify() == []
-        assert dfjoin.discover_joinable(pd.DataFrame({"q": ["b"]}), "q", lake)["matched"].tolist() == [1]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.index.runs import PADDING, Run, make_run, merge_runs, read_run, run_of_segment, write_run
+from dfjoin.kernels.postings import Entries
 
 VALUES = [b"", b"a", b"b", b"ab", b"long" * 20, "é日".encode(), *(f"v{i}".encode() for i in range(20))]
 
@@ -29,10 +30,8 @@ def run_of(entries, is_colliding=False):
     columns = np.array([column for _, column in entries], np.int32)
     hashes = np.array([hash_of(value, is_colliding) for value, _ in entries], np.uint64)
     n_columns = int(columns.max()) + 1 if n else 0
-    return make_run(
-        hashes, np.arange(n + 1), columns, starts, lengths, np.frombuffer(data, np.uint8).copy(),
-        np.arange(n_columns, dtype=np.int32),
-    )  # fmt: skip
+    entries = Entries(hashes, np.arange(n + 1), columns, starts, lengths, np.frombuffer(data, np.uint8).copy())
+    return make_run(entries, np.arange(n_columns, dtype=np.int32))
 
 
 def content(run):

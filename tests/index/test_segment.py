@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dfjoin
 from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.catalog import TABLE_FIELDS
+from dfjoin.index.commit import commit
 from dfjoin.index.components import TOKENS, write_component
-from dfjoin.index.manifest import commit
-from dfjoin.index.runs import run_of_segment
 from dfjoin.index.segment import Segment, SegmentPool
-from dfjoin.index.segment_writer import write_segment
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
 
 
@@ -44,28 +44,6 @@ def test_counts_are_those_of_the_arrays(segment):
     assert counts["lists"] == tokens.list_indptr.size - 1 and counts["postings"] == tokens.list_columns.size
     assert counts["columns"] == 5 and counts["indexed_columns"] == 4 and counts["tables"] == 2
     assert counts["pairs"] == 40 + 20 + 20 + 20
-
-
-@pytest.mark.parametrize("cuts", [[], [0], [60], [20], [1, 2, 59], [30, 30]])
-def test_a_segment_written_in_stretches_is_that_written_at_once(segment, cuts):
-    run, catalog = run_of_segment(segment.tokens), segment.catalog
-    bounds = [0, *cuts, run.n_tokens]
-    stretches = (run.slice(a, b) for a, b in zip(bounds, bounds[1:], strict=False))
-    records = (catalog.tables(), catalog.columns(), catalog.skipped())
-    meta = write_segment(segment.index, stretches, *records)
-    written = {c.name: (c.crc32, c.shape) for c in meta.group("tokens").components}
-    assert written == {c.name: (c.crc32, c.shape) for c in segment.meta.group("tokens").components}
-    assert meta.counts == segment.meta.counts
-    other = Segment(segment.index, meta)
-    assert other.verify() == []
-    assert len(list(other.directory.iterdir())) == 2
-
-
-def test_a_segment_without_values_in_several_stretches(segment):
-    run, catalog = run_of_segment(segment.tokens).slice(0, 0), segment.catalog
-    meta = write_segment(segment.index, iter([run, run]), catalog.tables(), catalog.columns(), catalog.skipped())
-    assert meta.counts["tokens"] == meta.counts["pairs"] == 0
-    assert Segment(segment.index, meta).tokens.hash.size == 0
 
 
 def test_forward_index_and_posting_lists_hold_the_same_sets(segment):
@@ -132,7 +110,9 @@ class TestDamage:
     def test_a_group_that_is_missing(self, lake, group):
         (meta,) = lake.manifest.segments
         segment = Segment(lake.path, replace(meta, groups=tuple(g for g in meta.groups if g.name != group)))
-        with pytest.raises(IndexCorruptedError, match=f"has no component group `{group}`"):
+        with pytest.raises(
+            IndexCorruptedError, match=f"component `{group}` of segment .* the segment has no such group"
+        ):
             getattr(segment, group)
 
     @pytest.mark.parametrize("name", TOKENS)
@@ -179,6 +159,21 @@ class TestDamage:
         segment.__dict__["tokens"] = sound
         after = dfjoin.discover_joinable(query, "q", lake)
         pd.testing.assert_frame_equal(pd.DataFrame(before), pd.DataFrame(after))
+
+
+def test_a_table_without_columns_is_never_deleted(lake, monkeypatch):
+    """There is no column whose mark could tell."""
+    segment = lake.segments[0]
+    tables = segment.catalog.tables().to_pylist()
+    empty = {**tables[0], "name": "e", "first_column": 3, "n_columns": 0}
+    records = pa.array([tables[0], empty, {**tables[1], "name": "f"}], TABLE_FIELDS)
+    catalog = type("Records", (), {"tables": lambda _: records, "table_record": lambda _, n: records[n].as_py()})()
+    other = Segment(lake.path, segment.meta)
+    monkeypatch.setattr(other, "catalog", catalog)
+    for alive in ([1, 1, 1, 0, 0], [0, 0, 0, 1, 1], [0, 0, 0, 0, 0]):
+        monkeypatch.setattr(other, "alive", np.array(alive, np.uint8))
+        expected = [alive[0] == 1, True, alive[4] == 1]
+        assert [other.is_table_alive(n) for n in range(3)] == other.alive_tables().tolist() == expected
 
 
 def test_versions_share_the_segments_that_did_not_change(lake):

@@ -9,7 +9,8 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import IndexCorruptedError, TableNotFoundError
-from dfjoin.index.manifest import SegmentMeta, commit
+from dfjoin.index.commit import commit
+from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.tombstones import read_alive, write_alive
 
 
@@ -52,7 +53,8 @@ class TestDamage:
     def test_missing(self, tmp_path, entry):
         (tmp_path / entry["file"]).unlink()
         with pytest.raises(
-            IndexCorruptedError, match=r"the tombstones of segment s1 .* are damaged: .*build the index"
+            IndexCorruptedError,
+            match=r"component `tombstones` of segment s1 is damaged: .*; call dfjoin.repair, or build the index",
         ):
             read_alive(tmp_path, meta_of(entry))
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableReadError
-from dfjoin.sources import readers
+from dfjoin.errors import ColumnNotFoundError, TableReadError
+from dfjoin.sources import delimited, readers
 from dfjoin.sources.fingerprint import fingerprint_bytes
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.one_table import read_table
@@ -381,31 +381,6 @@ def test_the_fingerprint_of_a_reader_is_that_of_the_file(source, tmp_path):
     assert current_fingerprint(table) != reader.fingerprint()
 
 
-def test_one_table_is_read_as_a_frame(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("a,b\n1,x\n2,\n")
-    frame = read_table(str(path))
-    assert frame.to_dict("list") == {"a": ["1", "2"], "b": ["x", ""]}
-    assert read_table(io.BytesIO(b"n;m\n1;2\n3;4\n")).to_dict("list") == {"n": ["1", "3"], "m": ["2", "4"]}
-    path.write_text("a,b\n")
-    assert (list(read_table(str(path)).columns), len(read_table(str(path)))) == (["a", "b"], 0)
-
-
-def test_one_table_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(InvalidParameterError, match="`table` must be an existing file"):
-        read_table(str(tmp_path / "no.csv"))
-
-
-def test_one_table_of_another_kind_is_an_error(tmp_path):
-    path = tmp_path / "t.xlsx"
-    path.write_bytes(b"PK")
-    with pytest.raises(TableReadError, match="cannot be read: its extension is none that dfjoin reads"):
-        read_table(str(path))
-    (tmp_path / "nothing").mkdir()
-    with pytest.raises(InvalidParameterError, match="is not one table"):
-        read_table(str(tmp_path / "nothing"))
-
-
 def test_the_nasty_files_are_all_read_or_skipped_with_the_true_reason():
     if not NASTY.is_dir():
         pytest.skip("the directory of nasty files is not here")
@@ -434,3 +409,76 @@ def test_the_nasty_files_are_all_read_or_skipped_with_the_true_reason():
     expected = {n: text for n, why in manifest.items() for part, text in reasons.items() if part in why}
     assert refused == expected
     assert len(expected) == 3
+
+
+def listed(path, data):
+    """Write one file into an empty directory and list it."""
+    path.write_bytes(data)
+    _, (table,), _ = list_tables(path.parent)
+    return table
+
+
+def table_rows(table):
+    return rows_of(open_table(table).batches())
+
+
+# The file system decompresses what it opens as a stream by default: the bytes as stored do not count.
+def test_the_fingerprint_of_a_compressed_file_is_that_of_its_bytes(tmp_path):
+    packed = gzip.compress(b"a,b\nx,1\ny,2\n", mtime=0)
+    assert current_fingerprint(listed(tmp_path / "t.csv.gz", packed)) == fingerprint_bytes(packed)
+
+
+# The offset of the first row counts U+FFFD (3 bytes) for the damaged byte (1): the row loses its beginning.
+def test_a_damaged_byte_in_the_header_leaves_the_first_row_whole(tmp_path):
+    text = "Paris éèàçùéèàçù,1\nLyon,2\n"
+    table = listed(tmp_path / "t.csv", b"n\xe9m,b\n" + text.encode())
+    assert table_rows(table) == [("Paris éèàçùéèàçù", "1"), ("Lyon", "2")]
+
+
+# The sample of a large file is decoded with "ignore", the stream with "replace": 3 bytes too few are skipped.
+def test_a_damaged_byte_in_the_header_of_a_large_file_leaves_the_first_row_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", SAMPLE_BYTES)
+    n = SAMPLE_BYTES // 10
+    table = listed(tmp_path / "t.csv", b"n\xe9m,bcdef\n" + "é éé,12\n".encode() * n)
+    assert table_rows(table) == [("é éé", "12")] * n
+
+
+# A ragged text is decoded with "replace" and never reports its encoding, which only the sample told.
+def test_letters_of_another_encoding_behind_the_sample_are_found_in_a_ragged_file(tmp_path):
+    data = b"a,b\n" + b"x,1\n" * (SAMPLE_BYTES // 4 + 10) + b"caf\xe9,2\nshort\n"
+    assert table_rows(listed(tmp_path / "t.csv", data))[-2:] == [("café", "2"), ("short", None)]
+
+
+# `stream_text` promises rows of up to 1 GiB; Arrow refuses a row that crosses two ends of an 8 MiB block.
+def test_rows_of_a_stream_may_be_longer_than_its_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", 1000)
+    monkeypatch.setattr(delimited, "_BLOCK_BYTES", 1 << 14)
+    table = listed(tmp_path / "t.csv", b"a,b\nx,1\n" + b"y" * 100_000 + b",2\nz,3\n")
+    assert [(len(a), b) for a, b in table_rows(table)] == [(1, "1"), (100_000, "2"), (1, "3")]
+
+
+# Only keys of the first 64 MiB become columns; one that comes later is lost without a word.
+def test_fields_that_come_late_in_a_large_json_file_are_columns(tmp_path, monkeypatch):
+    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", 50)
+    lines = [{"a": i} for i in range(10)] + [{"a": 10, "late": "x"}]
+    table = listed(tmp_path / "t.jsonl", "\n".join(map(json.dumps, lines)).encode())
+    assert open_table(table).names == ["a", "late"]
+
+
+# The lines are split at the byte 0x0A before they are decoded.
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
+def test_json_lines_in_utf_16_are_read(tmp_path, encoding):
+    assert table_rows(listed(tmp_path / "t.jsonl", '{"a": 1}\n{"a": 2}\n'.encode(encoding))) == [("1",), ("2",)]
+
+
+# `reject_foreign` is asked about delimited files only.
+@pytest.mark.parametrize("name", ["t.jsonl", "t.parquet"])
+def test_a_git_lfs_pointer_of_any_format_is_named(tmp_path, name):
+    table = listed(tmp_path / name, b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n")
+    with pytest.raises(TableReadError, match="a Git LFS pointer"):
+        open_table(table)
+
+
+# `name_encoding` is not told that its sample is the whole file: a bad byte near the end stays U+FFFD.
+def test_a_header_alone_is_read_in_its_encoding(tmp_path):
+    assert open_table(listed(tmp_path / "t.csv", b"a,caf\xe9\n")).names == ["a", "café"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dfjoin.errors import TableReadError
 from dfjoin.sources import sniff as module
-from dfjoin.sources.sniff import clean_names, header_of, name_encoding, reject_foreign, sniff, split_lines
+from dfjoin.sources.sniff import header_of, name_encoding, reject_foreign, sniff, split_lines
 from dfjoin.types import Dialect
 
 
@@ -187,14 +187,3 @@ def test_the_header_is_the_first_record_and_the_offset_is_behind_it(rows):
 
 def test_there_is_no_header_in_an_empty_text():
     assert header_of("\n\n", Dialect())[0] == []
-
-
-@given(st.lists(st.sampled_from(["a", " a ", "a.1", "a.2", "", "b\nc", "Unnamed: 1", "b c"]), max_size=9))
-def test_names_are_unique_filled_and_stable(cells):
-    names = clean_names(cells)
-    assert len(set(names)) == len(names) == len(cells)
-    assert all(names)
-    assert clean_names(names) == names
-    plain = [" ".join(cell.split()) or f"Unnamed: {i}" for i, cell in enumerate(cells)]
-    assert all(name == want or name.startswith(f"{want}.") for name, want in zip(names, plain, strict=True))
-    assert set(plain) <= set(names)

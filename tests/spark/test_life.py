@@ -37,7 +37,7 @@ def test_compaction_on_spark_is_that_of_this_process(spark, tmp_path):
         lake.remove("memory/f3")
         options = {"spark": spark} if engine == "spark" else {}
         before = answers(lake)
-        lake.compact(full=True, engine=engine, progress=False, **options)
+        lake.compact(full=True, engine=engine, **options)
         assert len(lake.segments) == 1
         assert answers(lake) == before
         assert lake.verify() == []

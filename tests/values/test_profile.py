@@ -162,3 +162,27 @@ def test_merged_kinds_are_those_of_the_whole_column(left, right, kind):
 def test_merged_texts_span_both():
     merged = merge_profiles([profile(["m", "c"]), profile(["x", "d"])])
     assert merged == Profile("text", 4, False, 0, 0, "c", "x")
+
+
+@pytest.mark.parametrize("type_", [pa.binary_view(), pa.dictionary(pa.int8(), pa.binary())], ids=str)
+def test_every_binary_type_is_of_kind_binary(type_):
+    assert kind_of(normalize_column(pa.nulls(1), SETTINGS), type_) == "binary"
+
+
+@pytest.mark.parametrize(
+    ("parts", "cardinality"),
+    [
+        ([["a"], ["a"], ["a"]], 1),
+        ([["7"], ["7.0"]], 1),
+        ([["2024-01-05"], ["5 May 2024"]], 2),
+        ([["2024-05-05"], ["5 May 2024"], [None]], 1),
+        ([["a"], ["b"]], 2),
+        ([["a", "b"], ["a", "b"]], 4),
+        ([["x" * 100 + "1"], ["x" * 100 + "2"]], 2),
+        ([["1.5"], ["2.5"]], 2),
+    ],
+)
+def test_one_value_in_every_part_is_one_value(parts, cardinality):
+    """A column of one value is not indexed, however often it is handed over in between."""
+    merged = merge_profiles([profile(part, pa.string()) for part in parts])
+    assert merged.cardinality == cardinality

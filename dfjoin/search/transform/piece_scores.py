@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.components import damaged
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.postings import copy_values
 from dfjoin.kernels.ragged import expand_stretches
@@ -52,10 +52,7 @@ def pack_values(data: NDArray[np.uint8], offsets: NDArray[np.int64], chosen: NDA
     """
     starts, ends = offsets[chosen], offsets[chosen + 1]
     if chosen.size and (starts.min() < 0 or (ends < starts).any() or ends.max() > data.size - 8):
-        raise IndexCorruptedError(
-            "component `value_offsets` of the index points outside `value_bytes`; run `verify()` on the lake, then "
-            "build the index again"
-        )
+        raise damaged(None, "value_offsets", "it points outside `value_bytes`")
     packed = np.zeros(chosen.size + 1, np.int64)
     np.cumsum(ends - starts, out=packed[1:])
     out = np.zeros(int(packed[-1]) + 8, np.uint8)
@@ -167,23 +164,16 @@ def _postings(segment: Segment, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.
     held = held[stored.hash[at[held]] == hashes[held]]
     starts, ends = stored.indptr[at[held]], stored.indptr[at[held] + 1]
     if held.size and (starts.min() < 0 or (ends < starts).any() or ends.max() > stored.columns.size):
-        raise _damaged(segment, "pattern_indptr")
+        raise segment.damaged("pattern_indptr", "it names entries that the segment does not have")
     lengths = np.zeros(hashes.size, np.int64)
     lengths[held] = ends - starts
     owners = np.repeat(np.arange(hashes.size), lengths)
     columns = stored.columns[expand_stretches(starts, ends - starts)]
     if columns.size and (columns.min() < 0 or columns.max() >= segment.n_columns):
-        raise _damaged(segment, "pattern_columns")
+        raise segment.damaged("pattern_columns", "it names entries that the segment does not have")
     if segment.alive is not None:
         is_alive = segment.alive[columns] > 0
         owners, columns = owners[is_alive], columns[is_alive]
     indptr = np.zeros(hashes.size + 1, np.int64)
     np.cumsum(np.bincount(owners, minlength=hashes.size), out=indptr[1:])
     return indptr, columns
-
-
-def _damaged(segment: Segment, component: str) -> IndexCorruptedError:
-    return IndexCorruptedError(
-        f"component `{component}` of segment {segment.meta.id} names entries that the segment does not have; run "
-        "`verify()` on the lake, then build the index again"
-    )

@@ -17,8 +17,8 @@ from dfjoin.errors import (
     InvalidParameterError,
     InvalidTypeError,
 )
+from dfjoin.index.commit import commit
 from dfjoin.index.components import write_component
-from dfjoin.index.manifest import commit
 from dfjoin.search.exact.costs import ReadCosts
 from tests import oracles
 
@@ -474,7 +474,7 @@ class TestErrors:
             for g in meta.groups
         )
         commit(lake.path, lake.manifest.next("test", segments=(replace(meta, groups=groups),)))
-        with pytest.raises(IndexCorruptedError, match="`signature_slots` of the index names slots"):
+        with pytest.raises(IndexCorruptedError, match="`signature_slots` of the index is damaged: it names slots"):
             ask(words, dfjoin.open_lake(lake.path), threshold=0.5)
 
 

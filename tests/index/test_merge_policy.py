@@ -4,7 +4,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dfjoin.index.merge_policy import choose_merges
@@ -57,6 +57,26 @@ def test_nothing_to_do():
     assert choose_merges([900, 800, 700, 501, 600], [0.0] * 5, TARGET) == []
 
 
+def test_half_the_target_is_small_and_a_byte_more_is_not():
+    assert choose_merges([500, 500], [0.0] * 2, TARGET, is_full=True) == [[0, 1]]
+    assert choose_merges([500] * 4, [0.0] * 4, TARGET) == [[0, 1], [2, 3]]
+    assert choose_merges([501, 499], [0.0] * 2, TARGET, is_full=True) == []
+
+
+@given(segments, st.booleans())
+def test_what_must_be_merged_is_merged(given_segments, is_full):
+    """Four small segments of about one size, or any two of them if all are to go, do not stay as they are."""
+    sizes = [alive_size(*segment) for segment in given_segments]
+    groups = choose_merges([s for s, _ in given_segments], [d for _, d in given_segments], TARGET, is_full=is_full)
+    left = sorted(
+        size for n, size in enumerate(sizes) if size <= TARGET // 2 and n not in {m for g in groups for m in g}
+    )
+    if is_full:
+        assert len(left) <= 1
+    elif not groups:
+        assert not any(d <= 4 * max(1, a) for a, d in zip(left, left[3:], strict=False))
+
+
 def test_four_of_a_size_are_merged():
     assert choose_merges([10, 11, 12, 13], [0.0] * 4, TARGET) == [[0, 1, 2, 3]]
     assert choose_merges([40, 10, 10, 10], [0.0] * 4, TARGET) == [[1, 2, 3, 0]]
@@ -101,3 +121,15 @@ def test_segments_stay_few_however_often_tables_are_added(seed):
         tiers = math.ceil(math.log(target / 10, 4)) + 1
         assert len(sizes) <= 4 * tiers + added // (target // 2)
     assert sum(sizes) == added and written <= added * 2 * tiers
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3000), st.sampled_from([0.0, 0.1, 0.25, 0.26, 1.0])), max_size=40), st.booleans()
+)
+@example([(133, 0.0), (434, 0.0), (578, 0.25)], True)
+@example([(300, 0.0)] * 3 + [(450, 0.3)], False)
+def test_what_is_mostly_deleted_is_rewritten(segments, is_full):
+    """A segment that is alone in its group is written anew all the same."""
+    sizes, deleted = [size for size, _ in segments], [share for _, share in segments]
+    members = {n for group in choose_merges(sizes, deleted, 1000, is_full=is_full) for n in group}
+    assert {n for n, share in enumerate(deleted) if share > (0 if is_full else 0.25)} <= members

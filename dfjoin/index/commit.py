@@ -1,0 +1,187 @@
+"""Committing a version: in one step, after every other writer, and without a trace when it fails."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from dfjoin.errors import ConcurrentCommitError, IndexFormatError
+from dfjoin.index.layout import MANIFESTS, is_mark_of, manifest_path
+from dfjoin.index.manifest import Manifest, latest_version, list_versions, read_manifest
+
+__all__ = ["Uncommitted", "commit", "commit_change"]
+
+_ATTEMPTS = 100
+_LONGEST_PAUSE = 0.25
+
+
+class Uncommitted:
+    """What a change has written and no version names yet; a context that removes it when the change fails.
+
+    Everything is kept if a version names any of it: an interruption may come just after the commit. A directory
+    that held no index before, and holds no version after the failure, is left as it was found.
+
+    Parameters
+    ----------
+    index : Path
+        Directory of the index.
+    """
+
+    def __init__(self, index: Path) -> None:
+        self.index = index
+        self._written: list[Path] = []
+
+    def __enter__(self) -> Uncommitted:
+        self._latest = latest_version(self.index)
+        self._was_there = self.index.exists()
+        return self
+
+    def add(self, *paths: Path) -> None:
+        """Take note of files or directories that belong to the change."""
+        self._written += paths
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None or (self._written and self._is_committed()):
+            return
+        for path in self._written:
+            _remove(path)
+        if latest_version(self.index) == 0:
+            for path in list(self.index.iterdir()) if self.index.is_dir() else []:
+                _remove(path)
+            if not self._was_there:
+                shutil.rmtree(self.index, ignore_errors=True)
+
+    def _is_committed(self) -> bool:
+        """Tell whether a version that came since names what was written."""
+        wanted = {path.relative_to(self.index).as_posix() for path in self._written if path.is_relative_to(self.index)}
+        for version in reversed(list_versions(self.index)):
+            if version <= self._latest:
+                return False
+            try:
+                named = read_manifest(self.index, version).named_paths()
+            except IndexFormatError:
+                return True  # it may name them: better an orphan than a loss
+            if named & wanted:
+                return True
+        return False
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def commit(index: Path, manifest: Manifest) -> None:
+    """Make a manifest the next version, in one step that either happens or does not.
+
+    The text is written beside the manifests and synced, then given its name by a hard link, which
+    fails when that version exists already. Where the file system has no hard links, a claim file is
+    created exclusively and the text renamed into place.
+
+    Parameters
+    ----------
+    index : Path
+        Directory of the index.
+    manifest : Manifest
+        Its `version` is the one to create.
+
+    Raises
+    ------
+    ConcurrentCommitError
+        If another writer has created that version.
+    """
+    directory = index / MANIFESTS
+    directory.mkdir(parents=True, exist_ok=True)
+    target = manifest_path(index, manifest.version)
+    draft = directory / f".draft-{uuid.uuid4().hex}"
+    try:
+        with draft.open("x", encoding="utf-8") as stream:
+            stream.write(manifest.to_json())
+            stream.flush()
+            os.fsync(stream.fileno())
+        try:
+            _link(draft, target)
+        except FileExistsError:
+            raise ConcurrentCommitError(
+                f"version {manifest.version} of the index at `{index}` was committed by another writer "
+                "in the meantime; nothing of this change is visible: call `refresh()` and repeat it"
+            ) from None
+    finally:
+        draft.unlink(missing_ok=True)
+    _sync_directory(directory)
+
+
+def _link(draft: Path, target: Path) -> None:
+    try:
+        os.link(draft, target)
+    except FileExistsError:
+        raise
+    except OSError:  # no hard links here: claim the name first, then move
+        claim = target.with_suffix(".claim")
+        os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        if target.exists():
+            raise FileExistsError(target) from None
+        draft.rename(target)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def commit_change(index: Path, change: Callable[[Manifest], Manifest]) -> Manifest:
+    """Apply a change to the latest version and commit the result as the next one.
+
+    Parameters
+    ----------
+    index : Path
+        Directory of the index.
+    change : callable
+        Latest manifest → the manifest that follows it; called again with a newer one when another writer
+        has committed in the meantime. It raises when the two changes do not go together.
+
+    Returns
+    -------
+    Manifest
+        As committed.
+
+    Raises
+    ------
+    ConcurrentCommitError
+        If others came first a hundred times in a row.
+
+    Notes
+    -----
+    Every change is applied exactly once: a version is created by an operation that either happens or
+    does not, so the history is linear.
+    """
+    pause = 0.002
+    for attempt in range(_ATTEMPTS):
+        manifest = change(read_manifest(index))
+        try:
+            with Uncommitted(index) as written:
+                # Segments serve the next attempt as well; an alive mask is made for one version.
+                marks = [path for path in manifest.named_paths() if is_mark_of(path, manifest.version)]
+                written.add(*(index / mark for mark in marks))
+                commit(index, manifest)
+        except ConcurrentCommitError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+            time.sleep(pause * random.random())
+            pause = min(2 * pause, _LONGEST_PAUSE)
+            continue
+        return manifest
+    raise AssertionError("unreachable")

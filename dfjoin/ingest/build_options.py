@@ -1,0 +1,106 @@
+"""The options of a build and of adding tables, checked and frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from dfjoin import _validation as check
+from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.index.manifest import Manifest
+from dfjoin.index.signatures import check_signature_settings
+from dfjoin.types import IndexSettings
+from dfjoin.values.unicode import UNICODE_VERSION
+
+__all__ = ["BuildOptions", "check_same_settings", "index_settings"]
+
+_FIXED = ("unicode_version", "columns", "exclude", "partition_ends")  # of IndexSettings, set by other arguments
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What to read into an index, where and how; see `dfjoin.build_lake` for each.
+
+    Parameters
+    ----------
+    source : object
+        Where the tables are, or the tables.
+    engine : {"spark", "inline", None}
+        Where the work is done; None: by the size of the input.
+    spark : SparkSession, optional
+    on_error : {"skip", "raise"}
+    keep_data, progress : bool
+
+    Raises
+    ------
+    InvalidParameterError
+        If a value is none of these.
+    """
+
+    source: Any
+    engine: str | None = None
+    spark: Any = None
+    on_error: str = "skip"
+    keep_data: bool = True
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        check.check_choice(self.engine, "engine", (None, "spark", "inline"))
+        check.check_choice(self.on_error, "on_error", ("skip", "raise"))
+        check.check_choice(self.keep_data, "keep_data", (True, False))
+
+
+def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> IndexSettings:
+    """Check the settings of a new index and complete them.
+
+    Parameters
+    ----------
+    settings : dict, IndexSettings or None
+    columns, exclude : str, list of str or None
+        Patterns of the columns to index, and to leave out.
+    """
+    if settings is None:
+        chosen = IndexSettings()
+    elif isinstance(settings, IndexSettings):
+        chosen = settings
+    elif isinstance(settings, dict):
+        legal = [f.name for f in fields(IndexSettings) if f.name not in _FIXED]
+        for name in settings:
+            if name not in legal:
+                raise InvalidParameterError(f"`settings` may hold {shortlist(legal, 15)}, got {name!r}")
+        chosen = IndexSettings.from_dict(settings)
+    else:
+        raise InvalidTypeError(f"`settings` must be a dict or IndexSettings, got {type(settings).__name__}")
+    spellings = check.check_patterns(chosen.null_spellings, "settings['null_spellings']")
+    check.check_choice(chosen.dayfirst, "settings['dayfirst']", (None, True, False))
+    if isinstance(chosen.samples, bool) or not isinstance(chosen.samples, int) or chosen.samples < 0:
+        raise InvalidParameterError(f"`settings['samples']` must be an integer of at least 0, got {chosen.samples!r}")
+    for name in ("segment_bytes", "task_bytes", "hash_seed"):
+        check.check_positive_int(getattr(chosen, name), f"settings['{name}']")
+    check.check_choice(chosen.patterns, "settings['patterns']", (True, False))
+    check_signature_settings(chosen)
+    return replace(
+        chosen,
+        null_spellings=spellings,
+        unicode_version=UNICODE_VERSION,
+        partition_ends=(),
+        columns=check.check_patterns(columns, "columns"),
+        exclude=check.check_patterns(exclude, "exclude"),
+    )
+
+
+def check_same_settings(base: Manifest, chosen: IndexSettings, settings: Any, columns: Any, exclude: Any) -> None:
+    """Refuse settings that differ from those of the index that is added to: they are frozen."""
+    given = {"columns": columns, "exclude": exclude}
+    differing = [
+        f.name
+        for f in fields(IndexSettings)
+        if f.name not in ("unicode_version", "partition_ends")
+        and (settings is not None if f.name not in given else given[f.name] is not None)
+        and getattr(chosen, f.name) != getattr(base.settings, f.name)
+    ]
+    if differing:
+        raise IncompatibleSettingsError(
+            f"`settings` differ from those of the index in {shortlist(differing)}, which are frozen; "
+            'leave them out, or build anew with if_exists="replace"'
+        )

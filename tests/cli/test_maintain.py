@@ -1,0 +1,79 @@
+"""The commands that change an index: what they do and what they print."""
+
+import json
+
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.cli.main import main
+
+
+@pytest.fixture
+def index(tmp_path):
+    (tmp_path / "data").mkdir()
+    for name in ("a", "b"):
+        pd.DataFrame({"c": ["p", "q", name]}).to_csv(tmp_path / "data" / f"{name}.csv", index=False)
+    dfjoin.build_lake(tmp_path / "data", tmp_path / "lake", engine="inline", progress=False)
+    return tmp_path / "lake"
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*argv):
+        status = main([str(a) for a in argv])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
+
+
+def names(index):
+    return dfjoin.open_lake(index).tables["table"].tolist()
+
+
+def test_add_reads_what_is_new(run, index, tmp_path):
+    pd.DataFrame({"c": ["r", "s"]}).to_csv(tmp_path / "data" / "n.csv", index=False)
+    status, out, err = run("add", index, tmp_path / "data", "--quiet")
+    assert status == 0 and err == "" and "version 2: 3 tables" in out and names(index) == ["a.csv", "b.csv", "n.csv"]
+    assert "version 2" in run("add", index, tmp_path / "data", "--quiet")[1]
+    assert "version 3" in run("add", index, tmp_path / "data", "--quiet", "--full")[1]
+
+
+def test_add_replaces_when_told(run, index, tmp_path):
+    pd.DataFrame({"c": ["r", "s"], "d": [1, 2]}).to_csv(tmp_path / "data" / "a.csv", index=False)
+    status, out, _ = run("add", index, tmp_path / "data" / "a.csv", "--replace", "--quiet", "--json")
+    assert status == 0 and json.loads(out)["version"] == 2
+    assert dfjoin.open_lake(index).table("a.csv")["d"].tolist() == [1, 2]
+
+
+def test_add_raises_on_unreadable_tables_when_told(run, index, tmp_path):
+    (tmp_path / "data" / "bad.parquet").write_bytes(b"no table")
+    status, _, err = run("add", index, tmp_path / "data", "--quiet", "--on-error", "raise", "--engine", "inline")
+    assert status == 2 and "the table `bad.parquet` cannot be read" in err
+    assert run("add", index, tmp_path / "data", "--quiet")[0] == 0
+
+
+def test_remove(run, index):
+    status, out, _ = run("remove", index, "a*")
+    assert status == 0 and "version 2: 1 tables" in out and names(index) == ["b.csv"]
+    status, _, err = run("remove", index, "zz")
+    assert status == 2 and "`tables` must name tables of the lake" in err
+
+
+def test_compact(run, index, tmp_path):
+    pd.DataFrame({"c": ["r", "s"]}).to_csv(tmp_path / "data" / "n.csv", index=False)
+    run("add", index, tmp_path / "data", "--quiet")
+    assert "version 2" in run("compact", index)[1]
+    status, out, _ = run("compact", index, "--full")
+    assert status == 0 and "version 3" in out and "1 segment(s)" in out
+
+
+def test_vacuum(run, index):
+    run("remove", index, "a.csv")
+    status, out, _ = run("vacuum", index, "--retain", 0, "--dry-run")
+    assert status == 0 and out.startswith("would remove 1 versions and 0 files")
+    assert json.loads(run("vacuum", index, "--retain", 0, "--json")[1])["versions"] == [1]
+    assert run("vacuum", index)[1].startswith("removed 0 versions and 0 files, 0.0 MB")
+    status, _, err = run("vacuum", index, "--retain", -1)
+    assert status == 2 and "`retain` must not be negative" in err

@@ -1,0 +1,55 @@
+"""What commands read and write."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dfjoin.cli.output import print_json, read_frame, summary, write_frame
+from dfjoin.errors import InvalidParameterError
+
+FRAME = pd.DataFrame({"a": [1, 2], "b": ["x", "é"]})
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl"])
+def test_a_table_comes_back_from_every_format(tmp_path, ending):
+    path = str(tmp_path / f"t.{ending}")
+    write_frame(FRAME, path)
+    assert read_frame(path).astype(str).to_dict("list") == FRAME.astype(str).to_dict("list")
+
+
+def test_another_ending_is_refused(tmp_path):
+    with pytest.raises(
+        InvalidParameterError, match=r"`--output` must end in .csv, .tsv, .parquet or .jsonl, got 'x.xls'"
+    ):
+        write_frame(FRAME, "x.xls")
+
+
+def test_without_a_path_it_is_csv(capsys, monkeypatch):
+    write_frame(FRAME, None)
+    text = capsys.readouterr().out
+    assert text == "a,b\n1,x\n2,é\n"
+    monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": io.BytesIO(text.encode())}))
+    assert read_frame("-").to_dict("list") == {"a": ["1", "2"], "b": ["x", "é"]}
+
+
+def test_numbers_of_numpy_are_json(capsys):
+    assert print_json({"n": np.int64(3), "l": np.array([1.5]), "p": pd.Timestamp("2024-01-05"), "t": "é"}) == 0
+    text = capsys.readouterr().out
+    assert json.loads(text) == {"n": 3, "l": [1.5], "p": "2024-01-05 00:00:00", "t": "é"} and "é" in text
+
+
+def test_a_summary_names_the_reasons_of_what_was_skipped():
+    info = {
+        "index": "/x", "version": 2, "bytes": 2_500_000, "segments": [1, 2], "skipped": [{}] * 3,
+        "counts": {"tables": 1000, "columns": 9, "indexed_columns": 7, "tokens": 12345},
+        "skipped_reasons": {"the file is empty": 2, "a PDF document": 1},
+    }  # fmt: skip
+    assert summary(info).splitlines() == [
+        "/x, version 2: 1,000 tables, 9 columns (7 indexed), 12,345 distinct values, 2.5 MB in 2 segment(s)",
+        "skipped 3 files:",
+        "  1 × a PDF document",
+        "  2 × the file is empty",
+    ]

@@ -1,0 +1,45 @@
+"""Where the parts of an index lie."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import dfjoin
+from dfjoin.index import layout
+from dfjoin.index.layout import holds_index, is_mark_of, manifest_path, tombstones_file, version_of
+
+
+@pytest.mark.parametrize("version", [1, 42, 10**19])
+def test_a_manifest_is_named_by_its_version(tmp_path, version):
+    path = manifest_path(tmp_path, version)
+    assert path.parent == tmp_path / "manifests" and re.fullmatch(r"[0-9]{20}\.json", path.name)
+    assert version_of(path.name) == version
+
+
+@pytest.mark.parametrize("name", [".draft-1", "1.json", f"{1:020d}.json.bak", f"{1:020d}.claim", f"x{1:020d}.json"])
+def test_other_names_are_no_versions(name):
+    assert version_of(name) is None
+
+
+def test_marks_belong_to_the_version_they_were_made_for():
+    mark = tombstones_file("s1", 7, "ab12cd34")
+    assert mark == f"tombstones/s1.{7:020d}.ab12cd34.npy"
+    assert is_mark_of(mark, 7) and not is_mark_of(mark, 8)
+    assert not is_mark_of(f"segments/x.{7:020d}.y", 7)
+
+
+def test_an_index_is_known_by_two_directories():
+    assert holds_index({"manifests", "segments", "more"}) and not holds_index({"manifests"})
+
+
+def test_names_stand_nowhere_else():
+    """A second place that spells a name would go its own way one day."""
+    names = {layout.TOMBSTONES, layout.FRAMES, layout.RUNS, layout.CATALOG_FILE, layout.MANIFESTS}
+    places = set()
+    for path in Path(dfjoin.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant):
+                places |= {(path.name, node.right.value)} if node.right.value in names | {layout.SEGMENTS} else set()
+    assert places == set()

@@ -1,0 +1,57 @@
+"""A build: where it may go, what it follows, and what is left when it fails."""
+
+import pandas as pd
+import pytest
+
+from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableReadError
+from dfjoin.index.manifest import read_manifest
+from dfjoin.ingest.build import build, find_base
+from dfjoin.ingest.build_options import BuildOptions, index_settings
+
+TABLES = {"t": pd.DataFrame({"c": ["p", "q"]})}
+OPTIONS = BuildOptions(TABLES, "inline", progress=False)
+
+
+def test_a_build_follows_the_version_that_is_there(tmp_path):
+    path, base = find_base(str(tmp_path / "x"), "error")
+    assert (path, base) == (tmp_path / "x", None)
+    first = build(path, base, index_settings(None), OPTIONS)
+    assert (first.version, first.operation) == (1, "build") and first == read_manifest(path)
+    _, base = find_base(path, "replace")
+    assert base == first
+    second = build(path, base, index_settings(None), OPTIONS)
+    assert (second.version, second.operation, second.index_uuid) == (2, "replace all", first.index_uuid)
+    with pytest.raises(InvalidParameterError, match=r"is an index already \(version 2\)"):
+        find_base(path, "error")
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "match"),
+    [
+        (5, InvalidTypeError, "`index` must be a path, got int"),
+        ("s3://bucket/x", InvalidParameterError, "`index` must be a local path in this version, got 's3://bucket/x'"),
+    ],
+)
+def test_places_that_are_none(index, error, match):
+    with pytest.raises(error, match=match):
+        find_base(index, "error")
+
+
+def test_a_directory_of_other_files(tmp_path):
+    (tmp_path / "mine.txt").write_text("x")
+    with pytest.raises(InvalidParameterError, match="holds other files"):
+        find_base(tmp_path, "add")
+
+
+@pytest.mark.parametrize("was_there", [True, False])
+def test_a_first_build_that_fails_leaves_the_place_as_it_was(tmp_path, was_there):
+    index = tmp_path / "index"
+    if was_there:
+        index.mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "t.parquet").write_bytes(b"no table")
+    options = BuildOptions(tmp_path / "data", "inline", on_error="raise", progress=False)
+    with pytest.raises(TableReadError):
+        build(index, None, index_settings(None), options)
+    assert index.exists() == was_there and list(tmp_path.glob("index/*")) == []
+    assert find_base(index, "error") == (index, None)

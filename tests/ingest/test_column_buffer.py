@@ -1,0 +1,104 @@
+"""Columns and entries within a memory budget: spilled or not, the same values and the same record."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
+from dfjoin.types import IndexSettings
+from dfjoin.values.normalize import normalize_column
+
+SETTINGS = IndexSettings(samples=3)
+WORDS = [f"word {i}" for i in range(40)]
+
+
+def values_of(runs):
+    """Column → values over some stretches."""
+    found = {}
+    for run in runs:
+        for token in range(run.n_tokens):
+            value = run.value_bytes[run.value_offsets[token] : run.value_offsets[token + 1]].tobytes().decode()
+            for column in run.columns[run.indptr[token] : run.indptr[token + 1]].tolist():
+                found.setdefault(column, []).append(value)
+    return {column: sorted(values) for column, values in found.items()}
+
+
+@pytest.mark.parametrize("budget", [1, 500, 1 << 20])
+def test_entries_are_the_same_whatever_the_budget(tmp_path, budget):
+    buffer = EntryBuffer(budget, tmp_path)
+    for column, words in enumerate((WORDS, WORDS[10:20], [], WORDS[15:])):
+        buffer.add(column, normalize_column(pa.array(words, pa.string()), SETTINGS))
+    assert bool(list(tmp_path.iterdir())) == (budget < 1 << 20)
+    found = values_of(buffer.finish(np.array([3, -1, 1, 0], np.int32)))
+    assert found == {0: sorted(WORDS[15:]), 3: sorted(WORDS)}
+
+
+def test_nothing_gives_no_run(tmp_path):
+    assert EntryBuffer(1, tmp_path).finish(np.empty(0, np.int32)) == []
+
+
+def read(batches, *, spills=(), type_=None, settings=SETTINGS, tmp_path=None, **options):
+    """Read a column batch by batch, spilling behind some; return its record and values."""
+    buffer = EntryBuffer(1 << 20, tmp_path)
+    arrays = [pa.array(batch, type_) for batch in batches]
+    reader = ColumnReader(arrays[0].type, settings)
+    for number, array in enumerate(arrays):
+        reader.add(array)
+        if number in spills:
+            reader.spill_into(buffer, 0)
+    record = reader.finish(buffer, 0, options.get("is_wanted", True), options.get("is_part", False))
+    found = values_of(buffer.finish(np.array([-1 if 0 in buffer.dropped else 0], np.int32))).get(0, [])
+    return record, sorted(set(found))
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [["b", "a", None], ["c", "a"], ["d"]],
+        [["1", "2.0"], ["3", ""], ["-7"]],
+        [["2024-01-05"], ["5 May 2024"], [None]],
+        [["3"], ["x"], ["2024-01-05"]],
+    ],
+)
+def test_a_column_that_is_spilled_has_the_same_record(tmp_path, batches):
+    plain = read(batches, tmp_path=tmp_path)
+    for spills in ((0,), (1,), (0, 1, 2)):
+        assert _without_cardinality(read(batches, spills=spills, tmp_path=tmp_path)) == _without_cardinality(plain)
+    assert read(batches, tmp_path=tmp_path, is_part=True)[1] == plain[1]
+
+
+def _without_cardinality(result):
+    """Parts that were spilled may hold a value twice: the segment counts its tokens."""
+    record, values = result
+    return {key: value for key, value in record.items() if key != "cardinality"}, values
+
+
+def test_the_column_tells_how_its_digits_are_read(tmp_path):
+    batches = [["3/4/2024", "25/4/2024"], ["1/2/2024"]]
+    for spills in ((), (0,)):
+        record, values = read(batches, spills=spills, tmp_path=tmp_path)
+        assert record["date_order"] == "dmy" and values == ["2024-02-01", "2024-04-03", "2024-04-25"]
+    record, values = read(batches, settings=IndexSettings(dayfirst=False), spills=(0,), tmp_path=tmp_path)
+    assert values == ["2024-01-02", "2024-03-04", "25/4/2024"]
+
+
+def test_what_is_not_wanted_is_profiled_and_tells_no_values(tmp_path):
+    record, values = read([["b", "a"]], is_wanted=False, tmp_path=tmp_path)
+    assert values == [] and (record["is_indexed"], record["kind"], record["n_rows"], record["cardinality"]) == (
+        0,
+        0,
+        2,
+        2,
+    )
+    assert (record["min"], record["max"], record["samples"]) == ("", "", [])
+
+
+def test_what_cannot_be_searched_is_counted(tmp_path):
+    record, values = read([[b"x", None], [b"y"]], type_=pa.binary(), tmp_path=tmp_path)
+    assert values == [] and (record["n_rows"], record["n_null"], record["is_indexed"]) == (3, 1, 0)
+
+
+def test_samples_are_the_first_values_in_their_own_spelling(tmp_path):
+    record, _ = read([["B ", "b", None, "A"], ["C", "D"]], tmp_path=tmp_path)
+    assert record["samples"] == ["B ", "A", "C"]
+    assert read([["x" * 200, "y"]], tmp_path=tmp_path)[0]["samples"] == ["x" * 100, "y"]
