@@ -158,9 +158,9 @@ class Lake:
         DataFrame
             ``table, n_rows, n_columns, size, format, root``.
         """
-        from dfjoin.store import listing
+        from dfjoin.store import overview
 
-        return listing.catalog_tables(self._snapshot)
+        return overview.catalog_tables(self._snapshot)
 
     @property
     def columns(self) -> pd.DataFrame:
@@ -172,9 +172,9 @@ class Lake:
             ``table, column, kind, is_indexed, n_rows, n_null, cardinality, key_likeness, min, max,
             samples``; `key_likeness` is cardinality per non-null row, 1 for a key.
         """
-        from dfjoin.store import listing
+        from dfjoin.store import overview
 
-        return listing.catalog_columns(self._snapshot)
+        return overview.catalog_columns(self._snapshot)
 
     def table(self, name: str, columns: list[str] | None = None, *, on_stale: str = "error") -> pd.DataFrame:
         """Read a table of the lake.
@@ -228,9 +228,9 @@ class Lake:
             Plain values; ``skipped`` lists the files that could not be read, with reasons, and
             ``skipped_reasons`` counts them by reason.
         """
-        from dfjoin.store import listing
+        from dfjoin.store import overview
 
-        return listing.summarize(self._snapshot)
+        return overview.summarize(self._snapshot)
 
     def verify(self) -> list[str]:
         """Read the whole index and compare every file with its recorded size and CRC-32.
@@ -475,9 +475,9 @@ class Lake:
         DataFrame
             ``version, created_at, operation, tables, columns, segments, created_by``.
         """
-        from dfjoin.store import listing
+        from dfjoin.store import overview
 
-        return listing.list_history(self.path)
+        return overview.list_history(self.path)
 
     def restore(self, version: int) -> Lake:
         """Commit the content of an older version as the next one.

@@ -21,7 +21,7 @@ def test_every_public_name_resolves_and_is_documented(name):
 
 def test_the_surface_is_what_is_promised():
     promised = {"build_lake", "open_lake", "discover_joinable", "auto_join", "report", "Lake", "JoinCandidates"}
-    assert promised | {"JoinPlan", "IndexSettings", "errors"} <= set(dfjoin.__all__)
+    assert promised | {"JoinPlan", "IndexSettings", "Program", "repair", "errors"} <= set(dfjoin.__all__)
     assert sorted(set(dfjoin.__all__)) == sorted(dfjoin.__all__)
 
 
@@ -64,14 +64,14 @@ def test_signatures_are_those_of_the_contract():
     discover = defaults(dfjoin.discover_joinable)
     contract = {
         "mode": "exact", "k": None, "threshold": None, "weighted": False, "tables": None, "exclude": None,
-        "kinds": None, "plan": None, "verify": True, "radius": None, "radius_unit": None,
+        "kinds": None, "plan": None, "verify": True, "pad": None, "dayfirst": None, "recall": None, "progressive": False,
     }  # fmt: skip
     assert list(discover)[:3] == ["df", "on", "lake"]
     assert contract.items() <= discover.items()
     build = defaults(dfjoin.build_lake)
     assert build == {
         "source": empty, "index": empty, "if_exists": "error", "engine": "spark", "spark": None, "columns": None,
-        "exclude": None, "embedder": None, "vectors": None, "settings": None, "keep_data": True,
+        "exclude": None, "settings": None, "keep_data": True,
         "on_error": "skip", "progress": True,
     }  # fmt: skip
     assert defaults(dfjoin.open_lake) == {"index": empty, "version": None, "roots": None}

@@ -337,9 +337,16 @@ def josie(query, segment, candidates, n_private, wanted, uses_positions, costs, 
             reads_lists = True  # the first batch comes before any set
         if reads_lists:
             n_met, n_unread = _read_batch(
-                (at, end), query, segment, candidates, (n_met, n_unread), wanted.is_allowed, limit, uses_positions,
+                (at, end),
+                query,
+                segment,
+                candidates,
+                (n_met, n_unread),
+                wanted.is_allowed,
+                limit,
+                uses_positions,
                 counters,
-            )  # fmt: skip
+            )
             at = end
             is_ordered = False
             continue

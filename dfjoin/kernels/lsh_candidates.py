@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dfjoin.kernels._compile import njit, njit_lean
 from dfjoin.kernels.damage import DamagedArraysError
 
-__all__ = ["Bands", "Stretches", "collect_candidates", "find_equal"]
+__all__ = ["PartitionBands", "Stretches", "collect_candidates", "find_equal"]
 
 
 class Stretches(NamedTuple):
@@ -20,7 +20,7 @@ class Stretches(NamedTuple):
     ends: NDArray[np.int64]
 
 
-class Bands(NamedTuple):
+class PartitionBands(NamedTuple):
     """The partitions: slots ``indptr[p] : indptr[p + 1]`` with b and r, ``b r`` at most the rows; b = 0 for none."""
 
     indptr: NDArray[np.int64]
@@ -94,7 +94,7 @@ def collect_candidates(stretches, slots, first_slot, bands, agreed, candidates):
         Slot of each value; slots number the signed columns by set size.
     first_slot : int
         Slots below it are too small to reach the threshold and are passed over.
-    bands : Bands
+    bands : PartitionBands
     agreed : ndarray of uint16, shape (n,)
         Zeros; receives for each slot the rows that agree.
     candidates : ndarray of int32, shape (n,)

@@ -17,7 +17,7 @@ from dfjoin.kernels.dates import canonical_time
 from dfjoin.kernels.hashing import equal_bytes, hash_bytes
 from dfjoin.kernels.numbers import canonical_number
 
-__all__ = ["BLOCK", "DEFERRED", "SLOW", "Block", "Rules", "Text", "ValueTable", "add_text", "write_utf8"]
+__all__ = ["BLOCK", "DEFERRED", "SLOW", "Block", "Text", "TextRules", "ValueTable", "add_text", "write_utf8"]
 
 SLOW = np.uint32(0xFFFFFFFF)
 """Entry of the code-point table for characters that Python has to handle."""
@@ -56,7 +56,7 @@ class Text(NamedTuple):
     validity: NDArray[np.uint8]
 
 
-class Rules(NamedTuple):
+class TextRules(NamedTuple):
     """How text is normalised: ``fold_table[code point]`` is the normalised one, 32 for white space, or `SLOW`.
 
     Values whose canonical hash is in `null_hashes` are nulls.
@@ -272,7 +272,7 @@ def add_text(text, first, is_prepared, rules, seed, table, codes, block):
         Offset of the array into the bitmap, in rows.
     is_prepared : bool
         The text is normalised already, numbers and dates in it not yet.
-    rules : Rules
+    rules : TextRules
     seed : uint64
         Hash seed.
     table : ValueTable

@@ -260,7 +260,7 @@ def _distinct(array: pa.Array, seed: int, null_hashes: NDArray[np.uint64]) -> Va
     raw_bytes = int(text.starts[-1]) - int(text.starts[0])
     table = _new_table(n, raw_bytes * 2 + 32 * n + 64)
     codes = np.empty(n, np.int32)
-    rules = strings.Rules(fold_table() if _has_high_bytes(text) else ascii_table(), null_hashes)
+    rules = strings.TextRules(fold_table() if _has_high_bytes(text) else ascii_table(), null_hashes)
     strings.add_text(text, array.offset, False, rules, np.uint64(seed), table, codes, _new_block())
     if table.size[0] < n:  # else every row brought a value of its own: none can be deferred
         _add_deferred(array, codes, rules, seed, table)
@@ -294,7 +294,7 @@ def _locked(array: NDArray) -> NDArray:
 
 
 def _add_deferred(
-    array: pa.Array, codes: NDArray[np.int32], rules: strings.Rules, seed: int, table: strings.ValueTable
+    array: pa.Array, codes: NDArray[np.int32], rules: strings.TextRules, seed: int, table: strings.ValueTable
 ) -> None:
     """Normalise in Python the values that the kernel left, each distinct one once."""
     rows = np.flatnonzero(codes == strings.DEFERRED)
@@ -318,7 +318,7 @@ def _deduplicate(data: NDArray[np.uint8], offsets: NDArray[np.int64], settings: 
     table = _new_table(n, int(offsets[-1]) + 32 * n + 64)
     codes = np.empty(n, np.int32)
     seed = settings.hash_seed
-    rules = strings.Rules(ascii_table(), _null_hashes(settings.null_spellings, seed))
+    rules = strings.TextRules(ascii_table(), _null_hashes(settings.null_spellings, seed))
     text = strings.Text(data, offsets, _NO_BITMAP)
     strings.add_text(text, 0, True, rules, np.uint64(seed), table, codes, _new_block())
     return _values_of(table, codes)

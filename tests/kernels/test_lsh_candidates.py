@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels.damage import DamagedArraysError
-from dfjoin.kernels.lsh_candidates import Bands, Stretches, collect_candidates, find_equal
+from dfjoin.kernels.lsh_candidates import PartitionBands, Stretches, collect_candidates, find_equal
 
 
 def sorted_rows(matrix):
@@ -21,7 +21,7 @@ def probe(matrix, signature, first_slot, indptr, n_bands, n_band_rows):
     stretches = Stretches(np.empty(n_rows, np.int64), np.empty(n_rows, np.int64))
     total = find_equal(signature, values, first_slot, stretches)
     agreed, candidates = np.zeros(n, np.uint16), np.empty(n, np.int32)
-    bands = Bands(np.array(indptr), np.array(n_bands), np.array(n_band_rows))
+    bands = PartitionBands(np.array(indptr), np.array(n_bands), np.array(n_band_rows))
     found = collect_candidates(stretches, slots, first_slot, bands, agreed, candidates)
     starts, ends = stretches
     assert total == int((ends - starts).sum())
@@ -68,7 +68,7 @@ def test_no_slots_at_all():
 
 def test_a_slot_outside_the_segment_is_noticed():
     stretches = Stretches(np.zeros(1, np.int64), np.ones(1, np.int64))
-    bands = Bands(np.array([0, 1]), np.array([1]), np.array([1]))
+    bands = PartitionBands(np.array([0, 1]), np.array([1]), np.array([1]))
     for slot in (-1, 1, 2**31 - 1):
         slots = np.array([[slot]], np.int32)
         with pytest.raises(DamagedArraysError):

@@ -135,9 +135,16 @@ class WorkArrays:
         """Return what ProbeSet and JOSIE note; the counts are those of the tally."""
         first, read_until, unread, scratch, best = self._integers
         return Candidates(
-            self.tally.counts, self.tally.columns, self.marks, first, read_until, unread, self._estimates, scratch,
+            self.tally.counts,
+            self.tally.columns,
+            self.marks,
+            first,
+            read_until,
+            unread,
+            self._estimates,
+            scratch,
             best[:k],
-        )  # fmt: skip
+        )
 
     def clear(self, lists: NDArray[np.uint32], n_met: int) -> None:
         """Set back to zero what a search has written: the weights of its lists, the counts of the columns it met."""

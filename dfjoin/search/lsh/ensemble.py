@@ -12,7 +12,7 @@ from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment, Signatures
 from dfjoin.index.signatures import partition_slots
-from dfjoin.kernels.lsh_candidates import Bands, Stretches, collect_candidates, find_equal
+from dfjoin.kernels.lsh_candidates import PartitionBands, Stretches, collect_candidates, find_equal
 from dfjoin.kernels.mergelist import count_lists, sum_sets
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.kernels.records import Sets
@@ -116,7 +116,12 @@ def find_candidates(
     if n_agreeing:
         with reading("signature_slots", "names slots that the segment does not have"):
             n_found = collect_candidates(
-                stretches, stored.slots, first_slot, Bands(indptr, bands.n_bands, bands.n_band_rows), agreed, slots
+                stretches,
+                stored.slots,
+                first_slot,
+                PartitionBands(indptr, bands.n_bands, bands.n_band_rows),
+                agreed,
+                slots,
             )
     return SlotCandidates(slots[:n_found], agreed, n - first_slot, n_agreeing)
 
