@@ -124,8 +124,11 @@ def test_positions_bound_values_and_not_rows():
 def test_a_candidate_is_bound_by_what_its_set_holds_behind_the_latest_match():
     """Column 1 ends with its second list, of which the query holds half: three of its four values."""
     lake = Lake(3, [[0, 1], [0, 1, 2], [0, 2], [0, 2]], [2] * 4, [0] * 3)
-    whole, _, counters = lake.run("josie", [3, 3, 4, 5, 5, 6, 6], minimum=4, k=3)
-    assert whole == {0: 7, 2: 5}
+    query, candidates, n_private = lake.query([3, 3, 4, 5, 5, 6, 6], None, 3)
+    wanted, counters = Wanted(np.empty(0, np.uint8), lake.index.cardinality, 4, 3), np.zeros(5, np.int64)
+    josie(query, lake.index, candidates, n_private, wanted, True, COSTS, 3, 0.0, counters)
+    assert {c: int(candidates.counts[c]) for c in range(3) if candidates.marks[c] == WHOLE} == {0: 7, 2: 5}
+    assert candidates.read_until[1] == 4
     assert counters[N_PRUNED] == 1
 
 
