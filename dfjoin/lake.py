@@ -146,7 +146,16 @@ class Lake:
         return self._snapshot.places()
 
     def has_table(self, name: str) -> bool:
-        """Tell whether an alive table has that name."""
+        """Tell whether the lake has a table of that name.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        bool
+        """
         return self._snapshot.has_table(name)
 
     @property
@@ -514,7 +523,13 @@ class Lake:
         return check_tables(self._snapshot)
 
     def repair(self) -> dict[str, Any]:
-        """Drop damaged segments and report what is lost; see `dfjoin.repair`."""
+        """Drop damaged segments and report what is lost; see `dfjoin.repair`.
+
+        Returns
+        -------
+        dict
+            As from `dfjoin.repair`.
+        """
         from dfjoin.store.repair import repair
 
         report = repair(self.path)

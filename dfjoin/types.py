@@ -185,7 +185,17 @@ class IndexSettings:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> IndexSettings:
-        """Make settings from JSON values; unknown fields are ignored."""
+        """Make settings from JSON values.
+
+        Parameters
+        ----------
+        values : dict
+            Field → value, as from `to_dict`; unknown fields are ignored.
+
+        Returns
+        -------
+        IndexSettings
+        """
         known = {f for f in cls.__dataclass_fields__ if f in values}
         read: dict[str, Any] = {f: tuple(v) if isinstance(v := values[f], list) else v for f in known}
         return cls(**read)

@@ -95,7 +95,21 @@ class JoinPlan:
 
     @classmethod
     def from_dict(cls, values: Any) -> JoinPlan:
-        """Make a plan from `to_dict`'s values; raises `InvalidParameterError` when they are none."""
+        """Make a plan from the values that `to_dict` returns.
+
+        Parameters
+        ----------
+        values : dict
+
+        Returns
+        -------
+        JoinPlan
+
+        Raises
+        ------
+        InvalidTypeError, InvalidParameterError
+            If they are no plan.
+        """
         if not isinstance(values, dict):
             raise InvalidTypeError(f"`plan` must be a JoinPlan or its dict, got {type(values).__name__}")
         if values.get("plan_version") != _PLAN_VERSION or not isinstance(values.get("steps"), list):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,15 +71,26 @@ def digest_sources(directory: Path) -> str:
 _DIGEST = digest_sources(Path(__file__).parent)
 
 
-def _key_by_all_sources(dispatcher: Any) -> None:
+def _keep_by_all_sources(dispatcher: Any) -> None:
     """Find in the cache only what was compiled from the sources as they all are now.
 
-    Numba looks at the file of a function, and not at those of the functions that are compiled into it.
+    Numba looks at the file of a function, and not at those of the functions that are compiled into it. What an
+    index of the cache names may be gone from the sources, so that it cannot be read: it is taken to be empty then.
     """
     cache = dispatcher._cache
     key_of = getattr(cache, "_index_key", None)
-    if key_of is not None:
-        cache._index_key = lambda signature, codegen: (*key_of(signature, codegen), _DIGEST)
+    if key_of is None:
+        return
+    cache._index_key = lambda signature, codegen: (*key_of(signature, codegen), _DIGEST)
+    read_index = cache._cache_file._load_index
+
+    def read_index_or_nothing() -> Any:
+        try:
+            return read_index()
+        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
+            return {}
+
+    cache._cache_file._load_index = read_index_or_nothing
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
@@ -97,7 +109,7 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
             return resolve(plain, {name: types.unliteral(type_) for name, type_ in kws.items()})
 
         dispatcher.get_call_template = resolve_without_constants
-        _key_by_all_sources(dispatcher)
+        _keep_by_all_sources(dispatcher)
     return dispatcher
 
 

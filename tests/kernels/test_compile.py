@@ -98,15 +98,50 @@ print(total(np.arange(4)), watch.n_compiled)
 """
 
 
-@compiled_only
-def test_a_kernel_is_compiled_anew_when_one_that_it_calls_was_edited(tmp_path):
-    kernels = tmp_path / "dfjoin" / "kernels"
-    kernels.mkdir(parents=True)
+@pytest.fixture
+def kernels(tmp_path):
+    """A package of kernels that holds only the modules that compile."""
+    folder = tmp_path / "dfjoin" / "kernels"
+    folder.mkdir(parents=True)
     (tmp_path / "dfjoin" / "__init__.py").touch()
-    (kernels / "__init__.py").touch()
+    (folder / "__init__.py").touch()
     for module in (sys.modules["dfjoin.kernels._compile"], compile_watch):
         source = compile_watch.__file__ if module is compile_watch else module.__file__
-        (kernels / source.rpartition("/")[2]).write_bytes(open(source, "rb").read())
+        (folder / source.rpartition("/")[2]).write_bytes(open(source, "rb").read())
+    return folder
+
+
+USE_OF_A_RECORD = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from dfjoin.kernels import records
+from dfjoin.kernels._compile import watch
+from dfjoin.kernels.outer import total
+print(total(records.RECORD(np.arange(4))), watch.n_compiled)
+"""
+
+
+@compiled_only
+def test_a_cache_that_names_a_record_of_older_sources_is_passed_over(kernels, tmp_path):
+    (kernels / "outer.py").write_text(
+        "from dfjoin.kernels._compile import njit_lean\n\n@njit_lean\ndef total(record):\n    return record.a[1]\n"
+    )
+
+    def run(name):
+        source = f"import typing\nimport numpy as np\n\nclass {name}(typing.NamedTuple):\n    a: np.ndarray\n\nRECORD = {name}\n"
+        (kernels / "records.py").write_text(source)
+        command = [sys.executable, "-c", USE_OF_A_RECORD, str(tmp_path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run("Old") == ["1", "1"]
+    assert run("Old") == ["1", "0"]
+    assert run("New") == ["1", "1"]
+    assert run("New") == ["1", "0"]
+
+
+@compiled_only
+def test_a_kernel_is_compiled_anew_when_one_that_it_calls_was_edited(kernels, tmp_path):
     head = "from dfjoin.kernels._compile import njit_inner, njit_lean\n"
     (kernels / "outer.py").write_text(
         f"{head}from dfjoin.kernels.inner import add\n\n@njit_lean\ndef total(a):\n    t = 0\n"
