@@ -201,7 +201,7 @@ def discover_joinable(
         Whether the matched values of candidates are counted. Only with ``mode="lsh"``.
 
         - True: the rows hold counts.
-        - False: the rows hold estimates from the signatures, and no set is read; ``exact`` is False, and
+        - False: they are estimated from the signatures, and no set is read. Such rows have ``exact`` False, and
           ``containment_error`` is their standard error.
     pad : int, optional
         Write the query's integers with zeros in front up to this many digits, for codes such as ZIP

@@ -308,9 +308,13 @@ class TestWithoutSets:
     def test_an_estimate_is_of_one_value_at_least(self, bare):
         """A row of two small signatures that agrees stands for less than half a value."""
         lake, _, _ = bare
-        hits = ask([f"w{i}" for i in range(12)], lake, threshold=0.01, recall=1.0)
-        estimated = hits[~hits["exact"]]
-        assert len(estimated) > 5 and estimated["matched"].min() == 1
+        n_small = 0
+        for start in range(0, 3000, 250):
+            hits = ask([f"w{i}" for i in range(start, start + 12)], lake, threshold=0.01, recall=1.0)
+            estimated = hits[~hits["exact"]]
+            n_small += int((estimated["cardinality"] < 40).sum())
+            assert (estimated["matched"] >= 1).all()
+        assert n_small > 0
 
     def test_the_smallest_signed_column_has_no_set(self, build):
         eight, seven = [f"w{i}" for i in range(8)], [f"w{i}" for i in range(7)]
