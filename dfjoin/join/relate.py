@@ -267,7 +267,7 @@ def _with_fuzzy(pairs: KeyPairs, fuzzy: FuzzyJoin) -> KeyPairs:
 def _sort_pairs(pairs: KeyPairs) -> KeyPairs:
     """Sort pairs by left key, then right key; a key that a program joins is not joined by similarity as well."""
     order = np.lexsort((pairs.right, pairs.left))
-    return KeyPairs(*(array[order] for array in pairs))
+    return KeyPairs(pairs.left[order], pairs.right[order], pairs.kinds[order], pairs.distances[order])
 
 
 def choose_similar_keys(left: TextColumns, right: TextColumns) -> tuple[str, str] | None:
