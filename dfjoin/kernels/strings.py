@@ -259,7 +259,7 @@ def _insert(table, begin, end, h, null_hashes):
 
 
 @njit_lean
-def add_text(text, first, is_prepared, rules, seed, table, codes, block):
+def add_text(text, first, rules, seed, table, codes, block):
     """Normalise, hash and de-duplicate the rows of one Arrow string array.
 
     Nulls, and values that spell null, get code -1; values that need Python get `DEFERRED`. Distinct values are
@@ -270,8 +270,6 @@ def add_text(text, first, is_prepared, rules, seed, table, codes, block):
     text : Text
     first : int
         Offset of the array into the bitmap, in rows.
-    is_prepared : bool
-        The text is normalised already, numbers and dates in it not yet.
     rules : TextRules
     seed : uint64
         Hash seed.
@@ -302,16 +300,10 @@ def add_text(text, first, is_prepared, rules, seed, table, codes, block):
                 if (validity[bit >> 3] >> (bit & 7)) & 1 == 0:
                     codes[row] = _NULL
                     continue
-            if is_prepared:
-                end = begin
-                for j in range(starts[row], starts[row + 1]):
-                    out[end] = data[j]
-                    end += 1
-            else:
-                end = _fold(data, starts[row], starts[row + 1], rules.fold_table, out, begin)
-                if end < 0:
-                    codes[row] = DEFERRED
-                    continue
+            end = _fold(data, starts[row], starts[row + 1], rules.fold_table, out, begin)
+            if end < 0:
+                codes[row] = DEFERRED
+                continue
             end, block.classes[i] = _canonical(out, begin, end)
             block.ends[i + 1] = end
             h = hash_bytes(out, begin, end - begin, seed)

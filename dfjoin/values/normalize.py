@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dfjoin.kernels import dates, hashing, strings
 from dfjoin.kernels import numbers as spellings
 from dfjoin.types import IndexSettings
-from dfjoin.values.unicode import ascii_table, fold_table, normalize_text
+from dfjoin.values.unicode import ascii_table, fold_table, identity_table, normalize_text
 
 __all__ = [
     "ValueSet",
@@ -261,7 +261,7 @@ def _distinct(array: pa.Array, seed: int, null_hashes: NDArray[np.uint64]) -> Va
     table = _new_table(n, raw_bytes * 2 + 32 * n + 64)
     codes = np.empty(n, np.int32)
     rules = strings.TextRules(fold_table() if _has_high_bytes(text) else ascii_table(), null_hashes)
-    strings.add_text(text, array.offset, False, rules, np.uint64(seed), table, codes, _new_block())
+    strings.add_text(text, array.offset, rules, np.uint64(seed), table, codes, _new_block())
     if table.size[0] < n:  # else every row brought a value of its own: none can be deferred
         _add_deferred(array, codes, rules, seed, table)
     return _values_of(table, codes)
@@ -308,7 +308,8 @@ def _add_deferred(
         table.data.resize(needed, refcheck=False)
     new_codes = np.empty(len(raw), np.int32)
     text = strings.Text(data, starts, _NO_BITMAP)
-    strings.add_text(text, 0, True, rules, np.uint64(seed), table, new_codes, _new_block())
+    rules = rules._replace(fold_table=identity_table())
+    strings.add_text(text, 0, rules, np.uint64(seed), table, new_codes, _new_block())
     codes[rows] = new_codes[encoded.indices.to_numpy()]
 
 
@@ -318,9 +319,9 @@ def _deduplicate(data: NDArray[np.uint8], offsets: NDArray[np.int64], settings: 
     table = _new_table(n, int(offsets[-1]) + 32 * n + 64)
     codes = np.empty(n, np.int32)
     seed = settings.hash_seed
-    rules = strings.TextRules(ascii_table(), _null_hashes(settings.null_spellings, seed))
+    rules = strings.TextRules(identity_table(), _null_hashes(settings.null_spellings, seed))
     text = strings.Text(data, offsets, _NO_BITMAP)
-    strings.add_text(text, 0, True, rules, np.uint64(seed), table, codes, _new_block())
+    strings.add_text(text, 0, rules, np.uint64(seed), table, codes, _new_block())
     return _values_of(table, codes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from functools import cache
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.strings import SLOW
 
-__all__ = ["UNICODE_VERSION", "ascii_table", "fold_table", "normalize_text"]
+__all__ = ["UNICODE_VERSION", "ascii_table", "fold_table", "identity_table", "normalize_text"]
 
 UNICODE_VERSION = unicodedata.unidata_version
 """Version of the Unicode tables in this Python."""
@@ -44,6 +45,18 @@ def normalize_text(value: str) -> str:
 def ascii_table() -> NDArray[np.uint32]:
     """Return the empty table, under which every non-ASCII value is left to Python."""
     return _read_only(np.empty(0, np.uint32))
+
+
+@cache
+def identity_table() -> NDArray[np.uint32]:
+    """Map each code point to itself, for text that is normalised already.
+
+    Returns
+    -------
+    ndarray of uint32, shape (0x110000,)
+        Read-only.
+    """
+    return _read_only(np.arange(sys.maxunicode + 1, dtype=np.uint32))
 
 
 @cache
