@@ -61,8 +61,8 @@ def build_lake(
     spark : SparkSession, optional
         The session to use; by default the active one, else a local one that is started here.
     columns, exclude : str or list of str, optional
-        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. Values of columns that are not
-        indexed are not copied into the index.
+        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. No value of a column that is left out
+        is written into the index: frames given in memory are kept without it. Files are joined whole.
     settings : dict or IndexSettings, optional
         How values are normalised and what is kept. A dict may hold:
 

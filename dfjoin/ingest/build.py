@@ -70,7 +70,7 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
     with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
         chosen = choose_engine(options.engine, options.spark)
         reader = chosen.spark_reader(path, settings) if chosen else None
-        given = gather(options.source, [], reader, frames, written)
+        given = gather(options.source, [], reader, frames, written, settings)
         segments = write_segments(given, settings, chosen or engine_for(given.tables), options, written)
         manifest = Manifest(
             base.index_uuid if base else uuid.uuid4().hex,

@@ -181,7 +181,8 @@ class _Candidates:
             return table
         step = self._step(table, row)
         if self._options.columns is not None and not step.columns:
-            return f"it has none of the columns {shortlist(self._options.columns)}"
+            excluded = table.note_excluded(self._options.columns)
+            return f"it has none of the columns {shortlist(self._options.columns)}{excluded}"
         brought = brought_columns(table, step)
         if not brought:
             return "it has no other columns"

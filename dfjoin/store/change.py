@@ -68,7 +68,7 @@ def add(
     with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
         chosen = choose_engine(options.engine, options.spark)
         reader = chosen.spark_reader(path, base.settings) if chosen else None
-        given = gather(options.source, here, reader, frames, written)
+        given = gather(options.source, here, reader, frames, written, base.settings)
         known = {root.id: root for root in base.roots}
         given.roots = [known.get(root.id, root) for root in given.roots]
         present = opened.of(base.segments)
