@@ -70,6 +70,7 @@ def build_lake(
         - ``dayfirst``: how all-digit dates are read; None (default): as the column itself tells.
         - ``samples``: sample values kept for each column, default 5, 0 for none.
         - ``segment_bytes``, ``task_bytes``: target size of a segment, memory of a task.
+        - ``max_columns``: a table with more columns is skipped with the reason; default 100,000.
         - ``hash_seed``: seed of the value hash.
         - ``permutations``: values of a MinHash signature, which ``mode="lsh"`` needs; default 256, 0 for none.
         - ``signature_min``: columns with fewer distinct values get no signature; default `permutations`.

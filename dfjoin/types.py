@@ -158,6 +158,8 @@ class IndexSettings:
         columns by estimates only.
     patterns : bool
         Index the pattern tokens of text and date columns, which ``mode="transform"`` searches.
+    max_columns : int
+        The most columns that a table may have; one with more is skipped with the reason.
     """
 
     null_spellings: tuple[str, ...] = ("",)
@@ -176,6 +178,7 @@ class IndexSettings:
     partition_ends: tuple[int, ...] = ()
     keep_sets: bool = True
     patterns: bool = False
+    max_columns: int = 100_000
 
     @property
     def smallest_signed(self) -> int:

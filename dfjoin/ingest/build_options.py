@@ -75,7 +75,7 @@ def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> I
     check.check_choice(chosen.dayfirst, "settings['dayfirst']", (None, True, False))
     if isinstance(chosen.samples, bool) or not isinstance(chosen.samples, int) or chosen.samples < 0:
         raise InvalidParameterError(f"`settings['samples']` must be an integer of at least 0, got {chosen.samples!r}")
-    for name in ("segment_bytes", "task_bytes", "hash_seed"):
+    for name in ("segment_bytes", "task_bytes", "hash_seed", "max_columns"):
         check.check_positive_int(getattr(chosen, name), f"settings['{name}']")
     check.check_choice(chosen.patterns, "settings['patterns']", (True, False))
     check_signature_settings(chosen)

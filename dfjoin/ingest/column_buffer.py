@@ -134,6 +134,9 @@ class ColumnReader:
     def add(self, array: pa.Array) -> None:
         """Take the column's next batch."""
         self._n_rows += len(array)
+        if array.null_count == len(array):
+            self._n_null += len(array)
+            return
         if not self._is_searchable:
             self._n_null += array.null_count
             return
@@ -147,7 +150,10 @@ class ColumnReader:
         self._n_null += int(np.count_nonzero(codes < 0))
         if len(self._samples) < self._settings.samples:
             self._sample(array, codes)
-        values = ValueSet(values.hashes, values.data, values.offsets, values.classes)
+        hashes, offsets, classes = values.hashes, values.offsets, values.classes
+        if 4 * len(values) < len(array):  # views of arrays with room for a value in every row
+            hashes, offsets, classes = hashes.copy(), offsets.copy(), classes.copy()
+        values = ValueSet(hashes, values.data, offsets, classes)
         if len(values):
             self._parts.append(values)
             self.held += values.data.shape[0] + _BYTES_PER_ENTRY * len(values)

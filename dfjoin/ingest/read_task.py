@@ -8,6 +8,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from dfjoin.index.layout import CATALOG_FILE, RUNS, run_directory
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
 from dfjoin.ingest.left_out import LeftOutColumn, is_wanted
+from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.readers import open_table
 from dfjoin.types import IndexSettings, TableSource
 
@@ -65,9 +67,9 @@ class TableFeed:
     left_out: tuple[dict[str, Any], ...] = ()
 
 
-def feed_of_file(source: TableSource) -> TableFeed:
+def feed_of_file(source: TableSource, max_columns: int = IndexSettings.max_columns) -> TableFeed:
     """Open a file of the lake as a feed; raises `TableReadError` with the reason if it is no table."""
-    reader = open_table(source)
+    reader = open_table(source, max_columns=max_columns)
     if not reader.names and not source.left_out:
         raise TableReadError("the table has no columns")
     dialect = "" if reader.dialect is None else json.dumps(reader.dialect.to_dict())
@@ -91,7 +93,7 @@ def build_run(
     index: Path,
     settings: IndexSettings,
     *,
-    feed: Callable[[TableSource], TableFeed] = feed_of_file,
+    feed: Callable[[TableSource], TableFeed] | None = None,
     on_error: str = "skip",
     on_table: Callable[[int, int], None] | None = None,
 ) -> RunMeta:
@@ -121,6 +123,7 @@ def build_run(
     Memory: about three times ``settings.task_bytes``, whatever the size of the tables; distinct values
     beyond it are spilled as sorted runs and merged by ranges of the hash at the end.
     """
+    feed = feed or partial(feed_of_file, max_columns=settings.max_columns)
     scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / RUNS))
     try:
         buffer = EntryBuffer(settings.task_bytes, scratch)
@@ -191,6 +194,8 @@ def _read_table(
     is_part: bool = False,
 ) -> int:
     """Read one table to its end; nothing of it is kept when that fails."""
+    if len(feed.names) > settings.max_columns:
+        raise max_columns_error(settings.max_columns)
     first = len(collected.columns)
     name = feed.record["name"]
     readers: list[ColumnReader | LeftOutColumn] = []

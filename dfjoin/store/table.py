@@ -66,6 +66,7 @@ class LakeTable:
         columns.sort(key=lambda c: c["position"])
         self.name = name
         self.settings = snapshot.settings
+        self._max_columns = max(snapshot.settings.max_columns, record["n_columns"])
         self.n_rows: int = record["n_rows"]
         self._columns = {
             c["name"]: _Column(c["name"], KINDS[c["kind"]], c["type"], c["date_order"])
@@ -130,7 +131,7 @@ class LakeTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns, batch by batch, as the file has them."""
-        reader = open_table(self._source, dialect=self._dialect, columns=list(columns))
+        reader = open_table(self._source, dialect=self._dialect, columns=list(columns), max_columns=self._max_columns)
         yield from reader.batches()
 
     def to_frame(
