@@ -27,6 +27,7 @@ _ROWS_PER_BATCH = 1 << 16
 _CELLS_PER_BATCH = 1 << 22
 _MAX_SAMPLE_BYTES = 8 << 20
 _PARQUET_BUFFER = 1 << 20
+_PARQUET_ROWS = 1 << 15
 _CODECS = {"gz": "gzip", "zst": "zstd"}
 
 
@@ -344,7 +345,7 @@ def _open_parquet(filesystem: fs.FileSystem, paths: list[str], source: TableSour
 
     _reject_pointer(filesystem, paths[0])
     if len(paths) == 1 and "=" not in source.parts[0].removeprefix(source.path):
-        file = parquet.ParquetFile(paths[0], filesystem=filesystem, pre_buffer=False, buffer_size=_PARQUET_BUFFER)
+        file = _open_parquet_file(filesystem, paths[0])
         raw = file.schema_arrow.names
         names = clean_names(raw)
         wanted.check(names)
@@ -352,7 +353,7 @@ def _open_parquet(filesystem: fs.FileSystem, paths: list[str], source: TableSour
         chosen = wanted.raw(raw, names) if is_unique and wanted.columns is not None else None
 
         def batches() -> Iterator[pa.RecordBatch]:
-            for batch in file.iter_batches(_ROWS_PER_BATCH, columns=chosen, use_threads=False):
+            for batch in file.iter_batches(_PARQUET_ROWS, columns=chosen, use_threads=False):
                 if chosen is not None:
                     yield batch.select(chosen).rename_columns(wanted.names(names))
                 else:
@@ -361,9 +362,6 @@ def _open_parquet(filesystem: fs.FileSystem, paths: list[str], source: TableSour
 
         return TableReader(names, None, batches, mark)
     base = resolve(source.root, source.path)
-    options = dataset.ParquetFragmentScanOptions(
-        pre_buffer=False, use_buffered_stream=True, buffer_size=_PARQUET_BUFFER
-    )
     found = dataset.dataset(
         paths, format="parquet", filesystem=filesystem, partitioning="hive", partition_base_dir=base
     )
@@ -372,18 +370,37 @@ def _open_parquet(filesystem: fs.FileSystem, paths: list[str], source: TableSour
     wanted.check(names)
 
     def dataset_batches() -> Iterator[pa.RecordBatch]:
-        scanner = found.scanner(
-            columns=wanted.raw(raw, names),
-            batch_size=_ROWS_PER_BATCH,
-            use_threads=False,
-            batch_readahead=1,
-            fragment_readahead=1,
-            fragment_scan_options=options,
-        )
-        for batch in scanner.to_batches():
-            yield batch.rename_columns(wanted.names(names))
+        chosen = [found.schema.field(name) for name in wanted.raw(raw, names)]
+        for fragment in found.get_fragments():
+            for batch in _batches_of_part(filesystem, fragment, chosen):
+                yield batch.rename_columns(wanted.names(names))
 
     return TableReader(names, None, dataset_batches, mark)
+
+
+def _open_parquet_file(filesystem: fs.FileSystem, path: str) -> parquet.ParquetFile:
+    """Open one file so that its pages are read as they are needed, and not whole row groups or files ahead."""
+    return parquet.ParquetFile(path, filesystem=filesystem, pre_buffer=False, buffer_size=_PARQUET_BUFFER)
+
+
+def _batches_of_part(
+    filesystem: fs.FileSystem, part: dataset.ParquetFileFragment, fields: list[pa.Field]
+) -> Iterator[pa.RecordBatch]:
+    """Read one file of a table of several: values of its folders' names are columns, columns it lacks are null."""
+    file = _open_parquet_file(filesystem, part.path)
+    keys = dataset.get_partition_keys(part.partition_expression)
+    known = set(file.schema_arrow.names)
+    own = [field.name for field in fields if field.name in known and field.name not in keys]
+    for batch in file.iter_batches(_PARQUET_ROWS, columns=own, use_threads=False):
+        arrays = []
+        for field in fields:
+            if field.name in keys:
+                arrays.append(pa.repeat(pa.scalar(keys[field.name]).cast(field.type), batch.num_rows))
+            elif field.name in known:
+                arrays.append(batch.column(field.name).cast(field.type))
+            else:
+                arrays.append(pa.nulls(batch.num_rows, field.type))
+        yield pa.record_batch(arrays, schema=pa.schema(fields))
 
 
 def _open_json(filesystem: fs.FileSystem, path: str, source: TableSource, wanted: _Wanted) -> TableReader:

@@ -551,3 +551,47 @@ def test_more_columns_than_allowed_in_parquet(tmp_path):
     _, (table,), _ = list_tables([tmp_path / "t.parquet"])
     with pytest.raises(TableReadError, match="more than 1 columns"):
         open_table(table, max_columns=1)
+
+
+@pytest.mark.parametrize("n_parts", [1, 3])
+@pytest.mark.parametrize("n_groups", [1, 6])
+def test_parquet_is_never_held_whole(tmp_path, n_parts, n_groups):
+    """The memory of Arrow while all of a file is read, whatever its row groups are."""
+    n_rows = 300_000
+    table = pa.table({f"c{i}": [x * 0.7 + i for x in range(n_rows)] for i in range(4)})
+    place = tmp_path / "t"
+    place.mkdir()
+    for part in range(n_parts):
+        parquet.write_table(
+            table,
+            place / f"part-{part}.parquet",
+            row_group_size=n_rows // n_groups,
+            use_dictionary=False,
+            compression=None,
+        )
+    del table
+    source = list_tables(place)[1][0]
+    assert source.size > n_parts * (9 << 20)
+    n_bytes = pa.default_memory_pool().bytes_allocated()
+    reader = open_table(source)
+    highest = n_seen = 0
+    for batch in reader.batches():
+        highest = max(highest, pa.default_memory_pool().bytes_allocated() - n_bytes)
+        n_seen += batch.num_rows
+    assert n_seen == n_rows * n_parts
+    assert highest < 7 << 20
+
+
+def test_parts_of_a_table_may_lack_columns_and_have_narrower_types(tmp_path):
+    place = tmp_path / "t"
+    for year, frame in {
+        "2020": {"a": pa.array([1], pa.int64()), "b": ["x"]},
+        "2021": {"a": pa.array([2], pa.int32())},
+    }.items():
+        (place / f"year={year}").mkdir(parents=True)
+        parquet.write_table(pa.table(frame), place / f"year={year}" / "part-0.parquet")
+    (table,) = list_tables(tmp_path)[1]
+    assert open_table(table).names == ["a", "b", "year"]
+    assert rows_of(open_table(table).batches()) == [(1, "x", 2020), (2, None, 2021)]
+    assert rows_of(open_table(table, columns=["year"]).batches()) == [(2020,), (2021,)]
+    assert rows_of(open_table(table, columns=["b"]).batches()) == [("x",), (None,)]
