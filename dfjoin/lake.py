@@ -235,7 +235,8 @@ class Lake:
         -------
         dict
             Plain values; ``skipped`` lists the files that could not be read, with reasons, and
-            ``skipped_reasons`` counts them by reason.
+            ``skipped_reasons`` counts them by reason. A table whose file could not be read again is listed, too:
+            the index has it as it was before.
         """
         from dfjoin.store import overview
 

@@ -22,9 +22,14 @@ __all__ = ["LeftOutColumn", "describe_left_out", "is_wanted"]
 def is_wanted(table: str, column: str, settings: IndexSettings) -> bool:
     """Tell whether the patterns let a column be indexed."""
     path = f"{table}/{column}"
-    if settings.columns and not any(fnmatch.fnmatchcase(path, p) for p in settings.columns):
+    if settings.columns and not _matches(path, settings.columns):
         return False
-    return not any(fnmatch.fnmatchcase(path, p) for p in settings.exclude)
+    return not _matches(path, settings.exclude)
+
+
+def _matches(path: str, patterns: tuple[str, ...]) -> bool:
+    """Tell whether a column is named, or matches a pattern: a name may look like a pattern."""
+    return path in patterns or any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
 
 
 class LeftOutColumn:

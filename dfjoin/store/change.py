@@ -108,8 +108,8 @@ def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: boo
 
     A name that is taken is that of the same file, which may have changed; any other use of it is an error.
     """
-    skipped = {
-        record["name"]: (record["size"], record["mtime_ns"])
+    unreadable = {
+        (record["name"], record["size"], record["mtime_ns"])
         for segment in segments
         if segment.meta.counts.get("skipped")
         for record in segment.catalog.skipped().to_pylist()
@@ -118,8 +118,13 @@ def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: boo
     taken = [name for name in given.names if _find(segments, name) is not None]
     for table in given.tables:
         found = _find(segments, table.name)
+        is_known_bad = (
+            not full
+            and (found is None or table.mtime_ns > 0)
+            and (table.name, table.size, table.mtime_ns) in unreadable
+        )
         if found is None:
-            if full or skipped.get(table.name) != (table.size, table.mtime_ns):
+            if not is_known_bad:
                 wanted.append(table)
             continue
         record = found[0].catalog.table_record(found[1])
@@ -127,7 +132,7 @@ def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: boo
         is_same_file = is_same_file and Path(table.root.uri) != path / FRAMES
         if not is_same_file:
             taken.append(table.name)
-        elif full or not _is_unchanged(table, record):
+        elif full or not (is_known_bad or _is_unchanged(table, record)):
             wanted.append(table)
     if taken:
         raise InvalidParameterError(

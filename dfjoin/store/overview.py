@@ -87,11 +87,30 @@ def _sorted(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def _skipped(snapshot: Snapshot) -> list[dict[str, str]]:
-    """List each file that could not be read once, by its latest state; not those that are tables now."""
-    records = [r for segment in snapshot.segments for r in segment.catalog.skipped().to_pylist()]
-    records.sort(key=lambda r: r["mtime_ns"])
-    latest = {r["name"]: r["reason"] for r in records}
-    return [{"name": name, "reason": latest[name]} for name in sorted(latest) if not snapshot.has_table(name)]
+    """List each file that could not be read once, by its latest state.
+
+    A table that has been read since is not listed. One that was read before is: the index has it as it was then.
+    """
+    latest: dict[str, tuple[int, int, str]] = {}
+    for place, segment in enumerate(snapshot.segments):
+        for r in segment.catalog.skipped().to_pylist():
+            latest[r["name"]] = max(latest.get(r["name"], (-1, 0, "")), (r["mtime_ns"], place, r["reason"]))
+    listed = []
+    for name in sorted(latest):
+        mtime_ns, place, reason = latest[name]
+        read = _last_read(snapshot, name)
+        if read is None or read < (mtime_ns, place):
+            listed.append({"name": name, "reason": reason})
+    return listed
+
+
+def _last_read(snapshot: Snapshot, name: str) -> tuple[int, int] | None:
+    """Return when the file of a table was modified, and the place of its segment; None if there is no such table."""
+    for place, segment in enumerate(snapshot.segments):
+        number = segment.find_alive_table(name)
+        if number >= 0:
+            return segment.catalog.table_record(number)["mtime_ns"], place
+    return None
 
 
 def summarize(snapshot: Snapshot) -> dict[str, Any]:

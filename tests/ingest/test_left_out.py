@@ -76,3 +76,5 @@ def test_what_patterns_want():
     assert is_wanted("t", "c", IndexSettings(columns=("t/*",)))
     assert not is_wanted("t", "c", IndexSettings(columns=("u/*",)))
     assert not is_wanted("t", "c", IndexSettings(columns=("t/*",), exclude=("*/c",)))
+    assert not is_wanted("sales [2020].csv", "c", IndexSettings(exclude=("sales [2020].csv/c",)))
+    assert is_wanted("sales [2020].csv", "c", IndexSettings(columns=("sales [2020].csv/c",)))

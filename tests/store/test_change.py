@@ -522,3 +522,46 @@ def test_interrupted_changes_leave_no_segment(lake, monkeypatch):
             call()
     assert list_versions(lake.path) == [1, 2] and len(list((lake.path / "segments").iterdir())) == 2
     assert lake.version == 2 and all_answers(lake) == before and list((lake.path / "runs").iterdir()) == []
+
+
+class TestAFileThatBecameUnreadable:
+    @pytest.fixture
+    def broken(self, tmp_path):
+        """A lake one of whose files has become HTML since it was indexed."""
+        data = tmp_path / "data"
+        data.mkdir()
+        frame("p", "q").to_csv(data / "a.csv", index=False)
+        frame("p", "r").to_csv(data / "b.csv", index=False)
+        lake = dfjoin.build_lake(data, tmp_path / "lake", **OPTIONS)
+        (data / "b.csv").write_text("<html><body>the server is down</body></html>")
+        return lake, data
+
+    def test_it_is_read_once_and_then_nothing_is_committed(self, broken):
+        lake, data = broken
+        lake.add(data, **OPTIONS)
+        assert lake.version == 2
+        for _ in range(3):
+            lake.add(data, **OPTIONS)
+        assert lake.version == 2 and len(lake.segments) == 2 and names(lake) == ["a.csv", "b.csv"]
+        lake.add(data, full=True, **OPTIONS)
+        assert lake.version == 3
+
+    def test_its_reason_is_shown_while_the_older_table_is_there(self, broken):
+        lake, data = broken
+        assert lake.info()["skipped"] == []
+        lake.add(data, **OPTIONS)
+        shown = [{"name": "b.csv", "reason": "HTML or XML, not a table"}]
+        assert lake.info()["skipped"] == shown
+        lake.compact(full=True)
+        assert lake.info()["skipped"] == shown and names(lake) == ["a.csv", "b.csv"]
+        assert lake.add(data, **OPTIONS).version == lake.version and lake.info()["skipped"] == shown
+
+    def test_it_is_read_again_when_it_changes(self, broken):
+        lake, data = broken
+        lake.add(data, **OPTIONS)
+        (data / "b.csv").write_text("<html>still down</html>")
+        assert lake.add(data, **OPTIONS).version == 3
+        frame("p", "s", "t").to_csv(data / "b.csv", index=False)
+        lake.add(data, **OPTIONS)
+        assert lake.info()["skipped"] == [] and lake.table("b.csv")["c"].tolist() == ["p", "s", "t"]
+        assert lake.compact(full=True).info()["skipped"] == []

@@ -21,7 +21,7 @@ def allowed_columns(segment: Segment, params: SearchParams) -> NDArray[np.uint8]
     """Return 1 for each column that may be returned, shape (n_columns,); empty when all may.
 
     Patterns are matched against whole table names, case-sensitively; ``geo/*`` takes every table
-    below ``geo``. O(n_columns) when there is anything to filter.
+    below ``geo``. A name that looks like a pattern names its table, too. O(n_columns) when there is anything to filter.
     """
     alive = segment.alive
     if alive is None and not (params.tables or params.exclude or params.kinds):
@@ -39,6 +39,11 @@ def allowed_columns(segment: Segment, params: SearchParams) -> NDArray[np.uint8]
 
 
 def _is_wanted(name: str, params: SearchParams) -> bool:
-    if params.tables and not any(fnmatch.fnmatchcase(name, pattern) for pattern in params.tables):
+    if params.tables and not _matches(name, params.tables):
         return False
-    return not any(fnmatch.fnmatchcase(name, pattern) for pattern in params.exclude)
+    return not _matches(name, params.exclude)
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    """Tell whether a table is named, or matches a pattern."""
+    return name in patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

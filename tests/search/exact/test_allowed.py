@@ -51,3 +51,10 @@ def test_deleted_columns_of_a_kind_are_not_found(build, plan):
     lake.remove("b")
     hits = find([1, 2], lake, kinds="integer", plan=plan)
     assert hits["table"].tolist() == ["a", "c"]
+
+
+def test_a_name_that_looks_like_a_pattern_names_its_table(build):
+    lake = build({"sales [2020].csv": TABLES["a"], "other.csv": TABLES["b"]})
+    assert find([1, 2], lake, tables="sales [2020].csv")["table"].tolist() == ["sales [2020].csv"]
+    assert find([1, 2], lake, tables="sales ?2020?.csv")["table"].tolist() == ["sales [2020].csv"]
+    assert find([1, 2], lake, exclude="sales [2020].csv")["table"].tolist() == ["other.csv"]
