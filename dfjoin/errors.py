@@ -23,6 +23,7 @@ __all__ = [
     "IndexFormatError",
     "IndexNotFoundError",
     "IndexVersionError",
+    "IndexWriteError",
     "InvalidParameterError",
     "InvalidTypeError",
     "JoinExpansionError",
@@ -72,6 +73,10 @@ class IndexVersionError(IndexFormatError):
 
 class IndexCorruptedError(IndexFormatError):
     """A file of the index is missing, truncated or changed."""
+
+
+class IndexWriteError(DfjoinError, OSError):
+    """There is no room for what a change writes into the index; the version before is still the latest."""
 
 
 class IncompatibleSettingsError(DfjoinError, ValueError):

@@ -121,7 +121,7 @@ def test_every_error_is_of_the_family_and_a_builtin(error):
         return
     assert issubclass(error, errors.DfjoinError)
     if error is not errors.DfjoinError:
-        builtin = (ValueError, TypeError, FileNotFoundError, RuntimeError, ImportError, KeyError)
+        builtin = (ValueError, TypeError, OSError, RuntimeError, ImportError, KeyError)
         assert issubclass(error, builtin)
 
 

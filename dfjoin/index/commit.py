@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -11,11 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from dfjoin.errors import ConcurrentCommitError, IndexFormatError
+from dfjoin.errors import ConcurrentCommitError, IndexFormatError, IndexWriteError
 from dfjoin.index.layout import MANIFESTS, is_mark_of, manifest_path
 from dfjoin.index.manifest import Manifest, latest_version, list_versions, read_manifest
 
-__all__ = ["Uncommitted", "commit", "commit_change"]
+__all__ = ["NO_ROOM", "Uncommitted", "commit", "commit_change"]
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
+"""Errors of the system by which a full disk, a quota or a limit of file sizes shows."""
 
 _ATTEMPTS = 100
 _LONGEST_PAUSE = 0.25
@@ -58,6 +62,7 @@ class Uncommitted:
                 _remove(path)
             if not self._was_there:
                 shutil.rmtree(self.index, ignore_errors=True)
+        _explain(self.index, error)
 
     def _is_committed(self) -> bool:
         """Tell whether a version that came since names what was written."""
@@ -72,6 +77,23 @@ class Uncommitted:
             if named & wanted:
                 return True
         return False
+
+
+def _explain(index: Path, error: BaseException | None) -> None:
+    """Raise the error that says what to do, if a change failed for want of room."""
+    if not isinstance(error, OSError) or isinstance(error, IndexWriteError) or error.errno not in NO_ROOM:
+        return
+    there = next(place for place in (index, *index.parents) if place.exists())
+    latest = latest_version(index)
+    state = f"version {latest} is still the latest" if latest else "there is no index"
+    free = shutil.disk_usage(there).free / 1e6
+    told = IndexWriteError(
+        f"there is no room to write the index `{index}` ({error.strerror}); what this change had written is removed, "
+        f"and {state}. It needs more than the {free:,.1f} MB that are free now: make room "
+        "(Lake.vacuum removes old versions), or build the index on a larger disk"
+    )
+    told.errno = error.errno
+    raise told from error
 
 
 def _remove(path: Path) -> None:
@@ -170,7 +192,11 @@ def commit_change(index: Path, change: Callable[[Manifest], Manifest]) -> Manife
     """
     pause = 0.002
     for attempt in range(_ATTEMPTS):
-        manifest = change(read_manifest(index))
+        try:
+            manifest = change(read_manifest(index))
+        except OSError as error:
+            _explain(index, error)
+            raise
         try:
             with Uncommitted(index) as written:
                 # Segments serve the next attempt as well; an alive mask is made for one version.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +30,8 @@ __all__ = [
     "crc_of_file",
     "damaged",
     "map_component",
+    "removed_on_error",
+    "save_array",
     "write_bytes",
     "write_component",
 ]
@@ -172,6 +177,23 @@ def write_component(directory: Path, group: str, name: str, array: NDArray) -> C
     file = f"{group}/{name}.npy"
     size, crc = _write(directory / file, parts)
     return ComponentMeta(name, file, _DTYPES[name].str, array.shape, size, crc)
+
+
+@contextmanager
+def removed_on_error(directory: Path) -> Iterator[None]:
+    """Remove a directory when what writes into it fails."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def save_array(stream: BinaryIO, array: NDArray) -> None:
+    """Write an array as ``.npy``; a full disk is the system's own error here, which numpy hides."""
+    array = np.ascontiguousarray(array)
+    np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
+    stream.write(array.view(np.uint8).reshape(-1).data)
 
 
 class ComponentStream:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
-from dfjoin.index.components import PATTERNS, write_component
+from dfjoin.index.components import PATTERNS, removed_on_error, write_component
 from dfjoin.index.manifest import GroupMeta
 from dfjoin.kernels.records import Groups, Sets
 from dfjoin.kernels.sorting import argsort_u64
@@ -82,4 +82,6 @@ def write_patterns(directory: Path, arrays: dict[str, NDArray[Any]]) -> GroupMet
     GroupMeta
     """
     group = f"patterns-{uuid.uuid4().hex[:8]}"
-    return GroupMeta("patterns", group, tuple(write_component(directory, group, n, arrays[n]) for n in PATTERNS))
+    with removed_on_error(directory / group):
+        components = tuple(write_component(directory, group, n, arrays[n]) for n in PATTERNS)
+    return GroupMeta("patterns", group, components)

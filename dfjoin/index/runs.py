@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.index.components import save_array
 from dfjoin.index.mapping import map_npy
 from dfjoin.kernels.grouping import expand_groups
 from dfjoin.kernels.postings import Entries, copy_values, merge_entries
@@ -75,7 +76,8 @@ def write_run(directory: Path, run: Run) -> None:
     """Write a run as ``.npy`` files into a new directory."""
     directory.mkdir(parents=True)
     for name in _FIELDS:
-        np.save(directory / f"{name}.npy", getattr(run, name), allow_pickle=False)
+        with (directory / f"{name}.npy").open("xb") as stream:
+            save_array(stream, getattr(run, name))
 
 
 def read_run(directory: Path) -> Run:

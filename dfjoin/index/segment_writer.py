@@ -19,6 +19,7 @@ from dfjoin.index.components import (
     ComponentMeta,
     ComponentStream,
     map_component,
+    removed_on_error,
     write_bytes,
     write_component,
 )
@@ -79,9 +80,20 @@ def write_segment(
     Memory: one stretch, and for the whole segment 8 bytes a token and 16 a posting; values and hashes are
     written as they come, and each token's columns wait in a file that is mapped.
     """
+    directory = segment_directory(index, uuid.uuid4().hex)
+    with removed_on_error(directory):
+        return _write_into(directory, runs, records, settings, signed)
+
+
+def _write_into(
+    directory: Path,
+    runs: Iterable[Run],
+    records: SegmentRecords,
+    settings: IndexSettings | None,
+    signed: SignedColumns | None,
+) -> SegmentMeta:
+    """Write the groups of a segment into its directory."""
     tables, columns, skipped = records
-    segment_id = uuid.uuid4().hex
-    directory = segment_directory(index, segment_id)
     tokens_id, catalog_id = f"tokens-{uuid.uuid4().hex[:8]}", f"catalog-{uuid.uuid4().hex[:8]}"
     run, written = _write_values(iter(runs), directory, tokens_id)
     arrays = _token_arrays(run, len(columns))
@@ -127,7 +139,7 @@ def write_segment(
         groups.append(write_signatures(directory, signed, cardinalities))
     if patterns is not None:
         groups.append(write_patterns(directory, patterns))
-    return SegmentMeta(segment_id, counts, tuple(groups))
+    return SegmentMeta(directory.name, counts, tuple(groups))
 
 
 def _write_values(runs: Iterator[Run], directory: Path, group: str) -> tuple[Run, list[ComponentMeta]]:

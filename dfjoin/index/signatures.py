@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError
-from dfjoin.index.components import SIGNATURES, write_component
+from dfjoin.index.components import SIGNATURES, removed_on_error, write_component
 from dfjoin.index.manifest import GroupMeta
 from dfjoin.kernels.lsh_partitions import optimal_ends
 from dfjoin.kernels.minhash import sign_columns
@@ -137,7 +137,9 @@ def write_signatures(directory: Path, signed: SignedColumns, cardinality: NDArra
         slots[row] = packed & np.uint64(0xFFFFFFFF)
     arrays = {"signature_columns": signed.columns[order], "signature_values": values, "signature_slots": slots}
     group = f"signatures-{uuid.uuid4().hex[:8]}"
-    return GroupMeta("signatures", group, tuple(write_component(directory, group, n, arrays[n]) for n in SIGNATURES))
+    with removed_on_error(directory / group):
+        components = tuple(write_component(directory, group, n, arrays[n]) for n in SIGNATURES)
+    return GroupMeta("signatures", group, components)
 
 
 def read_signatures(segment: Segment) -> SignedColumns:

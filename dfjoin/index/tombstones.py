@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.components import damaged
+from dfjoin.index.components import damaged, save_array
 from dfjoin.index.layout import TOMBSTONES, tombstones_file
 
 if TYPE_CHECKING:
@@ -83,10 +83,14 @@ def write_alive(
     # Writers that race for one version must not write one file.
     file = tombstones_file(segment_id, version, uuid.uuid4().hex[:8])
     path = index / file
-    with path.open("xb") as stream:
-        np.save(stream, alive, allow_pickle=False)
-        stream.flush()
-        os.fsync(stream.fileno())
+    try:
+        with path.open("xb") as stream:
+            save_array(stream, alive)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
     return {
         "file": file,
         "n_deleted": int((alive == 0).sum()),

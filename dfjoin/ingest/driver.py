@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dfjoin.errors import TableReadError
 from dfjoin.index.commit import Uncommitted
 from dfjoin.index.layout import make_directories, run_directory, segment_directory
 from dfjoin.index.manifest import SegmentMeta
@@ -67,9 +68,18 @@ def write_segments(
                 for task, note in zip(tasks, notes, strict=True)
             ]
             runs: list[RunMeta] = []
+            failed: list[Exception] = []
             for result in engine.run(requests, work, shown.add):
-                runs.append(read_meta(result))
+                try:
+                    runs.append(read_meta(result))
+                except (TableReadError, OSError) as error:
+                    failed.append(error)
+                    if engine.is_here:  # elsewhere the others have been written already: take note of them, too
+                        break
+                    continue
                 written.add(run_directory(index, runs[-1].id))
+            if failed:
+                raise failed[0]
             for read in given.extra:
                 for run in read():
                     runs.append(run)
@@ -81,8 +91,10 @@ def write_segments(
                 sum(run.n_bytes_read for run in runs),
             )
             merges = _merge_requests(index, settings, runs, given.skipped)
-            merged = [read_segment(result) for result in engine.run(merges, work, _ignore)]
-            written.add(*(segment_directory(index, segment.id) for _, segment in merged))
+            merged = []
+            for result in engine.run(merges, work, _ignore):
+                merged.append(read_segment(result))
+                written.add(segment_directory(index, merged[-1][1].id))
             return [segment for _, segment in sorted(merged, key=lambda pair: pair[0])]
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,7 +26,7 @@ class Engine(Protocol):
     is_here: bool
     """Tasks run in this process, and can tell their progress by a call."""
 
-    def run(self, requests: list[str], work: Path, on_table: Callable[[int, int], None]) -> list[str]:
+    def run(self, requests: list[str], work: Path, on_table: Callable[[int, int], None]) -> Iterable[str]:
         """Carry out requests, return their results in any order; `work` is a scratch directory."""
         ...  # pragma: no cover
 
@@ -41,9 +41,9 @@ class InlineEngine:
     n_slots = 1
     is_here = True
 
-    def run(self, requests: list[str], work: Path, on_table: Callable[[int, int], None]) -> list[str]:
-        """Carry out requests in order."""
-        return [execute(request, on_table) for request in requests]
+    def run(self, requests: list[str], work: Path, on_table: Callable[[int, int], None]) -> Iterator[str]:
+        """Carry out requests in order, each when its result is asked for."""
+        return (execute(request, on_table) for request in requests)
 
     def spark_reader(self, index: Path, settings: IndexSettings) -> None:
         """Return None: there is no Spark here."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from dfjoin.errors import TableReadError
 from dfjoin.index.catalog import write_catalog
+from dfjoin.index.components import removed_on_error
 from dfjoin.index.layout import CATALOG_FILE, RUNS, run_directory
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
@@ -255,10 +256,11 @@ def _write(buffer: EntryBuffer, collected: _Collected, index: Path, n_bytes: int
     directory = run_directory(index, run_id)
     directory.mkdir(parents=True)
     size = 0
-    for number, run in enumerate(runs):
-        write_run(directory / f"{number:04d}", run)
-        size += run.hash.nbytes * 3 + run.value_bytes.nbytes + run.columns.nbytes * 3
-    (directory / CATALOG_FILE).write_bytes(write_catalog(_with_first_columns(tables), columns, collected.skipped))
+    with removed_on_error(directory):
+        for number, run in enumerate(runs):
+            write_run(directory / f"{number:04d}", run)
+            size += run.hash.nbytes * 3 + run.value_bytes.nbytes + run.columns.nbytes * 3
+        (directory / CATALOG_FILE).write_bytes(write_catalog(_with_first_columns(tables), columns, collected.skipped))
     n_rows = sum(table["n_rows"] for table in tables)
     first_table = tables[0]["name"] if tables else ""
     return RunMeta(run_id, first_table, len(tables), len(collected.skipped), n_rows, n_bytes, size)

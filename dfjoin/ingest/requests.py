@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dfjoin.errors import TableReadError
+from dfjoin.index.commit import NO_ROOM
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.ingest.merge_task import merge_into_segment, merge_segments
 from dfjoin.ingest.read_task import RunMeta, build_run
@@ -65,7 +67,7 @@ def _source_from_dict(values: dict[str, Any]) -> TableSource:
 
 def read_meta(result: str) -> RunMeta:
     """Read the result of a ``run`` request."""
-    values = json.loads(result)
+    values = _result(result)
     if "error" in values:
         raise TableReadError(values["error"])
     return RunMeta(**values)
@@ -73,8 +75,16 @@ def read_meta(result: str) -> RunMeta:
 
 def read_segment(result: str) -> tuple[str, SegmentMeta]:
     """Read the result of a ``merge`` or ``compact`` request: name of the segment's first table, and its entry."""
-    values = json.loads(result)
+    values = _result(result)
     return values["first_table"], SegmentMeta.from_dict(values["segment"])
+
+
+def _result(text: str) -> dict[str, Any]:
+    """Read a result; raises the `OSError` of a task that found no room to write."""
+    values: dict[str, Any] = json.loads(text)
+    if "no_room" in values:
+        raise OSError(values["no_room"], os.strerror(values["no_room"]))
+    return values
 
 
 def execute(request: str, on_table: Callable[[int, int], None] | None = None) -> str:
@@ -92,8 +102,17 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
     str
         A `RunMeta`, or the manifest's entry of a segment with the name of its first table. With
         ``on_error="raise"`` an unreadable table comes back as ``{"error": …}``, so that Spark does not try it
-        again.
+        again, and a full disk as ``{"no_room": <errno>}``.
     """
+    try:
+        return _execute(request, on_table)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        return json.dumps({"no_room": error.errno})
+
+
+def _execute(request: str, on_table: Callable[[int, int], None] | None) -> str:
     values = json.loads(request)
     index, settings = Path(values["index"]), IndexSettings.from_dict(values["settings"])
     if values["task"] == "merge":

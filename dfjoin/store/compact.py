@@ -33,8 +33,10 @@ def compact(path: Path, *, full: bool, engine: str | None, spark: Any) -> Manife
     try:
         with Uncommitted(path) as written:
             requests = [compact_request(path, base.settings, group) for group in groups]
-            merged = [read_segment(result)[1] for result in runner.run(requests, work, lambda *_: None)]
-            written.add(*(segment_directory(path, segment.id) for segment in merged))
+            merged = []
+            for result in runner.run(requests, work, lambda *_: None):
+                merged.append(read_segment(result)[1])
+                written.add(segment_directory(path, merged[-1].id))
             gone = [segment for group in groups for segment in group]
             return commit_change(path, lambda latest: _merged(latest, gone, merged))
     finally:

@@ -19,7 +19,7 @@ class Backwards(InlineEngine):
     """An engine that returns results in another order."""
 
     def run(self, requests, work, on_table):
-        return super().run(requests, work, on_table)[::-1]
+        return list(super().run(requests, work, on_table))[::-1]
 
 
 def write(index, tables, settings, engine=None):

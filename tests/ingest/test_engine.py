@@ -41,5 +41,5 @@ def test_tasks_run_in_order_in_this_process(tmp_path, monkeypatch):
     calls = []
     monkeypatch.setattr(module, "execute", lambda request, on_table: calls.append(request) or request.upper())
     engine = InlineEngine()
-    assert engine.run(["a", "b"], tmp_path, lambda *_: None) == ["A", "B"] and calls == ["a", "b"]
+    assert list(engine.run(["a", "b"], tmp_path, lambda *_: None)) == ["A", "B"] and calls == ["a", "b"]
     assert (engine.n_slots, engine.is_here, engine.spark_reader(tmp_path, IndexSettings())) == (1, True, None)
