@@ -102,7 +102,7 @@ def _check_columns(value: Any, name: str) -> tuple[str, ...] | None:
 
 def _check_expansion(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value < np.inf:
-        raise InvalidParameterError(f"`{name}` must be a number of at least 1, got {value!r}")
+        raise InvalidParameterError(f"`{name}` must be a number of at least 1, got {check.show(value)}")
     return float(value)
 
 
@@ -164,6 +164,8 @@ def join_options(**arguments: Any) -> JoinOptions:
 def refuse_options(options: JoinOptions, what: str, names: Sequence[str]) -> None:
     """Raise when an option was given that means nothing where `other` is what `what` says."""
     for name in names:
-        value = getattr(options, name)
-        if value != getattr(JoinOptions, name):
-            raise InvalidParameterError(f"`{name}` does not apply when `other` is {what}, got {value!r}; leave it out")
+        value, default = getattr(options, name), getattr(JoinOptions, name)
+        if value is not default and not (type(value) is type(default) and value == default):
+            raise InvalidParameterError(
+                f"`{name}` does not apply when `other` is {what}, got {check.show(value)}; leave it out"
+            )

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from dfjoin import _validation as check
 from dfjoin.errors import (
     IndexCorruptedError,
     IndexFormatError,
@@ -53,6 +54,7 @@ def _time_of(manifest: Manifest, file: Path) -> float:
 def vacuum(path: Path, retain: Any = None, *, dry_run: bool = False) -> dict[str, Any]:
     """Remove old versions and what only they need, see `Lake.vacuum`."""
     seconds = _seconds(retain)
+    check.check_flag(dry_run, "dry_run")
     kept, removed, is_known = _split_versions(path, seconds)
     files = _unneeded(path, kept, seconds) if is_known else []
     n_bytes = sum(_size(file) for file in files)
