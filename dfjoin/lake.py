@@ -90,7 +90,8 @@ def refuse_swapped(on: object, lake: object, columns: object) -> None:
         return
     label = lake if isinstance(lake, str) else next(iter(columns), "column")  # type: ignore[call-overload]
     raise InvalidTypeError(
-        f"`on` must be a column, and it is a lake: the column comes first, df.discover_joinable({check.show(label)}, lake)"
+        "`on` must be a column, and it is a lake: the column comes first, "
+        f"df.discover_joinable({check.show(label)}, lake)"
     )
 
 

@@ -100,8 +100,12 @@ def _check_columns(value: Any, name: str) -> tuple[str, ...] | None:
     return None if value is None else check.check_patterns(value, name)
 
 
+_MOST = 2.0**63
+"""A larger expansion is not told from this one."""
+
+
 def _check_expansion(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value < np.inf:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= _MOST:
         raise InvalidParameterError(f"`{name}` must be a number of at least 1, got {check.show(value)}")
     return float(value)
 
@@ -111,11 +115,11 @@ def _check_examples(value: Any, name: str) -> tuple[tuple[str, str], ...] | None
         return None
     if not isinstance(value, (list, tuple)) or not value:
         raise InvalidTypeError(
-            f"`{name}` must be a list of pairs (left value, right value), got {value!r:.100}; give at least one"
+            f"`{name}` must be a list of pairs (left value, right value), got {check.show(value)}; give at least one"
         )
     for pair in value:
         if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(v, str) and v for v in pair)):
-            raise InvalidTypeError(f"`{name}` must be pairs of texts (left value, right value), got {pair!r:.100}")
+            raise InvalidTypeError(f"`{name}` must be pairs of texts (left value, right value), got {check.show(pair)}")
     return tuple((left, right) for left, right in value)
 
 

@@ -244,7 +244,9 @@ def remove(opened: SegmentPool, tables: Any) -> Manifest:
     for pattern in patterns:
         found = [pattern] if pattern in known else [name for name in every if fnmatch.fnmatchcase(name, pattern)]
         if not found:
-            raise TableNotFoundError(f"`tables` must name tables of the lake ({shortlist(every)}), got {pattern!r}")
+            raise TableNotFoundError(
+                f"`tables` must name tables of the lake ({shortlist(every)}), got {check.show(pattern)}"
+            )
         names += found
     names = list(dict.fromkeys(names))
 

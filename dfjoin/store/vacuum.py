@@ -35,11 +35,14 @@ def _seconds(retain: Any) -> float:
     if isinstance(retain, timedelta):
         seconds = retain.total_seconds()
     elif isinstance(retain, numbers.Real) and not isinstance(retain, bool):
-        seconds = float(retain) * 86400
+        days: Any = retain
+        if days > timedelta.max.days:
+            raise InvalidParameterError(f"`retain` must be at most {timedelta.max.days} days, got {check.show(retain)}")
+        seconds = float(days) * 86400
     else:
         raise InvalidTypeError(f"`retain` must be a timedelta or a number of days, got {type(retain).__name__}")
     if not seconds >= 0:
-        raise InvalidParameterError(f"`retain` must not be negative, got {retain!r}")
+        raise InvalidParameterError(f"`retain` must not be negative, got {check.show(retain)}")
     return seconds
 
 
