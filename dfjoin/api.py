@@ -293,7 +293,7 @@ def discover_joinable(
           table   column  matched  query_cardinality
     0  capitals  country        2                  3
     """
-    from dfjoin.lake import resolve_lake
+    from dfjoin.lake import refuse_swapped, resolve_lake
     from dfjoin.search.discover import discover
     from dfjoin.search.params import search_params
 
@@ -312,6 +312,9 @@ def discover_joinable(
         recall=recall,
         progressive=progressive,
     )
+    columns = getattr(df, "columns", ())
+    if not (isinstance(on, str) and on in columns):
+        refuse_swapped(on, lake, columns)
     return discover(df, on, resolve_lake(lake).snapshot, params)
 
 

@@ -111,7 +111,7 @@ class ApproximateResultWarning(DfjoinWarning):
 
 
 def shortlist(names: Iterable[object], limit: int = 5) -> str:
-    """Write at most `limit` items of a list, with the total when there are more.
+    """Write at most `limit` items of a list, with the total when there are more; "none" for an empty list.
 
     Parameters
     ----------
@@ -130,9 +130,11 @@ def shortlist(names: Iterable[object], limit: int = 5) -> str:
     "'a', 'b'"
     >>> shortlist(range(9), limit=2)
     '0, 1, … (9 in all)'
+    >>> shortlist([])
+    'none'
     """
     items = list(names)
-    shown = ", ".join(repr(item) for item in items[:limit])
+    shown = ", ".join(repr(item) for item in items[:limit]) or "none"
     return shown if len(items) <= limit else f"{shown}, … ({len(items)} in all)"
 
 

@@ -109,7 +109,8 @@ class LakeTable:
         missing = [c for c in columns if c not in self._columns]
         if missing:
             raise ColumnNotFoundError(
-                f"`columns` must name columns of `{self.name}` ({shortlist(self._columns)}), got {missing[0]!r}"
+                f"`columns` must name columns of `{self.name}` ({shortlist(self._columns)}), "
+                f"got {check.show(missing[0])}"
             )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -202,9 +203,10 @@ def _source_of(snapshot: Snapshot, record: dict[str, Any]) -> TableSource:
     return snapshot.source_of(record)
 
 
-def read_frame(snapshot: Snapshot, name: str, columns: list[str] | None, *, on_stale: str) -> pd.DataFrame:
+def read_frame(snapshot: Snapshot, name: str, columns: str | list[str] | None, *, on_stale: str) -> pd.DataFrame:
     """Read a table of the lake, see `Lake.table`."""
+    chosen = None if columns is None else check.check_names(columns, "columns", "a column or a list of columns")
     table = LakeTable(snapshot, name, on_stale)
-    wanted = table.column_names if columns is None else list(columns)
+    wanted = table.column_names if chosen is None else list(chosen)
     table.check_columns(wanted)
     return table.to_frame(list(table.batches(wanted)), wanted)
