@@ -423,7 +423,9 @@ def auto_join(
         What to join:
 
         - A lake: candidates are tried in rank order. One is accepted if its containment reaches `threshold`, it is
-          not accidental, its file is the one that was indexed, and it brings a column that the frame does not have.
+          not accidental, its file is the one that was indexed, and it brings a column that the frame does not have:
+          in some row that finds a partner the values differ. The first 50 candidates of a column (at least 10 a
+          table that is wanted) are looked at in any case, further ones for 10 seconds.
         - A result of `discover_joinable`: each of its rows is joined, whatever its rank.
         - Another frame.
         - A plan (``attrs["dfjoin"]["plan"]`` of an earlier result): the same columns are joined again.
@@ -510,7 +512,8 @@ def auto_join(
     Notes
     -----
     The choice is made first. Over a lake, ranks come from the search, whether a table has the wanted columns from
-    the catalogue, and whether it brings anything new from the index wherever value sets decide it. Without `on`, the
+    the catalogue, and whether it brings anything new from the index wherever value sets decide it. Of tables that had
+    the same content when they were indexed, one is read to see that it brings nothing. Without `on`, the
     columns of `df` are compared by the containment and the matched values of their best candidate, as the search
     counted them (where the index keeps no sets, as it estimated them). A table is then read once, for the candidate
     that was chosen: in batches, the wanted columns only, keeping the rows whose key is in `df`. Memory follows the
