@@ -406,6 +406,8 @@ def auto_join(
     fuzzy: bool | None = None,
     precision: float = 0.95,
     examples: list[tuple[str, str]] | None = None,
+    pad: int | None = None,
+    dayfirst: bool | None = None,
     on_no_match: str = "warn",
     on_stale: str = "error",
 ) -> pd.DataFrame:
@@ -475,6 +477,12 @@ def auto_join(
         it stay unmatched.
     examples : list of (left value, right value), optional
         Pairs that belong together; programs are learned from them alone.
+    pad : int, optional
+        Digits to which shorter integers of the key are written with zeros in front, of either key between two
+        frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own.
+    dayfirst : bool, optional
+        How all-digit dates of the key, of either key between two frames, are read: ``3/4/2024`` is in April if True.
+        By default as the column itself tells. A search result and a plan have their own.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is acceptable; the frame comes back unchanged.
     on_stale : {"error", "warn", "ignore"}
@@ -550,6 +558,8 @@ def auto_join(
         fuzzy=fuzzy,
         precision=precision,
         examples=examples,
+        pad=pad,
+        dayfirst=dayfirst,
         on_no_match=on_no_match,
         on_stale=on_stale,
     )
