@@ -20,7 +20,7 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, TableSource
 from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates, settings_for
 
-__all__ = ["ON_STALE", "LakeTable", "read_frame"]
+__all__ = ["ON_STALE", "LakeTable", "content_of", "read_frame"]
 
 ON_STALE = ("error", "warn", "ignore")
 
@@ -201,6 +201,27 @@ def _source_of(snapshot: Snapshot, record: dict[str, Any]) -> TableSource:
             f"spark.table({record['name']!r}) and join the two frames"
         )
     return snapshot.source_of(record)
+
+
+def content_of(snapshot: Snapshot, name: str) -> tuple[Any, ...]:
+    """Return a mark of the rows and columns of a table, from the catalogue alone.
+
+    Two tables of the same mark had the same content when they were indexed; tables of Spark have marks of their own.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    name : str
+    """
+    segment, number = snapshot.find_table(name)
+    record = segment.catalog.table_record(number)
+    if snapshot.root_of(record["root"]).kind == "spark":
+        return (name,)
+    first = record["first_column"]
+    columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
+    named = tuple(sorted((c["position"], c["name"], c["kind"], c["date_order"]) for c in columns))
+    parts = tuple(part for part in record["parts"] if "=" in part)  # directories that give columns their values
+    return record["fingerprint"], record["size"], record["format"], record["dialect"], parts, named
 
 
 def read_frame(snapshot: Snapshot, name: str, columns: str | list[str] | None, *, on_stale: str) -> pd.DataFrame:
