@@ -61,8 +61,8 @@ def build_lake(
     spark : SparkSession, optional
         The session to use; by default the active one, else a local one that is started here.
     columns, exclude : str or list of str, optional
-        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. Values of columns that are not
-        indexed are not copied into the index.
+        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. No value of a column that is left out
+        is written into the index: frames given in memory are kept without it. Files are joined whole.
     settings : dict or IndexSettings, optional
         How values are normalised and what is kept. A dict may hold:
 
@@ -70,6 +70,7 @@ def build_lake(
         - ``dayfirst``: how all-digit dates are read; None (default): as the column itself tells.
         - ``samples``: sample values kept for each column, default 5, 0 for none.
         - ``segment_bytes``, ``task_bytes``: target size of a segment, memory of a task.
+        - ``max_columns``: a table with more columns is skipped with the reason; default 100,000.
         - ``hash_seed``: seed of the value hash.
         - ``permutations``: values of a MinHash signature, which ``mode="lsh"`` needs; default 256, 0 for none.
         - ``signature_min``: columns with fewer distinct values get no signature; default `permutations`.

@@ -302,3 +302,9 @@ class TestOpening:
             lake = build({f"t{i}": pd.DataFrame({"c": ["a", f"b{i}"]}) for i in range(n)})
             sizes.append(next((lake.path / "manifests").glob("*.json")).stat().st_size)
         assert sizes[1] < sizes[0] + 100
+
+
+def test_a_manifest_without_a_later_setting_has_its_default():
+    old = {name: value for name, value in IndexSettings().to_dict().items() if name != "max_columns"}
+    assert IndexSettings.from_dict(old).max_columns == 100_000
+    assert IndexSettings.from_dict({**old, "max_columns": 7}).max_columns == 7
