@@ -128,7 +128,7 @@ def _check_examples(value: Any, name: str) -> tuple[tuple[str, str], ...] | None
 
 
 def _check_pad(value: Any, name: str) -> int | None:
-    return None if value is None else check.check_positive_int(value, name)
+    return None if value is None else check.check_width(value, name)
 
 
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
