@@ -93,6 +93,23 @@ def test_a_mixed_column_has_the_values_of_its_cells(cells):
     assert rows_of(pd.Series(cells, dtype=object)) == [naive_cell(cell) for cell in cells]
 
 
+def test_values_of_a_mixed_column_are_spelled_as_their_types_spell_them():
+    cells = [
+        "x",
+        True,
+        np.False_,
+        2.0,
+        np.float32(0.5),
+        -0.0,
+        2**70,
+        Decimal("1.50"),
+        datetime.date(2020, 1, 2),
+        1 + 2j,
+    ]
+    spelled = ["x", "true", "false", "2", "0.5", "0", str(2**70), "1.50", "2020-01-02", "(1+2j)"]
+    assert column_to_arrow(pd.Series(cells, dtype=object)).to_pylist() == spelled
+
+
 def test_sparse_numbers_and_bins_are_values_too():
     """Arrow has no type for them."""
     sparse = pd.Series([0.0, 1.0, np.nan, 2.5], dtype=pd.SparseDtype("float64"))
