@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from dfjoin.errors import IncompatibleSettingsError
+from dfjoin.ingest import driver
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
 from tests import oracles
@@ -50,6 +51,16 @@ def test_the_columns_that_share_a_value_are_found(lake, options):
         set(WEIGHTS) & set().union(*SETS.values())
     )
     assert found.stats.is_complete and MODE.columns(found) == {}
+
+
+def test_the_best_of_all_segments_are_found(build, monkeypatch):
+    monkeypatch.setattr(driver, "_TASK_INPUT_BYTES", 1)
+    lake = build(TABLES, settings={"segment_bytes": 1})
+    assert len(lake.segments) == 2
+    for k in (1, 2, 3):
+        found = find_by("exact", lake, QUERY, k=k)
+        ranked = zip(found.hits.tables, found.hits.names, found.hits.hits.matched.tolist(), strict=True)
+        assert list(ranked) == oracles.rank(set(WEIGHTS), SETS, k)
 
 
 def test_there_is_one_stage(lake):

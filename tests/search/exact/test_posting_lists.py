@@ -36,7 +36,7 @@ HOLDERS = Counter(value for held in SETS for value in held)
 FEW = [next(value for value, n in HOLDERS.items() if 1 < n < N_COLUMNS // 4)]
 MANY = [f"w{i}" for i in range(60)]
 VALUES = st.one_of(st.integers(0, N_WORDS + 20).map("w{}".format), st.integers(0, N_COLUMNS - 1).map("own {}".format))
-QUERIES = st.one_of(st.lists(VALUES, unique=True, max_size=3), st.lists(VALUES, unique=True, max_size=60))
+QUERIES = st.one_of(st.lists(VALUES, unique=True, max_size=3), st.lists(VALUES, unique=True, min_size=25, max_size=60))
 
 
 @pytest.fixture(scope="module")
