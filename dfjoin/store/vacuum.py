@@ -36,7 +36,7 @@ def _seconds(retain: Any) -> float:
         seconds = retain.total_seconds()
     elif isinstance(retain, numbers.Real) and not isinstance(retain, bool):
         days: Any = retain
-        if days > timedelta.max.days:
+        if timedelta.max.days < days < float("inf"):  # infinity keeps every version
             raise InvalidParameterError(f"`retain` must be at most {timedelta.max.days} days, got {check.show(retain)}")
         seconds = float(days) * 86400
     else:
