@@ -259,7 +259,7 @@ def _write(buffer: EntryBuffer, collected: _Collected, index: Path, n_bytes: int
     with removed_on_error(directory):
         for number, run in enumerate(runs):
             write_run(directory / f"{number:04d}", run)
-            size += run.hash.nbytes * 3 + run.value_bytes.nbytes + run.columns.nbytes * 3
+            size += run.n_bytes
         (directory / CATALOG_FILE).write_bytes(write_catalog(_with_first_columns(tables), columns, collected.skipped))
     n_rows = sum(table["n_rows"] for table in tables)
     first_table = tables[0]["name"] if tables else ""

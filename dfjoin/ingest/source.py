@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
+from dfjoin._validation import is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.index.commit import Uncommitted
 from dfjoin.index.layout import FRAMES
@@ -103,6 +105,11 @@ def gather(
     InvalidTypeError, InvalidParameterError
         If the source is of another kind, does not exist, or needs Spark and there is none.
     """
+    if is_pandas(source) or is_spark(source) or isinstance(source, pd.Series):
+        raise InvalidTypeError(
+            f"`source` must be a path, a list of paths or a dict of name → DataFrame, got a {type(source).__name__}; "
+            'give the table a name: {"name": df}'
+        )
     if isinstance(source, Mapping):
         given = _gather_frames(dict(source), roots, spark_tables, _FramesPlace(frames, written, settings))
     elif _are_spark_names(source):
@@ -201,14 +208,18 @@ def _gather_frames(
     on_spark: dict[str, Any] = {}
     for name, frame in given_frames.items():
         if not isinstance(name, str) or not name.strip():
-            raise InvalidTypeError(f"`source` must map table names to frames, got the name {name!r}")
+            raise InvalidTypeError(f"`source` must map table names to frames, got the name {show(name)}")
+        if not is_valid_text(name):
+            raise InvalidParameterError(
+                f"`source` must map table names to frames, got the name {show(name)}, which is no valid Unicode text"
+            )
         if is_spark(frame):
             on_spark[name] = frame
         elif is_pandas(frame):
             in_memory[name] = frame_to_table(frame)
         else:
             raise InvalidTypeError(
-                f"`source` must map names to pandas or Spark DataFrames, got {type(frame).__name__} for {name!r}"
+                f"`source` must map names to pandas or Spark DataFrames, got {type(frame).__name__} for {show(name)}"
             )
     given = Input([], [])
     if in_memory:

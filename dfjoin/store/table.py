@@ -20,7 +20,7 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, TableSource
 from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates, settings_for
 
-__all__ = ["ON_STALE", "LakeTable", "read_frame"]
+__all__ = ["ON_STALE", "LakeTable", "content_of", "read_frame"]
 
 ON_STALE = ("error", "warn", "ignore")
 
@@ -125,8 +125,8 @@ class LakeTable:
         missing = [c for c in columns if c not in self._columns]
         if missing:
             raise ColumnNotFoundError(
-                f"`columns` must name columns of `{self.name}` ({shortlist(self._columns)}), got "
-                f"{missing[0]!r}{self.note_excluded(missing)}"
+                f"`columns` must name columns of `{self.name}` ({shortlist(self._columns)}), "
+                f"got {check.show(missing[0])}{self.note_excluded(missing)}"
             )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -219,9 +219,31 @@ def _source_of(snapshot: Snapshot, record: dict[str, Any]) -> TableSource:
     return snapshot.source_of(record)
 
 
-def read_frame(snapshot: Snapshot, name: str, columns: list[str] | None, *, on_stale: str) -> pd.DataFrame:
+def content_of(snapshot: Snapshot, name: str) -> tuple[Any, ...]:
+    """Return a mark of the rows and columns of a table, from the catalogue alone.
+
+    Two tables of the same mark had the same content when they were indexed; tables of Spark have marks of their own.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    name : str
+    """
+    segment, number = snapshot.find_table(name)
+    record = segment.catalog.table_record(number)
+    if snapshot.root_of(record["root"]).kind == "spark":
+        return (name,)
+    first = record["first_column"]
+    columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
+    named = tuple(sorted((c["position"], c["name"], c["kind"], c["date_order"]) for c in columns))
+    parts = tuple(part for part in record["parts"] if "=" in part)  # directories that give columns their values
+    return record["fingerprint"], record["size"], record["format"], record["dialect"], parts, named
+
+
+def read_frame(snapshot: Snapshot, name: str, columns: str | list[str] | None, *, on_stale: str) -> pd.DataFrame:
     """Read a table of the lake, see `Lake.table`."""
+    chosen = None if columns is None else check.check_names(columns, "columns", "a column or a list of columns")
     table = LakeTable(snapshot, name, on_stale)
-    wanted = table.column_names if columns is None else list(columns)
+    wanted = table.column_names if chosen is None else list(chosen)
     table.check_columns(wanted)
     return table.to_frame(list(table.batches(wanted)), wanted)
