@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.plan import HOWS
