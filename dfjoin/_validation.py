@@ -20,12 +20,15 @@ __all__ = [
     "check_path",
     "check_patterns",
     "check_positive_int",
+    "check_width",
     "is_valid_text",
     "show",
 ]
 
 _LARGEST = 2**63 - 1
 """The largest number that an index, a kernel and JSON can hold alike."""
+MOST_DIGITS = 100
+"""Digits of the longest code that numbers are padded to."""
 
 
 def show(value: object) -> str:
@@ -63,6 +66,14 @@ def check_positive_int(value: Any, name: str) -> int:
     if number > _LARGEST:
         raise InvalidParameterError(f"`{name}` must be at most 2**63 - 1, got {show(value)}")
     return number
+
+
+def check_width(value: Any, name: str) -> int:
+    """Return the number of digits that codes are padded to: an integer from 1 to `MOST_DIGITS`."""
+    width = check_positive_int(value, name)
+    if width > MOST_DIGITS:
+        raise InvalidParameterError(f"`{name}` must be at most {MOST_DIGITS} digits, got {width}")
+    return width
 
 
 def check_fraction(value: Any, name: str) -> float:

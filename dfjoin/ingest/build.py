@@ -73,7 +73,7 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
     with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
         engine = LateEngine(options.engine, options.spark)
         _make(path)
-        given = gather(options.source, [], engine.spark_reader(path, settings), frames, written)
+        given = gather(options.source, [], engine.spark_reader(path, settings), frames, written, settings)
         segments = write_segments(given, settings, engine.start(given.tables), options, written)
         manifest = Manifest(
             base.index_uuid if base else uuid.uuid4().hex,

@@ -78,7 +78,7 @@ def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> I
         raise InvalidParameterError(
             f"`settings['samples']` must be an integer of at least 0, got {check.show(chosen.samples)}"
         )
-    sizes = ("segment_bytes", "task_bytes", "hash_seed")
+    sizes = ("segment_bytes", "task_bytes", "hash_seed", "max_columns")
     numbers: dict[str, Any] = {
         name: check.check_positive_int(getattr(chosen, name), f"settings['{name}']") for name in sizes
     }

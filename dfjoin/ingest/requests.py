@@ -72,7 +72,8 @@ def _table_to_dict(table: TableSource) -> dict[str, Any]:
 
 def _source_from_dict(values: dict[str, Any]) -> TableSource:
     """Make a table source from its JSON form."""
-    return TableSource(**{**values, "root": Root(**values["root"]), "parts": tuple(values["parts"])})
+    lists = {name: tuple(values[name]) for name in ("parts", "left_out")}
+    return TableSource(**{**values, **lists, "root": Root(**values["root"])})
 
 
 def read_meta(result: str) -> RunMeta:

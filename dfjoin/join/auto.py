@@ -21,12 +21,12 @@ from dfjoin.values.frames import is_pandas, is_spark
 
 __all__ = ["join"]
 
+_READING_OPTIONS = ("pad", "dayfirst")
+
+_NOT_OF_PICKS = ("on", "right_on", "k", "threshold", "mode")
+
 _NOT_OF_PLANS = (
-    "on",
-    "right_on",
-    "k",
-    "threshold",
-    "mode",
+    *_NOT_OF_PICKS,
     "columns",
     "how",
     "aggregate",
@@ -40,7 +40,7 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
     check_frame(df)
     index = ""
     if isinstance(other, JoinCandidates):
-        refuse_options(options, "a search result", ("on", "right_on", "k", "threshold", "mode", *RELATION_OPTIONS))
+        refuse_options(options, "a search result", (*_NOT_OF_PICKS, *RELATION_OPTIONS, *_READING_OPTIONS))
         index = str(other.context.snapshot.path)
         account = join_candidates(df, other, options)
     elif is_pandas(other):
@@ -48,7 +48,7 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
         account = join_frames(df, other, options)
     elif isinstance(other, (JoinPlan, dict)):
         plan = other if isinstance(other, JoinPlan) else _plan_of(other)
-        refuse_options(options, "a plan", (*_NOT_OF_PLANS, *RELATION_OPTIONS))
+        refuse_options(options, "a plan", (*_NOT_OF_PLANS, *RELATION_OPTIONS, *_READING_OPTIONS))
         index = plan.index
         options = replace(options, how=plan.how, max_expansion=plan.max_expansion, indicator=plan.indicator)
         account = join_plan(df, plan, options)

@@ -51,6 +51,10 @@ class JoinOptions:
         Share of right pairs that the fuzzy join is to reach.
     examples : tuple of (str, str) or None
         Values that belong together, to learn programs from.
+    pad : int or None
+        Digits to which integers of the key are written with zeros in front.
+    dayfirst : bool or None
+        How all-digit dates of the key are read; None: as the column itself tells.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is joined.
     on_stale : {"error", "warn", "ignore"}
@@ -71,6 +75,8 @@ class JoinOptions:
     fuzzy: bool | None = None
     precision: float = 0.95
     examples: tuple[tuple[str, str], ...] | None = None
+    pad: int | None = None
+    dayfirst: bool | None = None
     on_no_match: str = "warn"
     on_stale: str = "error"
 
@@ -121,6 +127,10 @@ def _check_examples(value: Any, name: str) -> tuple[tuple[str, str], ...] | None
     return tuple((left, right) for left, right in value)
 
 
+def _check_pad(value: Any, name: str) -> int | None:
+    return None if value is None else check.check_width(value, name)
+
+
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "mode": _one_of(*MODES),
     "how": _one_of(*HOWS),
@@ -133,6 +143,8 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "examples": _check_examples,
     "max_expansion": _check_expansion,
     "columns": _check_columns,
+    "pad": _check_pad,
+    "dayfirst": _one_of(None, True, False),
     "on_no_match": _one_of("warn", "raise", "ignore"),
     "on_stale": _one_of(*ON_STALE),
 }

@@ -213,7 +213,7 @@ class Program:
         """
         if not isinstance(arrays, (list, tuple)) or not all(isinstance(a, (pa.Array, pa.ChunkedArray)) for a in arrays):
             raise InvalidTypeError(
-                f"`arrays` must be a list of pyarrow arrays, one for each of {shortlist(self.columns)}, "
+                f"`arrays` must be a list of pyarrow arrays, one for each of {shortlist(self.columns)}; "
                 f"got {show(arrays)}"
             )
         if len(arrays) != len(self.columns) or len({len(array) for array in arrays}) != 1:

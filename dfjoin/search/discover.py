@@ -142,7 +142,9 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
     return found
 
 
-def search_queries(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams) -> JoinCandidates:
+def search_queries(
+    snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams, *, is_first: bool = True
+) -> JoinCandidates:
     """Search a lake for each query column, warn of lost zeros, and make the result frame.
 
     Parameters
@@ -151,6 +153,8 @@ def search_queries(snapshot: Snapshot, queries: list[QueryColumn], params: Searc
     queries : list of QueryColumn
         Normalised by the settings of the snapshot.
     params : SearchParams
+    is_first : bool
+        Whether to warn of lost zeros; a search that only goes further down the ranking has warned already.
 
     Returns
     -------
@@ -160,7 +164,7 @@ def search_queries(snapshot: Snapshot, queries: list[QueryColumn], params: Searc
     found = []
     for query in queries:
         one = mode.search(snapshot, query, params)
-        if params.verify:  # estimates are made without a look into the dictionary
+        if params.verify and is_first:  # estimates are made without a look into the dictionary
             warn_of_lost_zeros(snapshot, one, params)
         found.append(one)
     return _make_result(snapshot, found, params)

@@ -64,9 +64,6 @@ class SearchParams:
     dayfirst: bool | None = None
 
 
-_MOST_DIGITS = 100
-"""Digits of the longest code that `pad` makes."""
-
 _Check = Callable[[Any, str], Any]
 
 
@@ -81,13 +78,6 @@ def _check_kinds(value: Any, name: str) -> Sequence[str]:
     return kinds
 
 
-def _check_pad(value: Any, name: str) -> int:
-    width = check.check_positive_int(value, name)
-    if width > _MOST_DIGITS:
-        raise InvalidParameterError(f"`{name}` must be at most {_MOST_DIGITS} digits, got {width}")
-    return width
-
-
 _CHECKS: dict[str, _Check] = {
     "mode": _one_of(*MODES),
     "k": check.check_positive_int,
@@ -100,7 +90,7 @@ _CHECKS: dict[str, _Check] = {
     "verify": _one_of(True, False),
     "recall": check.check_fraction,
     "progressive": _one_of(True, False),
-    "pad": _check_pad,
+    "pad": check.check_width,
     "dayfirst": _one_of(None, True, False),
 }
 """Argument → its check, which returns the value to use."""

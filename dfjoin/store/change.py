@@ -67,7 +67,8 @@ def add(
     here = [replace(root, uri=moved.get(root.id, root.uri)) for root in base.roots]
     with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
         engine = LateEngine(options.engine, options.spark)
-        given = gather(options.source, here, engine.spark_reader(path, base.settings), frames, written)
+        reader = engine.spark_reader(path, base.settings)
+        given = gather(options.source, here, reader, frames, written, base.settings)
         known = {root.id: root for root in base.roots}
         given.roots = [known.get(root.id, root) for root in given.roots]
         present = opened.of(base.segments)

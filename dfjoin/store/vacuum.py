@@ -36,7 +36,9 @@ def _seconds(retain: Any) -> float:
         seconds = retain.total_seconds()
     elif isinstance(retain, numbers.Real) and not isinstance(retain, bool):
         days: Any = retain
-        seconds = float("inf") if days > timedelta.max.days else float(days) * 86400
+        if timedelta.max.days < days < float("inf"):  # infinity keeps every version
+            raise InvalidParameterError(f"`retain` must be at most {timedelta.max.days} days, got {check.show(retain)}")
+        seconds = float(days) * 86400
     else:
         raise InvalidTypeError(f"`retain` must be a timedelta or a number of days, got {type(retain).__name__}")
     if not seconds >= 0:
