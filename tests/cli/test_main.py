@@ -647,3 +647,16 @@ def test_the_other_table_of_a_join_is_named(run, table, tmp_path, other):
 def test_a_weighted_search_prints_rows(run, index, table):
     status, out, _ = run("discover", index, table, "--on", "land", "--weighted")
     assert status == 0 and "matched_rows" in out and "row_containment" in out
+
+
+def test_a_join_pads_codes_and_reads_the_day_first(run, tmp_path):
+    (tmp_path / "l.csv").write_text("zip,day\n501,03/04/2024\n7001,05/06/2024\n")
+    (tmp_path / "r.csv").write_text("code,place,date\n00501,Holtsville,2024-04-03\n07001,Avenel,2024-06-05\n")
+    (tmp_path / "lake").mkdir()
+    shutil.copy(tmp_path / "r.csv", tmp_path / "lake")
+    run("build", tmp_path / "lake", tmp_path / "i", "--engine", "inline", "--quiet")
+    for option, on, right_on in (("--pad", "zip", "code"), ("--dayfirst", "day", "date")):
+        given = [option, "5"] if option == "--pad" else [option]
+        for other in ([tmp_path / "r.csv", "--right-on", right_on], [tmp_path / "i"]):
+            status, _, _ = run("join", tmp_path / "l.csv", *other, "--on", on, *given, "-o", tmp_path / "w.csv")
+            assert status == 0 and pd.read_csv(tmp_path / "w.csv")["place"].tolist() == ["Holtsville", "Avenel"]
