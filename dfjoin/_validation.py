@@ -40,7 +40,7 @@ def show(value: object) -> str:
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"
     """
     try:
-        text = " ".join(repr(value).split())
+        text = repr(value) if isinstance(value, str) else " ".join(repr(value).split())
     except Exception:  # the repr of a foreign object may do anything
         text = f"an object of type {type(value).__name__}"
     text = text.encode("utf-8", "backslashreplace").decode()

@@ -7,6 +7,7 @@ the argument in backticks, says what is legal, what came instead, and the remedy
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterable
@@ -35,7 +36,7 @@ __all__ = [
     "warn",
 ]
 
-_OWN = (str(Path(__file__).parent), str(Path(__file__).parent.parent / "spark_ext"))
+_OWN = tuple(str(Path(__file__).parents[1] / package) + os.sep for package in ("dfjoin", "spark_ext"))
 
 
 class DfjoinError(Exception):

@@ -96,6 +96,11 @@ def test_a_function_of_the_user_that_the_package_calls_is_the_user_s_code(tmp_pa
     assert caught_line(lambda: own("look", inner=callback)).filename == str(tmp_path / "mine.py")
 
 
+def test_a_file_beside_the_package_whose_name_begins_alike_is_the_user_s_code():
+    path = PACKAGE.parent / "dfjoin_study.py"
+    assert caught_line(lambda: function_in(path)("look")).filename == str(path)
+
+
 def test_a_stack_of_the_package_alone_warns_too():
     """A thread may begin inside the package: there is no line of the user then."""
     done = threading.Event()

@@ -173,7 +173,7 @@ class Silent:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [("a", "'a'"), (pd.Series([1, 2]), "0 1 1 2 dtype: int64"), (Silent(), "an object of type Silent")],
+    [("a  b", "'a  b'"), (pd.Series([1, 2]), "0 1 1 2 dtype: int64"), (Silent(), "an object of type Silent")],
     ids=["text", "several lines", "no repr"],
 )
 def test_what_came_is_shown_on_one_line(value, expected):
