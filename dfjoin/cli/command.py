@@ -1,11 +1,40 @@
-"""One command of the shell: its name, its help, and ``--json``."""
+"""One command of the shell: its name, its help, ``--json``; and the library's messages in the words of the shell."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
-__all__ = ["add_command"]
+__all__ = ["Parser", "add_command", "in_shell_words"]
+
+_SETTINGS = re.compile(r"""settings=\{["'](\w+)["']: ([^{}]*)\}|`settings\['(\w+)'\]`""")
+_OPTION = re.compile(r"""\b(\w+)=("[^"]*"|'[^']*'|[\w.-]+)""")
+_NAME = re.compile(r"`(\w+)=?`")
+_CALL = re.compile(r"`?\b(?:[lL]ake|dfjoin)\.(\w+)\b(?:\([^()]*\))?`?|\bcall (\w+)\(\)")
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's parser, with a hint for a command or an option that is mistyped."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and what was probably meant; end with status 2."""
+        super().error(message + self._hint(message))
+
+    def _hint(self, message: str) -> str:
+        known = [name for action in self._actions for name in action.option_strings]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                known += list(action.choices)
+                known += [name for parser in action.choices.values() for name in parser._option_string_actions]
+        words = re.findall(r"invalid choice: '([^']*)'|unrecognized arguments: (\S+)", message)
+        for word in ((first or second).partition("=")[0] for first, second in words):
+            close = difflib.get_close_matches(word, known, 1, 0.6)
+            if close and close[0] != word:
+                return f"; did you mean {close[0]}?"
+        return ""
 
 
 def add_command(commands: Any, name: str, text: str, run: Any) -> argparse.ArgumentParser:
@@ -16,6 +45,72 @@ def add_command(commands: Any, name: str, text: str, run: Any) -> argparse.Argum
         description=text,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, command=name)
     parser.add_argument("--json", action="store_true", help="write JSON, for programs")
     return parser
+
+
+def in_shell_words(text: str, commands: Mapping[str, argparse.ArgumentParser], command: str) -> str:
+    """Write a message of the library as the shell says it: options for arguments, commands for functions.
+
+    Every word comes from the parsers: an option whose ``dest`` is the argument's name, a command that has the name of
+    the function or method. What the shell has no word for stays as it is.
+
+    Parameters
+    ----------
+    text : str
+        A message that speaks Python.
+    commands : dict
+        Name of each command → its parser.
+    command : str
+        The one that runs; options of others are named together with their command.
+    """
+
+    def find(name: str) -> tuple[argparse.Action, str] | None:
+        for owner in dict.fromkeys([command, *commands]):
+            if owner not in commands:
+                continue
+            for action in commands[owner]._actions:
+                if action.dest == name:
+                    is_own = owner == command
+                    return (action, "" if is_own else f"dfjoin {owner} ") if action.option_strings else None
+        return None
+
+    def setting(match: re.Match[str]) -> str:
+        quote = "`" if match[3] else ""
+        return f"{quote}{option(match, match[1] or match[3], match[2] or '')}{quote}"
+
+    def option(match: re.Match[str], name: str, value: str) -> str:
+        found = find(name)
+        return match[0] if found is None else found[1] + _spell(found[0], value.strip("\"'"))
+
+    def call(match: re.Match[str]) -> str:
+        name = _COMMANDS.get(match[1] or match[2], (match[1] or match[2]).replace("_", "-"))
+        if name not in commands:
+            return match[0]
+        given = [action.dest.upper() for action in commands[name]._actions if not action.option_strings]
+        return ("run " if match[2] else "") + f"`{' '.join(['dfjoin', name, *given])}`"
+
+    def is_own_option(name: str) -> bool:
+        found = find(name)
+        return found is not None and not found[1]
+
+    text = _SETTINGS.sub(setting, text)
+    text = _CALL.sub(call, text)
+    text = _OPTION.sub(lambda match: option(match, match[1], match[2]), text)
+    return _NAME.sub(lambda match: f"`{option(match, match[1], '')}`" if is_own_option(match[1]) else match[0], text)
+
+
+_COMMANDS = {"build_lake": "build", "discover_joinable": "discover", "auto_join": "join", "open_lake": "info"}
+"""Functions of the library whose command has another name."""
+
+
+def _spell(action: argparse.Action, value: str) -> str:
+    """Write an option with a value as it is typed."""
+    flag = max(action.option_strings, key=len)
+    if isinstance(action, argparse.BooleanOptionalAction):
+        return next(name for name in action.option_strings if name.startswith("--no-") == (value == "False"))
+    if action.nargs == 0:
+        is_set = value in ("", str(action.const))
+        return flag if is_set else f"no {flag}"
+    return f"{flag} {value}".rstrip()

@@ -14,11 +14,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dfjoin._optional import import_optional
 from dfjoin._version import __version__
-from dfjoin.cli.command import add_command
+from dfjoin.cli.command import Parser, add_command, in_shell_words
 from dfjoin.cli.maintain import add_life_commands
-from dfjoin.cli.output import print_json, print_text, read_frame, show_index, summary, write_frame
-from dfjoin.errors import DfjoinError, InvalidParameterError
+from dfjoin.cli.output import (
+    print_json,
+    print_text,
+    read_frame,
+    read_typed,
+    show_index,
+    summary,
+    to_json,
+    write_frame,
+)
+from dfjoin.errors import DfjoinError, InvalidParameterError, MissingDependencyError
 from dfjoin.search.modes import MODES, mode_of
 
 if TYPE_CHECKING:
@@ -86,11 +96,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         Exit status: 0, 1 when ``info --verify`` finds damage, 2 for an error, which is one line on
         standard error with the remedy.
     """
-    options = _parser().parse_args(argv)
+    parser, commands = _parsers()
+    options = parser.parse_args(argv)
+
+    def tell(kind: str, message: object) -> None:
+        text = " ".join(in_shell_words(str(message), commands, options.command).split())
+        print(f"dfjoin: {kind}{text}", file=sys.stderr)
+
+    def show_warning(message: Any, category: type[Warning], *_: Any) -> None:
+        if category.__module__.startswith("dfjoin"):
+            tell("note: ", message)
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            warnings.showwarning = show_warning  # type: ignore[assignment]
             return options.run(options)
     except KeyboardInterrupt:
         print("dfjoin: interrupted; nothing was changed", file=sys.stderr)
@@ -99,20 +119,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except (DfjoinError, OSError) as error:
-        print("dfjoin: " + " ".join(str(error).split()), file=sys.stderr)
+        tell("", error)
         return 2
 
 
-def _show_warning(message: Any, category: type[Warning], *_: Any) -> None:
-    if category.__module__.startswith("dfjoin"):
-        print(f"dfjoin: note: {message}", file=sys.stderr)
+class _PrintCompletion(argparse.Action):
+    """Print the completion of a shell and end."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *arguments: Any) -> None:
+        shell = arguments[1]
+        try:
+            shtab = import_optional("shtab", extra="completion", purpose="--print-completion")
+        except MissingDependencyError as error:
+            parser.exit(2, f"dfjoin: {error}\n")
+        print(shtab.complete(parser, shell=shell))
+        parser.exit(0)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="dfjoin", description="Find what joins with your table in a data lake, and join it."
-    )
+def _parsers() -> tuple[Parser, dict[str, Parser]]:
+    """Return the parser, and that of each command by name."""
+    parser = Parser(prog="dfjoin", description="Find what joins with your table in a data lake, and join it.")
     parser.add_argument("--version", action="version", version=f"dfjoin {__version__}")
+    parser.add_argument(
+        "--print-completion",
+        action=_PrintCompletion,
+        choices=("bash", "zsh", "fish"),
+        help="write what completes commands and options by the Tab key in a shell",
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_build(commands)
     _add_discover(commands)
@@ -120,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_info(commands)
     add_life_commands(commands)
     add_command(commands, "warmup", _WARMUP_HELP, _warmup)
-    return parser
+    return parser, commands.choices
 
 
 def _add_build(commands: Any) -> None:
@@ -131,15 +164,22 @@ def _add_build(commands: Any) -> None:
     parser.add_argument("--engine", choices=("spark", "inline"), default="spark", help="where the work is done")
     parser.add_argument("--columns", action="append", help="pattern of table/column to index; may be repeated")
     parser.add_argument("--exclude", action="append", help="pattern of table/column to leave out")
-    parser.add_argument("--null", action="append", metavar="TEXT", help="a spelling of null, such as NA")
+    parser.add_argument(
+        "--null", action="append", dest="null_spellings", metavar="TEXT", help="a spelling of null, such as NA"
+    )
     parser.add_argument("--samples", type=int, help="sample values kept per column (default 5)")
     parser.add_argument(
         "--permutations", type=int, help="values of a column's MinHash signature (default 256, 0: none)"
     )
-    parser.add_argument("--drop-sets", action="store_true", help="keep the signatures of large columns alone, for lsh")
+    parser.add_argument(
+        "--drop-sets",
+        action="store_false",
+        dest="keep_sets",
+        help="keep the signatures of large columns alone, for lsh",
+    )
     parser.add_argument("--patterns", action="store_true", help="index pieces of values, for discover --mode transform")
     parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
 
 
 def _add_search_options(parser: argparse.ArgumentParser) -> None:
@@ -164,9 +204,22 @@ def _add_discover(commands: Any) -> None:
         help="exact; lsh: candidates by MinHash signatures; transform: columns that join after a learned program",
     )
     parser.add_argument("--recall", type=float, help="share of the matching columns that lsh is to find (default 0.95)")
-    parser.add_argument("--no-verify", action="store_true", help="estimate what lsh finds instead of counting it")
-    parser.add_argument("--pad", type=int, help="write integers with zeros up to this many digits")
+    parser.add_argument(
+        "--no-verify", action="store_false", dest="verify", help="estimate what lsh finds instead of counting it"
+    )
+    _add_spelling_options(parser)
     parser.add_argument("--explain", type=int, metavar="I", help="explain result number I")
+
+
+def _add_spelling_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says how the key of the user's table is written."""
+    parser.add_argument("--pad", type=int, help="write integers with zeros up to this many digits")
+    parser.add_argument(
+        "--dayfirst",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="read 03/04/2024 as 3 April, or as March 4",
+    )
 
 
 def _add_join(commands: Any) -> None:
@@ -179,10 +232,20 @@ def _add_join(commands: Any) -> None:
     _add_search_options(parser)
     parser.add_argument("--columns", action="append", help="column to bring; all by default")
     parser.add_argument("--how", choices=("left", "inner", "right", "outer"), default="left")
-    parser.add_argument("--keep-rows", action="store_true", help="keep every pair of rows, aggregate nothing")
+    parser.add_argument(
+        "--keep-rows",
+        action="store_const",
+        const=None,
+        default="auto",
+        dest="aggregate",
+        help="keep every pair of rows, aggregate nothing",
+    )
     parser.add_argument("--max-expansion", type=float, default=10.0, help="most rows out per row in")
     parser.add_argument("--mode", choices=MODES, help="how tables of an index are found")
+    _add_spelling_options(parser)
     _add_relation_options(parser)
+    parser.add_argument("--on-stale", choices=("error", "warn", "ignore"), help="files that changed since the build")
+    parser.add_argument("--on-no-match", choices=("warn", "raise", "ignore"), help="when nothing is joined")
     parser.add_argument("--plan", help="JSON file with a plan of an earlier join (from --json)")
 
 
@@ -194,6 +257,7 @@ def _add_relation_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--precision", type=float, help="share of right pairs that likeness is to reach (0.95)")
     parser.add_argument(
         "--example",
+        dest="examples",
         nargs=2,
         action="append",
         metavar=("LEFT", "RIGHT"),
@@ -217,13 +281,13 @@ def _build(options: argparse.Namespace) -> int:
     from dfjoin.api import build_lake
 
     settings: dict[str, Any] = {}
-    if options.null is not None:
-        settings["null_spellings"] = ["", *options.null]
+    if options.null_spellings is not None:
+        settings["null_spellings"] = ["", *options.null_spellings]
     if options.samples is not None:
         settings["samples"] = options.samples
     if options.permutations is not None:
         settings["permutations"] = options.permutations
-    if options.drop_sets:
+    if not options.keep_sets:
         settings["keep_sets"] = False
     if options.patterns:
         settings["patterns"] = True
@@ -236,7 +300,7 @@ def _build(options: argparse.Namespace) -> int:
         exclude=options.exclude,
         settings=settings or None,
         on_error=options.on_error,
-        progress=not options.quiet,
+        progress=options.progress,
     )
     return show_index(lake, options.json)
 
@@ -250,7 +314,7 @@ def _discover(options: argparse.Namespace) -> int:
         options.on,
         options.index,
         mode=options.mode,
-        verify=not options.no_verify,
+        verify=options.verify,
         recall=options.recall,
         k=options.k,
         threshold=options.threshold,
@@ -260,6 +324,7 @@ def _discover(options: argparse.Namespace) -> int:
         kinds=options.kinds,
         plan=options.plan,
         pad=options.pad,
+        dayfirst=options.dayfirst,
     )
     if options.explain is not None:
         explanation = hits.explain(options.explain)
@@ -284,15 +349,20 @@ def _join(options: argparse.Namespace) -> int:
         ("transform", options.transform),
         ("fuzzy", options.fuzzy),
         ("precision", options.precision),
-        ("examples", None if options.example is None else [tuple(pair) for pair in options.example]),
+        ("examples", None if options.examples is None else [tuple(pair) for pair in options.examples]),
         ("indicator", options.indicator or None),
+        ("pad", options.pad),
+        ("dayfirst", options.dayfirst),
+        ("on_stale", options.on_stale),
+        ("on_no_match", options.on_no_match),
     ):
         if value is not None:
             chosen[name] = value
-    if options.keep_rows:
+    if options.aggregate is None:
         chosen["aggregate"] = None
     if options.plan:
-        given = [f"--{name.replace('_', '-')}" for name, value in chosen.items() if value not in ("left", 10.0)]
+        own = ("on_stale", "on_no_match")
+        given = [f"`{n}`" for n, value in chosen.items() if n not in own and value not in ("left", 10.0)]
         if given:
             raise InvalidParameterError(
                 f"`--plan` brings every choice with it, got {', '.join(given)} too; leave it out"
@@ -300,11 +370,11 @@ def _join(options: argparse.Namespace) -> int:
         plan = _plan(options.plan)
         if _is_index(options.other):
             plan = replace(plan, index=options.other)
-        wide = auto_join(df, plan)
+        wide = auto_join(df, plan, **{name: chosen[name] for name in own if name in chosen})
     else:
-        wide = auto_join(df, options.other if _is_index(options.other) else read_frame(options.other), **chosen)
+        wide = auto_join(df, options.other if _is_index(options.other) else read_typed(options.other), **chosen)
     write_frame(wide, options.output)
-    text = json.dumps(wide.attrs["dfjoin"], ensure_ascii=False) if options.json else str(report(wide))
+    text = to_json(wide.attrs["dfjoin"]) if options.json else str(report(wide))
     print(text, file=sys.stdout if options.output else sys.stderr)
     return 0
 

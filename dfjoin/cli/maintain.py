@@ -1,4 +1,4 @@
-"""The commands that change an index: ``dfjoin add | remove | compact | vacuum``."""
+"""The commands that change an index: ``dfjoin add | replace | remove | restore | compact | vacuum | verify …``."""
 
 from __future__ import annotations
 
@@ -41,16 +41,45 @@ Remove old versions, and the files that no remaining version needs.
 Pass --retain 0 only while nobody else reads an older version or writes."""
 
 
+_REPLACE_HELP = """\
+Put tables in the place of those of the same names, and add the others.
+
+  dfjoin replace lake.dfjoin extra/"""
+
+_RESTORE_HELP = """\
+Make the content of an older version the latest again.
+
+  dfjoin info lake.dfjoin --versions           which versions there are
+  dfjoin restore lake.dfjoin 3"""
+
+_VERIFY_HELP = """\
+Read the whole index and compare every file with its recorded size and checksum; status 1 when one is damaged.
+
+  dfjoin verify lake.dfjoin"""
+
+_REPAIR_HELP = """\
+Drop the damaged parts of an index, even of one that does not open, and tell what is lost.
+
+  dfjoin repair lake.dfjoin
+
+Add the lost tables again from their files: dfjoin add lake.dfjoin data/"""
+
+_SIGNATURES_HELP = """\
+Index the MinHash signatures that `discover --mode lsh` needs; no table is read.
+
+  dfjoin add-signatures lake.dfjoin
+  dfjoin add-signatures lake.dfjoin --permutations 512 --signature-min 100"""
+
+_PATTERNS_HELP = """\
+Index the pieces of values that `discover --mode transform` needs; no table is read.
+
+  dfjoin add-patterns lake.dfjoin"""
+
+
 def add_life_commands(commands: Any) -> None:
-    """Add the four commands to argparse's subparsers."""
-    parser = add_command(commands, "add", _ADD_HELP, _add)
-    parser.add_argument("index", help="directory of the index")
-    parser.add_argument("source", help="directory, glob or file of tables")
-    parser.add_argument("--replace", action="store_true", help="supersede tables of the same names")
-    parser.add_argument("--full", action="store_true", help="read everything, changed or not")
-    parser.add_argument("--engine", choices=("spark", "inline"), help="where the work is done; by size if not given")
-    parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    """Add the commands to argparse's subparsers."""
+    _add_reading_commands(commands)
+    _add_repairing_commands(commands)
     parser = add_command(commands, "remove", _REMOVE_HELP, _remove)
     parser.add_argument("index", help="directory of the index")
     parser.add_argument("tables", nargs="+", help="names or patterns of tables")
@@ -64,6 +93,39 @@ def add_life_commands(commands: Any) -> None:
     parser.add_argument("--dry-run", action="store_true", help="remove nothing")
 
 
+def _add_reading_commands(commands: Any) -> None:
+    for name, text, run in (("add", _ADD_HELP, _add), ("replace", _REPLACE_HELP, _replace)):
+        parser = add_command(commands, name, text, run)
+        parser.add_argument("index", help="directory of the index")
+        parser.add_argument("source", help="directory, glob or file of tables")
+        if name == "add":
+            parser.add_argument("--replace", action="store_true", help="as the command replace")
+            parser.add_argument("--full", action="store_true", help="read everything, changed or not")
+        parser.add_argument(
+            "--engine", choices=("spark", "inline"), help="where the work is done; by size if not given"
+        )
+        parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
+        parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
+
+
+def _add_repairing_commands(commands: Any) -> None:
+    parser = add_command(commands, "restore", _RESTORE_HELP, _restore)
+    parser.add_argument("index", help="directory of the index")
+    parser.add_argument("version", type=int, help="number of the version")
+    for name, text, run in (
+        ("verify", _VERIFY_HELP, _verify),
+        ("repair", _REPAIR_HELP, _repair),
+        ("add-patterns", _PATTERNS_HELP, _add_patterns),
+        ("add-signatures", _SIGNATURES_HELP, _add_signatures),
+    ):
+        parser = add_command(commands, name, text, run)
+        parser.add_argument("index", help="directory of the index")
+    parser.add_argument("--permutations", type=int, default=256, help="values of a signature (default 256)")
+    parser.add_argument("--signature-min", type=int, help="columns with fewer distinct values get none")
+    parser.add_argument("--partitions", type=int, default=32, help="parts by set size, at most (default 32)")
+    parser.add_argument("--partitioning", choices=("optimal", "equal_depth"), default="optimal")
+
+
 def _open(index: str) -> Lake:
     from dfjoin.lake import open_lake
 
@@ -71,12 +133,57 @@ def _open(index: str) -> Lake:
 
 
 def _add(options: argparse.Namespace) -> int:
-    lake = _open(options.index)
-    chosen = {"engine": options.engine, "on_error": options.on_error, "progress": not options.quiet}
     if options.replace:
-        lake.replace(options.source, **chosen)
+        return _replace(options)
+    lake = _open(options.index).add(options.source, full=options.full, **_reading(options))
+    return show_index(lake, options.json)
+
+
+def _replace(options: argparse.Namespace) -> int:
+    return show_index(_open(options.index).replace(options.source, **_reading(options)), options.json)
+
+
+def _reading(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments that `add` and `replace` share."""
+    return {"engine": options.engine, "on_error": options.on_error, "progress": options.progress}
+
+
+def _restore(options: argparse.Namespace) -> int:
+    return show_index(_open(options.index).restore(options.version), options.json)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    lake = _open(options.index)
+    problems = lake.verify()
+    if options.json:
+        print_json({"index": options.index, "version": lake.version, "problems": problems})
     else:
-        lake.add(options.source, full=options.full, **chosen)
+        print_text("\n".join(problems) or "every file is as it was written")
+    return 1 if problems else 0
+
+
+def _repair(options: argparse.Namespace) -> int:
+    from dfjoin.store.repair import repair
+
+    report = repair(options.index)
+    if options.json:
+        return print_json(report)
+    lines = list(report["problems"])
+    lines += [f"version {version} cannot be read" for version in report["unreadable_versions"]]
+    if not lines:
+        return print_text(f"nothing is damaged; version {report['version']} is the latest")
+    lines += [f"lost: {table}" for table in report["tables"]]
+    lines.append(f"{len(report['segments'])} segment(s) were dropped; version {report['version']} is sound")
+    return print_text("\n".join(lines))
+
+
+def _add_patterns(options: argparse.Namespace) -> int:
+    return show_index(_open(options.index).add_patterns(), options.json)
+
+
+def _add_signatures(options: argparse.Namespace) -> int:
+    names = ("permutations", "signature_min", "partitions", "partitioning")
+    lake = _open(options.index).add_signatures(**{name: getattr(options, name) for name in names})
     return show_index(lake, options.json)
 
 

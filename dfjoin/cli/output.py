@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,7 +15,7 @@ from dfjoin.errors import InvalidParameterError
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
 
-__all__ = ["print_json", "print_text", "read_frame", "show_index", "summary", "write_frame"]
+__all__ = ["print_json", "print_text", "read_frame", "read_typed", "show_index", "summary", "to_json", "write_frame"]
 
 
 def show_index(lake: Lake, as_json: bool) -> int:
@@ -38,11 +40,27 @@ def summary(info: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def read_frame(path: str) -> pd.DataFrame:
+def read_frame(path: str, argument: str = "table") -> pd.DataFrame:
     """Read the user's table: text columns as text, so that codes keep their zeros."""
     from dfjoin.sources.one_table import read_table
 
+    if path != "-" and Path(path).is_dir() and not any(Path(path).rglob("*.parquet")):
+        table = "an index or a file with a table" if argument == "other" else "a file with a table"
+        raise InvalidParameterError(
+            f"`{argument}` must be {table}, got the directory {path!r}; give a file in it"
+            + (f", or build an index of it first: dfjoin build {path} NAME.dfjoin" if argument == "other" else "")
+        )
+    if path != "-" and not Path(path).exists():
+        what = "an index or an existing file" if argument == "other" else "an existing file"
+        raise InvalidParameterError(f"`{argument}` must be {what}, got {path!r}; check the spelling")
     return read_table(sys.stdin.buffer if path == "-" else path)
+
+
+def read_typed(path: str) -> pd.DataFrame:
+    """Read the other table of a join: numbers, dates and booleans as such, as those of a lake's tables are."""
+    from dfjoin.store.table import with_types
+
+    return with_types(read_frame(path, "other"))
 
 
 def write_frame(df: pd.DataFrame, path: str | None) -> None:
@@ -67,10 +85,23 @@ def print_text(text: str) -> int:
 
 def print_json(value: Any) -> int:
     """Print a value as JSON on one line; return the exit status 0."""
-    print(json.dumps(value, ensure_ascii=False, default=_plain))
+    print(to_json(value))
     return 0
 
 
+def to_json(value: Any) -> str:
+    """Write a value as JSON on one line: what JSON has no word for (NaN, infinity, missing values) is null."""
+    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+
+
 def _plain(value: Any) -> Any:
-    """Turn numpy's numbers and arrays into JSON's."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+    """Turn a value into what JSON has: numpy's and pandas' scalars and arrays as well."""
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if value is pd.NA or value is pd.NaT or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)

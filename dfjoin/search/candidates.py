@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ from dfjoin.search.modes import mode_of
 __all__ = ["JoinCandidates"]
 
 _SHOWN = ("query_column", "table", "column", "matched", "containment", "relationship", "accidental")
+
+
+_NARROWEST = 8
+"""Characters that are left of a name, however narrow the terminal is."""
 
 
 class JoinCandidates(pd.DataFrame):
@@ -139,18 +144,37 @@ class JoinCandidates(pd.DataFrame):
         return set(_SHOWN) <= set(self.columns)
 
     def __repr__(self) -> str:
-        """Write the main columns so that they fit a terminal."""
+        """Write the main columns so that they fit the terminal; of a weighted search, rows instead of distinct values.
+
+        Where they do not fit, ``accidental`` is left out if no row is, and then names are cut in their middle.
+        """
         if not self._is_complete() or len(self) == 0:
             return super().__repr__()
-        shown = pd.DataFrame({name: self[name].to_numpy() for name in _SHOWN}, index=self.index)
+        names = list(_SHOWN)
+        if "matched_rows" in self.columns and "row_containment" in self.columns:
+            names[names.index("matched") : names.index("containment") + 1] = ["matched_rows", "row_containment"]
+            names.remove("relationship")
         widths = {"query_column": 12, "table": 22, "column": 12}
         if self["query_column"].nunique() == 1:
-            shown = shown.drop(columns="query_column")
+            names.remove("query_column")
             widths = {"table": 28, "column": 20}
-        for name, width in widths.items():
-            shown[name] = [_cut(str(value), width) for value in shown[name]]
-        shown["containment"] = shown["containment"].map("{:.3f}".format)
-        return shown.to_string(max_rows=20)
+        shown = pd.DataFrame({name: self[name].to_numpy() for name in names}, index=self.index)
+        for name in shown.columns.intersection(["containment", "row_containment"]):
+            shown[name] = shown[name].map("{:.3f}".format)
+        available = shutil.get_terminal_size().columns
+        while True:
+            for name, width in widths.items():
+                shown[name] = [_cut(str(value), width) for value in self[name]]
+            text = shown.to_string(max_rows=20)
+            excess = max(map(len, text.splitlines())) - available
+            if excess > 0 and "accidental" in shown and not self["accidental"].any():
+                shown = shown.drop(columns="accidental")
+                continue
+            widest = max(widths, key=lambda name: max(map(len, shown[name])))
+            longest = max(map(len, shown[widest]))
+            if excess <= 0 or longest <= _NARROWEST:
+                return text
+            widths[widest] = max(_NARROWEST, longest - max(1, excess // len(widths)))
 
     def _repr_html_(self) -> str | None:
         """Write a table for notebooks, with a bar for the containment."""

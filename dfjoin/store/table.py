@@ -17,11 +17,13 @@ from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChang
 from dfjoin.index.catalog import KINDS, NOT_IN_FILE
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.types import Dialect, TableSource
-from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates, settings_for
+from dfjoin.types import Dialect, IndexSettings, TableSource
+from dfjoin.values.normalize import ValueSet, normalize_batch, normalize_column, read_dates, settings_for
+from dfjoin.values.profile import kind_of
 
-__all__ = ["ON_STALE", "LakeTable", "content_of", "read_frame"]
+__all__ = ["ON_STALE", "LakeTable", "content_of", "read_frame", "with_types"]
 
+_TYPED = ("integer", "decimal", "float", "date", "boolean")
 ON_STALE = ("error", "warn", "ignore")
 
 
@@ -162,7 +164,7 @@ class LakeTable:
         if values is None:
             values = self.normalize(name, column)
         kind = self._columns[name].kind
-        converted = _convert(values, kind) if kind in ("integer", "decimal", "float", "date", "boolean") else None
+        converted = _convert(values, kind) if kind in _TYPED else None
         if converted is not None:
             return converted
         combined = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
@@ -247,3 +249,19 @@ def read_frame(snapshot: Snapshot, name: str, columns: str | list[str] | None, *
     wanted = table.column_names if chosen is None else list(chosen)
     table.check_columns(wanted)
     return table.to_frame(list(table.batches(wanted)), wanted)
+
+
+def with_types(df: pd.DataFrame) -> pd.DataFrame:
+    """Give the text columns of a file's table the dtypes that they would have as a table of a lake."""
+    settings = IndexSettings()
+    typed = {}
+    for position, name in enumerate(df.columns):
+        column = df.iloc[:, position]
+        typed[name] = column
+        array = pa.array(column, from_pandas=True)
+        if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            values = normalize_column(array, settings)
+            kind = kind_of(values, array.type)
+            converted = _convert(values, kind) if kind in _TYPED else None
+            typed[name] = column if converted is None else converted
+    return pd.DataFrame(typed, columns=df.columns)

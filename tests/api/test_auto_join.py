@@ -635,3 +635,19 @@ def test_accessor_and_namespace_are_the_function(people, lake):
     expected = dfjoin.auto_join(people, lake, on="land")
     pd.testing.assert_frame_equal(people.auto_join(lake, on="land"), expected)
     pd.testing.assert_frame_equal(people.dfjoin.auto_join(lake, on="land"), expected)
+
+
+def test_a_dict_of_frames_is_no_plan():
+    df = pd.DataFrame({"code": ["a"]})
+    text = (
+        r"`other` must be one frame, .*got a dict of frames; pass the frame itself \(df.auto_join\(frames\['base'\]\)\)"
+    )
+    for arguments in ({}, {"on": "code"}):
+        with pytest.raises(InvalidTypeError, match=text):
+            df.auto_join({"base": df}, **arguments)
+
+
+def test_a_frame_without_columns_has_none():
+    df = pd.DataFrame({"code": ["a"]})
+    with pytest.raises(ColumnNotFoundError, match=r"none.*'code'"):
+        df.auto_join(df[[]], on="code")

@@ -423,3 +423,55 @@ def test_a_table_without_columns_is_skipped_with_the_reason(build):
     lake = build({"a": pd.DataFrame({"c": ["p", "q"]}), "empty": pd.DataFrame(index=[0, 1])})
     assert lake.tables["table"].tolist() == ["a"]
     assert lake.info()["skipped"] == [{"name": "empty", "reason": "the table has no columns"}]
+
+
+def test_the_home_directory_is_meant_by_a_tilde(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    lake = dfjoin.build_lake({"t": FRAME}, "~/of home", engine="inline", progress=False)
+    assert lake.path == tmp_path / "of home" and not (tmp_path / "~").exists()
+    assert dfjoin.open_lake("~/of home").path == lake.path and dfjoin.repair("~/of home")["problems"] == []
+
+
+def test_a_frame_is_asked_for_its_name(tmp_path):
+    for wrong in (FRAME, FRAME.iloc[:, 0]):
+        with pytest.raises(
+            InvalidTypeError, match=r"`source` must be .*got a \w+; give the table a name: \{\"name\": df\}"
+        ):
+            dfjoin.build_lake(wrong, tmp_path / "i", engine="inline", progress=False)
+    assert not (tmp_path / "i").exists()
+
+
+@pytest.mark.parametrize(
+    ("index", "match"),
+    [
+        ("file", r"`index` must be a directory or a new path, but `.*file` is a file"),
+        ("file/below", r"`index` '.*' lies below a file, not below a directory"),
+        ("x" * 300, r"`index` 'x+…? ?.*cannot be reached: File name too long"),
+        ("a\0b", r"`index` must be a path that a file can have, got 'a\\x00b'"),
+        ("\ud800", r"`index` must be a path that a file can have, got '\\ud800'"),
+        ("", r"`index` must be a path that a file can have, got ''"),
+        (
+            "/proc/none",
+            r"`index` must be a directory that can be written, but `/proc/none` cannot be made: No such file",
+        ),
+    ],
+)
+def test_places_where_no_index_can_be(tmp_path, monkeypatch, index, match):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InvalidParameterError, match=match):
+        dfjoin.build_lake({"t": FRAME}, index, engine="inline", progress=False)
+
+
+def test_a_table_name_is_text_that_can_be_written(tmp_path):
+    with pytest.raises(InvalidParameterError, match=r"the name '\\ud800', which is no valid Unicode text"):
+        dfjoin.build_lake({"\ud800": FRAME}, tmp_path / "i", engine="inline", progress=False)
+
+
+def test_numbers_of_settings_may_be_numpys_and_have_an_end(tmp_path):
+    settings = {"permutations": np.int64(16), "hash_seed": np.int64(7), "segment_bytes": np.int32(1 << 20)}
+    lake = dfjoin.build_lake({"t": FRAME}, tmp_path / "i", engine="inline", progress=False, settings=settings)
+    assert lake.settings.hash_seed == 7 and type(lake.settings.permutations) is int
+    with pytest.raises(InvalidParameterError, match=r"`settings\['hash_seed'\]` must be at most 2\*\*63 - 1, got 1180"):
+        dfjoin.build_lake({"t": FRAME}, tmp_path / "j", engine="inline", settings={"hash_seed": 2**70})

@@ -175,3 +175,44 @@ class TestLegal:
         df = pd.DataFrame({"q": pd.Categorical(["a", "b", "a"])}, index=[0, 0, 0])
         assert find(lake, df=df)["matched"].tolist() == [2]
         assert find(lake, df=df.astype("string"))["matched"].tolist() == [2]
+
+
+def test_a_lake_in_the_place_of_the_column_is_seen(build):
+    df = pd.DataFrame({"code": ["a", "b"]})
+    lake = build({"t": df})
+    remedy = r"`on` must be a column, and it is a lake: the column comes first, df.discover_joinable\('code', lake\)"
+    for swapped in (lake, lake.path, str(lake.path)):
+        for other in ("code", None):
+            with pytest.raises(InvalidTypeError, match=remedy):
+                df.discover_joinable(swapped, other)
+    named = df.rename(columns={"code": str(lake.path)})
+    assert len(named.discover_joinable(str(lake.path), lake)) == 1
+    with pytest.raises(IndexNotFoundError, match="there is no dfjoin index at"):
+        df.discover_joinable("code", "nowhere")
+
+
+def test_where_a_key_is_that_is_no_column(build):
+    df = pd.DataFrame({"v": [1, 2]}, index=pd.Index(["a", "b"], name="code"))
+    lake = build({"t": df})
+    with pytest.raises(
+        ColumnNotFoundError, match=r"got 'code'; it is a level of the index: pass df.reset_index\('code'\)"
+    ):
+        df.discover_joinable("code", lake)
+    wide = pd.DataFrame([[1, 2, 3]], columns=pd.MultiIndex.from_tuples([("g", "x"), ("g", "y"), ("g", "z")]))
+    text = r"'g' stands for 3 columns of a header with 2 levels; give a label of all levels, such as \('g', 'x'\)"
+    with pytest.raises(InvalidParameterError, match=text):
+        wide.discover_joinable("g", lake)
+
+
+def test_the_width_of_codes_has_an_end(build):
+    df = pd.DataFrame({"n": [1, 2]})
+    with pytest.raises(InvalidParameterError, match="`pad` must be at most 100 digits, got 101"):
+        df.discover_joinable("n", build({"t": df}), pad=101)
+
+
+def test_a_query_of_a_batch_is_a_column(build):
+    df = pd.DataFrame({"n": [1, 2]})
+    with pytest.raises(
+        InvalidTypeError, match=r"`columns` must map names to Series or lists of values, got DataFrame for 'q'"
+    ):
+        dfjoin.discover_joinable_batch({"q": df}, build({"t": df}))

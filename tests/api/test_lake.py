@@ -280,3 +280,29 @@ class TestSharing:
             for _ in range(3):
                 for found, single in zip(pool.map(run, queries), expected, strict=True):
                     pd.testing.assert_frame_equal(found, single)
+
+
+class TestArguments:
+    def test_one_column_is_taken_by_its_name(self, lake):
+        assert lake.table("rows.csv", "code").columns.tolist() == ["code"]
+        with pytest.raises(ColumnNotFoundError, match=r"`columns` must name columns of `rows.csv` .*got 'cod'"):
+            lake.table("rows.csv", "cod")
+        with pytest.raises(InvalidTypeError, match="`columns` must be a column or a list of columns, got 5"):
+            lake.table("rows.csv", 5)
+
+    def test_wrong_types_are_named(self, lake):
+        for call in (lake.table, lake.has_table):
+            with pytest.raises(InvalidTypeError, match="`name` must be the name of a table, got 5"):
+                call(5)
+        for wrong in (None, 5, b"x"):
+            with pytest.raises(InvalidTypeError, match="`index` must be a path, got"):
+                dfjoin.open_lake(wrong)
+        for wrong in (1.0, True, "1"):
+            with pytest.raises(InvalidTypeError, match="`version` must be an integer of at least 1"):
+                dfjoin.open_lake(lake.path, version=wrong)
+        with pytest.raises(InvalidTypeError, match="`roots` must map names of roots to their new places, got True"):
+            dfjoin.open_lake(lake.path, roots=True)
+        with pytest.raises(InvalidParameterError, match="`retain` must be at most 999999999 days"):
+            lake.vacuum(10**400)
+        with pytest.raises(InvalidParameterError, match="`dry_run` must be one of True, False, got 1"):
+            lake.vacuum(dry_run=1)

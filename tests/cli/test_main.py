@@ -2,11 +2,16 @@
 
 import io
 import json
+import shutil
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
 
 import dfjoin
+from dfjoin.cli import main as main_module
+from dfjoin.cli.command import in_shell_words
 from dfjoin.cli.main import main
 
 COMMANDS = ["build", "discover", "join", "info"]
@@ -124,7 +129,7 @@ def test_discover_by_signatures(run, folder, table, tmp_path):
     status, out, _ = run(*wish, "--no-verify", "--recall", "1")
     assert not any(h["exact"] for h in json.loads(out)["hits"])
     status, _, err = run("discover", path, table, "--on", "land", "--recall", "0.5")
-    assert status == 2 and '`recall` belongs to mode="lsh"' in err
+    assert status == 2 and "`--recall` belongs to --mode lsh" in err
 
 
 def test_discover_by_transformation(run, tmp_path):
@@ -136,7 +141,7 @@ def test_discover_by_transformation(run, tmp_path):
     lake = dfjoin.build_lake(tmp_path / "lake", index, engine="inline", progress=False)
     wish = ("discover", index, tmp_path / "mine.csv", "--on", "name", "--mode", "transform")
     status, _, err = run(*wish)
-    assert status == 2 and "lake.add_patterns()" in err
+    assert status == 2 and "`dfjoin add-patterns INDEX`" in err
     lake.add_patterns()
     status, out, _ = run(*wish, "--json")
     (hit,) = json.loads(out)["hits"]
@@ -398,18 +403,21 @@ def test_wrong_usage_is_status_2(argv, capsys):
 @pytest.mark.parametrize(
     ("argv", "text"),
     [
-        (["discover", "{index}", "{table}", "--on", "nope"], "`on` must name a column of the frame ('who', "),
-        (["discover", "{index}", "{table}", "--on", "land", "-k", "0"], "`k` must be at least 1, got 0"),
-        (["discover", "{index}", "{table}", "--on", "land", "--threshold", "2"], "`threshold` must be between 0 and 1"),
-        (["discover", "{index}", "{table}", "--on", "land", "--plan", "magic"], "`plan` must be one of"),
+        (["discover", "{index}", "{table}", "--on", "nope"], "`--on` must name a column of the frame ('who', "),
+        (["discover", "{index}", "{table}", "--on", "land", "-k", "0"], "`-k` must be at least 1, got 0"),
+        (
+            ["discover", "{index}", "{table}", "--on", "land", "--threshold", "2"],
+            "`--threshold` must be between 0 and 1",
+        ),
+        (["discover", "{index}", "{table}", "--on", "land", "--plan", "magic"], "`--plan` must be one of"),
         (["discover", "{index}", "{table}", "--on", "land", "--explain", "99"], "99"),
         (["discover", "{index}", "{missing}", "--on", "land"], "missing"),
-        (["discover", "{missing}", "{table}", "--on", "land"], "build_lake"),
+        (["discover", "{missing}", "{table}", "--on", "land"], "`dfjoin build SOURCE INDEX`"),
         (["join", "{table}", "{missing}", "--on", "land"], "missing"),
-        (["join", "{table}", "{index}", "--on", "land", "--right-on", "country"], "`right_on` does not apply"),
+        (["join", "{table}", "{index}", "--on", "land", "--right-on", "country"], "`--right-on` does not apply"),
         (
             ["join", "{table}", "{index}", "--on", "land", "-k", "2", "--how", "outer"],
-            '`how` must be "left" or "inner"',
+            '`--how` must be "left" or "inner" when several tables are joined (-k 2)',
         ),
         (["join", "{table}", "{index}", "--on", "land", "-o", "{tmp}/wide.xlsx"], "must end in .csv, .tsv, .parquet"),
         (["join", "{table}", "{index}", "--plan", "{missing}"], "missing"),
@@ -493,3 +501,162 @@ def test_options_that_a_plan_replaces_are_refused(run, index, table, tmp_path):
     status, _, err = run("join", table, index, "--plan", plan, "--how", "inner", "-o", tmp_path / "again.csv")
     assert status == 2
     assert "how" in err
+
+
+# the words of the shell ------------------------------------------------------------------------------
+
+
+def words(text, command="build"):
+    return in_shell_words(text, main_module._parsers()[1], command)
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "shell"),
+    [
+        ("build", 'pass if_exists="replace" to build it anew', "pass --if-exists replace to build it anew"),
+        ("build", "`keep_data` must be", "`keep_data` must be"),
+        ("build", "(keep_sets=False)", "(--drop-sets)"),
+        ("build", "`settings['samples']` must be", "`--samples` must be"),
+        ("discover", 'settings={"patterns": True}', "dfjoin build --patterns"),
+        ("discover", "pass `pad=5`", "pass `--pad 5`"),
+        ("discover", "leave out verify=False", "leave out --no-verify"),
+        ("discover", 'or pass `mode="lsh"`', "or pass `--mode lsh`"),
+        ("join", "leave out transform=False", "leave out --no-transform"),
+        ("join", "pass transform=True", "pass --transform"),
+        ("join", "pass aggregate=None", "pass --keep-rows"),
+        ("join", "`examples` must be", "`--example` must be"),
+        ("join", "`right_on` does not apply when `other` is", "`--right-on` does not apply when `other` is"),
+        ("join", 'pass on_stale="warn" to go on', "pass --on-stale warn to go on"),
+        ("discover", "add them with `lake.add_patterns()`", "add them with `dfjoin add-patterns INDEX`"),
+        ("add", "use `Lake.replace(source)` to put", "use `dfjoin replace INDEX SOURCE` to put"),
+        ("info", "call dfjoin.repair, or", "call `dfjoin repair INDEX`, or"),
+        ("compact", "call compact() again", "run `dfjoin compact INDEX` again"),
+        ("remove", "`tables` must name tables", "`tables` must name tables"),
+    ],
+)  # fmt: skip
+def test_a_message_of_the_library_is_said_in_the_words_of_the_shell(command, said, shell):
+    assert words(said, command) == shell
+
+
+def test_an_index_that_exists_names_the_option(run, folder, index):
+    status, _, err = run("build", folder, index, "--engine", "inline", "--quiet")
+    assert status == 2 and "pass --if-exists replace to build it anew, or --if-exists add" in err
+
+
+def test_a_note_names_the_option(run, tmp_path, folder):
+    (folder / "zips.csv").write_text("zip,place\n" + "".join(f"{i:05d},p{i}\n" for i in range(500, 540)))
+    (tmp_path / "ints.csv").write_text("zip\n" + "".join(f"{i}\n" for i in range(500, 540)))
+    run("build", folder, tmp_path / "i", "--engine", "inline", "--quiet")
+    status, _, err = run("discover", tmp_path / "i", tmp_path / "ints.csv", "--on", "zip")
+    assert status == 0 and "dfjoin: note: " in err and "--pad 5" in err and "pad=5" not in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (["discver", "i", "t"], "did you mean discover?"), (["add-signature", "i"], "did you mean add-signatures?"),
+        (["discover", "i", "t", "--treshold", "1"], "did you mean --threshold?"),
+        (["discover", "i", "t", "--plans=x"], "did you mean --plan?"),
+    ],
+)  # fmt: skip
+def test_a_mistyped_word_gets_a_hint(capsys, argv, hint):
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    err = capsys.readouterr().err
+    assert ended.value.code == 2 and err.rstrip().endswith(hint)
+
+
+def test_a_word_that_is_like_nothing_gets_no_hint(capsys):
+    with pytest.raises(SystemExit):
+        main(["qqq"])
+    assert "did you mean" not in capsys.readouterr().err
+
+
+# completion ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_command_and_its_options(capsys, shell):
+    pytest.importorskip("shtab")
+    with pytest.raises(SystemExit) as ended:
+        main(["--print-completion", shell])
+    text = capsys.readouterr().out
+    commands = main_module._parsers()[1]
+    assert ended.value.code == 0 and {"restore", "repair", "verify", "add-signatures", "add-patterns"} <= set(commands)
+    assert all(name in text for name in commands) and "threshold" in text and "if-exists" in text
+
+
+def test_bash_takes_the_completion(capsys, tmp_path):
+    pytest.importorskip("shtab")
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("no bash here")
+    with pytest.raises(SystemExit):
+        main(["--print-completion", "bash"])
+    (tmp_path / "c.sh").write_text(capsys.readouterr().out)
+    done = subprocess.run([bash, "-c", f". {tmp_path / 'c.sh'}; complete -p dfjoin"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("complete ") and done.stderr == ""
+
+
+def test_completion_without_its_library_names_the_extra(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    with pytest.raises(SystemExit) as ended:
+        main(["--print-completion", "bash"])
+    err = capsys.readouterr().err
+    assert ended.value.code == 2 and err.count("\n") == 1 and 'pip install "dfjoin[completion]"' in err
+
+
+# what is written -------------------------------------------------------------------------------------
+
+
+def strict(text):
+    """Read JSON as its definition says, which knows neither NaN nor Infinity."""
+    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+
+
+def test_json_has_no_nan(run, tmp_path):
+    names = [f"{a} {b}" for a in ("Ann", "Bob", "Cem", "Dan", "Eva") for b in ("Ray", "Sol", "Tun", "Uri", "Voss")]
+    frames = {"people": pd.DataFrame({"person": [f"{n.split()[1]}, {n.split()[0]}" for n in names]})}
+    path = tmp_path / "i"
+    dfjoin.build_lake(frames, path, engine="inline", progress=False, settings={"patterns": True})
+    pd.DataFrame({"name": names}).to_csv(tmp_path / "n.csv", index=False)
+    status, out, _ = run("discover", path, tmp_path / "n.csv", "--on", "name", "--mode", "transform", "--json")
+    (hit,) = strict(out)["hits"]
+    assert status == 0 and hit["jaccard"] is None and hit["matched"] == 25
+
+
+def test_the_other_file_of_a_join_has_numbers(run, tmp_path):
+    (tmp_path / "a.csv").write_text("k,code\nx,01\ny,02\n")
+    (tmp_path / "b.csv").write_text("k,amount,code,flag\nx,1.5,007,true\nx,2.5,007,true\ny,4,010,false\n")
+    status, out, _ = run("join", tmp_path / "a.csv", tmp_path / "b.csv", "--on", "k", "-o", tmp_path / "w.parquet")
+    wide = pd.read_parquet(tmp_path / "w.parquet")
+    assert status == 0 and "amount (mean)" in out and wide["amount"].tolist() == [2.0, 4.0]
+    (brought,) = [name for name in wide if name.startswith("code") and name != "code"]
+    assert wide[brought].tolist() == ["007", "010"]
+    assert wide["code"].tolist() == ["01", "02"] and wide["flag"].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("other", ["missing", "directory"])
+def test_the_other_table_of_a_join_is_named(run, table, tmp_path, other):
+    (tmp_path / "directory").mkdir()
+    status, _, err = run("join", table, tmp_path / other, "--on", "land")
+    assert status == 2 and "`other` must be an index or " in err
+    assert ("dfjoin build" in err) == (other == "directory")
+
+
+def test_a_weighted_search_prints_rows(run, index, table):
+    status, out, _ = run("discover", index, table, "--on", "land", "--weighted")
+    assert status == 0 and "matched_rows" in out and "row_containment" in out
+
+
+def test_a_join_pads_codes_and_reads_the_day_first(run, tmp_path):
+    (tmp_path / "l.csv").write_text("zip,day\n501,03/04/2024\n7001,05/06/2024\n")
+    (tmp_path / "r.csv").write_text("code,place,date\n00501,Holtsville,2024-04-03\n07001,Avenel,2024-06-05\n")
+    (tmp_path / "lake").mkdir()
+    shutil.copy(tmp_path / "r.csv", tmp_path / "lake")
+    run("build", tmp_path / "lake", tmp_path / "i", "--engine", "inline", "--quiet")
+    for option, on, right_on in (("--pad", "zip", "code"), ("--dayfirst", "day", "date")):
+        given = [option, "5"] if option == "--pad" else [option]
+        for other in ([tmp_path / "r.csv", "--right-on", right_on], [tmp_path / "i"]):
+            status, _, _ = run("join", tmp_path / "l.csv", *other, "--on", on, *given, "-o", tmp_path / "w.csv")
+            assert status == 0 and pd.read_csv(tmp_path / "w.csv")["place"].tolist() == ["Holtsville", "Avenel"]

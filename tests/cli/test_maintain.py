@@ -76,7 +76,7 @@ def test_vacuum(run, index):
     assert json.loads(run("vacuum", index, "--retain", 0, "--json")[1])["versions"] == [1]
     assert run("vacuum", index)[1].startswith("removed 0 versions and 0 files, 0.0 MB")
     status, _, err = run("vacuum", index, "--retain", -1)
-    assert status == 2 and "`retain` must not be negative" in err
+    assert status == 2 and "`--retain` must not be negative" in err
 
 
 def test_an_index_without_tables_works_in_every_command(run, index, tmp_path):
@@ -98,3 +98,41 @@ def test_an_index_without_tables_works_in_every_command(run, index, tmp_path):
                 assert json.loads(out)
     assert pd.read_csv(tmp_path / "out.csv").equals(pd.read_csv(mine))
     assert "version 3: 2 tables" in run("add", index, tmp_path / "data", "--quiet")[1]
+
+
+def test_replace_and_restore(run, index, tmp_path):
+    pd.DataFrame({"c": ["new", "newer"]}).to_csv(tmp_path / "data" / "a.csv", index=False)
+    status, out, _ = run("replace", index, tmp_path / "data", "--quiet")
+    assert status == 0 and "version 2: 2 tables" in out
+    status, out, _ = run("restore", index, 1)
+    assert status == 0 and "version 3: 2 tables" in out and len(dfjoin.open_lake(index).versions()) == 3
+    status, _, err = run("restore", index, 9)
+    assert status == 2 and "`version` must be a version that the index has (3, 2, 1), got 9" in err
+
+
+def test_verify_and_repair(run, index, tmp_path):
+    assert run("verify", index)[:2] == (0, "every file is as it was written\n")
+    assert json.loads(run("verify", index, "--json")[1])["problems"] == []
+    assert run("repair", index)[:2] == (0, "nothing is damaged; version 1 is the latest\n")
+    (part,) = [p for p in index.rglob("*.npy") if p.name.startswith("value_bytes")]
+    data = bytearray(part.read_bytes())
+    data[-1] ^= 1
+    part.write_bytes(data)
+    status, out, _ = run("verify", index)
+    assert status == 1 and "value_bytes" in out
+    assert json.loads(run("verify", index, "--json")[1])["problems"]
+    status, out, _ = run("repair", index)
+    assert status == 0 and "lost: a.csv\nlost: b.csv\n1 segment(s) were dropped; version 2 is sound" in out
+    assert json.loads(run("repair", index, "--json")[1])["problems"] == [] and names(index) == []
+
+
+def test_signatures_and_patterns(run, tmp_path):
+    frame = pd.DataFrame({"c": [f"v{i}" for i in range(90)]})
+    path = tmp_path / "lake"
+    dfjoin.build_lake({"t": frame}, path, engine="inline", progress=False, settings={"permutations": 0})
+    status, out, _ = run("add-signatures", path, "--permutations", 32, "--partitions", 2, "--signature-min", 50)
+    assert status == 0 and "version 2: 1 tables" in out
+    settings = dfjoin.open_lake(path).settings
+    assert (settings.permutations, settings.signature_min, settings.partitions) == (32, 50, 2)
+    assert "version 3" in run("add-patterns", path)[1] and dfjoin.open_lake(path).settings.patterns
+    assert json.loads(run("add-patterns", path, "--json")[1])["version"] == 3

@@ -246,3 +246,26 @@ class TestRows:
         read = pickle.loads(pickle.dumps(hits))
         assert read.explain(0) == hits.explain(0)
         pd.testing.assert_frame_equal(read.pairs(0), hits.pairs(0))
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 200])
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("on", ["a column with quite a long name, and more", "*"])
+def test_repr_fits_the_terminal_at_hand(build, monkeypatch, columns, is_weighted, on):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    values = [f"v{i}" for i in range(30)]
+    name = "a column with quite a long name, and more"
+    frames = {f"a/directory/of/many/tables/{i}/{'x' * 60}": pd.DataFrame({"y" * 60: values[i:]}) for i in range(3)}
+    df = pd.DataFrame({name: values, "second " * 9: values[::-1]})
+    hits = dfjoin.discover_joinable(df, on, build(frames), weighted=is_weighted)
+    lines = repr(hits).splitlines()
+    assert max(map(len, lines)) <= max(columns, 80) and len(lines) == len(hits) + 1
+    assert all("a/" in line for line in lines[1:])
+
+
+def test_repr_of_a_weighted_search_shows_rows(build):
+    lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["a"] * 7 + ["x"]}), "q", lake, weighted=True)
+    head, row = repr(hits).splitlines()
+    assert head.split() == ["table", "column", "matched_rows", "row_containment", "accidental"]
+    assert row.split()[3:5] == ["7", "0.875"]

@@ -136,3 +136,31 @@ def test_a_sibling_with_the_same_beginning_is_not_below(tmp_path):
     assert is_below(f"{base}/lake", os.sep)
     assert not is_below(f"{base}/lake2/a", f"{base}/lake")
     assert not is_below(f"{base}/lake/../x", f"{base}/lake")
+
+
+def test_a_place_that_is_not_reached_says_what_failed(monkeypatch):
+    def fail(uri):
+        raise OSError(f"When resolving region for {uri}: AWS Error NETWORK_CONNECTION: could not resolve host")
+
+    system = type("FileSystem", (), {"from_uri": staticmethod(fail)})
+    monkeypatch.setattr(roots, "fs", type("Module", (), {"FileSystem": system}))
+    with pytest.raises(InvalidParameterError) as caught:
+        open_root("s3://me:secret@nowhere-at-all/lake")
+    text = str(caught.value)
+    assert text.startswith(
+        "`source` 's3://nowhere-at-all/lake' cannot be opened: OSError: When resolving region for s3:"
+    )
+    assert "could not resolve host. Check the network, the credentials" in text and "secret" not in text
+
+
+def test_a_place_that_is_lost_while_it_is_listed_says_what_failed(monkeypatch):
+    class Lost:
+        def get_file_info(self, _):
+            raise OSError("When getting information: AWS Error ACCESS_DENIED")
+
+    monkeypatch.setattr("dfjoin.sources.listing.open_root", lambda uri: (Lost(), "/b"))
+    for source in ("s3://b/x", ["s3://b/x/a.csv", "s3://b/x/b.csv"]):
+        with pytest.raises(
+            InvalidParameterError, match=r"`source` 's3://b/x.*cannot be opened: OSError: .*ACCESS_DENIED"
+        ):
+            list_tables(source)
