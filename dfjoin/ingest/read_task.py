@@ -22,6 +22,7 @@ from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
 from dfjoin.sources.readers import open_table
 from dfjoin.types import IndexSettings, TableSource
+from dfjoin.values.frames import NOT_INDEXED
 
 __all__ = ["RunMeta", "TableFeed", "build_part", "build_run", "feed_of_file"]
 
@@ -194,7 +195,7 @@ def _read_table(
     try:
         for batch in feed.batches:
             if not readers:
-                readers = [ColumnReader(field.type, settings) for field in batch.schema]
+                readers = [ColumnReader(field.type, settings, _reason_given(field)) for field in batch.schema]
             for reader, array in zip(readers, batch.columns, strict=True):
                 reader.add(array)
             n_rows += batch.num_rows
@@ -213,6 +214,11 @@ def _read_table(
         collected.columns.append({"table": table, "name": column_name, "position": position, **record})
     collected.tables.append({**feed.record, "n_rows": n_rows, "n_columns": len(feed.names)})
     return n_rows
+
+
+def _reason_given(field: pa.Field) -> str:
+    """Return why a column of a frame is not to be indexed, as it was stored with it."""
+    return (field.metadata or {}).get(NOT_INDEXED, b"").decode("utf-8", "replace")
 
 
 def _is_wanted(table: str, column: str, settings: IndexSettings) -> bool:

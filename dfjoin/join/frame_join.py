@@ -130,7 +130,12 @@ def _find_relation(
     on, right_on = None, None
     if named is not None:
         on, right_on = [own_texts[label] for label in named[0]], [other_texts[label] for label in named[1]]
-    relation, tried = relate(_text_columns(left, own_texts), _text_columns(right, other_texts), on, right_on, options)
+    sides = _text_columns(left, own_texts), _text_columns(right, other_texts)
+    for named_columns, columns in zip((on, right_on), sides, strict=True):
+        for name in named_columns or []:
+            if name not in columns:
+                return None, [f"{name}: booleans, fractions and values without text are related by equality alone"]
+    relation, tried = relate(*sides, on, right_on, options)
     # A relation of equal keys alone is the business of the plain join.
     return relation if relation is not None and relation.pairs.kinds.any() else None, tried
 
@@ -157,6 +162,7 @@ def _is_measure(array: pa.Array | pa.ChunkedArray) -> bool:
     """Tell whether a column holds floats that are no whole numbers: keys are never such."""
     if not pa.types.is_floating(array.type):
         return False
+    array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array  # Arrow rounds no halves
     return bool(pc.any(pc.not_equal(array, pc.floor(array)), min_count=0).as_py())
 
 

@@ -19,6 +19,7 @@ from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint, fingerprin
 from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.sniff import LFS_PREFIX, SAMPLE_BYTES, name_encoding, reject_foreign, sniff
 from dfjoin.types import Dialect, TableSource
+from dfjoin.values.cells import register_pandas_types, workable_batch
 from dfjoin.values.names import clean_names
 
 __all__ = ["TableReader", "current_fingerprint", "open_table"]
@@ -284,6 +285,7 @@ def _open_parquet(
         return fingerprint(filesystem, paths, source.size)
 
     _reject_pointer(filesystem, paths[0])
+    register_pandas_types()
     if len(paths) == 1 and "=" not in source.parts[0].removeprefix(source.path):
         file = parquet.ParquetFile(paths[0], filesystem=filesystem)
         raw = file.schema_arrow.names
@@ -303,7 +305,7 @@ def _open_parquet(
                     renamed = batch.rename_columns(names)
                     yield renamed if columns is None else renamed.select(list(columns))
 
-        return TableReader(names, None, batches, mark)
+        return TableReader(names, None, lambda: map(workable_batch, batches()), mark)
     base = resolve(source.root, source.path)
     found = dataset.dataset(
         paths, format="parquet", filesystem=filesystem, partitioning="hive", partition_base_dir=base
@@ -318,7 +320,7 @@ def _open_parquet(
         for batch in scanner.to_batches():
             yield batch.rename_columns(names if columns is None else list(columns))
 
-    return TableReader(names, None, dataset_batches, mark)
+    return TableReader(names, None, lambda: map(workable_batch, dataset_batches()), mark)
 
 
 def _open_json(filesystem: fs.FileSystem, path: str, source: TableSource, columns: Sequence[str] | None) -> TableReader:

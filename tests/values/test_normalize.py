@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.types import IndexSettings
+from dfjoin.values.cells import is_searchable_type
 from dfjoin.values.normalize import (
-    is_searchable_type,
     normalize_batch,
     normalize_column,
     pack_strings,
