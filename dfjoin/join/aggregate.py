@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.values.frames import arrow_to_series
 
 __all__ = [
     "KEEPING",
@@ -174,7 +175,8 @@ def take_rows(column: pd.Series, rows: NDArray[np.int64]) -> pd.Series:
         column = column.astype(pd.api.types.pandas_dtype(dtype.name.replace("i", "I").replace("u", "U")))
     elif gains_nulls and isinstance(dtype, np.dtype) and dtype.kind == "b":
         column = column.astype("boolean")
-    return pd.Series(column.array.take(rows, allow_fill=gains_nulls), name=column.name)
+    taken = column.array.take(rows, allow_fill=gains_nulls)
+    return pd.Series(taken, name=column.name, dtype=taken.dtype if column.dtype == "object" else None)
 
 
 def _most_frequent(column: pd.Series, codes: NDArray[np.int64], n_keys: int) -> pd.Series:
@@ -217,7 +219,11 @@ def plain_column(column: pd.Series) -> pd.Series:
     if isinstance(dtype, pd.ArrowDtype):
         if pa.types.is_decimal(dtype.pyarrow_dtype):
             return column.astype("float64")
-        return column.astype("datetime64[us]") if pa.types.is_date(dtype.pyarrow_dtype) else column
+        if not pa.types.is_date(dtype.pyarrow_dtype):
+            return column
+        return arrow_to_series(column.array.__arrow_array__().cast(pa.timestamp("ms"))).set_axis(column.index)
+    if isinstance(dtype, pd.SparseDtype):
+        return column.sparse.to_dense()
     if not pd.api.types.is_object_dtype(dtype):
         return column
     kind = pd.api.types.infer_dtype(column, skipna=True)

@@ -197,9 +197,9 @@ def _one_row_per_key(
         rules[name] = choose_rule(aggregate, name, column)
         if is_unique and rules[name] in KEEPING:
             check_rule(column, rules[name])
-            columns[name] = take_rows(column, first[held]).array
+            columns[name] = take_rows(column, first[held])
         else:
-            columns[name] = aggregate_column(column.iloc[rows], dense, held.size, rules[name]).array
+            columns[name] = aggregate_column(column.iloc[rows], dense, held.size, rules[name])
     frame = pd.DataFrame(columns, index=range(held.size))
     keys = right.keys.iloc[first[held]].reset_index(drop=True)
     return frame, keys, held, rules, pd.Series(counts[held])
@@ -302,7 +302,8 @@ def _attach(result: pd.DataFrame, added: dict[str, pd.Series]) -> pd.DataFrame:
     """Put the new columns behind the frame's own."""
     if not added:
         return result.copy()
-    block = pd.DataFrame({name: column.array for name, column in added.items()}, index=result.index)
+    block = pd.DataFrame({name: column.reset_index(drop=True) for name, column in added.items()})
+    block.index = result.index
     if result.columns.nlevels > 1:
         empty = [""] * (result.columns.nlevels - 1)
         block.columns = pd.MultiIndex.from_tuples([(name, *empty) for name in added])

@@ -251,14 +251,16 @@ def as_objects(column: pd.Series) -> pd.Series:
 
 def workable_frame(df: pd.DataFrame) -> pd.DataFrame:
     """Return a frame of whose columns rows can be taken; Arrow's views and runs are written out."""
-    wanted = {}
+    wanted: dict[int, Any] = {}
     for position, dtype in enumerate(df.dtypes):
-        if isinstance(dtype, pd.ArrowDtype) and workable_type(dtype.pyarrow_dtype) != dtype.pyarrow_dtype:
-            whole = df.iloc[:, position].array.__arrow_array__()
+        if not isinstance(dtype, pd.ArrowDtype):
+            continue
+        whole, type_ = df.iloc[:, position].array.__arrow_array__(), workable_type(dtype.pyarrow_dtype)
+        if type_ != dtype.pyarrow_dtype:
             chunks = [workable_array(chunk) for chunk in whole.chunks]
-            wanted[position] = pd.arrays.ArrowExtensionArray(
-                pa.chunked_array(chunks, workable_type(dtype.pyarrow_dtype))
-            )
+            wanted[position] = pd.arrays.ArrowExtensionArray(pa.chunked_array(chunks))
+        elif pa.types.is_interval(type_):  # pandas has no scalars of it
+            wanted[position] = arrow_to_series(whole).array
     if not wanted:
         return df
     df = df.copy(deep=False)

@@ -122,7 +122,8 @@ def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings)
     >>> normalize_column(pa.array(["Paris ", "PARIS", "1.0", None, ""]), IndexSettings()).values()
     ['paris', '1']
     """
-    return read_dates(normalize_batch(array, settings), settings)
+    found = _distinct(cell_texts(array), settings.hash_seed, _null_hashes_of(settings))
+    return read_dates(found, settings)
 
 
 @lru_cache(maxsize=64)
