@@ -170,6 +170,8 @@ def _extreme_text(column: pd.Series, codes: NDArray[np.int64], n_keys: int, func
 def take_rows(column: pd.Series, rows: NDArray[np.int64]) -> pd.Series:
     """Take rows by position, -1 for a null; integers and booleans that gain nulls become nullable."""
     gains_nulls = rows.size > 0 and bool(rows.min() < 0)
+    if gains_nulls and isinstance(column.dtype, pd.SparseDtype):
+        column = column.sparse.to_dense()
     dtype = column.dtype
     if gains_nulls and isinstance(dtype, np.dtype) and dtype.kind in "iu":
         column = column.astype(pd.api.types.pandas_dtype(dtype.name.replace("i", "I").replace("u", "U")))

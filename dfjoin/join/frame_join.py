@@ -20,6 +20,7 @@ from dfjoin.join.relate import KINDS, Relation, relate
 from dfjoin.join.report import JoinAccount
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.types import IndexSettings
+from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 from dfjoin.values.frames import select_column
 from dfjoin.values.names import clean_names
 
@@ -153,7 +154,10 @@ def _text_columns(side: KeyColumns, names: dict[Any, str]) -> dict[str, Column]:
         known = None if pa.types.is_floating(array.type) else partial(side.values, position)
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
-        texts = array if pa.types.is_string(array.type) else pc.cast(array, pa.large_string())
+        try:
+            texts = array if pa.types.is_string(array.type) else pc.cast(array, pa.large_string())
+        except CONVERSION_ERRORS:  # as a time of a zone that is not known here
+            texts = cell_texts(array)
         found[names[label]] = Column(names[label], texts, known)
     return found
 

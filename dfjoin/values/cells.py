@@ -7,13 +7,11 @@ plainer type, or known to have no text.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
 
@@ -89,6 +87,7 @@ def cell_texts(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_decimal(type_):
         return _decimal_text(array)
     if pa.types.is_timestamp(type_):
+        array = array if type_.tz is None else array.view(pa.int64()).view(pa.timestamp(type_.unit))
         if type_.unit == "ns":  # casting alone would round times before 1970 up
             array = pc.floor_temporal(array, unit="microsecond")
         return pc.cast(pc.cast(array, pa.timestamp("us"), safe=False), pa.string())
@@ -103,8 +102,8 @@ def plain_array(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return a column as one array of a plain type: text, numbers, booleans, dates, or what has no text.
 
     Durations, times, UUIDs, periods, intervals, and dates beyond the years 1 to 9999 become text; an array
-    that repeats values by runs is written out; zoned timestamps are in UTC; of other extension types the
-    storage counts, as if the type was not known.
+    that repeats values by runs is written out; of other extension types the storage counts, as if the type
+    was not known.
 
     Examples
     --------
@@ -138,7 +137,7 @@ def plain_array(array: pa.Array | pa.ChunkedArray) -> pa.Array:
         if type_.extension_name == "arrow.uuid":
             return _uuid_text(array.storage)
         if type_.extension_name in _PRINTED:
-            return _printed(array.to_pandas())
+            return _printed(array)
         storage = array.storage
         return storage.cast(pa.bool_()) if type_.extension_name == "arrow.bool8" else plain_array(storage)
     return array.cast(pa.large_string()) if pa.types.is_string_view(type_) else array
@@ -235,14 +234,13 @@ def _float_text(array: pa.Array) -> pa.Array:
 
 
 def _plain_timestamps(array: pa.Array) -> pa.Array:
-    """Return timestamps without their zone, in UTC; as text if some lie beyond the years 1 to 9999."""
+    """Return timestamps as they are; as text if some lie beyond the years 1 to 9999."""
     unit = array.type.unit
-    numbers = array.view(pa.int64()) if array.type.tz is not None or unit != "ns" else None
-    if unit != "ns" and numbers is not None:
-        factor = _PER_SECOND[unit]
-        if not _is_within(numbers, _FIRST_SECOND * factor, (_LAST_SECOND + 1) * factor - 1):
-            return _far_text(numbers, unit, _FIRST_SECOND * factor, (_LAST_SECOND + 1) * factor - 1)
-    return array if numbers is None or array.type.tz is None else numbers.view(pa.timestamp(unit))
+    if unit == "ns":
+        return array
+    numbers, factor = array.view(pa.int64()), _PER_SECOND[unit]
+    first, last = _FIRST_SECOND * factor, (_LAST_SECOND + 1) * factor - 1
+    return array if _is_within(numbers, first, last) else _far_text(numbers, unit, first, last)
 
 
 def _plain_dates(array: pa.Array) -> pa.Array:
@@ -273,12 +271,17 @@ def _far_text(numbers: pa.Array, unit: str, first: int, last: int) -> pa.Array:
     texts = cell_texts(near).to_numpy(zero_copy_only=False).astype(object)
     far = values[is_far].view(f"datetime64[{unit}]")
     texts[is_far] = [_far_spelling(text) for text in np.datetime_as_string(far).tolist()]
-    return pa.array(texts, pa.string(), mask=numbers.is_null().to_numpy(zero_copy_only=False) | (texts == "NaT"))
+    return pa.array(texts, pa.string(), mask=numbers.is_null().to_numpy(zero_copy_only=False))
 
 
-def _far_spelling(text: str) -> str:
+def _far_spelling(text: str) -> str | None:
     """Shorten what numpy prints of a time as dates and timestamps are: no midnight, no fraction of zero."""
+    if text == "NaT":
+        return None
     date, _, time = text.partition("T")
+    if date.startswith("-"):  # numpy writes the year -44 with three digits
+        year, month_and_day = date[1:].split("-", 1)
+        date = f"-{year.zfill(4)}-{month_and_day}"
     seconds, _, fraction = time.partition(".")
     fraction = fraction[:6].ljust(6, "0") if fraction.strip("0") else ""
     if not fraction and seconds in ("", "00:00:00"):
@@ -344,12 +347,11 @@ def _uuid_text(storage: pa.Array) -> pa.Array:
     return pc.if_else(storage.is_valid(), whole, pa.scalar(None, pa.large_string())) if storage.null_count else whole
 
 
-def _printed(column: pd.Series) -> pa.Array:
+def _printed(array: pa.Array) -> pa.Array:
     """Write values as pandas prints them, each distinct one once."""
-    codes, distinct = pd.factorize(column)
+    rows = np.flatnonzero(array.is_valid().to_numpy(zero_copy_only=False))
+    codes, distinct = pd.factorize(array.take(pa.array(rows)).to_pandas())  # pandas reads no null as an interval
     texts = pa.array([str(value) for value in distinct], pa.string())
-    return texts.take(_codes(codes))
-
-
-def _codes(codes: NDArray[Any]) -> pa.Array:
-    return pa.array(codes, pa.int64(), mask=codes < 0)
+    of_row = np.full(len(array), -1, np.int64)
+    of_row[rows] = codes
+    return texts.take(pa.array(of_row, mask=of_row < 0))

@@ -128,7 +128,7 @@ def _to_arrow(column: pd.Series, argument: str) -> pa.Array | pa.ChunkedArray:
         return _to_arrow(column.sparse.to_dense(), argument)
     if isinstance(dtype, pd.ArrowDtype):
         return column.array.__arrow_array__()
-    if dtype.kind == "c":
+    if isinstance(dtype, (pd.PeriodDtype, pd.IntervalDtype)) or dtype.kind == "c":
         return pa.array(column.astype(str).to_numpy(dtype=object), pa.string(), mask=column.isna().to_numpy())
     try:
         converted = pa.array(column, from_pandas=True)
@@ -201,6 +201,11 @@ def arrow_to_series(column: pa.ChunkedArray) -> pd.Series:
     type_ = column.type
     if isinstance(type_, pa.BaseExtensionType) and type_.extension_name == "arrow.bool8":
         column = pa.chunked_array([plain_array(chunk) for chunk in column.chunks], pa.bool_())
+    is_interval = isinstance(type_, pa.BaseExtensionType) and type_.extension_name == "pandas.interval"
+    if is_interval and column.null_count and pa.types.is_integer(type_.subtype):
+        values = np.full(len(column), np.nan, object)
+        values[column.is_valid().to_numpy()] = list(column.drop_null().to_pandas())
+        return pd.Series(values, dtype=object)  # whole numbers have no null to mark a bound with
     try:
         if column.null_count and pa.types.is_integer(column.type):
             return column.to_pandas(types_mapper=_nullable_type)
