@@ -127,7 +127,7 @@ def test_objects_are_written_by_their_own_type_whatever_stands_beside_them():
 def test_text_with_half_a_surrogate_pair_is_indexed_with_the_replacement_character():
     assert rows_of(pd.Series(["a\ud800", "b", None], dtype=object)) == ["a\ufffd", "b", None]
     labels = pd.Index(["x\udfff"], dtype=object)
-    table = frame_to_table(pd.DataFrame(np.array([["a\ud800"]], object), columns=labels))
+    table = frame_to_table(pd.Series(["a\ud800"], dtype=object).to_frame().set_axis(labels, axis=1))
     assert table.to_pydict() == {"x\ufffd": ["a\ufffd"]}
 
 
