@@ -61,8 +61,8 @@ def build_lake(
     spark : SparkSession, optional
         The session to use; by default the active one, else a local one that is started here.
     columns, exclude : str or list of str, optional
-        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. Values of columns that are not
-        indexed are not copied into the index.
+        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. No value of a column that is left out
+        is written into the index: frames given in memory are kept without it. Files are joined whole.
     settings : dict or IndexSettings, optional
         How values are normalised and what is kept. A dict may hold:
 
@@ -70,6 +70,7 @@ def build_lake(
         - ``dayfirst``: how all-digit dates are read; None (default): as the column itself tells.
         - ``samples``: sample values kept for each column, default 5, 0 for none.
         - ``segment_bytes``, ``task_bytes``: target size of a segment, memory of a task.
+        - ``max_columns``: a table with more columns is skipped with the reason; default 100,000.
         - ``hash_seed``: seed of the value hash.
         - ``permutations``: values of a MinHash signature, which ``mode="lsh"`` needs; default 256, 0 for none.
         - ``signature_min``: columns with fewer distinct values get no signature; default `permutations`.
@@ -293,7 +294,7 @@ def discover_joinable(
           table   column  matched  query_cardinality
     0  capitals  country        2                  3
     """
-    from dfjoin.lake import resolve_lake
+    from dfjoin.lake import refuse_swapped, resolve_lake
     from dfjoin.search.discover import discover
     from dfjoin.search.params import search_params
 
@@ -312,6 +313,9 @@ def discover_joinable(
         recall=recall,
         progressive=progressive,
     )
+    columns = getattr(df, "columns", ())
+    if not (isinstance(on, str) and on in columns):
+        refuse_swapped(on, lake, columns)
     return discover(df, on, resolve_lake(lake).snapshot, params)
 
 
@@ -406,6 +410,8 @@ def auto_join(
     fuzzy: bool | None = None,
     precision: float = 0.95,
     examples: list[tuple[str, str]] | None = None,
+    pad: int | None = None,
+    dayfirst: bool | None = None,
     on_no_match: str = "warn",
     on_stale: str = "error",
 ) -> pd.DataFrame:
@@ -423,7 +429,9 @@ def auto_join(
         What to join:
 
         - A lake: candidates are tried in rank order. One is accepted if its containment reaches `threshold`, it is
-          not accidental, its file is the one that was indexed, and it brings a column that the frame does not have.
+          not accidental, its file is the one that was indexed, and it brings a column that the frame does not have:
+          in some row that finds a partner the values differ. The first 50 candidates of a column (at least 10 a
+          table that is wanted) are looked at in any case, further ones for 10 seconds.
         - A result of `discover_joinable`: each of its rows is joined, whatever its rank.
         - Another frame.
         - A plan (``attrs["dfjoin"]["plan"]`` of an earlier result): the same columns are joined again.
@@ -473,6 +481,12 @@ def auto_join(
         it stay unmatched.
     examples : list of (left value, right value), optional
         Pairs that belong together; programs are learned from them alone.
+    pad : int, optional
+        Digits to which shorter integers of the key are written with zeros in front, of either key between two
+        frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own.
+    dayfirst : bool, optional
+        How all-digit dates of the key, of either key between two frames, are read: ``3/4/2024`` is in April if True.
+        By default as the column itself tells. A search result and a plan have their own.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is acceptable; the frame comes back unchanged.
     on_stale : {"error", "warn", "ignore"}
@@ -510,7 +524,8 @@ def auto_join(
     Notes
     -----
     The choice is made first. Over a lake, ranks come from the search, whether a table has the wanted columns from
-    the catalogue, and whether it brings anything new from the index wherever value sets decide it. Without `on`, the
+    the catalogue, and whether it brings anything new from the index wherever value sets decide it. Of tables that had
+    the same content when they were indexed, one is read to see that it brings nothing. Without `on`, the
     columns of `df` are compared by the containment and the matched values of their best candidate, as the search
     counted them (where the index keeps no sets, as it estimated them). A table is then read once, for the candidate
     that was chosen: in batches, the wanted columns only, keeping the rows whose key is in `df`. Memory follows the
@@ -547,6 +562,8 @@ def auto_join(
         fuzzy=fuzzy,
         precision=precision,
         examples=examples,
+        pad=pad,
+        dayfirst=dayfirst,
         on_no_match=on_no_match,
         on_stale=on_stale,
     )

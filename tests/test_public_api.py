@@ -58,7 +58,8 @@ def test_signatures_are_those_of_the_contract():
     assert defaults(dfjoin.auto_join) == {
         "df": empty, "other": empty, "on": None, "right_on": None, "k": 1, "threshold": 0.5, "mode": "exact",
         "columns": None, "how": "left", "aggregate": "auto", "max_expansion": 10.0, "indicator": False,
-        "transform": None, "fuzzy": None, "precision": 0.95, "examples": None, "on_no_match": "warn",
+        "transform": None, "fuzzy": None, "precision": 0.95, "examples": None, "pad": None,
+        "dayfirst": None, "on_no_match": "warn",
         "on_stale": "error",
     }  # fmt: skip
     discover = defaults(dfjoin.discover_joinable)

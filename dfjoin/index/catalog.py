@@ -21,6 +21,7 @@ from dfjoin.index.components import damaged
 __all__ = [
     "COLUMN_FIELDS",
     "KINDS",
+    "NOT_IN_FILE",
     "SKIPPED_FIELDS",
     "TABLE_FIELDS",
     "Catalog",
@@ -33,6 +34,9 @@ __all__ = [
 
 KINDS = ("text", "integer", "decimal", "date", "float", "boolean", "binary", "nested", "empty")
 """Kinds of a column; the catalogue stores their number."""
+
+NOT_IN_FILE = -1
+"""`position` of a column that the file of its table does not have: an excluded one of a frame that is kept."""
 
 TABLE_FIELDS = pa.struct(
     [
@@ -137,7 +141,7 @@ def reason_of(record: dict[str, Any]) -> str:
     kind = KINDS[record["kind"]]
     if reason or kind in _REASONS:
         return reason or _REASONS[kind]
-    return "fewer than two values" if record["cardinality"] < 2 else "left out by `columns` or `exclude`"
+    return "one value" if record["cardinality"] == 1 else "left out by `columns` or `exclude`"
 
 
 _REASONS = {

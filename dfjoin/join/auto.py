@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from dfjoin._validation import show
 from dfjoin.errors import InvalidTypeError, NoMatchError, warn
 from dfjoin.join.frame_join import join_frames
 from dfjoin.join.lake_join import join_candidates, join_lake, join_plan
@@ -16,16 +17,16 @@ from dfjoin.join.report import JoinAccount, report_values
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import check_frame
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.frames import is_pandas
+from dfjoin.values.frames import is_pandas, is_spark
 
 __all__ = ["join"]
 
+_READING_OPTIONS = ("pad", "dayfirst")
+
+_NOT_OF_PICKS = ("on", "right_on", "k", "threshold", "mode")
+
 _NOT_OF_PLANS = (
-    "on",
-    "right_on",
-    "k",
-    "threshold",
-    "mode",
+    *_NOT_OF_PICKS,
     "columns",
     "how",
     "aggregate",
@@ -39,15 +40,15 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
     check_frame(df)
     index = ""
     if isinstance(other, JoinCandidates):
-        refuse_options(options, "a search result", ("on", "right_on", "k", "threshold", "mode", *RELATION_OPTIONS))
+        refuse_options(options, "a search result", (*_NOT_OF_PICKS, *RELATION_OPTIONS, *_READING_OPTIONS))
         index = str(other.context.snapshot.path)
         account = join_candidates(df, other, options)
     elif is_pandas(other):
         refuse_options(options, "a DataFrame", ("k", "mode"))
         account = join_frames(df, other, options)
     elif isinstance(other, (JoinPlan, dict)):
-        refuse_options(options, "a plan", (*_NOT_OF_PLANS, *RELATION_OPTIONS))
-        plan = other if isinstance(other, JoinPlan) else JoinPlan.from_dict(other)
+        plan = other if isinstance(other, JoinPlan) else _plan_of(other)
+        refuse_options(options, "a plan", (*_NOT_OF_PLANS, *RELATION_OPTIONS, *_READING_OPTIONS))
         index = plan.index
         options = replace(options, how=plan.how, max_expansion=plan.max_expansion, indicator=plan.indicator)
         account = join_plan(df, plan, options)
@@ -62,6 +63,18 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
         )
     plan = JoinPlan(account.steps, options.how, index, options.max_expansion, options.indicator)
     return _finish(df, account, plan, options)
+
+
+def _plan_of(values: dict[str, Any]) -> JoinPlan:
+    """Make a plan of its dict; a dict of frames is none."""
+    frames = [name for name, value in values.items() if is_pandas(value) or is_spark(value)]
+    if frames:
+        raise InvalidTypeError(
+            f"`other` must be one frame, a lake, picked candidates or a plan, got a dict of frames; pass the frame "
+            f"itself (df.auto_join(frames[{show(frames[0])}])), or make a lake of them with "
+            'dfjoin.build_lake(frames, index, engine="inline") and join that'
+        )
+    return JoinPlan.from_dict(values)
 
 
 def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: JoinOptions) -> pd.DataFrame:

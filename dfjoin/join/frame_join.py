@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist, warn
 from dfjoin.join.choose_key import choose_equal_keys
 from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, expand_pairs
@@ -18,6 +19,8 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.relate import KINDS, Relation, relate
 from dfjoin.join.report import JoinAccount
+from dfjoin.search.lost_zeros import find_lost_zero_width_between
+from dfjoin.search.query import QueryColumn
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
@@ -44,7 +47,8 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
             f"`other` has columns of the same name ({shortlist(other.columns[other.columns.duplicated()])}); "
             "rename them"
         )
-    left, right = KeyColumns(df, _SETTINGS), KeyColumns(other, _SETTINGS, "right_on")
+    settings = replace(_SETTINGS, dayfirst=options.dayfirst)
+    left, right = KeyColumns(df, settings, pad=options.pad), KeyColumns(other, settings, "right_on", options.pad)
     account = JoinAccount(left)
     named = _named_keys(df, other, options)
     equal = named
@@ -63,6 +67,8 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
             account = account.pass_over("", "", reason)
     if relation is not None:
         return _join_related(account, right, relation, options)
+    if options.pad is None and (equal is None or len(equal[0]) == 1):
+        _warn_of_lost_zeros(left, right, equal)
     return account if equal is None else _join_equal(account, right, equal, options)
 
 
@@ -121,6 +127,40 @@ def _is_key(side: KeyColumns, label: Any) -> bool:
     """Tell whether a column's values are nearly all different."""
     values = side.values(side.position(label))
     return len(values) >= _KEY_UNIQUENESS * int(np.count_nonzero(values.codes >= 0))
+
+
+def _warn_of_lost_zeros(left: KeyColumns, right: KeyColumns, keys: Labels | None) -> None:
+    """Warn when the integers of a key match more with zeros in front than as they are.
+
+    Where no keys were found, every pair of columns is looked at, and the one that would match most is named.
+    """
+    best: tuple[int, str] = 0, ""
+    if keys is None:
+        sides = [left.candidates(), right.candidates()]
+    else:
+        sides = [_as_query(side, labels[0]) for side, labels in zip((left, right), keys, strict=True)]
+    for own in sides[0]:
+        for theirs in sides[1]:
+            for integers, texts, whose in ((own, theirs, ""), (theirs, own, "of the other frame ")):
+                width, padded, plain = find_lost_zero_width_between(integers, texts.values)
+                if width and padded > best[0]:
+                    remedy = "" if keys is not None else f", with on={own.label!r}, right_on={theirs.label!r}"
+                    text = (
+                        f"the integers of column {integers.name!r} {whose}match {padded:,} values of {texts.name!r} "
+                        f"when written with zeros up to {width} digits, and {plain:,} as they are; read the column "
+                        f"with dtype=str, or pass `pad={width}`{remedy}"
+                    )
+                    best = padded, text
+    if best[0]:
+        warn(best[1])
+
+
+def _as_query(side: KeyColumns, label: Any) -> list[QueryColumn]:
+    """Return a key column as a search has it; nothing for one without values that can be compared."""
+    try:
+        return [side.query(side.position(label))]
+    except InvalidTypeError:
+        return []
 
 
 def _find_relation(
@@ -197,7 +237,7 @@ def _brought(other: pd.DataFrame, options: JoinOptions, left_out: list[Any]) -> 
 
 def _step(labels: list[Any], right_on: list[str], options: JoinOptions) -> JoinStep:
     columns = None if options.columns is None else list(options.columns)
-    return JoinStep(labels, "", right_on, columns, {}, options.aggregate)
+    return JoinStep(labels, "", right_on, columns, {}, options.aggregate, options.pad, options.dayfirst)
 
 
 def _join_equal(account: JoinAccount, right: KeyColumns, keys: Labels, options: JoinOptions) -> JoinAccount:

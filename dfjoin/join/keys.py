@@ -34,12 +34,17 @@ class KeyColumns:
         Normalisation of both sides.
     argument : str
         Name of the argument that names its columns, for messages.
+    pad : int or None
+        Digits to which the integers of keys are written with zeros in front, where nothing else is said.
     """
 
-    def __init__(self, frame: pd.DataFrame, settings: IndexSettings, argument: str = "on") -> None:
+    def __init__(
+        self, frame: pd.DataFrame, settings: IndexSettings, argument: str = "on", pad: int | None = None
+    ) -> None:
         self.frame = frame
         self.settings = settings
         self._argument = argument
+        self._pad = pad
         self._arrays: dict[int, pa.Array | pa.ChunkedArray] = {}
         self._values: dict[tuple[int, int | None, bool | None], ValueSet] = {}
         self._indexes: dict[tuple[tuple[int, ...], int | None, bool | None], KeyIndex] = {}
@@ -92,13 +97,14 @@ class KeyColumns:
 
     def query(self, position: int) -> QueryColumn:
         """Return a column as a search has it."""
-        column, values = self.frame.iloc[:, position], self.values(position)
+        column, values = self.frame.iloc[:, position], self.values(position, self._pad)
         profile = profile_values(values, self.array(position).type)
         return QueryColumn(str(column.name), column.name, column, values, profile)
 
     def index(self, labels: Sequence[Any], pad: int | None = None, dayfirst: bool | None = None) -> KeyIndex:
         """Number the keys that some columns make together."""
         positions = tuple(self.position(label) for label in labels)
+        pad = self._pad if pad is None else pad
         key = positions, pad, dayfirst
         if key not in self._indexes:
             self._indexes[key] = KeyIndex.of([self.values(position, pad, dayfirst) for position in positions])
@@ -106,7 +112,7 @@ class KeyColumns:
 
     def parts(self, labels: Sequence[Any]) -> list[ValueSet]:
         """Return the canonical values of some columns."""
-        return [self.values(self.position(label)) for label in labels]
+        return [self.values(self.position(label), self._pad) for label in labels]
 
     def remember(self, queries: Sequence[QueryColumn]) -> None:
         """Keep what a search of this frame has normalised already."""
@@ -125,7 +131,7 @@ class KeyColumns:
         rows : ndarray of int64, shape (n_rows,)
             Row of this frame for each of its rows; -1 where it has none.
         """
-        columns = KeyColumns(frame, self.settings, self._argument)
+        columns = KeyColumns(frame, self.settings, self._argument, self._pad)
         if rows.min(initial=0) < 0:  # keys were filled in from the other side
             return columns
         if rows.size == len(self.frame) and bool((rows == np.arange(rows.size)).all()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any
 
 import pandas as pd
@@ -18,46 +19,103 @@ from dfjoin.join.read_rows import KeyLink, TableRows, brought_columns, link_keys
 from dfjoin.join.relate import without_tried
 from dfjoin.join.report import JoinAccount
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.discover import discover
+from dfjoin.search.discover import discover, search_queries
 from dfjoin.search.params import search_params
 from dfjoin.store.snapshot import Snapshot, open_snapshot
-from dfjoin.store.table import LakeTable
+from dfjoin.store.table import LakeTable, content_of
 from dfjoin.types import IndexSettings
 
 __all__ = ["join_candidates", "join_lake", "join_plan"]
 
-_CANDIDATES_READ = 50  # how far down the ranking a lake join looks
+_FIRST_LOOK = 50
+"""Candidates of each query column that a lake join always looks at."""
+
+_MORE_LOOK = 4
+"""Each further look down the ranking goes this many times as far as the last one."""
+
+_SECONDS = 10.0
+"""How long further candidates are looked at."""
+
+_TIME_OVER = (
+    "it and all below it were not looked at, since the join has looked for {:g} s; "
+    "search with discover_joinable(..., exclude=...), which leaves tables out, and join its result"
+)
+
+_KEPT_READS = 16
+"""Tables whose rows are kept, in case another query column asks for them."""
+
 _NOTHING_NEW = "it brings nothing new: every column of it is in the frame already"
 
 
 def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> JoinAccount:
-    """Join the best acceptable tables of a lake."""
+    """Join the best acceptable tables of a lake.
+
+    Candidates are looked at in rank order: the first ones in any case, then more and more of them until enough
+    tables are joined, the ranking falls below the threshold, or the time is over.
+    """
     on = options.on
-    limit = max(_CANDIDATES_READ, 10 * options.k)
-    hits = discover(df, on, snapshot, search_params(mode=options.mode, k=limit))
+    is_every_column = on is None or (isinstance(on, str) and on == "*" and "*" not in df.columns)
+    limit = max(_FIRST_LOOK, 10 * options.k)
+    params = search_params(mode=options.mode, k=limit, pad=options.pad, dayfirst=options.dayfirst)
+    hits = discover(df, on, snapshot, params)
+    queries = list(hits.context.queries.values())
     left = KeyColumns(df, snapshot.settings)
-    left.remember(hits.context.queries.values())
+    left.remember(queries)
     account = JoinAccount(left)
-    rows = list(hits.itertuples(index=False))
-    candidates = _Candidates(hits, rows, options)
-    if on is None or (isinstance(on, str) and on == "*" and "*" not in df.columns):
-        chosen = _choose_query_column(candidates, left, rows)
-        rows = [row for row in rows if chosen is None or row.query_column == chosen]
+    candidates = _Candidates(hits, [], options, limit=limit)
+    choice = _Choice(candidates, left)
+    chosen: str | None = None
     settled: set[str] = set()
+    seen: set[_Place] = set()
+    while True:
+        rows = list(hits.itertuples(index=False))
+        candidates.look_at(hits, rows)
+        if is_every_column and chosen is None:
+            chosen = choice.of(rows)
+        if chosen is not None:
+            rows = [row for row in rows if row.query_column == chosen]
+        has_more = any(_has_more(rows, query.name, limit, options.threshold) for query in queries)
+        if chosen is not None or not is_every_column or not has_more or candidates.is_time_over():
+            new = [row for row in rows if _place(row) not in seen]
+            seen.update(map(_place, new))
+            account, is_over = _join_some(account, candidates, new, settled)
+            if is_over:
+                return account
+        if not has_more:
+            return account
+        limit *= _MORE_LOOK
+        hits = search_queries(snapshot, queries, replace(params, k=limit), is_first=False)
+
+
+def _join_some(
+    account: JoinAccount, candidates: _Candidates, rows: list[Any], settled: set[str]
+) -> tuple[JoinAccount, bool]:
+    """Join what is acceptable of some candidates; also return whether no further ones are to be looked at.
+
+    Tables that are settled are neither joined nor told of again.
+    """
     for row in rows:
-        if len(account.joined) >= options.k:
+        if len(account.joined) >= candidates.options.k:
             break
         if row.table in settled:
             continue
         reason = candidates.rank_reason(row)
         if not reason:
+            if candidates.is_time_over(row.table):
+                return account.pass_over(row.table, row.column, _TIME_OVER.format(_SECONDS)), True
             settled.add(row.table)
             reason = candidates.reason_against(account.left, row)
         if reason:
             account = account.pass_over(row.table, row.column, reason)
         else:
             account = candidates.join(account, row)
-    return account
+    return account, len(account.joined) >= candidates.options.k
+
+
+def _has_more(rows: list[Any], query_column: str, limit: int, threshold: float) -> bool:
+    """Tell whether candidates of a query column may reach the threshold below those that were found."""
+    own = [row for row in rows if row.query_column == query_column]
+    return len(own) >= limit and own[-1].containment >= threshold
 
 
 def join_candidates(df: pd.DataFrame, hits: JoinCandidates, options: JoinOptions) -> JoinAccount:
@@ -141,23 +199,41 @@ class _Candidates:
     options : JoinOptions
     is_picked : bool
         The user picked them: only what cannot be joined at all is an obstacle, and an error.
+    limit : int
+        Tables that are looked at however long it takes.
     """
 
-    def __init__(self, hits: JoinCandidates, rows: list[Any], options: JoinOptions, is_picked: bool = False) -> None:
-        self._context = hits.context
-        self._rows = rows
-        self._options = options
+    def __init__(
+        self, hits: JoinCandidates, rows: list[Any], options: JoinOptions, is_picked: bool = False, limit: int = 0
+    ) -> None:
+        self.options = options
         self._is_picked = is_picked
+        self._limit = limit
+        self._end = monotonic() + _SECONDS
+        self._looked_at: set[str] = set()
+        self._useless: dict[Any, KeyColumns] = {}
         self._opened: dict[str, LakeTable | str] = {}
         self._read: dict[str, _Read] = {}
         self._reasons: dict[_Place, tuple[KeyColumns, str]] = {}
         self._links: dict[_Place, tuple[KeyColumns, KeyLink]] = {}
         self._prepared: tuple[_Place, _Prepared] | None = None
+        self.look_at(hits, rows)
+
+    def look_at(self, hits: JoinCandidates, rows: list[Any]) -> None:
+        """Take the candidates of another search with the same query columns; what was read is known still."""
+        self._context = hits.context
+        self._ways: dict[str, list[Any]] = {}
+        for row in rows:
+            self._ways.setdefault(row.table, []).append(row)
+
+    def is_time_over(self, table: str = "") -> bool:
+        """Tell whether no further table is to be looked at, or this one."""
+        return table not in self._looked_at and len(self._looked_at) >= self._limit and monotonic() > self._end
 
     def rank_reason(self, row: Any) -> str:
         """Return why the numbers of a hit speak against it, if they do."""
-        if row.containment < self._options.threshold:
-            return f"containment {row.containment:.3f} is below the threshold {self._options.threshold:g}"
+        if row.containment < self.options.threshold:
+            return f"containment {row.containment:.3f} is below the threshold {self.options.threshold:g}"
         return "accidental: integers whose ranges explain the overlap" if row.accidental else ""
 
     def reason_against(self, left: KeyColumns, row: Any) -> str:
@@ -171,25 +247,36 @@ class _Candidates:
         reason = self.known_reason(left, row)
         if not reason:
             reason = self._reason_of_rows(left, row, is_new=reason is not None)
+            if reason == _NOTHING_NEW:
+                self._useless[self._content(row)] = left
         self._reasons[_place(row)] = left, reason
         return reason
 
     def known_reason(self, left: KeyColumns, row: Any) -> str | None:
         """Return what `reason_against` will, without reading the table; None where its rows have to be seen."""
+        self._looked_at.add(row.table)
+        if self.options.on_stale == "error" and self._useless.get(self._content(row)) is left:
+            return _NOTHING_NEW
         table = self._table(row.table)
         if isinstance(table, str):
             return table
         step = self._step(table, row)
-        if self._options.columns is not None and not step.columns:
-            return f"it has none of the columns {shortlist(self._options.columns)}"
+        if self.options.columns is not None and not step.columns:
+            excluded = table.note_excluded(self.options.columns)
+            return f"it has none of the columns {shortlist(self.options.columns)}{excluded}"
         brought = brought_columns(table, step)
         if not brought:
             return "it has no other columns"
         if step.relation is not None or table.is_changed:
             return None
-        key = IndexedKey(self._context.snapshot, row.table, row.column, left.parts(step.on)[0])
-        is_new = adds_columns_by_index(left, key, brought, self._options.keeps_right_rows)
+        values = left.values(left.position(step.on[0]), step.pad, step.dayfirst)
+        key = IndexedKey(self._context.snapshot, row.table, row.column, values)
+        is_new = adds_columns_by_index(left, key, brought, self.options.keeps_right_rows)
         return None if is_new is None else "" if is_new else _NOTHING_NEW
+
+    def _content(self, row: Any) -> Any:
+        """Return what tells two candidates apart whose tables are not known to hold the same rows."""
+        return row.query_column, row.column, content_of(self._context.snapshot, row.table)
 
     def join(self, account: JoinAccount, row: Any) -> JoinAccount:
         """Join a candidate."""
@@ -197,7 +284,7 @@ class _Candidates:
             prepared = self._prepare(account.left, row, is_new=True)
         except TableReadError as error:
             raise TableReadError(f"the table `{row.table}` cannot be read: {error}") from error
-        return account.join(prepared.link.step, prepared.link.index, prepared.right, self._options)
+        return account.join(prepared.link.step, prepared.link.index, prepared.right, self.options)
 
     def _reason_of_rows(self, left: KeyColumns, row: Any, is_new: bool) -> str:
         """Return why a candidate is not to be joined, now that its rows are read."""
@@ -219,7 +306,7 @@ class _Candidates:
             raise TableReadError(table)
         link = self._link(left, row, table)
         rows = self._table_rows(left, row, table, is_new)
-        prepared = _Prepared(left, link, link.right_side(rows, self._options.keeps_right_rows))
+        prepared = _Prepared(left, link, link.right_side(rows, self.options.keeps_right_rows))
         self._prepared = _place(row), prepared
         return prepared
 
@@ -227,7 +314,7 @@ class _Candidates:
         """Open a table and compare its file with the catalogue; return why not where it has changed."""
         if name not in self._opened:
             try:
-                self._opened[name] = LakeTable(self._context.snapshot, name, self._options.on_stale)
+                self._opened[name] = LakeTable(self._context.snapshot, name, self.options.on_stale)
             except (TableChangedError, InvalidParameterError) as error:  # changed, or a table of Spark's
                 if self._is_picked:
                     raise
@@ -242,14 +329,16 @@ class _Candidates:
         """
         read = self._read.get(row.table)
         if read is None or _place(row) not in read.places:
-            ways = [row] if is_new and not self._is_picked else self._ways(row.table)
+            ways = [row] if is_new and not self._is_picked else self._good_ways(row.table)
             links = [self._link(left, way, table) for way in ways]
             rows: TableRows | TableReadError
             try:
-                rows = read_rows(table, links, self._options.keeps_right_rows)
+                rows = read_rows(table, links, self.options.keeps_right_rows)
             except TableReadError as error:
                 rows = error
             read = self._read[row.table] = _Read({_place(way) for way in ways}, rows)
+            if len(self._read) > _KEPT_READS and not self._is_picked:
+                del self._read[next(iter(self._read))]
         if isinstance(read.rows, TableReadError):
             raise read.rows
         return read.rows
@@ -261,18 +350,18 @@ class _Candidates:
             known = self._links[_place(row)] = left, link_keys(left, table, self._step(table, row))
         return known[1]
 
-    def _ways(self, table: str) -> list[Any]:
-        """Return the hits of a table that may be joined: picked ones, else the first good one of a query column."""
-        found = [row for row in self._rows if row.table == table and (self._is_picked or not self.rank_reason(row))]
+    def _good_ways(self, table: str) -> list[Any]:
+        """Return the candidates of a table that may be joined: all picked, else the first good one of a column."""
+        found = [row for row in self._ways.get(table, []) if self._is_picked or not self.rank_reason(row)]
         return found if self._is_picked else list({row.query_column: row for row in reversed(found)}.values())
 
     def _step(self, table: LakeTable, row: Any) -> JoinStep:
         """Write a candidate as the step of a plan."""
         query = self._context.queries[row.query_column]
-        columns = None if self._options.columns is None else list(self._options.columns)
+        columns = None if self.options.columns is None else list(self.options.columns)
         if columns is not None and not self._is_picked:
             columns = [name for name in columns if name in table.column_names and name != row.column]
-        aggregate = self._options.aggregate
+        aggregate = self.options.aggregate
         if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
         programs = self._context.joins.get((row.query_column, row.table, row.column))
@@ -282,44 +371,61 @@ class _Candidates:
         )
 
 
-def _choose_query_column(candidates: _Candidates, left: KeyColumns, rows: list[Any]) -> str | None:
-    """Choose the query column whose best acceptable candidate is the best of all; None if there is none.
+class _Choice:
+    """The choice of a query column: that whose best acceptable candidate is the best of all.
 
     Candidates are compared by containment, then by shared values, as the search counted them. A table is read
     only where nothing but its rows tells whether it brings anything new, and only for a candidate that is the best
     unless its rows speak against it; the column that comes next takes its place then.
+
+    Parameters
+    ----------
+    candidates : _Candidates
+    left : KeyColumns
     """
-    reasons: dict[_Place, str] = {}
-    while best := _best_rows(candidates, rows, reasons):
-        told = [reasons.get(_place(row), candidates.known_reason(left, row)) for row in best]
-        for i, row in enumerate(best):
-            if told[i] is None and told.count("") < 2:
-                told[i] = candidates.reason_against(left, row)
-        accepted = [row for row, reason in zip(best, told, strict=True) if reason == ""]
-        if len(accepted) > 1:
-            names = [row.query_column for row in accepted]
-            raise InvalidParameterError(
-                f"`on` must be given: the columns {shortlist(names)} join equally well (containment "
-                f"{accepted[0].containment:.3f}, {accepted[0].matched:,} values); pass on={names[0]!r}, for example"
-            )
-        if len(accepted) == len(best):  # the only one: read it now
-            told = [candidates.reason_against(left, best[0])]
-            if told == [""]:
-                return best[0].query_column
-        reasons |= {_place(row): reason for row, reason in zip(best, told, strict=True) if reason is not None}
-    return None
 
+    def __init__(self, candidates: _Candidates, left: KeyColumns) -> None:
+        self._candidates = candidates
+        self._left = left
+        self._reasons: dict[_Place, str] = {}
 
-def _best_rows(candidates: _Candidates, rows: list[Any], reasons: dict[_Place, str]) -> list[Any]:
-    """Return the best candidates, one for each query column whose first candidate nothing speaks against is best."""
-    first: dict[str, Any] = {}
-    settled: set[tuple[str, str]] = set()
-    for row in rows:
-        way = row.query_column, row.table
-        if row.query_column in first or way in settled or candidates.rank_reason(row):
-            continue
-        settled.add(way)
-        if not reasons.get(_place(row)):
-            first[row.query_column] = row
-    best = max(((row.containment, row.matched) for row in first.values()), default=None)
-    return [row for row in first.values() if (row.containment, row.matched) == best]
+    def of(self, rows: list[Any]) -> str | None:
+        """Choose among the query columns of some candidates; None if none of these is acceptable in time."""
+        ways = self._ways(rows)
+        while best := self._best_rows(ways):
+            if self._candidates.is_time_over():
+                return None
+            told = [self._reasons.get(_place(row), self._candidates.known_reason(self._left, row)) for row in best]
+            for i, row in enumerate(best):
+                if told[i] is None and told.count("") < 2:
+                    told[i] = self._candidates.reason_against(self._left, row)
+            accepted = [row for row, reason in zip(best, told, strict=True) if reason == ""]
+            if len(accepted) > 1:
+                names = [row.query_column for row in accepted]
+                raise InvalidParameterError(
+                    f"`on` must be given: the columns {shortlist(names)} join equally well (containment "
+                    f"{accepted[0].containment:.3f}, {accepted[0].matched:,} values); pass on={names[0]!r}, for example"
+                )
+            if len(accepted) == len(best):  # the only one: read it now
+                told = [self._candidates.reason_against(self._left, best[0])]
+                if told == [""]:
+                    return best[0].query_column
+            self._reasons |= {_place(row): reason for row, reason in zip(best, told, strict=True) if reason is not None}
+        return None
+
+    def _ways(self, rows: list[Any]) -> list[list[Any]]:
+        """Return the candidates of each query column, the last one first: each table once, on its best column."""
+        found: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            if not self._candidates.rank_reason(row):
+                found.setdefault(row.query_column, {}).setdefault(row.table, row)
+        return [list(tables.values())[::-1] for tables in found.values()]
+
+    def _best_rows(self, ways: list[list[Any]]) -> list[Any]:
+        """Return the best candidates of those that are the first of their query column with nothing against them."""
+        for way in ways:
+            while way and self._reasons.get(_place(way[-1])):
+                way.pop()
+        first = [way[-1] for way in ways if way]
+        best = max(((row.containment, row.matched) for row in first), default=None)
+        return [row for row in first if (row.containment, row.matched) == best]

@@ -21,8 +21,6 @@ from dfjoin.values.normalize import ValueSet, normalize_column
 
 __all__ = ["IndexedKey", "adds_columns", "adds_columns_by_index"]
 
-_SMALL_DOMAIN = 2  # flags share their values with every other flag
-
 
 @dataclass(frozen=True)
 class _Part:
@@ -50,8 +48,7 @@ def adds_columns(
     """Tell whether some column of the right side is not in the frame already.
 
     A right column is there already when a column of the frame has, in every row that finds a partner, a
-    value that the right column has for that key, or when the two have the same set of values (of more
-    than two) over these rows.
+    value that the right column has for that key. The same values on other rows are something new.
 
     Parameters
     ----------
@@ -88,8 +85,6 @@ def _is_held(parts: Sequence[_Part], keys: NDArray[np.int64], values: ValueSet, 
         tokens = match_tokens(part.values, vocabulary)
         if (tokens[part.held] < 0).any():
             continue  # it holds a value that the right column lacks
-        if part.held.size == len(values) > _SMALL_DOMAIN:
-            return True
         codes = np.append(vocabulary.order[tokens].astype(np.int64), -1)[part.codes]
         wanted = pair_codes(keys, codes, len(values))
         wanted = wanted[wanted >= 0]
@@ -137,13 +132,13 @@ def adds_columns_by_index(
     -------
     bool or None
         None where the rows have to be seen: for columns that are not indexed, and for those whose values include
-        all of a column of the frame without being known to be the same.
+        all of a column of the frame.
 
     Notes
     -----
     The index knows the set of values of a column, and not which rows hold them. A column is new when every column
-    of the frame has a value, in a row that finds a partner, that it lacks. It is not new when every one of its rows
-    finds a partner and a column of the frame has the same values (more than two). Nothing else is decided.
+    of the frame has a value, in a row that finds a partner, that it lacks; one without values is not. Nothing else is
+    decided.
     """
     segment, table = key.snapshot.find_table(key.table)
     if not key.snapshot.settings.keep_sets:
@@ -181,10 +176,4 @@ def _is_new_by_index(
     is_included = [
         bool(shared_mask(segment, column, own)[part.held].all()) for part, own in zip(parts, groups, strict=True)
     ]
-    if not any(is_included):
-        return True if is_whole or int(numbers["n_null"][column]) == 0 else None
-    n_values = int(numbers["cardinality"][column])
-    is_same = any(
-        part.held.size == n_values > _SMALL_DOMAIN for part, inside in zip(parts, is_included, strict=True) if inside
-    )
-    return False if is_whole and is_same else None
+    return True if not any(is_included) and (is_whole or int(numbers["n_null"][column]) == 0) else None

@@ -152,6 +152,8 @@ def _step(values: dict[str, Any]) -> JoinStep:
     step = JoinStep(**known)
     if not (isinstance(step.on, list) and isinstance(step.right_on, list) and isinstance(step.names, dict)):
         raise TypeError("a step needs lists of columns and a mapping of names")
+    if not (step.pad is None or type(step.pad) is int) or step.dayfirst not in (None, True, False):
+        raise TypeError("the pad of a step is a number of digits, its dayfirst true or false")
     if step.relation is not None:
         TransformJoin.from_dict(step.relation)
         if len(step.on) != 1 or len(step.right_on) != 1:

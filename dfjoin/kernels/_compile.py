@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import pickle
+import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,15 +38,42 @@ __all__ = [
 _MASK = (1 << 64) - 1
 
 
-def _cache_has_a_place() -> bool:
-    """Whether numba can write its cache beside this module or in the place that the user named."""
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        return True
-    here = Path(__file__).parent
-    return os.access(here, os.W_OK) or os.access(Path.home(), os.W_OK)
+def _numba_has_a_place() -> bool:
+    """Tell whether numba can write its cache where the user says, beside this module, or in the user's cache."""
+
+    def probe() -> None:
+        """Be a function of this directory, as the kernels are."""
+
+    try:
+        numba.njit(cache=True)(probe)
+    except (RuntimeError, OSError):
+        return False
+    return True
 
 
-_IS_KEPT = _cache_has_a_place()
+def _temporary_place() -> str:
+    """Return a temporary directory that nobody but this user can write; nothing where there is none.
+
+    What lies in a cache is run, so that a directory of somebody else is not one.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    try:
+        place = Path(tempfile.gettempdir()) / f"dfjoin-numba-{user}"
+        place.mkdir(mode=0o700, exist_ok=True)
+        found = place.lstat()
+        is_own = stat.S_ISDIR(found.st_mode) and (
+            os.name == "nt" or (found.st_uid == user and not found.st_mode & 0o77)
+        )
+        if is_own:
+            tempfile.TemporaryFile(dir=place).close()
+    except OSError:
+        return ""
+    return str(place) if is_own else ""
+
+
+_HAS_PLACE = _numba_has_a_place()
+_OWN_PLACE = "" if _HAS_PLACE else _temporary_place()
+_IS_KEPT = _HAS_PLACE or bool(_OWN_PLACE)
 _OPTIONS: dict[str, Any] = {"nogil": True, "cache": _IS_KEPT, "no_cfunc_wrapper": True}
 
 watch = CompileWatch(__package__, _IS_KEPT)
@@ -75,7 +105,8 @@ def _keep_by_all_sources(dispatcher: Any) -> None:
     """Find in the cache only what was compiled from the sources as they all are now.
 
     Numba looks at the file of a function, and not at those of the functions that are compiled into it. What an
-    index of the cache names may be gone from the sources, so that it cannot be read: it is taken to be empty then.
+    index of the cache names may be gone from the sources, so that it cannot be read: it is taken to be empty then. A
+    cache that can no longer be read or written, on a full disk for example, costs time and not the search.
     """
     cache = dispatcher._cache
     key_of = getattr(cache, "_index_key", None)
@@ -87,10 +118,17 @@ def _keep_by_all_sources(dispatcher: Any) -> None:
     def read_index_or_nothing() -> Any:
         try:
             return read_index()
-        except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
+        except (AttributeError, ImportError, EOFError, OSError, pickle.UnpicklingError):
             return {}
 
+    save = cache.save_overload
+
+    def save_or_not(signature: Any, compiled: Any) -> None:
+        with contextlib.suppress(OSError):
+            save(signature, compiled)
+
     cache._cache_file._load_index = read_index_or_nothing
+    cache.save_overload = save_or_not
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:
@@ -100,7 +138,12 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
     a variable that starts as 0 is such a constant when its type is first looked at. The machine code of both is the
     same, since small functions are inlined, so constants are taken as integers here.
     """
-    dispatcher = numba.njit(**(_OPTIONS | options))(function)
+    place = config.CACHE_DIR
+    try:
+        config.CACHE_DIR = _OWN_PLACE or place  # read when the function is decorated, and no setting of others
+        dispatcher = numba.njit(**(_OPTIONS | options))(function)
+    finally:
+        config.CACHE_DIR = place
     if not config.DISABLE_JIT:
         resolve = dispatcher.get_call_template
 

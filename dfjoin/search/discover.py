@@ -69,13 +69,23 @@ def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_thr
 
     def run(item: tuple[str, Any]) -> Found:
         name, column = item
-        series = column if isinstance(column, pd.Series) else pd.Series(column)
+        series = column if isinstance(column, pd.Series) else _to_series(column, name)
         query = make_query(series, snapshot.settings, argument="columns", name=str(name))
         return mode.search(snapshot, query, params)
 
     with ThreadPoolExecutor(min(threads, max(1, len(columns)))) as pool:
         found = list(pool.map(run, columns.items()))
     return _make_result(snapshot, found, params)
+
+
+def _to_series(column: Any, name: Any) -> pd.Series:
+    """Make a Series of the values of a query column."""
+    try:
+        return pd.Series(column)
+    except (ValueError, TypeError) as error:
+        raise InvalidTypeError(
+            f"`columns` must map names to Series or lists of values, got {type(column).__name__} for {check.show(name)}"
+        ) from error
 
 
 def check_frame(df: Any) -> None:
@@ -132,7 +142,9 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
     return found
 
 
-def search_queries(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams) -> JoinCandidates:
+def search_queries(
+    snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams, *, is_first: bool = True
+) -> JoinCandidates:
     """Search a lake for each query column, warn of lost zeros, and make the result frame.
 
     Parameters
@@ -141,6 +153,8 @@ def search_queries(snapshot: Snapshot, queries: list[QueryColumn], params: Searc
     queries : list of QueryColumn
         Normalised by the settings of the snapshot.
     params : SearchParams
+    is_first : bool
+        Whether to warn of lost zeros; a search that only goes further down the ranking has warned already.
 
     Returns
     -------
@@ -150,7 +164,7 @@ def search_queries(snapshot: Snapshot, queries: list[QueryColumn], params: Searc
     found = []
     for query in queries:
         one = mode.search(snapshot, query, params)
-        if params.verify:  # estimates are made without a look into the dictionary
+        if params.verify and is_first:  # estimates are made without a look into the dictionary
             warn_of_lost_zeros(snapshot, one, params)
         found.append(one)
     return _make_result(snapshot, found, params)

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from dfjoin.errors import warn
+from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.found import Found
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.normalize import pad_integers
+from dfjoin.types import IndexSettings
+from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers
+from dfjoin.values.profile import Profile
 
-__all__ = ["find_lost_zero_width", "warn_of_lost_zeros"]
+__all__ = ["find_lost_zero_width", "find_lost_zero_width_between", "warn_of_lost_zeros"]
 
 _EXTRA_DIGITS = 2
+"""Digits more than the longest number has, up to which every value of the query is looked up."""
+
+_SETTINGS = IndexSettings()
 _MAX_DIGITS = 18
+_SAMPLE = 32
+"""Values of the query that tell whether the vocabulary holds any spelling of a greater width."""
 
 
 def warn_of_lost_zeros(snapshot: Snapshot, found: Found, params: SearchParams) -> None:
@@ -52,27 +63,83 @@ def find_lost_zero_width(snapshot: Snapshot, query: QueryColumn, params: SearchP
 
     Notes
     -----
-    Widths from the longest number to two digits more. A width is searched only when the vocabulary
-    holds more of its spellings than `best`, and none when some column holds all values as they are.
+    Widths from the longest number to 18 digits; those of more than two digits more than the longest number only
+    when the vocabulary holds one of 32 numbers, spread over the query, in such a spelling. A width is searched only
+    when the vocabulary holds more of its spellings than `best`, and none when some column holds all values as they
+    are.
     """
-    profile = query.profile
-    if query.pad is not None or not profile.has_range or profile.min_integer < 0 or best >= len(query.values):
+    if query.pad is not None or best >= len(query.values):
         return 0, best
-    longest, shortest = len(str(profile.max_integer)), len(str(profile.min_integer))
     found = 0
     single = replace(params, k=1, threshold=None, is_weighted=False)
-    for width in range(longest, min(longest + _EXTRA_DIGITS, _MAX_DIGITS) + 1):
-        if width == shortest:
-            continue
+    widths = _widths(query.profile)
+    near = range(widths.start, min(widths.start + _EXTRA_DIGITS + 1, widths.stop))
+    for width in (*near, *_widths_of_sample(snapshot, query, range(near.stop, widths.stop))):
         matched = MatchedQuery(snapshot, pad_integers(query.values, width, snapshot.settings))
-        n_found = sum(
-            int(np.count_nonzero(matched.groups(number) >= 0))
-            for number, segment in enumerate(snapshot.segments)
-            if segment.n_tokens
-        )
-        if n_found <= best:
+        if sum(map(np.count_nonzero, _is_found(snapshot, matched))) <= best:
             continue
         hits, _ = searcher_of(snapshot).search(matched, single)
         if len(hits) and int(hits.matched.max()) > best:
             best, found = int(hits.matched.max()), width
     return found, best
+
+
+def find_lost_zero_width_between(integers: QueryColumn, texts: ValueSet) -> tuple[int, int, int]:
+    """Find a width to which zero-padding the integers of a column matches more values of another than they do.
+
+    Parameters
+    ----------
+    integers : QueryColumn
+    texts : ValueSet
+        Distinct values of the other column.
+
+    Returns
+    -------
+    width, padded, plain : int
+        The best width, what it matches, and what the integers match as they are; the width is 0 when none is better.
+    """
+    widths = _widths(integers.profile)
+    lengths = np.diff(texts.offsets)
+    begins_with_zero = (lengths > 1) & (texts.data[texts.offsets[:-1]] == ord("0"))
+    vocabulary: Vocabulary | None = None
+    found, best, plain = 0, 0, 0
+    for width in np.unique(lengths[begins_with_zero]).tolist():
+        if width not in widths:
+            continue
+        if vocabulary is None:
+            vocabulary = vocabulary_of(texts)
+            best = plain = int(np.count_nonzero(match_tokens(integers.values, vocabulary) >= 0))
+        padded = pad_integers(integers.values, width, _SETTINGS)
+        matched = int(np.count_nonzero(match_tokens(padded, vocabulary) >= 0))
+        if matched > best:
+            found, best = width, matched
+    return found, best, plain
+
+
+def _widths(profile: Profile) -> range:
+    """Return the widths that change an integer of a column and not the longest one."""
+    if not profile.has_range or profile.min_integer < 0:
+        return range(0)
+    longest, shortest = len(str(profile.max_integer)), len(str(profile.min_integer))
+    return range(longest + (longest == shortest), _MAX_DIGITS + 1)
+
+
+def _is_found(snapshot: Snapshot, matched: MatchedQuery) -> Iterator[NDArray[np.bool_]]:
+    """Tell for each segment which values its vocabulary holds."""
+    for number, segment in enumerate(snapshot.segments):
+        if segment.n_tokens:
+            yield matched.groups(number) >= 0
+
+
+def _widths_of_sample(snapshot: Snapshot, query: QueryColumn, widths: range) -> list[int]:
+    """Return the widths in which the vocabulary holds at least one of a few integers of the query."""
+    if not widths:
+        return []
+    integers = query.integers[:: -(-len(query.integers) // _SAMPLE)].tolist()
+    texts = pa.array([str(integer).zfill(width) for width in widths for integer in integers], pa.large_string())
+    values = normalize_column(texts, snapshot.settings)
+    is_found = np.zeros(len(values) + 1, bool)  # the last one serves code -1, the null
+    for one in _is_found(snapshot, MatchedQuery(snapshot, values)):
+        is_found[:-1] |= one
+    by_width = is_found[values.codes].reshape(len(widths), len(integers))
+    return [widths[row] for row in np.flatnonzero(by_width.any(axis=1)).tolist()]

@@ -341,6 +341,10 @@ def test_no_pair_of_two_frames_is_no_match_with_reasons(people):
         ("candidates", "right_on", "country"),
         ("candidates", "k", 2),
         ("candidates", "threshold", 0.9),
+        ("candidates", "pad", 5),
+        ("candidates", "dayfirst", True),
+        ("plan", "pad", 5),
+        ("plan", "dayfirst", False),
         ("frame", "k", 2),
         ("lake", "right_on", "country"),
         ("plan", "on", "land"),
@@ -380,6 +384,9 @@ def test_an_argument_that_does_not_apply_is_named(people, lake, frames, kind, na
         ({"threshold": 1.5}, InvalidParameterError, "`threshold` must be between 0 and 1, got 1.5"),
         ({"threshold": float("nan")}, InvalidParameterError, "`threshold` must be between 0 and 1"),
         ({"threshold": "0.5"}, InvalidTypeError, "`threshold` must be a number"),
+        ({"pad": 0}, InvalidParameterError, "`pad` must be at least 1, got 0"),
+        ({"pad": "5"}, InvalidTypeError, "`pad` must be an integer"),
+        ({"dayfirst": "yes"}, InvalidParameterError, "`dayfirst` must be one of None, True, False, got 'yes'"),
         ({"indicator": "both"}, InvalidParameterError, "`indicator` must be one of True, False"),
         ({"max_expansion": 0.5}, InvalidParameterError, "`max_expansion` must be a number of at least 1, got 0.5"),
         ({"max_expansion": None}, InvalidParameterError, "`max_expansion` must be a number"),
@@ -596,6 +603,32 @@ def test_padded_candidates_join_numbers_that_lost_their_zeros(example_lake):
     assert wide["zip"].tolist() == [2108, 10001, 99999]
     again = dfjoin.auto_join(df, _report(wide)["plan"])
     pd.testing.assert_frame_equal(again, wide)
+
+
+@pytest.mark.parametrize("on", ["zip", None])
+def test_pad_over_a_lake_is_in_the_plan_too(build, on):
+    lake = build({"zips": pd.DataFrame({"code": ["00501", "02134", "10001"], "city": ["Holtsville", "Boston", "NY"]})})
+    df = pd.DataFrame({"zip": [501, 2134, 99999]})
+    with pytest.warns(DfjoinWarning, match="or pass `pad=5`"):
+        df.auto_join(lake, on=on, on_no_match="ignore")
+    wide = df.auto_join(lake, on=on, pad=5)
+    assert wide["city"].tolist()[:2] == ["Holtsville", "Boston"] and wide["city"].isna().tolist()[2]
+    plan = _report(wide)["plan"]
+    assert plan["steps"][0]["pad"] == 5
+    pd.testing.assert_frame_equal(df.auto_join(plan), wide)
+    plan["steps"][0]["pad"] = "5"
+    with pytest.raises(InvalidParameterError, match="the pad of a step is a number of digits"):
+        df.auto_join(plan)
+
+
+@pytest.mark.parametrize("dayfirst", [True, False])
+def test_dayfirst_over_a_lake_is_in_the_plan_too(build, dayfirst):
+    days = ["2024-04-03", "2024-06-05", "2024-03-04", "2024-05-06"]
+    lake = build({"days": pd.DataFrame({"day": days, "v": [1.5, 2.5, 3.5, 4.5]})})
+    df = pd.DataFrame({"d": ["03/04/2024", "05/06/2024"]})
+    wide = df.auto_join(lake, on="d", dayfirst=dayfirst)
+    assert wide["v"].tolist() == ([1.5, 2.5] if dayfirst else [3.5, 4.5])
+    pd.testing.assert_frame_equal(df.auto_join(_report(wide)["plan"]), wide)
 
 
 def test_accessor_and_namespace_are_the_function(people, lake):

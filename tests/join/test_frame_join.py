@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import DfjoinError, JoinExpansionError
+from dfjoin.errors import DfjoinError, DfjoinWarning, JoinExpansionError
 from dfjoin.join import frame_join
 
 LAND = ["peru", "chad", "mali"]
@@ -52,3 +52,61 @@ def test_a_chosen_column_that_is_nearly_a_key_on_one_side_is_enough(monkeypatch)
     assert dfjoin.auto_join(df, less)["v"].notna().all()
     assert len(asked) == 1, "7 of 9 are fewer than four fifths"
     assert dfjoin.auto_join(nearly, df.assign(v=1), how="inner").shape[0] == 7 and len(asked) == 1
+
+
+# Lost zeros and the order of dates ----------------------------------------------------------------------------
+
+ZIPS = pd.DataFrame({"zip": ["00501", "02134", "10001", "90210"], "city": ["Holtsville", "Boston", "New York", "LA"]})
+
+
+@pytest.mark.parametrize("options", [{"on": "zip"}, {"on": "zip", "transform": False, "fuzzy": False}, {}])
+def test_pad_joins_integers_with_codes_that_kept_their_zeros(options):
+    df = pd.DataFrame({"zip": [501, 2134, 90210]})
+    assert df.auto_join(ZIPS, pad=5, **options)["city"].tolist() == ["Holtsville", "Boston", "LA"]
+    back = ZIPS.auto_join(df.assign(n=[1.5, 2.5, 3.5]), pad=5, **options)
+    assert back["n"].tolist()[:2] == [1.5, 2.5] and back["n"].isna().tolist() == [False, False, True, False]
+
+
+@pytest.mark.parametrize("how", ["left", "inner", "right", "outer"])
+def test_pad_with_rows_that_only_one_side_has(how):
+    wide = pd.DataFrame({"zip": [501, 7]}).auto_join(ZIPS, on="zip", pad=5, how=how, aggregate=None)
+    both = wide["city"].notna() & wide["zip"].isin([501])
+    assert both.sum() == 1 and (wide["city"] == "Holtsville").sum() == 1
+    assert len(wide) == {"left": 2, "inner": 1, "right": 4, "outer": 5}[how]
+    if how in ("right", "outer"):
+        assert set(wide["zip"][wide["zip"].isin(ZIPS["zip"])]) == {"02134", "10001", "90210"}
+
+
+@pytest.mark.parametrize("others_are_integers", [False, True])
+@pytest.mark.parametrize("on", ["zip", None])
+def test_lost_zeros_between_two_frames_are_told_with_a_remedy_that_works(on, others_are_integers):
+    plain = {"transform": False, "fuzzy": False, "on_no_match": "ignore"}
+    frames = [pd.DataFrame({"zip": [501, 2134, 7]}), ZIPS][:: -1 if others_are_integers else 1]
+    with pytest.warns(DfjoinWarning, match="match 2 values of 'zip' when written with zeros up to 5 digits") as caught:
+        frames[0].auto_join(frames[1], on=on, **plain)
+    text = str(caught[0].message)
+    assert "and 0 as they are; read the column with dtype=str, or pass `pad=5`" in text
+    assert ("'zip' of the other frame match" in text) is others_are_integers
+    assert ("with on='zip', right_on='zip'" in text) is (on is None)
+    wide = frames[0].auto_join(frames[1], on="zip", pad=5, **plain)
+    assert wide.attrs["dfjoin"]["joined"][0]["matched"] == 2
+
+
+def test_lost_zeros_are_told_where_some_integers_match_as_they_are():
+    df = pd.DataFrame({"zip": [501, 10001, 90210]})
+    with pytest.warns(DfjoinWarning, match=r"match 3 values of 'zip' when .* up to 5 digits, and 2 as they are"):
+        df.auto_join(ZIPS, on="zip")
+
+
+@pytest.mark.parametrize("other", [["501", "2134"], ["00600", "x"], [0.5, 501.0], ["0", "0x"]])
+@pytest.mark.filterwarnings("error")
+def test_no_warning_between_frames_where_zeros_do_not_help(other):
+    df = pd.DataFrame({"zip": [501, 2134]})
+    df.auto_join(pd.DataFrame({"zip": other, "v": [1, 2]}), on="zip", on_no_match="ignore")
+
+
+@pytest.mark.parametrize("dayfirst", [True, False])
+def test_dayfirst_says_how_dates_of_digits_are_read(dayfirst):
+    df = pd.DataFrame({"day": ["03/04/2024", "05/06/2024"]})
+    other = pd.DataFrame({"day": ["2024-04-03", "2024-06-05", "2024-03-04", "2024-05-06"], "v": [1, 2, 3, 4]})
+    assert df.auto_join(other, on="day", dayfirst=dayfirst)["v"].tolist() == ([1, 2] if dayfirst else [3, 4])

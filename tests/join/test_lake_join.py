@@ -5,6 +5,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError, TableReadError
+from dfjoin.join import lake_join
 from dfjoin.store.table import LakeTable
 
 LAND = ["peru", "chad", "mali"]
@@ -153,11 +154,78 @@ def test_of_two_keys_that_tie_the_one_that_the_index_leaves_open_is_read(build, 
 
 
 def test_a_table_is_tried_on_its_first_column_only(build):
-    df = pd.DataFrame({"a": list("pqr"), "f": list("xyy"), "b": list("uvw")})
-    copy = pd.DataFrame({"k": list("pqr"), "k2": list("rpq"), "g": list("xyy")})
-    lake = build({"copy": copy, "other": pd.DataFrame({"key": list("uv"), "d": [0.5, 1.5]})})
+    df = pd.DataFrame({"a": list("pqrt"), "f": list("xyyx"), "h": list("rpqu"), "b": list("mnoj")})
+    copy = pd.DataFrame({"k": list("pqrt"), "k2": list("rpqu"), "g": list("xyyx")})
+    lake = build({"copy": copy, "other": pd.DataFrame({"key": list("mn"), "d": [0.5, 1.5]})})
     hits = dfjoin.discover_joinable(df, "a", lake)
     assert hits["column"].tolist() == ["k", "k2"], "on the second column the flags are others, and thus new"
     assert _joined(dfjoin.auto_join(df, lake)) == [(["b"], "other")]
     wide = dfjoin.auto_join(df, lake, on="a", on_no_match="ignore")
     assert [(p["column"], p["table"]) for p in wide.attrs["dfjoin"]["passed_over"]] == [("k", "copy")]
+
+
+# How far down the ranking -----------------------------------------------------------------------------------
+
+
+def _days_and_useful(n_days, is_same=True):
+    own = pd.DataFrame({"code": [f"C{i}" for i in range(30)], "v": range(30), "w": [i / 8 for i in range(30)]})
+    days = {f"daily/{i:04d}": own if is_same else own.sample(frac=1, random_state=i) for i in range(n_days)}
+    useful = pd.DataFrame({"code": [f"C{i}" for i in range(40)], "region": [f"R{i}" for i in range(40)]})
+    return own, days | {"useful": useful}
+
+
+@pytest.fixture
+def read_tables(monkeypatch):
+    """The names of the tables that are read, in order."""
+    names = []
+    batches = LakeTable.batches
+    monkeypatch.setattr(LakeTable, "batches", lambda self, c: names.append(self.name) or batches(self, c))
+    return names
+
+
+@pytest.mark.parametrize("on", ["code", None])
+@pytest.mark.parametrize("is_same", [True, False])
+def test_what_is_useful_is_joined_below_sixty_copies(build, read_tables, on, is_same):
+    own, tables = _days_and_useful(60, is_same)
+    wide = own.auto_join(build(tables), on=on)
+    assert _joined(wide) == [(["code"], "useful")]
+    assert wide.attrs["dfjoin"]["n_passed_over"] == 60
+    if is_same:
+        assert read_tables == ["daily/0000", "useful"], "one of the copies tells of all"
+
+
+@pytest.mark.parametrize("on", ["code", None])
+def test_what_is_useful_is_joined_below_two_thousand_copies(build, read_tables, on):
+    own, tables = _days_and_useful(2000)
+    wide = own.auto_join(build(tables), on=on)
+    assert _joined(wide) == [(["code"], "useful")]
+    assert read_tables == ["daily/0000", "useful"]
+
+
+@pytest.mark.parametrize("on", ["code", None])
+def test_after_its_time_a_join_says_what_it_did_not_look_at(build, monkeypatch, on):
+    own, tables = _days_and_useful(60)
+    monkeypatch.setattr(lake_join, "_SECONDS", -1.0)
+    with pytest.warns(dfjoin.errors.DfjoinWarning, match="no acceptable candidate"):
+        report = own.auto_join(build(tables), on=on).attrs["dfjoin"]
+    assert not report["joined"] and report["n_passed_over"] == 51, "the first fifty are looked at in any case"
+    monkeypatch.setattr(lake_join, "_FIRST_LOOK", 4)
+    report = own.auto_join(build(tables), on=on, k=1, on_no_match="ignore").attrs["dfjoin"]
+    assert report["n_passed_over"] == 11, "ten for each table that is wanted"
+    first, *_, last = report["passed_over"]
+    assert first["reason"] == "it brings nothing new: every column of it is in the frame already"
+    assert last["reason"] == (
+        "it and all below it were not looked at, since the join has looked for -1 s; "
+        "search with discover_joinable(..., exclude=...), which leaves tables out, and join its result"
+    )
+
+
+def test_copies_whose_directories_differ_are_told_apart(tmp_path):
+    for year in (2019, 2020):
+        folder = tmp_path / "data" / f"t{year}" / f"year={year}"
+        folder.mkdir(parents=True)
+        pd.DataFrame({"k": list("pqrs"), "v": [1, 2, 3, 4]}).to_parquet(folder / "part.parquet")
+    lake = dfjoin.build_lake(tmp_path / "data", tmp_path / "lake", engine="inline", progress=False)
+    df = pd.DataFrame({"a": list("pqrs"), "n": [1, 2, 3, 4], "y": [2019] * 4})
+    wide = dfjoin.auto_join(df, lake, on="a")
+    assert wide["year"].tolist() == [2020] * 4

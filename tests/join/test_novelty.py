@@ -35,9 +35,10 @@ def test_one_other_column_is_enough():
     assert _asks(df, pd.DataFrame({"copy": ["x", "y", "z"], "new": [7, 8, 9]}))
 
 
-def test_a_permuted_copy_has_the_same_values():
+def test_the_same_values_on_other_rows_are_new():
     df = pd.DataFrame({"a": ["x", "y", "z"]})
-    assert not _asks(df, pd.DataFrame({"b": ["z", "x", "y"]}))
+    assert _asks(df, pd.DataFrame({"b": ["z", "x", "y"]}))
+    assert not _asks(df, pd.DataFrame({"b": ["z", "x", "y"]}), [0, 1, 2], [2, 0, 1])
 
 
 def test_flags_are_compared_row_by_row():
@@ -120,6 +121,15 @@ def test_picked_candidates_are_joined_even_if_they_bring_nothing(build, frame):
     assert list(wide) == [*frame, "people__own", "zone__own"]
 
 
+def test_other_ranks_of_the_same_teams_are_joined(build):
+    teams = [f"team {i}" for i in range(20)]
+    now = pd.DataFrame({"team": teams, "rank": range(1, 21)})
+    lake = build({"now": now, "before": pd.DataFrame({"team": teams, "rank": [*range(11, 21), *range(1, 11)]})})
+    wide = dfjoin.auto_join(now, lake, on="team", k=2)
+    assert [step["table"] for step in wide.attrs["dfjoin"]["joined"]] == ["before"]
+    assert wide["rank__before"].tolist() == [*range(11, 21), *range(1, 11)]
+
+
 # From the index alone ---------------------------------------------------------------------------------------
 
 VALUES = st.sampled_from([None, "a", "B", "c", "d", "E", "f", "1", "2", "3", "4"])
@@ -158,10 +168,10 @@ def _told(build, df, table, brought, keeps_all=False):
     return adds_columns_by_index(columns, key, brought, keeps_all)
 
 
-def test_the_index_tells_of_copies_and_of_new_values(build):
+def test_the_index_tells_of_new_values_and_not_of_their_rows(build):
     df = pd.DataFrame({"k": list("abcd"), "v": ["p", "q", "r", "s"]})
     table = pd.DataFrame({"k": list("abcd"), "same": ["P", "q", "R", "s"], "new": ["p", "q", "r", "t"]})
-    assert _told(build, df, table, ["same"]) is False
+    assert _told(build, df, table, ["same"]) is None
     assert _told(build, df, table, ["same", "new"]) is True
     assert _told(build, df, table, ["new"]) is True
 
@@ -183,6 +193,6 @@ def test_the_index_leaves_open_what_only_rows_tell(build):
         assert _told(build, df, table, [name]) is None, name
     assert _told(build, df, table.iloc[:4], ["gap"]) is True, "no row is without partner, so it has a value"
     assert _told(build, df, table.iloc[:4], ["flag"]) is None, "two values are the same two whatever the rows"
-    assert _told(build, df, table, ["same"], keeps_all=True) is False, "all rows take part, with or without partner"
+    assert _told(build, df, table, ["same"], keeps_all=True) is None, "the same values may stand on other rows"
     assert _told(build, df, table, ["nothing"]) is False
     assert _told(build, df, table.assign(k=["a", "b", "c", "d", None]), ["same"]) is None, "the last row has no partner"

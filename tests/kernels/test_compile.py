@@ -1,5 +1,7 @@
 """How kernels are compiled: what is found in the cache, and who may call whom."""
 
+import os
+import shutil
 import subprocess
 import sys
 
@@ -95,6 +97,114 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_was_edited(kernels, tm
     assert run("+") == ["6", "0"]
     assert run("-") == ["-6", "2"]
     assert run("-") == ["-6", "0"]
+
+
+SMALL_KERNEL = """
+from dfjoin.kernels._compile import njit_lean
+
+@njit_lean
+def total(a):
+    t = 0
+    for i in range(a.shape[0]):
+        t += a[i]
+    return t
+"""
+
+
+IS_ROOT = os.name == "posix" and os.geteuid() == 0
+AS_ANYBODY = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if IS_ROOT else []
+"""How root runs a command that may not write what is read-only."""
+
+modes_only = pytest.mark.skipif(
+    os.name != "posix" or (IS_ROOT and shutil.which("setpriv") is None), reason="modes do not keep us from writing"
+)
+
+
+class ReadOnly:
+    """A package of kernels that its user cannot write, and the home and temporary directory of the user."""
+
+    def __init__(self, folder):
+        self.package, self.home, self.temporary = (folder / name for name in ("package", "home", "temporary"))
+        for place in (self.package / "dfjoin" / "kernels", self.home, self.temporary):
+            place.mkdir(parents=True)
+        (self.package / "dfjoin" / "__init__.py").touch()
+        kernels = self.package / "dfjoin" / "kernels"
+        (kernels / "__init__.py").touch()
+        (kernels / "outer.py").write_text(SMALL_KERNEL)
+        for module in (sys.modules["dfjoin.kernels._compile"], compile_watch):
+            shutil.copy(module.__file__, kernels)
+        kernels.chmod(0o555)
+
+    def run(self):
+        """Return the sum of 0 to 3 that a process of the user makes, and how many kernels it compiled for that."""
+        kept = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+        done = subprocess.run(
+            [*AS_ANYBODY, sys.executable, "-c", USE, str(self.package)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**kept, "HOME": str(self.home), "TMPDIR": str(self.temporary), "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        return done.stdout.split()
+
+
+@pytest.fixture
+def read_only(tmp_path):
+    return ReadOnly(tmp_path)
+
+
+@compiled_only
+@modes_only
+def test_a_package_that_cannot_be_written_uses_the_cache_of_the_user(read_only):
+    assert read_only.run() == ["6", "1"]
+    assert read_only.run() == ["6", "0"]
+    assert not list(read_only.temporary.iterdir())
+
+
+@compiled_only
+@modes_only
+@pytest.mark.parametrize("what", ["home is a file", "home cannot be written", "the cache of home is a file"])
+def test_without_a_cache_of_the_user_a_temporary_directory_keeps_what_is_compiled(read_only, what):
+    if what == "home is a file":
+        read_only.home.rmdir()
+        read_only.home.write_text("")
+    elif what == "home cannot be written":
+        read_only.home.chmod(0o555)
+    else:
+        (read_only.home / ".cache").write_text("")
+    assert read_only.run() == ["6", "1"]
+    assert read_only.run() == ["6", "0"]
+    (place,) = read_only.temporary.iterdir()
+    assert place.name.startswith("dfjoin-numba-") and place.stat().st_mode & 0o777 == 0o700
+
+
+@compiled_only
+@modes_only
+@pytest.mark.parametrize("is_file", [True, False])
+def test_without_any_place_of_its_own_nothing_is_kept_and_all_works(read_only, is_file):
+    (read_only.home / ".cache").write_text("")
+    place = read_only.temporary / f"dfjoin-numba-{os.getuid()}"
+    if is_file:
+        place.write_text("")
+    else:  # anybody could put code there
+        place.mkdir()
+        place.chmod(0o777)
+    assert read_only.run() == ["6", "1"]
+    assert read_only.run() == ["6", "1"]
+    assert is_file or not list(place.iterdir())
+
+
+@compiled_only
+def test_a_full_disk_costs_the_cache_and_not_the_result(monkeypatch):
+    @njit_lean
+    def twice(a):
+        return a + a
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(twice._cache._cache_file, "save", fail)
+    assert twice(21) == 42
 
 
 @compiled_only

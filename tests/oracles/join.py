@@ -90,6 +90,4 @@ def _is_there(mine, values, brought, rows, pairs):
     held = {mine[i] for i in rows} - {None}
     if not held or not held <= brought:
         return False
-    if held == brought and len(held) > 2:
-        return True
     return all(any(values[j] == mine[i] for row, j in pairs if row == i) for i in rows if mine[i] is not None)

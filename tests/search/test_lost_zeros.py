@@ -38,12 +38,15 @@ class TestZeroPadding:
         with pytest.warns(DfjoinWarning, match="`pad=5`"):
             find([501, 2134], codes)
 
-    def test_two_digits_more_than_the_longest_number_are_tried_and_not_three(self, codes):
-        with pytest.warns(DfjoinWarning, match=r"match 1 values when written with zeros up to 5 digits, and 0"):
-            find([501, 7], codes, tables="zips")
+    @pytest.mark.parametrize("width", [3, 4, 5, 8, 18])
+    def test_a_width_is_found_where_the_vocabulary_holds_its_spellings(self, build, width):
+        lake = build({"ids": pd.DataFrame({"id": [str(i).zfill(width) for i in range(1, 60)], "v": range(59)})})
+        expected = rf"match 59 values when written with zeros up to {width} digits, and 0 as.*`pad={width}`"
+        with pytest.warns(DfjoinWarning, match=expected):
+            find(list(range(1, 60)), lake, tables="ids", kinds="text")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            find([51, 7], codes, tables="zips")
+            find([51, 7], build({"zips": pd.DataFrame({"zip": ["00501", "02134", "10001"]})}))
 
     def test_nothing_is_searched_when_every_value_is_found_as_it_is(self, codes, monkeypatch):
         """No width can match more than all."""
