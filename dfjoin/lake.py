@@ -208,8 +208,9 @@ class Lake:
         Returns
         -------
         DataFrame
-            ``table, column, kind, is_indexed, n_rows, n_null, cardinality, key_likeness, min, max,
-            samples``; `key_likeness` is cardinality per non-null row, 1 for a key.
+            ``table, column, kind, is_indexed, reason, n_rows, n_null, cardinality, key_likeness, min, max,
+            samples``; `reason` tells why a column is not indexed; `key_likeness` is cardinality per non-null row,
+            1 for a key.
         """
         from dfjoin.store import overview
 

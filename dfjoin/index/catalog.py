@@ -26,6 +26,8 @@ __all__ = [
     "TABLE_FIELDS",
     "Catalog",
     "Records",
+    "describe_type",
+    "reason_of",
     "replace_field",
     "write_catalog",
 ]
@@ -115,6 +117,40 @@ def write_catalog(tables: Records, columns: Records, skipped: Records) -> pa.Buf
     with pa.ipc.new_file(sink, _SCHEMA) as writer:
         writer.write_batch(pa.record_batch(lists, schema=_SCHEMA))
     return sink.getvalue()
+
+
+_NOT_INDEXED = "; not indexed: "
+
+
+def describe_type(type_: str, reason: str) -> str:
+    """Return what the field `type` of a column holds: the type, and why its kind alone does not let it be indexed."""
+    return f"{type_}{_NOT_INDEXED}{reason}" if reason else type_
+
+
+def reason_of(record: dict[str, Any]) -> str:
+    """Return why a column is not indexed; nothing for one that is.
+
+    Parameters
+    ----------
+    record : dict
+        Keys `type`, `kind`, `is_indexed` and `cardinality` of `COLUMN_FIELDS`.
+    """
+    if record["is_indexed"]:
+        return ""
+    _, _, reason = record["type"].rpartition(_NOT_INDEXED) if _NOT_INDEXED in record["type"] else ("", "", "")
+    kind = KINDS[record["kind"]]
+    if reason or kind in _REASONS:
+        return reason or _REASONS[kind]
+    return "one value" if record["cardinality"] == 1 else "left out by `columns` or `exclude`"
+
+
+_REASONS = {
+    "float": "numbers that are not whole are no keys",
+    "boolean": "booleans are no keys",
+    "binary": "binary values have no text",
+    "nested": "nested values have no text",
+    "empty": "no value",
+}
 
 
 def replace_field(records: pa.StructArray, name: str, values: NDArray[Any]) -> pa.StructArray:

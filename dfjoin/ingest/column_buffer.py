@@ -11,18 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.index.catalog import KINDS
+from dfjoin.index.catalog import KINDS, describe_type
 from dfjoin.index.runs import PADDING, Run, make_run, merge_runs, read_run, write_run
 from dfjoin.kernels.numbers import DAY_MONTH_YEAR
 from dfjoin.kernels.postings import Entries
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import (
-    ValueSet,
-    is_searchable_type,
-    normalize_batch,
-    read_dates,
-    unite_value_sets,
-)
+from dfjoin.values.cells import CONVERSION_ERRORS, is_searchable_type
+from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates, unite_value_sets
 from dfjoin.values.profile import Profile, merge_profiles, profile_values
 
 __all__ = ["ColumnReader", "EntryBuffer"]
@@ -116,12 +111,15 @@ class ColumnReader:
         Type of the column.
     settings : IndexSettings
         Normalisation and number of samples.
+    reason : str, optional
+        Why the column is not to be indexed, whatever its type.
     """
 
-    def __init__(self, type_: pa.DataType, settings: IndexSettings) -> None:
+    def __init__(self, type_: pa.DataType, settings: IndexSettings, reason: str = "") -> None:
         self.type = type_
         self._settings = settings
-        self._is_searchable = is_searchable_type(type_)
+        self._reason = reason
+        self._is_searchable = not reason and is_searchable_type(type_)
         self._parts: list[ValueSet] = []
         self.held = 0
         self._n_rows = 0
@@ -145,11 +143,16 @@ class ColumnReader:
             self._n_null += n_null
             self._n_uncounted += len(array) - n_null
             return
-        values = normalize_batch(array, self._settings)
+        try:
+            values = normalize_batch(array, self._settings)
+        except CONVERSION_ERRORS as error:
+            self._give_up(f"its values cannot be written as text ({type(error).__name__})")
+            self._n_null += array.null_count
+            return
         codes = values.codes
         self._n_null += int(np.count_nonzero(codes < 0))
         if len(self._samples) < self._settings.samples:
-            self._sample(array, codes)
+            self._sample(array, values)
         hashes, offsets, classes = values.hashes, values.offsets, values.classes
         if 4 * len(values) < len(array):  # views of arrays with room for a value in every row
             hashes, offsets, classes = hashes.copy(), offsets.copy(), classes.copy()
@@ -160,15 +163,20 @@ class ColumnReader:
         if len(self._parts) >= 8 and len(self._parts[-1]) < 1 << 16:
             self._compact()
 
-    def _sample(self, array: pa.Array, codes: NDArray[np.int32]) -> None:
+    def _give_up(self, reason: str) -> None:
+        """Forget the values: the column is listed with the reason, and not indexed."""
+        self._reason, self._is_searchable = reason, False
+        self._parts, self.held, self._samples = [], 0, []
+
+    def _sample(self, array: pa.Array, values: ValueSet) -> None:
         """Keep the first distinct values in the file's own spelling."""
         rows: dict[int, int] = {}
-        for row, code in enumerate(codes[:_SAMPLE_ROWS].tolist()):
+        for row, code in enumerate(values.codes[:_SAMPLE_ROWS].tolist()):
             if code >= 0 and code not in rows:
                 rows[code] = row
                 if len(rows) == self._settings.samples:
                     break
-        texts = [str(array[row].as_py())[:_SAMPLE_LENGTH] for row in rows.values()]
+        texts = [_spelling(array, row, values, code)[:_SAMPLE_LENGTH] for code, row in rows.items()]
         known = dict.fromkeys([*self._samples, *texts])
         self._samples = list(known)[: self._settings.samples]
 
@@ -203,13 +211,15 @@ class ColumnReader:
         if not (self._spilled or is_part) or self._settings.dayfirst is not None:
             values = read_dates(values, self._settings)
         profile = merge_profiles([profile_values(values, self.type), *self._spilled])
+        if self._reason:
+            profile = Profile("binary", 0, False, 0, 0, "", "")
         is_indexed = self._is_searchable and not self._is_closed if is_part else profile.is_indexable
         if is_indexed:
             buffer.add(column, values)
         else:
             buffer.dropped.add(column)
         return {
-            "type": str(self.type),
+            "type": describe_type(str(self.type), self._reason),
             "kind": KINDS.index(profile.kind),
             "is_indexed": int(is_indexed),
             "n_rows": self._n_rows,
@@ -223,6 +233,17 @@ class ColumnReader:
             "date_order": values.date_order,
             "samples": self._samples,
         }
+
+
+def _spelling(array: pa.Array, row: int, values: ValueSet, code: int) -> str:
+    """Return a cell as its file spells it; in canonical form where Python has no such value."""
+    type_ = array.type
+    if isinstance(type_, pa.BaseExtensionType) or pa.types.is_duration(type_) or pa.types.is_time(type_):
+        return values.value(code)
+    try:
+        return str(array[row].as_py())
+    except CONVERSION_ERRORS:
+        return values.value(code)
 
 
 _EMPTY = ValueSet(np.empty(0, np.uint64), np.zeros(PADDING, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int8))

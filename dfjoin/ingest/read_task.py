@@ -25,6 +25,7 @@ from dfjoin.ingest.left_out import LeftOutColumn, is_wanted
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.readers import open_table
 from dfjoin.types import IndexSettings, TableSource
+from dfjoin.values.frames import NOT_INDEXED
 
 __all__ = ["RunMeta", "TableFeed", "build_part", "build_run", "feed_of_file"]
 
@@ -204,7 +205,7 @@ def _read_table(
     try:
         for batch in feed.batches:
             if not readers:
-                readers = _readers(name, feed.names, [field.type for field in batch.schema], settings)
+                readers = _readers(name, feed.names, list(batch.schema), settings)
             for reader, array in zip(readers, batch.columns, strict=True):
                 reader.add(array)
             n_rows += batch.num_rows
@@ -215,7 +216,7 @@ def _read_table(
         collected.columns.extend({"dropped": True} for _ in readers)
         raise
     if not readers:
-        readers = _readers(name, feed.names, [pa.null()] * len(feed.names), settings)
+        readers = _readers(name, feed.names, [pa.field(name, pa.null()) for name in feed.names], settings)
     table = len(collected.tables)
     for position, (column_name, reader) in enumerate(zip(feed.names, readers, strict=True)):
         record = reader.finish(buffer, first + position, is_part)
@@ -228,13 +229,20 @@ def _read_table(
 
 
 def _readers(
-    table: str, names: list[str], types: list[pa.DataType], settings: IndexSettings
+    table: str, names: list[str], fields: list[pa.Field], settings: IndexSettings
 ) -> list[ColumnReader | LeftOutColumn]:
     """Return what takes the batches of each column; no value of one that the patterns leave out is kept."""
     return [
-        ColumnReader(type_, settings) if is_wanted(table, name, settings) else LeftOutColumn(type_, settings)
-        for name, type_ in zip(names, types, strict=True)
+        ColumnReader(field.type, settings, _reason_given(field))
+        if is_wanted(table, name, settings)
+        else LeftOutColumn(field.type, settings)
+        for name, field in zip(names, fields, strict=True)
     ]
+
+
+def _reason_given(field: pa.Field) -> str:
+    """Return why a column of a frame is not to be indexed, as it was stored with it."""
+    return (field.metadata or {}).get(NOT_INDEXED, b"").decode("utf-8", "replace")
 
 
 def _write(buffer: EntryBuffer, collected: _Collected, index: Path, n_bytes: int) -> RunMeta:

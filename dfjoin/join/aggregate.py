@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.values.frames import arrow_to_series
 
 __all__ = [
     "KEEPING",
@@ -170,12 +171,15 @@ def _extreme_text(column: pd.Series, codes: NDArray[np.int64], n_keys: int, func
 def take_rows(column: pd.Series, rows: NDArray[np.int64]) -> pd.Series:
     """Take rows by position, -1 for a null; integers and booleans that gain nulls become nullable."""
     gains_nulls = rows.size > 0 and bool(rows.min() < 0)
+    if gains_nulls and isinstance(column.dtype, pd.SparseDtype):
+        column = column.sparse.to_dense()
     dtype = column.dtype
     if gains_nulls and isinstance(dtype, np.dtype) and dtype.kind in "iu":
         column = column.astype(pd.api.types.pandas_dtype(dtype.name.replace("i", "I").replace("u", "U")))
     elif gains_nulls and isinstance(dtype, np.dtype) and dtype.kind == "b":
         column = column.astype("boolean")
-    return pd.Series(column.array.take(rows, allow_fill=gains_nulls), name=column.name)
+    taken = column.array.take(rows, allow_fill=gains_nulls)
+    return pd.Series(taken, name=column.name, dtype=taken.dtype if column.dtype == "object" else None)
 
 
 def _most_frequent(column: pd.Series, codes: NDArray[np.int64], n_keys: int) -> pd.Series:
@@ -218,7 +222,11 @@ def plain_column(column: pd.Series) -> pd.Series:
     if isinstance(dtype, pd.ArrowDtype):
         if pa.types.is_decimal(dtype.pyarrow_dtype):
             return column.astype("float64")
-        return column.astype("datetime64[us]") if pa.types.is_date(dtype.pyarrow_dtype) else column
+        if not pa.types.is_date(dtype.pyarrow_dtype):
+            return column
+        return arrow_to_series(column.array.__arrow_array__().cast(pa.timestamp("ms"))).set_axis(column.index)
+    if isinstance(dtype, pd.SparseDtype):
+        return column.sparse.to_dense()
     if not pd.api.types.is_object_dtype(dtype):
         return column
     kind = pd.api.types.infer_dtype(column, skipna=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from dfjoin.join.keys import KeyIndex, expand_pairs
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, output_names
 from dfjoin.join.plan import JoinStep
+from dfjoin.values.cells import CONVERSION_ERRORS
+from dfjoin.values.frames import as_objects, workable_frame
 
 __all__ = ["RightSide", "StepResult", "join_step", "relationship_of"]
 
@@ -116,6 +118,8 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     JoinExpansionError
         Before anything is built, naming the key that multiplies most.
     """
+    df = workable_frame(df)
+    right = replace(right, frame=workable_frame(right.frame), keys=workable_frame(right.keys))
     aggregate = check_aggregate(step.aggregate, list(right.frame.columns))
     relationship = relationship_of(left.codes, right.codes, right.n_keys)
     rules: dict[str, str] = {}
@@ -193,9 +197,9 @@ def _one_row_per_key(
         rules[name] = choose_rule(aggregate, name, column)
         if is_unique and rules[name] in KEEPING:
             check_rule(column, rules[name])
-            columns[name] = take_rows(column, first[held]).array
+            columns[name] = take_rows(column, first[held])
         else:
-            columns[name] = aggregate_column(column.iloc[rows], dense, held.size, rules[name]).array
+            columns[name] = aggregate_column(column.iloc[rows], dense, held.size, rules[name])
     frame = pd.DataFrame(columns, index=range(held.size))
     keys = right.keys.iloc[first[held]].reset_index(drop=True)
     return frame, keys, held, rules, pd.Series(counts[held])
@@ -246,10 +250,10 @@ def _fill_keys(
         position = result.columns.get_loc(label)
         theirs = keys[name].iloc[right_rows[alone]]
         column = result.iloc[:, position]
-        filled = column.astype(object)
-        filled.iloc[alone] = theirs.astype(object).to_numpy()
+        filled = as_objects(column)
+        filled.iloc[alone] = as_objects(theirs).to_numpy()
         if _keeps_spelling(theirs, column.dtype):
-            filled = filled.astype(column.dtype)
+            filled = _as_dtype(filled, column.dtype)
         result.isetitem(position, filled)
     return result
 
@@ -258,15 +262,23 @@ def _keeps_spelling(values: pd.Series, dtype: Any) -> bool:
     """Tell whether values can become the dtype and still print the same; ``007`` would become 7."""
     if values.dtype == dtype:
         return True
-    if isinstance(dtype, pd.CategoricalDtype):
-        return bool(values.isin(dtype.categories).all())
     try:
-        converted = values.astype(dtype)
-    except (ValueError, TypeError, ArithmeticError):
+        if isinstance(dtype, pd.CategoricalDtype) and not as_objects(values).isin(list(dtype.categories)).all():
+            return False
+        converted = as_objects(values).astype(dtype)
+        if (converted.isna() & values.notna()).any():
+            return False
+        return bool((as_objects(converted).map(str) == as_objects(values).map(str))[values.notna()].all())
+    except CONVERSION_ERRORS:
         return False
-    if (converted.isna() & values.notna()).any():
-        return False
-    return bool((converted.astype(str) == values.astype(str)).all())
+
+
+def _as_dtype(values: pd.Series, dtype: Any) -> pd.Series:
+    """Convert objects to a dtype, where that is possible."""
+    try:
+        return values.astype(dtype)
+    except CONVERSION_ERRORS:
+        return values
 
 
 def _names(frame: pd.DataFrame, known: dict[str, str], stem: str, taken: set[Any]) -> dict[str, str]:
@@ -290,7 +302,8 @@ def _attach(result: pd.DataFrame, added: dict[str, pd.Series]) -> pd.DataFrame:
     """Put the new columns behind the frame's own."""
     if not added:
         return result.copy()
-    block = pd.DataFrame({name: column.array for name, column in added.items()}, index=result.index)
+    block = pd.DataFrame({name: column.reset_index(drop=True) for name, column in added.items()})
+    block.index = result.index
     if result.columns.nlevels > 1:
         empty = [""] * (result.columns.nlevels - 1)
         block.columns = pd.MultiIndex.from_tuples([(name, *empty) for name in added])

@@ -23,6 +23,7 @@ from dfjoin.search.lost_zeros import find_lost_zero_width_between
 from dfjoin.search.query import QueryColumn
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.types import IndexSettings
+from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 from dfjoin.values.frames import select_column
 from dfjoin.values.names import clean_names
 
@@ -170,7 +171,12 @@ def _find_relation(
     on, right_on = None, None
     if named is not None:
         on, right_on = [own_texts[label] for label in named[0]], [other_texts[label] for label in named[1]]
-    relation, tried = relate(_text_columns(left, own_texts), _text_columns(right, other_texts), on, right_on, options)
+    sides = _text_columns(left, own_texts), _text_columns(right, other_texts)
+    for named_columns, columns in zip((on, right_on), sides, strict=True):
+        for name in named_columns or []:
+            if name not in columns:
+                return None, [f"{name}: booleans, fractions and values without text are related by equality alone"]
+    relation, tried = relate(*sides, on, right_on, options)
     # A relation of equal keys alone is the business of the plain join.
     return relation if relation is not None and relation.pairs.kinds.any() else None, tried
 
@@ -188,7 +194,10 @@ def _text_columns(side: KeyColumns, names: dict[Any, str]) -> dict[str, Column]:
         known = None if pa.types.is_floating(array.type) else partial(side.values, position)
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
-        texts = array if pa.types.is_string(array.type) else pc.cast(array, pa.large_string())
+        try:
+            texts = array if pa.types.is_string(array.type) else pc.cast(array, pa.large_string())
+        except CONVERSION_ERRORS:  # as a time of a zone that is not known here
+            texts = cell_texts(array)
         found[names[label]] = Column(names[label], texts, known)
     return found
 
@@ -197,6 +206,7 @@ def _is_measure(array: pa.Array | pa.ChunkedArray) -> bool:
     """Tell whether a column holds floats that are no whole numbers: keys are never such."""
     if not pa.types.is_floating(array.type):
         return False
+    array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array  # Arrow rounds no halves
     return bool(pc.any(pc.not_equal(array, pc.floor(array)), min_count=0).as_py())
 
 

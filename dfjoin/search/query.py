@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.numbers import parse_integers
 from dfjoin.types import IndexSettings
+from dfjoin.values.cells import CONVERSION_ERRORS, whole_text
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers
 from dfjoin.values.profile import Profile, profile_values
@@ -67,7 +68,17 @@ class QueryColumn:
     def spelling(self, code: int) -> str:
         """Return a value as the user's column spells it first."""
         row = int(np.argmax(self.values.codes == code))
-        return str(self.column.iloc[row])
+        try:
+            return whole_text(str(self.column.iloc[row]))
+        except CONVERSION_ERRORS:  # a date that Python does not have
+            return self.values.value(code)
+
+    def spellings(self, codes: NDArray[np.integer]) -> list[str]:
+        """Return values as the user's column spells them first, or all in canonical form if it cannot spell some."""
+        try:
+            return self.column.iloc[self.values.first_rows()[codes]].astype(str).to_list()
+        except CONVERSION_ERRORS:
+            return [self.values.value(code) for code in codes.tolist()]
 
 
 def normalize_key(

@@ -64,10 +64,9 @@ def list_pairs(query: QueryColumn, codes: NDArray[np.int64], values: list[str]) 
     values : list of str
         The candidate's value of each pair.
     """
-    first = query.values.first_rows()[codes]
     return pd.DataFrame(
         {
-            "query_value": query.column.iloc[first].astype(str).to_numpy(),
+            "query_value": query.spellings(codes),
             "candidate_value": values,
             "query_rows": query.values.row_counts()[codes],
         }

@@ -19,6 +19,7 @@ from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint, fingerprin
 from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.sniff import LFS_PREFIX, SAMPLE_BYTES, name_encoding, reject_foreign, sniff
 from dfjoin.types import Dialect, IndexSettings, TableSource
+from dfjoin.values.cells import register_pandas_types, workable_batch
 from dfjoin.values.names import clean_names
 
 __all__ = ["TableReader", "current_fingerprint", "open_table"]
@@ -344,6 +345,7 @@ def _open_parquet(filesystem: fs.FileSystem, paths: list[str], source: TableSour
         return fingerprint(filesystem, paths, source.size)
 
     _reject_pointer(filesystem, paths[0])
+    register_pandas_types()
     if len(paths) == 1 and "=" not in source.parts[0].removeprefix(source.path):
         file = _open_parquet_file(filesystem, paths[0])
         raw = file.schema_arrow.names
@@ -360,7 +362,7 @@ def _open_parquet(filesystem: fs.FileSystem, paths: list[str], source: TableSour
                     renamed = batch.rename_columns(names)
                     yield renamed if wanted.columns is None else renamed.select(wanted.names(names))
 
-        return TableReader(names, None, batches, mark)
+        return TableReader(names, None, lambda: map(workable_batch, batches()), mark)
     base = resolve(source.root, source.path)
     found = dataset.dataset(
         paths, format="parquet", filesystem=filesystem, partitioning="hive", partition_base_dir=base
@@ -375,7 +377,7 @@ def _open_parquet(filesystem: fs.FileSystem, paths: list[str], source: TableSour
             for batch in _batches_of_part(filesystem, fragment, chosen):
                 yield batch.rename_columns(wanted.names(names))
 
-    return TableReader(names, None, dataset_batches, mark)
+    return TableReader(names, None, lambda: map(workable_batch, dataset_batches()), mark)
 
 
 def _open_parquet_file(filesystem: fs.FileSystem, path: str) -> parquet.ParquetFile:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.errors import IndexFormatError
-from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS
+from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS, reason_of
 from dfjoin.index.manifest import list_versions, read_manifest
 from dfjoin.store.snapshot import Snapshot
 
@@ -69,6 +69,7 @@ def catalog_columns(snapshot: Snapshot) -> pd.DataFrame:
             "column": records.field("name"),
             "kind": pa.array(KINDS).take(records.field("kind")),
             "is_indexed": pc.cast(records.field("is_indexed"), pa.bool_()),
+            "reason": pa.array(_reasons(records), pa.string()),
             "n_rows": records.field("n_rows"),
             "n_null": records.field("n_null"),
             "cardinality": cardinality,
@@ -79,6 +80,13 @@ def catalog_columns(snapshot: Snapshot) -> pd.DataFrame:
         }
     )
     return _sorted(frame, ["table", "column"])
+
+
+def _reasons(records: pa.StructArray) -> list[str]:
+    """Tell of each column why it is not indexed; nothing of those that are."""
+    names = ("type", "kind", "is_indexed", "cardinality")
+    fields = [records.field(name).to_pylist() for name in names]
+    return [reason_of(dict(zip(names, values, strict=True))) for values in zip(*fields, strict=True)]
 
 
 def _sorted(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:

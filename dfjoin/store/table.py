@@ -18,6 +18,7 @@ from dfjoin.index.catalog import KINDS, NOT_IN_FILE
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, IndexSettings, TableSource
+from dfjoin.values.frames import arrow_to_series
 from dfjoin.values.normalize import ValueSet, normalize_batch, normalize_column, read_dates, settings_for
 from dfjoin.values.profile import kind_of
 
@@ -159,8 +160,7 @@ class LakeTable:
     def _typed(self, name: str, column: pa.ChunkedArray, values: ValueSet | None) -> pd.Series:
         """Convert a column: text of a file by its kind, anything else as it is."""
         if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-            series = column.to_pandas()
-            return _nullable(series, column) if column.null_count else series
+            return arrow_to_series(column)
         if values is None:
             values = self.normalize(name, column)
         kind = self._columns[name].kind
@@ -169,18 +169,6 @@ class LakeTable:
             return converted
         combined = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
         return pc.if_else(pa.array(values.codes < 0), pa.scalar(None, combined.type), combined).to_pandas()
-
-
-def _nullable(series: pd.Series, column: pa.ChunkedArray) -> pd.Series:
-    """Keep integers and booleans with nulls what they are."""
-    if pa.types.is_integer(column.type):
-        return column.to_pandas(types_mapper=_nullable_type)
-    return series.astype("boolean") if pa.types.is_boolean(column.type) else series
-
-
-def _nullable_type(type_: pa.DataType) -> Any:
-    name = str(type_)
-    return pd.api.types.pandas_dtype(name.replace("i", "I").replace("u", "U"))
 
 
 def _convert(values: ValueSet, kind: str) -> pd.Series | None:

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels import dates, hashing, strings
+from dfjoin.kernels import dates, strings
 from dfjoin.kernels import numbers as spellings
 from dfjoin.types import IndexSettings
+from dfjoin.values.cells import cell_texts, whole_text
 from dfjoin.values.unicode import ascii_table, fold_table, identity_table, normalize_text
 
 __all__ = [
     "ValueSet",
-    "is_searchable_type",
     "normalize_batch",
     "normalize_column",
     "pack_strings",
@@ -91,18 +91,6 @@ class ValueSet:
         return rows
 
 
-def is_searchable_type(type_: pa.DataType) -> bool:
-    """Tell whether columns of an Arrow type have canonical values (not binary, nested or boolean)."""
-    if pa.types.is_dictionary(type_):
-        return is_searchable_type(type_.value_type)
-    is_binary = pa.types.is_binary(type_) or pa.types.is_large_binary(type_)
-    is_binary = is_binary or pa.types.is_fixed_size_binary(type_) or str(type_) == "binary_view"
-    if isinstance(type_, pa.RunEndEncodedType):
-        return is_searchable_type(type_.value_type)
-    is_odd = pa.types.is_boolean(type_) or pa.types.is_interval(type_)
-    return not (is_binary or is_odd or pa.types.is_nested(type_))
-
-
 def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) -> ValueSet:
     """Compute the distinct canonical values of a column.
 
@@ -134,78 +122,23 @@ def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings)
     >>> normalize_column(pa.array(["Paris ", "PARIS", "1.0", None, ""]), IndexSettings()).values()
     ['paris', '1']
     """
-    text = _as_text(array)
-    found = _distinct(text, settings.hash_seed, _null_hashes(settings.null_spellings, settings.hash_seed))
+    found = _distinct(cell_texts(array), settings.hash_seed, _null_hashes_of(settings))
     return read_dates(found, settings)
 
 
-def _as_text(array: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Write a column of any type as one Arrow string array in a spelling that the kernel knows."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
-        if isinstance(array, pa.ChunkedArray):  # more than 2 GiB of text
-            array = pa.concat_arrays([chunk.cast(pa.large_string()) for chunk in array.chunks])
-    type_ = array.type
-    if pa.types.is_large_string(type_) or pa.types.is_string(type_):
-        return array
-    if pa.types.is_dictionary(type_):
-        return _as_text(array.cast(type_.value_type))
-    if pa.types.is_floating(type_):
-        return _float_text(array)
-    if pa.types.is_decimal(type_):
-        return _decimal_text(array)
-    if isinstance(type_, pa.RunEndEncodedType):
-        return _as_text(pc.run_end_decode(array))
-    if pa.types.is_timestamp(type_):
-        if type_.unit == "ns":  # casting alone would round times before 1970 up
-            array = pc.floor_temporal(array, unit="microsecond")
-        micro = pc.cast(array, pa.timestamp("us", type_.tz), safe=False)
-        return pc.cast(pc.cast(micro, pa.timestamp("us"), safe=False), pa.string())
-    if pa.types.is_null(type_):
-        return pa.nulls(len(array), pa.string())
-    return pc.cast(array, pa.string())
-
-
-def _decimal_text(array: pa.Array) -> pa.Array:
-    """Write decimals in plain digits, without the zeros that their scale puts at the end."""
-    texts = pc.cast(array, pa.string())
-    if pc.any(pc.match_substring(texts, "E")).as_py():
-        texts = pa.array([None if v is None else format(v, "f") for v in array.to_pylist()], pa.string())
-    if array.type.scale > 0:
-        has_point = pc.match_substring(texts, ".")
-        cut = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
-        texts = pc.if_else(has_point, cut, texts)
-    return texts
-
-
-def _float_text(array: pa.Array) -> pa.Array:
-    """Write floats: integral ones as digits, others in the shortest spelling, NaN as null."""
-    values = array.to_numpy(zero_copy_only=False).astype(np.float64)
-    is_null = np.isnan(values)
-    is_small = ~is_null & (np.abs(np.where(is_null, 0, values)) < 2.0**63)
-    is_integral = is_small & (np.floor(np.where(is_small, values, 0.5)) == values)
-    if bool(np.all(is_integral | is_null)):
-        digits = np.where(is_null, 0, values).astype(np.int64)
-        return pc.cast(pa.array(digits, mask=is_null), pa.string())
-    texts = pc.cast(array, pa.string())
-    digits = pc.cast(pa.array(np.where(is_integral, values, 0).astype(np.int64)), pa.string())
-    texts = pc.if_else(pa.array(is_integral), digits, texts)
-    huge = np.flatnonzero(~is_small & ~is_null & np.isfinite(values))
-    if huge.size:
-        as_list = texts.to_pylist()
-        for row in huge:
-            as_list[row] = str(int(values[row]))
-        texts = pa.array(as_list, pa.string())
-    return pc.if_else(pa.array(is_null), pa.scalar(None, pa.string()), texts)
-
-
 @lru_cache(maxsize=64)
-def _null_hashes(spellings_: tuple[str, ...], seed: int) -> NDArray[np.uint64]:
-    """Hash the null spellings in their canonical form."""
-    data, offsets = pack_strings([normalize_text(spelling) for spelling in spellings_])
-    hashes = hashing.hash_values(data, offsets, np.uint64(seed))
+def _null_hashes(spellings_: tuple[str, ...], seed: int, dayfirst: bool | None) -> NDArray[np.uint64]:
+    """Hash the null spellings in their canonical form: before and after all-digit dates are read."""
+    texts = pa.array([whole_text(spelling) for spelling in spellings_], pa.string())
+    found = _distinct(texts, seed, np.empty(0, np.uint64))
+    read = read_dates(found, IndexSettings(null_spellings=(), hash_seed=seed, dayfirst=dayfirst))
+    hashes = np.unique(np.concatenate([found.hashes, read.hashes]))
     hashes.flags.writeable = False
     return hashes
+
+
+def _null_hashes_of(settings: IndexSettings) -> NDArray[np.uint64]:
+    return _null_hashes(settings.null_spellings, settings.hash_seed, settings.dayfirst)
 
 
 def pack_strings(values: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -301,8 +234,8 @@ def _add_deferred(
     if rows.size == 0:
         return
     encoded = pc.dictionary_encode(array.take(pa.array(rows)))
-    raw = encoded.dictionary.to_pylist()
-    data, starts = pack_strings([normalize_text(value) for value in raw])
+    raw = encoded.dictionary.cast(pa.large_binary()).to_pylist()  # a file may hold bytes that are no UTF-8
+    data, starts = pack_strings([normalize_text(value.decode("utf-8", "replace")) for value in raw])
     needed = int(table.offsets[table.size[0]]) + int(starts[-1]) + 32 * len(raw) + 64
     if needed > table.data.shape[0]:
         table.data.resize(needed, refcheck=False)
@@ -319,7 +252,7 @@ def _deduplicate(data: NDArray[np.uint8], offsets: NDArray[np.int64], settings: 
     table = _new_table(n, int(offsets[-1]) + 32 * n + 64)
     codes = np.empty(n, np.int32)
     seed = settings.hash_seed
-    rules = strings.TextRules(identity_table(), _null_hashes(settings.null_spellings, seed))
+    rules = strings.TextRules(identity_table(), _null_hashes_of(settings))
     text = strings.Text(data, offsets, _NO_BITMAP)
     strings.add_text(text, 0, rules, np.uint64(seed), table, codes, _new_block())
     return _values_of(table, codes)
@@ -424,8 +357,7 @@ def normalize_batch(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) 
     As `normalize_column`, but all-digit dates keep their text until `read_dates` decides for the whole
     column.
     """
-    nulls = _null_hashes(settings.null_spellings, settings.hash_seed)
-    return _distinct(_as_text(array), settings.hash_seed, nulls)
+    return _distinct(cell_texts(array), settings.hash_seed, _null_hashes_of(settings))
 
 
 def settings_for(settings: IndexSettings, date_order: str) -> IndexSettings:

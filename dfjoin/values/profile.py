@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from dfjoin.kernels import numbers as spellings
+from dfjoin.values.cells import cell_type, is_searchable_type
 from dfjoin.values.normalize import ValueSet
 
 __all__ = ["INDEXED_KINDS", "Profile", "kind_of", "merge_profiles", "profile_values"]
@@ -61,14 +62,12 @@ def kind_of(values: ValueSet, type_: pa.DataType) -> str:
     A text column whose values are all integers is an integer column, one whose values are all numbers
     a float column, and so for dates and boolean words; one other value makes it text.
     """
-    if pa.types.is_dictionary(type_):
-        return kind_of(values, type_.value_type)
+    type_ = cell_type(type_)
     if pa.types.is_boolean(type_):
         return "boolean"
     if pa.types.is_nested(type_):
         return "nested"
-    is_binary = pa.types.is_binary(type_) or pa.types.is_large_binary(type_)
-    if is_binary or pa.types.is_fixed_size_binary(type_) or str(type_) == "binary_view":
+    if not is_searchable_type(type_):
         return "binary"
     if len(values) == 0:
         return "empty"

@@ -105,13 +105,19 @@ def _timestamp(text):
 
 def canonical(text, settings):
     """The canonical value of a text that is asked for by itself; None for a null."""
+    nulls = {value for null in settings["null_spellings"] for value in (plain_text(null), _value(null, settings))}
+    value = _value(text, settings)
+    return None if value in nulls else value
+
+
+def _value(text, settings):
     text = plain_text(text)
     integer = _INTEGER.fullmatch(text)
     if integer is not None:
         text = "0" if integer[1] == "-0" else integer[1]
     elif 8 <= len(text.encode()) <= 40:
         text = _as_date(text, settings.get("dayfirst")) or text
-    return None if text in {plain_text(null) for null in settings["null_spellings"]} else text
+    return text
 
 
 def _as_date(text, day_first):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.errors import IndexCorruptedError
-from dfjoin.index.catalog import COLUMN_FIELDS, Catalog, replace_field, write_catalog
+from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, Catalog, describe_type, reason_of, replace_field, write_catalog
 
 NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6), unique=True, max_size=12)
 
@@ -129,3 +129,23 @@ class TestDamage:
         path.write_bytes(data[: int(len(data) * share)])
         with pytest.raises(IndexCorruptedError, match=self.match):
             Catalog(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cardinality", "reason", "expected"),
+    [
+        ("float", 9, "", "numbers that are not whole are no keys"),
+        ("boolean", 2, "", "booleans are no keys"),
+        ("nested", 0, "", "nested values have no text"),
+        ("empty", 0, "", "no value"),
+        ("text", 1, "", "one value"),
+        ("text", 0, "", "left out by `columns` or `exclude`"),
+        ("text", 9, "", "left out by `columns` or `exclude`"),
+        ("binary", 0, "", "binary values have no text"),
+        ("binary", 0, "its objects have no text", "its objects have no text"),
+    ],
+)
+def test_a_column_that_is_not_indexed_tells_why(kind, cardinality, reason, expected):
+    record = {"type": describe_type("int64", reason), "kind": KINDS.index(kind), "cardinality": cardinality}
+    assert reason_of({**record, "is_indexed": 0}) == expected
+    assert reason_of({**record, "is_indexed": 1}) == ""

@@ -103,3 +103,28 @@ def test_samples_are_the_first_values_in_their_own_spelling(tmp_path):
     record, _ = read([["B ", "b", None, "A"], ["C", "D"]], tmp_path=tmp_path)
     assert record["samples"] == ["B ", "A", "C"]
     assert read([["x" * 200, "y"]], tmp_path=tmp_path)[0]["samples"] == ["x" * 100, "y"]
+
+
+def test_a_column_that_turns_out_to_have_no_text_is_listed_with_the_reason(tmp_path, monkeypatch):
+    def fail(array, settings):
+        raise pa.ArrowNotImplementedError("of a version to come")
+
+    buffer = EntryBuffer(1 << 20, tmp_path)
+    reader = ColumnReader(pa.string(), IndexSettings())
+    reader.add(pa.array(["a", "b"]))
+    monkeypatch.setattr("dfjoin.ingest.column_buffer.normalize_batch", fail)
+    reader.add(pa.array(["c", None]))
+    reader.add(pa.array(["d", None]))
+    record = reader.finish(buffer, 0)
+    assert record["type"] == "string; not indexed: its values cannot be written as text (ArrowNotImplementedError)"
+    assert (record["is_indexed"], record["n_rows"], record["n_null"], record["samples"]) == (0, 6, 2, [])
+    assert buffer.dropped == {0}
+
+
+def test_samples_of_dates_that_python_does_not_have_are_in_canonical_form(tmp_path):
+    reader = ColumnReader(pa.date32(), IndexSettings())
+    reader.add(pa.array([2**31 - 1, 0], pa.int32()).view(pa.date32()))
+    assert reader.finish(EntryBuffer(1 << 20, tmp_path), 0)["samples"] == [
+        "5881580-07-11",
+        "1970-01-01",
+    ]

@@ -1,5 +1,6 @@
 """Columns of frames, cell by cell."""
 
+import datetime
 import math
 from decimal import Decimal
 
@@ -19,3 +20,14 @@ def arrow_cell(value):
     if isinstance(value, complex) and value != value:
         return None
     return str(value) if isinstance(value, (pd.Period, pd.Interval, complex)) else value
+
+
+def span_text(cell):
+    """A duration as ISO 8601 writes it; other cells as they are."""
+    if not isinstance(cell, datetime.timedelta):
+        return cell
+    seconds = abs(cell) // datetime.timedelta(seconds=1)
+    parts = [(seconds // 86_400, "D"), (seconds // 3600 % 24, "H"), (seconds // 60 % 60, "M"), (seconds % 60, "S")]
+    days, *times = (f"{n}{letter}" if n else "" for n, letter in parts)
+    time = "".join(times)
+    return ("-" if cell < datetime.timedelta() else "") + "P" + days + ("T" + time if time or not days else "")

@@ -1,6 +1,8 @@
 """Columns of frames in Arrow, compared with their cells one by one."""
 
 import datetime
+import ipaddress
+import uuid
 from decimal import Decimal
 
 import numpy as np
@@ -12,10 +14,18 @@ from hypothesis import strategies as st
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
 from dfjoin.types import IndexSettings
-from dfjoin.values.frames import column_to_arrow, frame_to_table, is_pandas, is_spark, select_column
+from dfjoin.values.frames import (
+    NOT_INDEXED,
+    arrow_to_series,
+    column_to_arrow,
+    frame_to_table,
+    is_pandas,
+    is_spark,
+    select_column,
+)
 from dfjoin.values.normalize import normalize_column
 from tests.oracles import canonical
-from tests.oracles.frames import arrow_cell
+from tests.oracles.frames import arrow_cell, span_text
 
 DAYS = ["2020-02-29", None, "1960-05-06"]
 NUMBERS = [1, None, 3]
@@ -60,7 +70,7 @@ COLUMNS = {
 @pytest.mark.parametrize("name", COLUMNS)
 def test_each_cell_keeps_its_value(name):
     column = COLUMNS[name]
-    expected = [arrow_cell(value) for value in column]
+    expected = [span_text(arrow_cell(value)) for value in column]
     assert column_to_arrow(column).to_pylist() == expected
     part = column.iloc[1:]
     assert column_to_arrow(part).to_pylist() == expected[1:], "of a slice, only its rows"
@@ -71,10 +81,11 @@ MISSING = st.sampled_from([None, np.nan, pd.NA, pd.NaT])
 INTEGERS = st.integers(-(2**70), 2**70)
 FLOATS = st.one_of(st.integers(-(2**60), 2**60).map(float), st.sampled_from([0.5, -2.25]))
 DATES = st.dates(datetime.date(1000, 1, 1))
+MOMENTS = st.datetimes(datetime.datetime(1000, 1, 1))
 MIXED = st.one_of(
     *(
         st.lists(st.one_of(MISSING, WORDS, *cells), max_size=12)
-        for cells in ((INTEGERS, FLOATS), (INTEGERS, st.booleans()), (DATES,))
+        for cells in ((INTEGERS, FLOATS), (INTEGERS, st.booleans()), (DATES,), (DATES, MOMENTS), (MOMENTS, INTEGERS))
     )
 )
 
@@ -93,6 +104,69 @@ def test_a_mixed_column_has_the_values_of_its_cells(cells):
     assert rows_of(pd.Series(cells, dtype=object)) == [naive_cell(cell) for cell in cells]
 
 
+@pytest.mark.parametrize("cells", [(0, 1), (1, 0)])
+def test_days_and_moments_of_one_column_keep_their_times(cells):
+    values = [datetime.date(2024, 3, 1), datetime.datetime(2024, 3, 2, 12, 30)]
+    expected = ["2024-03-01", "2024-03-02t12:30:00"]
+    assert rows_of(pd.Series([values[i] for i in cells], dtype=object)) == [expected[i] for i in cells]
+
+
+def test_decimals_beside_other_numbers_are_what_they_are_alone():
+    cells = [Decimal("1.10"), Decimal("1E+3"), 0.5, "x", Decimal("1e40"), Decimal("nan")]
+    assert rows_of(pd.Series(cells, dtype=object)) == ["1.1", "1000", "0.5", "x", "1" + "0" * 40, None]
+
+
+def test_objects_are_written_by_their_own_type_whatever_stands_beside_them():
+    one = uuid.UUID(int=7)
+    cells = [one, datetime.timedelta(hours=1), datetime.time(12, 30), True, "x", ipaddress.ip_address("10.0.0.1")]
+    expected = [str(one), "pt1h", "12:30:00", "true", "x", "10.0.0.1"]
+    assert rows_of(pd.Series(cells, dtype=object)) == expected
+    assert [rows_of(pd.Series([cell], dtype=object))[0] for cell in cells] == expected
+
+
+def test_text_with_half_a_surrogate_pair_is_indexed_with_the_replacement_character():
+    assert rows_of(pd.Series(["a\ud800", "b", None], dtype=object)) == ["a\ufffd", "b", None]
+    labels = pd.Index(["x\udfff"], dtype=object)
+    table = frame_to_table(pd.Series(["a\ud800"], dtype=object).to_frame().set_axis(labels, axis=1))
+    assert table.to_pydict() == {"x\ufffd": ["a\ufffd"]}
+
+
+class Speechless:
+    def __repr__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [(object(), "object, which prints another text each time"), (Speechless(), "Speechless"), ([1, "a"], "list")],
+)
+def test_objects_without_a_text_that_lasts_are_named_and_stored_with_the_reason(cell, found):
+    column = pd.Series([cell, None], name="c", dtype=object)
+    with pytest.raises(InvalidTypeError, match=f"'c' holds {found}: turn its values into text first"):
+        column_to_arrow(column)
+    (field,) = frame_to_table(column.to_frame()).schema
+    kind = type(cell).__name__
+    assert field.metadata[NOT_INDEXED].decode() == f"its objects ({kind}) have no text that stays the same"
+
+
+def test_what_pandas_has_no_value_for_comes_as_near_as_it_can():
+    def series(array):
+        return arrow_to_series(pa.chunked_array([array]))
+
+    far = pa.array([2**31 - 1, None], pa.int32()).view(pa.date32())
+    assert str(series(far)[0].year) == "5881580"
+    assert series(pa.array([1_001, None], pa.time64("ns")))[0] == datetime.time(0, 0, 0, 1)
+    zoned = series(pa.array([0, None]).view(pa.timestamp("us", "Mars/Phobos")))
+    assert zoned[0] == pd.Timestamp(0, tz="UTC") and zoned[1] is pd.NaT
+    union = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [pa.array([1, 2]), pa.array(["a", "b"])])
+    assert series(union).tolist() == [1, "b"]
+    flags = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8()))
+    assert series(flags).tolist() == [True, False, pd.NA]
+    bins = pa.array(pd.Series(pd.arrays.IntervalArray.from_breaks([0, 1, 2])))
+    bins = bins.take(pa.array([0, None, 1]))
+    assert [str(v) for v in series(bins)] == ["(0, 1]", "nan", "(1, 2]"]
+
+
 def test_values_of_a_mixed_column_are_spelled_as_their_types_spell_them():
     cells = [
         "x",
@@ -106,7 +180,7 @@ def test_values_of_a_mixed_column_are_spelled_as_their_types_spell_them():
         datetime.date(2020, 1, 2),
         1 + 2j,
     ]
-    spelled = ["x", "true", "false", "2", "0.5", "0", str(2**70), "1.50", "2020-01-02", "(1+2j)"]
+    spelled = ["x", "true", "false", "2", "0.5", "0", str(2**70), "1.5", "2020-01-02", "(1+2j)"]
     assert column_to_arrow(pd.Series(cells, dtype=object)).to_pylist() == spelled
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.types import IndexSettings
+from dfjoin.values.cells import is_searchable_type
 from dfjoin.values.normalize import (
-    is_searchable_type,
     normalize_batch,
     normalize_column,
     pack_strings,
@@ -240,6 +240,34 @@ def test_na_is_text_until_the_settings_say_that_it_is_null():
     assert normalized(cells, null_spellings=spellings) == [None, None, None, None, None, "nan", "null"]
     assert normalized(["", "a"], null_spellings=()) == ["", "a"]
     assert normalized(["-1", "1"], null_spellings=("-1",)) == [None, "1"]
+
+
+@pytest.mark.parametrize(
+    ("spelling", "cells"),
+    [
+        ("-999.0", ["-999.0", "-999", " -999.00 "]),
+        ("-0", ["-0", "0", "0.0"]),
+        ("1900-01-01 00:00:00", ["1900-01-01", "1 Jan 1900", "1900-01-01T00:00"]),
+        ("1 Jan 1900", ["1900-01-01", "January 1, 1900"]),
+        ("N/A", ["n/a", " N/A"]),
+        ("1/1/1900", ["1/1/1900"]),
+    ],
+)
+def test_a_null_spelling_goes_for_all_that_have_its_canonical_value(spelling, cells):
+    assert normalized([*cells, "a"], pa.string(), null_spellings=(spelling,)) == [*[None] * len(cells), "a"]
+
+
+def test_a_null_spelling_of_numbers_goes_for_numbers_of_every_type():
+    for type_ in (pa.int64(), pa.float64(), pa.decimal128(9, 2)):
+        assert normalized([-999, 1], type_, null_spellings=("-999.0",)) == [None, "1"]
+    day = datetime.date(1900, 1, 1)
+    assert normalized([day, None], pa.date32(), null_spellings=("1 Jan 1900",)) == [None, None]
+
+
+def test_a_null_spelling_of_digits_is_read_as_the_dates_are():
+    cells = ["2/1/1900", "1900-01-02", "1900-02-01"]
+    assert normalized(cells, null_spellings=("2/1/1900",), dayfirst=True) == [None, None, "1900-02-01"]
+    assert normalized(cells, null_spellings=("2/1/1900",), dayfirst=False) == [None, "1900-01-02", None]
 
 
 def test_the_column_decides_how_all_digit_dates_are_read():
