@@ -494,7 +494,9 @@ def auto_join(
     -------
     DataFrame
         The rows of `df`, then per table its columns under free names: the plain one, else
-        ``name__stem``. Integers and booleans that gain nulls become ``Int64`` and ``boolean``.
+        ``name__stem``. Dtypes follow from the arguments and the columns, and not from the rows. Integers and booleans
+        become ``Int64`` and ``boolean`` where `aggregate` is not None, over a lake, and where `how` can give them
+        nulls; means, medians, shares and standard deviations are ``float64``, sums of integers ``Int64``.
         ``attrs["dfjoin"]`` (plain JSON below 64 KiB) tells what was joined, on what, coverage, rows in
         and out, what was passed over and why, and holds the plan.
 
