@@ -1,10 +1,9 @@
-"""How kernels are compiled: what is counted and told, what is found in the cache, and who may call whom."""
+"""How kernels are compiled: what is found in the cache, and who may call whom."""
 
 import os
 import shutil
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,69 +11,8 @@ from numba import config
 
 from dfjoin.kernels import compile_watch
 from dfjoin.kernels._compile import digest_sources, njit_inner, njit_lean
-from dfjoin.kernels.compile_watch import CompileWatch
 
 compiled_only = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
-
-
-class Clock:
-    now = 100.0
-
-    def perf_counter(self):
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(compile_watch, "time", clock)
-    return clock
-
-
-def event_of(module):
-    function = SimpleNamespace(__module__=module)
-    return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
-
-
-OURS, NUMBAS, ANOTHERS = event_of("dfjoin.kernels.a"), event_of("numba.np"), event_of("dfjoin.kernels_of_a_user")
-
-
-def test_compiling_is_counted_with_what_is_compiled_for_it(clock, capsys):
-    watch = CompileWatch("dfjoin.kernels", True)
-    watch.on_start(OURS)
-    watch.on_start(NUMBAS)
-    watch.on_start(OURS)
-    clock.now += 1.5
-    for one in (OURS, NUMBAS, OURS):
-        watch.on_end(one)
-    assert (watch.n_compiled, watch.seconds) == (2, 1.5)
-    for foreign in (NUMBAS, ANOTHERS):
-        watch.on_start(foreign)
-        clock.now += 60
-        watch.on_end(foreign)
-    assert (watch.n_compiled, watch.seconds) == (2, 1.5)
-    assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize(
-    ("is_kept", "end"), [(True, "kept for later runs"), (False, "not kept, for want of a writable NUMBA_CACHE_DIR")]
-)
-def test_above_two_seconds_it_is_told_once_while_it_goes_on(clock, capsys, is_kept, end):
-    watch = CompileWatch("dfjoin.kernels", is_kept)
-    for seconds in (1.5, 0.5):
-        watch.on_start(OURS)
-        clock.now += seconds
-        watch.on_end(OURS)
-    assert capsys.readouterr().err == ""
-    watch.on_start(OURS)
-    watch.on_start(OURS)
-    clock.now += 0.1
-    watch.on_end(OURS)
-    assert capsys.readouterr().err == f"dfjoin compiles its kernels on first use: some 10 seconds in all, {end}\n"
-    clock.now += 60
-    watch.on_end(OURS)
-    assert capsys.readouterr().err == ""
-    assert watch.seconds == pytest.approx(62.1)
 
 
 def test_the_digest_tells_any_change_of_any_source(tmp_path):
