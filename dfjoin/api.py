@@ -61,8 +61,8 @@ def build_lake(
     spark : SparkSession, optional
         The session to use; by default the active one, else a local one that is started here.
     columns, exclude : str or list of str, optional
-        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. Values of columns that are not
-        indexed are not copied into the index.
+        Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. No value of a column that is left out
+        is written into the index: frames given in memory are kept without it. Files are joined whole.
     settings : dict or IndexSettings, optional
         How values are normalised and what is kept. A dict may hold:
 
@@ -70,6 +70,7 @@ def build_lake(
         - ``dayfirst``: how all-digit dates are read; None (default): as the column itself tells.
         - ``samples``: sample values kept for each column, default 5, 0 for none.
         - ``segment_bytes``, ``task_bytes``: target size of a segment, memory of a task.
+        - ``max_columns``: a table with more columns is skipped with the reason; default 100,000.
         - ``hash_seed``: seed of the value hash.
         - ``permutations``: values of a MinHash signature, which ``mode="lsh"`` needs; default 256, 0 for none.
         - ``signature_min``: columns with fewer distinct values get no signature; default `permutations`.
@@ -293,7 +294,7 @@ def discover_joinable(
           table   column  matched  query_cardinality
     0  capitals  country        2                  3
     """
-    from dfjoin.lake import resolve_lake
+    from dfjoin.lake import refuse_swapped, resolve_lake
     from dfjoin.search.discover import discover
     from dfjoin.search.params import search_params
 
@@ -312,6 +313,9 @@ def discover_joinable(
         recall=recall,
         progressive=progressive,
     )
+    columns = getattr(df, "columns", ())
+    if not (isinstance(on, str) and on in columns):
+        refuse_swapped(on, lake, columns)
     return discover(df, on, resolve_lake(lake).snapshot, params)
 
 

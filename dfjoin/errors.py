@@ -7,6 +7,7 @@ the argument in backticks, says what is legal, what came instead, and the remedy
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterable
@@ -35,7 +36,7 @@ __all__ = [
     "warn",
 ]
 
-_OWN = (str(Path(__file__).parent), str(Path(__file__).parent.parent / "spark_ext"))
+_OWN = tuple(str(Path(__file__).parents[1] / package) + os.sep for package in ("dfjoin", "spark_ext"))
 
 
 class DfjoinError(Exception):
@@ -111,7 +112,7 @@ class ApproximateResultWarning(DfjoinWarning):
 
 
 def shortlist(names: Iterable[object], limit: int = 5) -> str:
-    """Write at most `limit` items of a list, with the total when there are more.
+    """Write at most `limit` items of a list, with the total when there are more; "none" for an empty list.
 
     Parameters
     ----------
@@ -130,9 +131,11 @@ def shortlist(names: Iterable[object], limit: int = 5) -> str:
     "'a', 'b'"
     >>> shortlist(range(9), limit=2)
     '0, 1, … (9 in all)'
+    >>> shortlist([])
+    'none'
     """
     items = list(names)
-    shown = ", ".join(repr(item) for item in items[:limit])
+    shown = ", ".join(repr(item) for item in items[:limit]) or "none"
     return shown if len(items) <= limit else f"{shown}, … ({len(items)} in all)"
 
 

@@ -12,13 +12,13 @@ from typing import Any
 import pandas as pd
 
 from dfjoin import _validation as check
-from dfjoin.errors import InvalidTypeError
-from dfjoin.index.manifest import Manifest, read_manifest
+from dfjoin.errors import DfjoinError, InvalidTypeError
+from dfjoin.index.manifest import Manifest, list_versions, read_manifest
 from dfjoin.index.segment import Segment
-from dfjoin.store.snapshot import Snapshot, open_snapshot
+from dfjoin.store.snapshot import Snapshot, index_directory, open_snapshot
 from dfjoin.types import IndexSettings
 
-__all__ = ["Lake", "open_lake", "resolve_lake"]
+__all__ = ["Lake", "open_lake", "refuse_swapped", "resolve_lake"]
 
 
 def open_lake(
@@ -88,6 +88,35 @@ def resolve_lake(lake: object, argument: str = "lake") -> Lake:
         f"`{argument}` must be a Lake or the path of an index, got {type(lake).__name__}; "
         "open one with dfjoin.open_lake(path)"
     )
+
+
+def refuse_swapped(on: object, lake: object, columns: object) -> None:
+    """Raise when the column and the lake of a search have changed places.
+
+    Parameters
+    ----------
+    on, lake : object
+        The arguments as they came.
+    columns : object
+        Labels of the frame, for the example in the message.
+    """
+    if isinstance(lake, Lake) or not _is_lake(on):
+        return
+    label = lake if isinstance(lake, str) else next(iter(columns), "column")  # type: ignore[call-overload]
+    raise InvalidTypeError(
+        "`on` must be a column, and it is a lake: the column comes first, "
+        f"df.discover_joinable({check.show(label)}, lake)"
+    )
+
+
+def _is_lake(value: object) -> bool:
+    """Tell whether a value is a lake or the path of one, and not the name of a column."""
+    if isinstance(value, (str, os.PathLike)):
+        try:
+            return bool(list_versions(index_directory(value)))
+        except DfjoinError:
+            return False
+    return isinstance(value, Lake)
 
 
 class Lake:
@@ -200,15 +229,15 @@ class Lake:
 
         return overview.catalog_columns(self._snapshot)
 
-    def table(self, name: str, columns: list[str] | None = None, *, on_stale: str = "error") -> pd.DataFrame:
+    def table(self, name: str, columns: str | list[str] | None = None, *, on_stale: str = "error") -> pd.DataFrame:
         """Read a table of the lake.
 
         Parameters
         ----------
         name : str
             Name of the table.
-        columns : list of str, optional
-            The columns wanted; all by default.
+        columns : str or list of str, optional
+            The columns wanted; all by default. One name gives a frame of one column.
         on_stale : {"error", "warn", "ignore"}
             What to do when the table is no longer the one that was indexed.
 

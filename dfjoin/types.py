@@ -94,6 +94,8 @@ class TableSource:
         Latest modification time in nanoseconds since 1970, 0 when the place tells none.
     parts : tuple of str
         POSIX paths below the root of the files that make up the table, sorted; one for a plain file.
+    left_out : tuple of dict
+        Catalogue records of the columns that its file does not have, because the patterns of the index leave them out.
     """
 
     name: str
@@ -103,6 +105,7 @@ class TableSource:
     size: int
     mtime_ns: int
     parts: tuple[str, ...] = field(default=())
+    left_out: tuple[dict[str, Any], ...] = field(default=(), hash=False)
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,8 @@ class IndexSettings:
         columns by estimates only.
     patterns : bool
         Index the pattern tokens of text and date columns, which ``mode="transform"`` searches.
+    max_columns : int
+        The most columns that a table may have; one with more is skipped with the reason.
     """
 
     null_spellings: tuple[str, ...] = ("",)
@@ -173,6 +178,7 @@ class IndexSettings:
     partition_ends: tuple[int, ...] = ()
     keep_sets: bool = True
     patterns: bool = False
+    max_columns: int = 100_000
 
     @property
     def smallest_signed(self) -> int:

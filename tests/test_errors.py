@@ -48,7 +48,8 @@ def test_a_short_list_can_be_read_back(items, limit):
     if len(items) > limit:
         assert text.endswith(end)
         text = text.removesuffix(end)
-    assert ast.literal_eval(f"[{text}]") == items[:limit]
+    assert ast.literal_eval(f"[{text}]" if items else "[]") == items[:limit]
+    assert items or text == "none"
 
 
 def test_five_items_are_shown_unless_told_otherwise():
@@ -93,6 +94,11 @@ def test_a_function_of_the_user_that_the_package_calls_is_the_user_s_code(tmp_pa
     callback = function_in(tmp_path / "mine.py")
     own = function_in(PACKAGE / "made_up.py", "inner(*arguments)")
     assert caught_line(lambda: own("look", inner=callback)).filename == str(tmp_path / "mine.py")
+
+
+def test_a_file_beside_the_package_whose_name_begins_alike_is_the_user_s_code():
+    path = PACKAGE.parent / "dfjoin_study.py"
+    assert caught_line(lambda: function_in(path)("look")).filename == str(path)
 
 
 def test_a_stack_of_the_package_alone_warns_too():

@@ -42,6 +42,7 @@ def test_records_are_frozen(record):
 @given(SETTINGS)
 def test_settings_come_back_from_json(settings):
     stored = json.loads(json.dumps(settings.to_dict()))
+    assert stored == settings.to_dict(), "plain already"
     assert IndexSettings.from_dict(stored) == settings
     assert hash(IndexSettings.from_dict(stored)) == hash(settings)
 

@@ -21,6 +21,7 @@ from dfjoin.index.components import damaged
 __all__ = [
     "COLUMN_FIELDS",
     "KINDS",
+    "NOT_IN_FILE",
     "SKIPPED_FIELDS",
     "TABLE_FIELDS",
     "Catalog",
@@ -31,6 +32,9 @@ __all__ = [
 
 KINDS = ("text", "integer", "decimal", "date", "float", "boolean", "binary", "nested", "empty")
 """Kinds of a column; the catalogue stores their number."""
+
+NOT_IN_FILE = -1
+"""`position` of a column that the file of its table does not have: an excluded one of a frame that is kept."""
 
 TABLE_FIELDS = pa.struct(
     [

@@ -23,6 +23,7 @@ from dfjoin.index.layout import MANIFESTS, SEGMENTS, manifest_path, version_of
 from dfjoin.types import IndexSettings, Root
 
 __all__ = [
+    "COUNTS",
     "FORMAT_VERSION",
     "GroupMeta",
     "Manifest",
@@ -38,6 +39,9 @@ FORMAT_VERSION = 1
 _FORMAT = "dfjoin-index"
 _PLAIN_PATH = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)*", re.ASCII)
 
+
+COUNTS = ("tables", "columns", "indexed_columns", "skipped", "tokens", "lists", "postings", "pairs")
+"""What a segment counts."""
 
 _DELETED_COUNTS = (
     ("columns", "n_deleted"),
@@ -120,8 +124,8 @@ class Manifest:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Sum of the counts of all segments, without deleted tables and columns."""
-        total: dict[str, int] = {}
+        """Sum of the counts of all segments, without deleted tables and columns; zeros where there is no segment."""
+        total = dict.fromkeys(COUNTS, 0)
         for segment in self.segments:
             for key, value in segment.counts.items():
                 total[key] = total.get(key, 0) + value

@@ -58,6 +58,11 @@ class Run:
         """Distinct values."""
         return int(self.hash.shape[0])
 
+    @property
+    def n_bytes(self) -> int:
+        """What merging the run holds: with the offsets of its values and lists."""
+        return self.hash.nbytes * 3 + self.value_bytes.nbytes + self.columns.nbytes * 3
+
     def slice(self, start: int, end: int) -> Run:
         """Return the tokens `start` to `end` as a run of their own (views, not copies)."""
         offsets = self.value_offsets[start : end + 1]

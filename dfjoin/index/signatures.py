@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,24 +46,33 @@ PARTITIONINGS = ("optimal", "equal_depth")
 _MAX_ROWS = 4096
 
 
-def check_signature_settings(settings: IndexSettings) -> None:
-    """Raise `InvalidParameterError` or `InvalidTypeError` for settings of signatures that are not legal."""
-    if settings.permutations != 0 or isinstance(settings.permutations, bool):
-        check.check_positive_int(settings.permutations, "settings['permutations']")
-        if settings.permutations > _MAX_ROWS:
+def check_signature_settings(settings: IndexSettings) -> IndexSettings:
+    """Return settings whose numbers of signatures are plain integers.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidTypeError
+        If what they say of signatures is not legal.
+    """
+    permutations: Any = settings.permutations
+    if type(permutations) is not int or permutations != 0:
+        permutations = check.check_positive_int(permutations, "settings['permutations']")
+        if permutations > _MAX_ROWS:
             raise InvalidParameterError(
-                f"`settings['permutations']` must be at most {_MAX_ROWS}, or 0 for none, got {settings.permutations!r}"
+                f"`settings['permutations']` must be at most {_MAX_ROWS}, or 0 for none, got {permutations!r}"
             )
-    if settings.signature_min is not None:
-        check.check_positive_int(settings.signature_min, "settings['signature_min']")
-    check.check_positive_int(settings.partitions, "settings['partitions']")
+    smallest = settings.signature_min
+    if smallest is not None:
+        smallest = check.check_positive_int(smallest, "settings['signature_min']")
+    partitions = check.check_positive_int(settings.partitions, "settings['partitions']")
     check.check_choice(settings.partitioning, "settings['partitioning']", PARTITIONINGS)
-    check.check_choice(settings.keep_sets, "settings['keep_sets']", (True, False))
-    if not settings.keep_sets and not settings.permutations:
+    check.check_flag(settings.keep_sets, "settings['keep_sets']")
+    if not settings.keep_sets and not permutations:
         raise InvalidParameterError(
             "`settings['keep_sets']` False needs signatures to stand for the sets, but `permutations` is 0; leave "
             "one of them out"
         )
+    return replace(settings, permutations=permutations, signature_min=smallest, partitions=partitions)
 
 
 class SignedColumns(NamedTuple):

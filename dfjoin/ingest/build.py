@@ -7,12 +7,13 @@ import uuid
 from pathlib import Path
 
 from dfjoin import _validation as check
-from dfjoin.errors import IndexNotFoundError, InvalidParameterError, InvalidTypeError
+from dfjoin.errors import IndexNotFoundError, InvalidParameterError
 from dfjoin.index.commit import Uncommitted, commit
+from dfjoin.index.layout import make_directories
 from dfjoin.index.manifest import Manifest, now, read_manifest
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import freeze_partitions, write_segments
-from dfjoin.ingest.engine import choose_engine, engine_for
+from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.source import frames_place, gather
 from dfjoin.types import IndexSettings
 
@@ -35,7 +36,9 @@ def find_base(index: str | os.PathLike[str], if_exists: str) -> tuple[Path, Mani
         If `index` is no local path, holds other files, or is an index and must not be one.
     """
     check.check_choice(if_exists, "if_exists", ("error", "replace", "add"))
-    path = _index_path(index)
+    path = check.check_local_path(index, "index")
+    if path.exists() and not path.is_dir():
+        raise InvalidParameterError(f"`index` must be a directory or a new path, but `{path}` is a file")
     return path, _base(path, if_exists)
 
 
@@ -68,10 +71,10 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
     orphan that no version names.
     """
     with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
-        chosen = choose_engine(options.engine, options.spark)
-        reader = chosen.spark_reader(path, settings) if chosen else None
-        given = gather(options.source, [], reader, frames, written)
-        segments = write_segments(given, settings, chosen or engine_for(given.tables), options, written)
+        engine = LateEngine(options.engine, options.spark)
+        _make(path)
+        given = gather(options.source, [], engine.spark_reader(path, settings), frames, written, settings)
+        segments = write_segments(given, settings, engine.start(given.tables), options, written)
         manifest = Manifest(
             base.index_uuid if base else uuid.uuid4().hex,
             base.version + 1 if base else 1,
@@ -85,16 +88,14 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
         return manifest
 
 
-def _index_path(index: str | os.PathLike[str]) -> Path:
-    """Return the local directory that `index` names."""
-    if not isinstance(index, (str, os.PathLike)):
-        raise InvalidTypeError(f"`index` must be a path, got {type(index).__name__}")
-    text = os.fspath(index)
-    if "://" in text and not text.startswith("file://"):
+def _make(path: Path) -> None:
+    """Make the directory of an index, or raise saying why it cannot be made."""
+    try:
+        make_directories(path)
+    except OSError as error:
         raise InvalidParameterError(
-            f"`index` must be a local path in this version, got {text!r}; build it locally and copy it"
-        )
-    return Path(text.removeprefix("file://")).absolute()
+            f"`index` must be a directory that can be written, but `{path}` cannot be made: {error.strerror}"
+        ) from error
 
 
 def _base(path: Path, if_exists: str) -> Manifest | None:

@@ -47,7 +47,8 @@ class BuildOptions:
     def __post_init__(self) -> None:
         check.check_choice(self.engine, "engine", (None, "spark", "inline"))
         check.check_choice(self.on_error, "on_error", ("skip", "raise"))
-        check.check_choice(self.keep_data, "keep_data", (True, False))
+        check.check_flag(self.keep_data, "keep_data")
+        check.check_flag(self.progress, "progress")
 
 
 def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> IndexSettings:
@@ -67,20 +68,24 @@ def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> I
         legal = [f.name for f in fields(IndexSettings) if f.name not in _FIXED]
         for name in settings:
             if name not in legal:
-                raise InvalidParameterError(f"`settings` may hold {shortlist(legal, 15)}, got {name!r}")
+                raise InvalidParameterError(f"`settings` may hold {shortlist(legal, 15)}, got {check.show(name)}")
         chosen = IndexSettings.from_dict(settings)
     else:
         raise InvalidTypeError(f"`settings` must be a dict or IndexSettings, got {type(settings).__name__}")
-    spellings = check.check_patterns(chosen.null_spellings, "settings['null_spellings']")
+    spellings = check.check_names(chosen.null_spellings, "settings['null_spellings']", "a text or a list of texts")
     check.check_choice(chosen.dayfirst, "settings['dayfirst']", (None, True, False))
     if isinstance(chosen.samples, bool) or not isinstance(chosen.samples, int) or chosen.samples < 0:
-        raise InvalidParameterError(f"`settings['samples']` must be an integer of at least 0, got {chosen.samples!r}")
-    for name in ("segment_bytes", "task_bytes", "hash_seed"):
-        check.check_positive_int(getattr(chosen, name), f"settings['{name}']")
-    check.check_choice(chosen.patterns, "settings['patterns']", (True, False))
-    check_signature_settings(chosen)
+        raise InvalidParameterError(
+            f"`settings['samples']` must be an integer of at least 0, got {check.show(chosen.samples)}"
+        )
+    sizes = ("segment_bytes", "task_bytes", "hash_seed", "max_columns")
+    numbers: dict[str, Any] = {
+        name: check.check_positive_int(getattr(chosen, name), f"settings['{name}']") for name in sizes
+    }
+    check.check_flag(chosen.patterns, "settings['patterns']")
     return replace(
-        chosen,
+        check_signature_settings(chosen),
+        **numbers,
         null_spellings=spellings,
         unicode_version=UNICODE_VERSION,
         partition_ends=(),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
@@ -127,19 +128,32 @@ class ColumnReader:
         self._n_null = 0
         self._samples: list[str] = []
         self._spilled: list[Profile] = []
+        self._is_closed = False
+        self._n_uncounted = 0
 
     def add(self, array: pa.Array) -> None:
         """Take the column's next batch."""
         self._n_rows += len(array)
+        if array.null_count == len(array):
+            self._n_null += len(array)
+            return
         if not self._is_searchable:
             self._n_null += array.null_count
+            return
+        if self._is_closed:
+            n_null = pc.sum(pc.is_null(array, nan_is_null=True)).as_py() or 0
+            self._n_null += n_null
+            self._n_uncounted += len(array) - n_null
             return
         values = normalize_batch(array, self._settings)
         codes = values.codes
         self._n_null += int(np.count_nonzero(codes < 0))
         if len(self._samples) < self._settings.samples:
             self._sample(array, codes)
-        values = ValueSet(values.hashes, values.data, values.offsets, values.classes)
+        hashes, offsets, classes = values.hashes, values.offsets, values.classes
+        if 4 * len(values) < len(array):  # views of arrays with room for a value in every row
+            hashes, offsets, classes = hashes.copy(), offsets.copy(), classes.copy()
+        values = ValueSet(hashes, values.data, offsets, classes)
         if len(values):
             self._parts.append(values)
             self.held += values.data.shape[0] + _BYTES_PER_ENTRY * len(values)
@@ -164,7 +178,11 @@ class ColumnReader:
         self.held = self._parts[0].data.shape[0] + _BYTES_PER_ENTRY * len(self._parts[0])
 
     def spill_into(self, buffer: EntryBuffer, column: int) -> None:
-        """Hand the values over before the column is complete; all-digit dates stay until the end."""
+        """Hand the values over before the column is complete; all-digit dates stay until the end.
+
+        A column of floats that holds a fraction is never indexed: its values are forgotten, and those that follow are
+        not looked at. Its cardinality is an upper bound then.
+        """
         if not self._parts:
             return
         self._compact()
@@ -174,16 +192,18 @@ class ColumnReader:
         elif values.classes.min() >= DAY_MONTH_YEAR and not self._spilled:
             return  # at most one value per day of ten thousand years
         self._spilled.append(profile_values(values, self.type))
-        buffer.add(column, values)
+        self._is_closed = pa.types.is_floating(self.type) and self._spilled[-1].kind == "float"
+        if not self._is_closed:
+            buffer.add(column, values)
         self._parts, self.held = [], 0
 
-    def finish(self, buffer: EntryBuffer, column: int, is_wanted: bool, is_part: bool = False) -> dict[str, Any]:
+    def finish(self, buffer: EntryBuffer, column: int, is_part: bool = False) -> dict[str, Any]:
         """Hand the column's values to the buffer, if it is (or may be) indexed; return its record."""
         values = unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY
         if not (self._spilled or is_part) or self._settings.dayfirst is not None:
             values = read_dates(values, self._settings)
         profile = merge_profiles([profile_values(values, self.type), *self._spilled])
-        is_indexed = is_wanted and (self._is_searchable if is_part else profile.is_indexable)
+        is_indexed = self._is_searchable and not self._is_closed if is_part else profile.is_indexable
         if is_indexed:
             buffer.add(column, values)
         else:
@@ -194,14 +214,14 @@ class ColumnReader:
             "is_indexed": int(is_indexed),
             "n_rows": self._n_rows,
             "n_null": self._n_null,
-            "cardinality": profile.cardinality,
+            "cardinality": profile.cardinality + self._n_uncounted,
             "has_range": int(profile.has_range),
-            "min_integer": profile.min_integer if is_wanted else 0,
-            "max_integer": profile.max_integer if is_wanted else 0,
-            "min": profile.min if is_wanted else "",
-            "max": profile.max if is_wanted else "",
+            "min_integer": profile.min_integer,
+            "max_integer": profile.max_integer,
+            "min": profile.min,
+            "max": profile.max,
             "date_order": values.date_order,
-            "samples": self._samples if is_wanted else [],
+            "samples": self._samples,
         }
 
 

@@ -74,22 +74,13 @@ def write_segments(
                 for run in read():
                     runs.append(run)
                     written.add(run_directory(index, run.id))
-            shown.stage(
-                "merging",
-                sum(run.n_tables + run.n_skipped for run in runs),
-                sum(run.n_rows for run in runs),
-                sum(run.n_bytes_read for run in runs),
-            )
-            merges = _merge_requests(index, settings, runs, given.skipped)
-            merged = [read_segment(result) for result in engine.run(merges, work, _ignore)]
+            shown.merge(sum(run.size for run in runs))
+            merges = _merge_requests(index, settings, runs, given.skipped, None if engine.is_here else work)
+            merged = [read_segment(result) for result in engine.run(merges, work, shown.add)]
             written.add(*(segment_directory(index, segment.id) for _, segment in merged))
             return [segment for _, segment in sorted(merged, key=lambda pair: pair[0])]
     finally:
         shutil.rmtree(work, ignore_errors=True)
-
-
-def _ignore(n_rows: int, n_bytes: int) -> None:
-    """Count nothing: merging reads no table."""
 
 
 def _n_tasks(tables: Sequence[TableSource], n_slots: int) -> int:
@@ -98,8 +89,10 @@ def _n_tasks(tables: Sequence[TableSource], n_slots: int) -> int:
     return max(by_size, n_slots * _TASKS_PER_SLOT if n_slots > 1 else 1)
 
 
-def _merge_requests(index: Path, settings: IndexSettings, runs: list[RunMeta], skipped: list[SkippedFile]) -> list[str]:
-    """Decide which runs become which segment; runs of one table stay together."""
+def _merge_requests(
+    index: Path, settings: IndexSettings, runs: list[RunMeta], skipped: list[SkippedFile], notes: Path | None
+) -> list[str]:
+    """Decide which runs become which segment; runs of one table stay together. Tasks count in files below `notes`."""
     runs.sort(key=lambda run: (run.first_table, run.id))
     groups: list[list[RunMeta]] = []
     for run in runs:
@@ -113,7 +106,8 @@ def _merge_requests(index: Path, settings: IndexSettings, runs: list[RunMeta], s
     requests = []
     for number, members in enumerate(packed):
         ids = [run.id for member in members for run in groups[member]]
-        requests.append(merge_request(index, settings, ids, records if number == 0 else []))
+        note = notes / f"merging-{number}.json" if notes else None
+        requests.append(merge_request(index, settings, ids, records if number == 0 else [], note))
     return requests
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,11 @@ __all__ = ["merge_catalogs", "merge_into_segment", "merge_segments"]
 
 
 def merge_into_segment(
-    run_ids: list[str], index: Path, settings: IndexSettings, skipped: list[dict[str, str]]
+    run_ids: list[str],
+    index: Path,
+    settings: IndexSettings,
+    skipped: list[dict[str, str]],
+    on_part: Callable[[int, int], None] | None = None,
 ) -> tuple[str, SegmentMeta]:
     """Merge runs into one segment and remove them.
 
@@ -40,6 +44,8 @@ def merge_into_segment(
         Budget.
     skipped : list of dict
         Files that were skipped before any task.
+    on_part : callable, optional
+        Called with (values, bytes) after each part of the runs is merged; the bytes add up to those of the runs.
 
     Returns
     -------
@@ -66,10 +72,25 @@ def merge_into_segment(
         merged: Iterable[Run] = runs
     else:
         merged = merge_runs(runs, [maps[owner] for owner in owners], chunk)
+    if on_part is not None:
+        merged = _told(merged, runs, on_part)
     meta = write_segment(index, merged, SegmentRecords(tables, columns, _merge_skipped(catalogs, skipped)), settings)
     for run_id in run_ids:
         shutil.rmtree(run_directory(index, run_id), ignore_errors=True)
     return _first_name(tables), meta
+
+
+def _told(parts: Iterable[Run], runs: list[Run], on_part: Callable[[int, int], None]) -> Iterator[Run]:
+    """Hand parts of merged runs on, and tell after each what share of the runs' bytes it stands for."""
+    n_bytes = sum(run.n_bytes for run in runs)
+    n_pairs = sum(run.columns.size for run in runs)
+    done = told = 0
+    for part in parts:
+        yield part
+        done += part.columns.size
+        now = n_bytes * done // max(1, n_pairs)
+        on_part(part.n_tokens, now - told)
+        told = now
 
 
 def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSettings) -> tuple[str, SegmentMeta]:

@@ -12,6 +12,10 @@ from typing import TextIO
 
 __all__ = ["Progress"]
 
+_SILENT_SECONDS = 2.0  # work that takes no longer is not worth a line
+_KNOWN_SHARE = 0.05  # of the bytes, read at a known rate: before that, the time left is a guess
+_UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0))
+
 
 class Progress:
     """A line that follows the work of tasks, wherever they run.
@@ -21,12 +25,19 @@ class Progress:
     is_shown : bool
         False: count, but write nothing.
     n_tables, n_bytes : int
-        All the work there is.
+        All there is to read; 0 where it is not known.
     directory : Path, optional
-        Where tasks leave their counts as small files; looked at twice a second.
+        Where tasks leave their counts as small files, ``progress-*.json`` while they read and ``merging-*.json``
+        while they merge; looked at twice a second.
     stream : text stream, optional
         Standard error by default; a terminal gets one line that changes, anything else a line every
         ten seconds.
+
+    Notes
+    -----
+    Nothing is written in the first two seconds. The time left is that of the stage at hand. It is told when at least
+    a twentieth of the bytes was read since the first count came: what happened before that (a session that started,
+    kernels that were compiled) says nothing of what follows.
     """
 
     def __init__(
@@ -39,17 +50,20 @@ class Progress:
     ) -> None:
         self._stream = stream or sys.stderr
         self._is_shown = is_shown
-        self._totals = (n_tables, max(1, n_bytes))
+        self._n_tables = n_tables
+        self._total = n_bytes
         self._directory = directory
         self._counts = [0, 0, 0]
         self._start = self._last = time.monotonic()
-        self._stage = "reading"
-        self._is_final = False
+        self._first: tuple[float, int] | None = None  # when the first count of the stage came, and its bytes
+        self._stage, self._pattern = "reading", "progress-*.json"
+        self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+        self._is_written = False
 
     def __enter__(self) -> Progress:
-        if self._is_shown and self._directory is not None:
+        if self._is_shown:
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
         return self
@@ -60,52 +74,90 @@ class Progress:
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()
-        if self._is_shown and self._stream.isatty():
+        if self._is_written and self._stream.isatty():
             self._stream.write("\r\033[K")
             self._stream.flush()
 
     def add(self, n_rows: int, n_bytes: int) -> None:
-        """Count one more table."""
-        self._counts[0] += 1
-        self._counts[1] += n_rows
-        self._counts[2] += n_bytes
-        self._write()
+        """Count one more table, or one more part of what is merged."""
+        with self._lock:
+            self._set([self._counts[0] + 1, self._counts[1] + n_rows, self._counts[2] + n_bytes])
+            self._write()
 
-    def stage(self, name: str, n_tables: int, n_rows: int, n_bytes: int) -> None:
-        """Name what is being done now, and what has been read when it begins."""
-        self._is_final = True
-        self._stage, self._counts = name, [n_tables, n_rows, n_bytes]
-        self._write(force=True)
+    def merge(self, n_bytes: int) -> None:
+        """Begin to merge what was read: `n_bytes` in all."""
+        with self._lock:
+            self._stage, self._pattern = "merging", "merging-*.json"
+            self._total, self._counts, self._first = n_bytes, [0, 0, 0], None
+            self._write(force=True)
+
+    def _set(self, counts: list[int]) -> None:
+        """Take new counts; note the first ones of a stage."""
+        self._counts = counts
+        if self._first is None and counts[2]:
+            self._first = (time.monotonic(), counts[2])
 
     def _watch(self) -> None:
         while not self._stopped.wait(0.5):
-            totals = [0, 0, 0]
-            for path in self._directory.glob("progress-*.json"):  # type: ignore[union-attr]
-                try:
-                    for i, count in enumerate(json.loads(path.read_text())):
-                        totals[i] += count
-                except (OSError, ValueError):
-                    continue
-            if not self._is_final:
-                self._counts = totals
-            self._write()
+            with self._lock:
+                if self._directory is not None:
+                    self._set(self._counts_of_tasks(self._directory))
+                self._write()
+
+    def _counts_of_tasks(self, directory: Path) -> list[int]:
+        """Add up what tasks elsewhere have counted."""
+        totals = [0, 0, 0]
+        for path in directory.glob(self._pattern):
+            try:
+                for i, count in enumerate(json.loads(path.read_text())):
+                    totals[i] += count
+            except (OSError, ValueError):
+                continue
+        return totals
 
     def _write(self, force: bool = False) -> None:
         now = time.monotonic()
-        is_terminal = self._is_shown and self._stream.isatty()
-        if not self._is_shown or (not force and now - self._last < (0.2 if is_terminal else 10)):
+        if not self._is_shown or now - self._start < _SILENT_SECONDS:
             return
-        self._last = now
+        is_terminal = self._stream.isatty()
+        if not force and now - self._last < (0.2 if is_terminal else 10):
+            return
+        self._last, self._is_written = now, True
         self._stream.write(f"\r{self.line()}\033[K" if is_terminal else self.line() + "\n")
         self._stream.flush()
 
     def line(self) -> str:
         """Return the line as it stands."""
         tables, rows, n_bytes = self._counts
-        share = min(1.0, n_bytes / self._totals[1])
-        elapsed = time.monotonic() - self._start
-        left = f", {elapsed / share - elapsed:.0f} s left" if 0.02 < share < 1 else ""
-        return (
-            f"dfjoin: {self._stage} {tables:,}/{self._totals[0]:,} tables, {rows:,} rows, "
-            f"{n_bytes / 1e6:,.0f}/{self._totals[1] / 1e6:,.0f} MB, {elapsed:.0f} s{left}"
-        )
+        now = time.monotonic()
+        parts = []
+        if self._stage == "reading":
+            parts += [f"{_of(tables, self._n_tables)} tables", f"{rows:,} rows"]
+        if self._total or n_bytes:
+            parts.append(_bytes(n_bytes, self._total))
+        parts.append(f"{now - self._start:.0f} s")
+        left = self._seconds_left(now)
+        if left is not None:
+            parts.append(f"about {left:.0f} s left")
+        return f"dfjoin: {self._stage} {', '.join(parts)}"
+
+    def _seconds_left(self, now: float) -> float | None:
+        """Return the time that the rest of the stage takes at the rate so far; None where that is not known."""
+        if self._first is None or not self._total:
+            return None
+        since, before = self._first
+        n_read = self._counts[2] - before
+        if now <= since or n_read < _KNOWN_SHARE * self._total or self._counts[2] >= self._total:
+            return None
+        return (self._total - self._counts[2]) * (now - since) / n_read
+
+
+def _of(count: int, total: int) -> str:
+    return f"{count:,}/{total:,}" if total else f"{count:,}"
+
+
+def _bytes(count: int, total: int) -> str:
+    """Write bytes in the largest unit of which there is one, both in the same."""
+    name, unit = next(((name, unit) for name, unit in _UNITS if max(count, total) >= unit), _UNITS[-1])
+    numbers = [f"{n / unit:,.1f}".removesuffix(".0") for n in ((count, total) if total else (count,))]
+    return f"{'/'.join(numbers)} {name}"

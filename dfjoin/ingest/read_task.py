@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from dfjoin.index.catalog import write_catalog
 from dfjoin.index.layout import CATALOG_FILE, RUNS, run_directory
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
+from dfjoin.ingest.left_out import LeftOutColumn, is_wanted
+from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.readers import open_table
 from dfjoin.types import IndexSettings, TableSource
 
@@ -54,18 +56,21 @@ class TableFeed:
         With these columns in this order.
     n_bytes : int
         Bytes of the table's files.
+    left_out : tuple of dict
+        Records of columns that the batches do not have.
     """
 
     record: dict[str, Any]
     names: list[str]
     batches: Iterator[pa.RecordBatch]
     n_bytes: int
+    left_out: tuple[dict[str, Any], ...] = ()
 
 
-def feed_of_file(source: TableSource) -> TableFeed:
+def feed_of_file(source: TableSource, max_columns: int = IndexSettings.max_columns) -> TableFeed:
     """Open a file of the lake as a feed; raises `TableReadError` with the reason if it is no table."""
-    reader = open_table(source)
-    if not reader.names:
+    reader = open_table(source, max_columns=max_columns)
+    if not reader.names and not source.left_out:
         raise TableReadError("the table has no columns")
     dialect = "" if reader.dialect is None else json.dumps(reader.dialect.to_dict())
     record = {
@@ -80,7 +85,7 @@ def feed_of_file(source: TableSource) -> TableFeed:
         "parts": list(source.parts),
         "version": "",
     }
-    return TableFeed(record, reader.names, reader.batches(), source.size)
+    return TableFeed(record, reader.names, reader.batches(), source.size, source.left_out)
 
 
 def build_run(
@@ -88,7 +93,7 @@ def build_run(
     index: Path,
     settings: IndexSettings,
     *,
-    feed: Callable[[TableSource], TableFeed] = feed_of_file,
+    feed: Callable[[TableSource], TableFeed] | None = None,
     on_error: str = "skip",
     on_table: Callable[[int, int], None] | None = None,
 ) -> RunMeta:
@@ -118,6 +123,7 @@ def build_run(
     Memory: about three times ``settings.task_bytes``, whatever the size of the tables; distinct values
     beyond it are spilled as sorted runs and merged by ranges of the hash at the end.
     """
+    feed = feed or partial(feed_of_file, max_columns=settings.max_columns)
     scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / RUNS))
     try:
         buffer = EntryBuffer(settings.task_bytes, scratch)
@@ -188,13 +194,16 @@ def _read_table(
     is_part: bool = False,
 ) -> int:
     """Read one table to its end; nothing of it is kept when that fails."""
+    if len(feed.names) > settings.max_columns:
+        raise max_columns_error(settings.max_columns)
     first = len(collected.columns)
-    readers: list[ColumnReader] = []
-    n_rows = 0
+    name = feed.record["name"]
+    readers: list[ColumnReader | LeftOutColumn] = []
+    n_rows = max((record["n_rows"] for record in feed.left_out), default=0) if not feed.names else 0
     try:
         for batch in feed.batches:
             if not readers:
-                readers = [ColumnReader(field.type, settings) for field in batch.schema]
+                readers = _readers(name, feed.names, [field.type for field in batch.schema], settings)
             for reader, array in zip(readers, batch.columns, strict=True):
                 reader.add(array)
             n_rows += batch.num_rows
@@ -205,22 +214,26 @@ def _read_table(
         collected.columns.extend({"dropped": True} for _ in readers)
         raise
     if not readers:
-        readers = [ColumnReader(pa.null(), settings) for _ in feed.names]
+        readers = _readers(name, feed.names, [pa.null()] * len(feed.names), settings)
     table = len(collected.tables)
-    name = feed.record["name"]
     for position, (column_name, reader) in enumerate(zip(feed.names, readers, strict=True)):
-        record = reader.finish(buffer, first + position, _is_wanted(name, column_name, settings), is_part)
+        record = reader.finish(buffer, first + position, is_part)
         collected.columns.append({"table": table, "name": column_name, "position": position, **record})
-    collected.tables.append({**feed.record, "n_rows": n_rows, "n_columns": len(feed.names)})
+    for record in feed.left_out:
+        buffer.dropped.add(len(collected.columns))
+        collected.columns.append({"table": table, **record})
+    collected.tables.append({**feed.record, "n_rows": n_rows, "n_columns": len(feed.names) + len(feed.left_out)})
     return n_rows
 
 
-def _is_wanted(table: str, column: str, settings: IndexSettings) -> bool:
-    """Tell whether the patterns let a column be indexed."""
-    path = f"{table}/{column}"
-    if settings.columns and not any(fnmatch.fnmatchcase(path, p) for p in settings.columns):
-        return False
-    return not any(fnmatch.fnmatchcase(path, p) for p in settings.exclude)
+def _readers(
+    table: str, names: list[str], types: list[pa.DataType], settings: IndexSettings
+) -> list[ColumnReader | LeftOutColumn]:
+    """Return what takes the batches of each column; no value of one that the patterns leave out is kept."""
+    return [
+        ColumnReader(type_, settings) if is_wanted(table, name, settings) else LeftOutColumn(type_, settings)
+        for name, type_ in zip(names, types, strict=True)
+    ]
 
 
 def _write(buffer: EntryBuffer, collected: _Collected, index: Path, n_bytes: int) -> RunMeta:
@@ -244,7 +257,7 @@ def _write(buffer: EntryBuffer, collected: _Collected, index: Path, n_bytes: int
     size = 0
     for number, run in enumerate(runs):
         write_run(directory / f"{number:04d}", run)
-        size += run.hash.nbytes * 3 + run.value_bytes.nbytes + run.columns.nbytes * 3
+        size += run.n_bytes
     (directory / CATALOG_FILE).write_bytes(write_catalog(_with_first_columns(tables), columns, collected.skipped))
     n_rows = sum(table["n_rows"] for table in tables)
     first_table = tables[0]["name"] if tables else ""

@@ -33,10 +33,23 @@ def run_request(
     )
 
 
-def merge_request(index: Path, settings: IndexSettings, runs: list[str], skipped: list[dict[str, str]]) -> str:
+def merge_request(
+    index: Path,
+    settings: IndexSettings,
+    runs: list[str],
+    skipped: list[dict[str, str]],
+    progress: Path | None = None,
+) -> str:
     """Write the request to merge some runs into a segment."""
     return json.dumps(
-        {"task": "merge", "index": str(index), "settings": settings.to_dict(), "runs": runs, "skipped": skipped}
+        {
+            "task": "merge",
+            "index": str(index),
+            "settings": settings.to_dict(),
+            "runs": runs,
+            "skipped": skipped,
+            "progress": str(progress) if progress else None,
+        }
     )
 
 
@@ -59,7 +72,8 @@ def _table_to_dict(table: TableSource) -> dict[str, Any]:
 
 def _source_from_dict(values: dict[str, Any]) -> TableSource:
     """Make a table source from its JSON form."""
-    return TableSource(**{**values, "root": Root(**values["root"]), "parts": tuple(values["parts"])})
+    lists = {name: tuple(values[name]) for name in ("parts", "left_out")}
+    return TableSource(**{**values, **lists, "root": Root(**values["root"])})
 
 
 def read_meta(result: str) -> RunMeta:
@@ -84,7 +98,7 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
     request : str
         From `run_request` or `merge_request`.
     on_table : callable, optional
-        Called with (rows, bytes) after each table.
+        Called with (rows, bytes) after each table, and with (values, bytes) after each part of what is merged.
 
     Returns
     -------
@@ -96,7 +110,8 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
     values = json.loads(request)
     index, settings = Path(values["index"]), IndexSettings.from_dict(values["settings"])
     if values["task"] == "merge":
-        return _segment_result(*merge_into_segment(values["runs"], index, settings, values["skipped"]))
+        told = on_table or _reporter(values["progress"])
+        return _segment_result(*merge_into_segment(values["runs"], index, settings, values["skipped"], told))
     if values["task"] == "compact":
         metas = [SegmentMeta.from_dict(segment) for segment in values["segments"]]
         return _segment_result(*merge_segments(metas, index, settings))

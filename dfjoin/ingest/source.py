@@ -13,15 +13,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
+from dfjoin._validation import is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.index.commit import Uncommitted
 from dfjoin.index.layout import FRAMES
+from dfjoin.ingest.left_out import describe_left_out, is_wanted
 from dfjoin.ingest.read_task import RunMeta
 from dfjoin.sources.listing import list_tables
-from dfjoin.types import Root, SkippedFile, TableSource
+from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 
 __all__ = ["Input", "SparkReader", "frames_place", "gather", "root_for"]
@@ -69,7 +72,12 @@ def frames_place(index: Path, is_kept: bool) -> Iterator[Path]:
 
 
 def gather(
-    source: Any, roots: list[Root], spark_tables: SparkReader | None, frames: Path, written: Uncommitted
+    source: Any,
+    roots: list[Root],
+    spark_tables: SparkReader | None,
+    frames: Path,
+    written: Uncommitted,
+    settings: IndexSettings,
 ) -> Input:
     """List what a build is to read.
 
@@ -85,6 +93,8 @@ def gather(
         Directory that frames are written into.
     written : Uncommitted
         Takes note of what is written.
+    settings : IndexSettings
+        Its patterns tell which columns of frames are not written.
 
     Returns
     -------
@@ -95,8 +105,13 @@ def gather(
     InvalidTypeError, InvalidParameterError
         If the source is of another kind, does not exist, or needs Spark and there is none.
     """
+    if is_pandas(source) or is_spark(source) or isinstance(source, pd.Series):
+        raise InvalidTypeError(
+            f"`source` must be a path, a list of paths or a dict of name → DataFrame, got a {type(source).__name__}; "
+            'give the table a name: {"name": df}'
+        )
     if isinstance(source, Mapping):
-        given = _gather_frames(dict(source), roots, spark_tables, frames, written)
+        given = _gather_frames(dict(source), roots, spark_tables, _FramesPlace(frames, written, settings))
     elif _are_spark_names(source):
         names = [source] if isinstance(source, str) else list(source)
         if spark_tables is None:
@@ -184,8 +199,7 @@ def _gather_frames(
     given_frames: dict[str, Any],
     roots: list[Root],
     spark_tables: SparkReader | None,
-    place: Path,
-    written: Uncommitted,
+    place: _FramesPlace,
 ) -> Input:
     """Write pandas frames as Parquet; leave Spark frames to Spark."""
     if not given_frames:
@@ -194,19 +208,23 @@ def _gather_frames(
     on_spark: dict[str, Any] = {}
     for name, frame in given_frames.items():
         if not isinstance(name, str) or not name.strip():
-            raise InvalidTypeError(f"`source` must map table names to frames, got the name {name!r}")
+            raise InvalidTypeError(f"`source` must map table names to frames, got the name {show(name)}")
+        if not is_valid_text(name):
+            raise InvalidParameterError(
+                f"`source` must map table names to frames, got the name {show(name)}, which is no valid Unicode text"
+            )
         if is_spark(frame):
             on_spark[name] = frame
         elif is_pandas(frame):
             in_memory[name] = frame_to_table(frame)
         else:
             raise InvalidTypeError(
-                f"`source` must map names to pandas or Spark DataFrames, got {type(frame).__name__} for {name!r}"
+                f"`source` must map names to pandas or Spark DataFrames, got {type(frame).__name__} for {show(name)}"
             )
     given = Input([], [])
     if in_memory:
         root = root_for("memory", FRAMES, "memory", roots)
-        given.tables = _write_frames(in_memory, root, place, written)
+        given.tables = place.write(in_memory, root)
         given.roots.append(root)
     if on_spark:
         if spark_tables is None:
@@ -220,16 +238,41 @@ def _gather_frames(
     return given
 
 
-def _write_frames(frames: dict[str, pa.Table], root: Root, place: Path, written: Uncommitted) -> list[TableSource]:
-    for directory in (place.parent, place):  # a mode given with `parents` holds for the last one only
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    here = Root(root.id, root.name, str(place), "files")
-    tables = []
-    for name in sorted(frames):
-        file = f"{uuid.uuid4().hex}.parquet"
-        written.add(place / file)
-        parquet.write_table(frames[name], place / file, compression="zstd")
-        stat = (place / file).stat()
-        prefixed = f"{root.name}/{name}" if root.name else name
-        tables.append(TableSource(prefixed, here, file, "parquet", stat.st_size, stat.st_mtime_ns, (file,)))
-    return tables
+@dataclass(frozen=True)
+class _FramesPlace:
+    """Where frames that come in memory are written as Parquet, without the columns that the patterns leave out.
+
+    Parameters
+    ----------
+    directory : Path
+    written : Uncommitted
+        Takes note of the files.
+    settings : IndexSettings
+    """
+
+    directory: Path
+    written: Uncommitted
+    settings: IndexSettings
+
+    def write(self, frames: dict[str, pa.Table], root: Root) -> list[TableSource]:
+        """Write frames; return them as tables of files."""
+        place = self.directory
+        for directory in (place.parent, place):  # a mode given with `parents` holds for the last one only
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        here = Root(root.id, root.name, str(place), "files")
+        tables = []
+        for name in sorted(frames):
+            frame, file = frames[name], f"{uuid.uuid4().hex}.parquet"
+            prefixed = f"{root.name}/{name}" if root.name else name
+            kept = [column for column in frame.column_names if is_wanted(prefixed, column, self.settings)]
+            left_out = tuple(
+                describe_left_out(column, frame.column(column), self.settings)
+                for column in frame.column_names
+                if not is_wanted(prefixed, column, self.settings)
+            )
+            self.written.add(place / file)
+            parquet.write_table(frame.select(kept), place / file, compression="zstd")
+            stat = (place / file).stat()
+            source = TableSource(prefixed, here, file, "parquet", stat.st_size, stat.st_mtime_ns, (file,), left_out)
+            tables.append(source)
+        return tables

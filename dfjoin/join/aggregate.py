@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
 
 __all__ = [
@@ -53,10 +54,10 @@ _IDENTIFIER = re.compile(
 
 def check_aggregate(value: Any, columns: list[str]) -> Any:
     """Check the `aggregate` argument: ``"auto"``, None, one rule, or a dict of column → rule."""
-    if value is None or value == "auto":
+    if value is None:
         return value
     if isinstance(value, str):
-        return _rule(value)
+        return value if value == "auto" else _rule(value)
     if not isinstance(value, dict):
         raise InvalidTypeError(
             f'`aggregate` must be "auto", None, a rule or a dict of column → rule, got {type(value).__name__}'
@@ -64,15 +65,15 @@ def check_aggregate(value: Any, columns: list[str]) -> Any:
     for name in value:
         if name not in columns:
             raise ColumnNotFoundError(
-                f"`aggregate` must name columns of the joined table ({shortlist(columns)}), got {name!r}"
+                f"`aggregate` must name columns of the joined table ({shortlist(columns)}), got {show(name)}"
             )
     return {name: _rule(rule) for name, rule in value.items()}
 
 
 def _rule(rule: Any) -> str:
     """Check one rule."""
-    if rule not in RULES:
-        raise InvalidParameterError(f"`aggregate` must be one of {shortlist(RULES, 20)}, got {rule!r}")
+    if not isinstance(rule, str) or rule not in RULES:
+        raise InvalidParameterError(f"`aggregate` must be one of {shortlist(RULES, 20)}, got {show(rule)}")
     return rule
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from dfjoin._validation import show
 from dfjoin.errors import InvalidTypeError, NoMatchError, shortlist, warn
 from dfjoin.join.frame_join import join_frames
 from dfjoin.join.lake_join import join_candidates, join_lake, join_plan
@@ -16,7 +17,7 @@ from dfjoin.join.report import JoinAccount, report_values
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import check_frame
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.frames import is_pandas
+from dfjoin.values.frames import is_pandas, is_spark
 
 __all__ = ["join"]
 
@@ -48,8 +49,8 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
         refuse_options(options, "a DataFrame", ("k", "mode"))
         account = join_frames(df, other, options)
     elif isinstance(other, (JoinPlan, dict)):
+        plan = other if isinstance(other, JoinPlan) else _plan_of(other)
         refuse_options(options, "a plan", (*_NOT_OF_PLANS, *RELATION_OPTIONS, *_READING_OPTIONS))
-        plan = other if isinstance(other, JoinPlan) else JoinPlan.from_dict(other)
         index = plan.index
         options = replace(options, how=plan.how, max_expansion=plan.max_expansion, indicator=plan.indicator)
         account = join_plan(df, plan, options)
@@ -84,6 +85,18 @@ def _warn_of_unused_rules(account: JoinAccount, rules: dict[Any, str]) -> None:
     if unused:
         tables = ", ".join(repr(step.table) for step in account.steps[:3])
         warn(f"`aggregate` names {shortlist(unused)}, which no joined table ({tables}) has; check the spelling")
+
+
+def _plan_of(values: dict[str, Any]) -> JoinPlan:
+    """Make a plan of its dict; a dict of frames is none."""
+    frames = [name for name, value in values.items() if is_pandas(value) or is_spark(value)]
+    if frames:
+        raise InvalidTypeError(
+            f"`other` must be one frame, a lake, picked candidates or a plan, got a dict of frames; pass the frame "
+            f"itself (df.auto_join(frames[{show(frames[0])}])), or make a lake of them with "
+            'dfjoin.build_lake(frames, index, engine="inline") and join that'
+        )
+    return JoinPlan.from_dict(values)
 
 
 def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: JoinOptions) -> pd.DataFrame:

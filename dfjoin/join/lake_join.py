@@ -262,7 +262,8 @@ class _Candidates:
             return table
         step = self._step(table, row)
         if self.options.columns is not None and not step.columns:
-            return f"it has none of the columns {shortlist(self.options.columns)}"
+            excluded = table.note_excluded(self.options.columns)
+            return f"it has none of the columns {shortlist(self.options.columns)}{excluded}"
         brought = brought_columns(table, step)
         if not brought:
             return "it has no other columns"

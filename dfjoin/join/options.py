@@ -6,8 +6,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.aggregate import RULES
@@ -119,9 +117,13 @@ def _check_aggregate(value: Any, name: str) -> Any:
     return value
 
 
+_MOST = 2.0**63
+"""A larger expansion is not told from this one."""
+
+
 def _check_expansion(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value < np.inf:
-        raise InvalidParameterError(f"`{name}` must be a number of at least 1, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= _MOST:
+        raise InvalidParameterError(f"`{name}` must be a number of at least 1, got {check.show(value)}")
     return float(value)
 
 
@@ -130,16 +132,16 @@ def _check_examples(value: Any, name: str) -> tuple[tuple[str, str], ...] | None
         return None
     if not isinstance(value, (list, tuple)) or not value:
         raise InvalidTypeError(
-            f"`{name}` must be a list of pairs (left value, right value), got {value!r:.100}; give at least one"
+            f"`{name}` must be a list of pairs (left value, right value), got {check.show(value)}; give at least one"
         )
     for pair in value:
         if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(v, str) and v for v in pair)):
-            raise InvalidTypeError(f"`{name}` must be pairs of texts (left value, right value), got {pair!r:.100}")
+            raise InvalidTypeError(f"`{name}` must be pairs of texts (left value, right value), got {check.show(pair)}")
     return tuple((left, right) for left, right in value)
 
 
 def _check_pad(value: Any, name: str) -> int | None:
-    return None if value is None else check.check_positive_int(value, name)
+    return None if value is None else check.check_width(value, name)
 
 
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
@@ -190,6 +192,8 @@ def join_options(**arguments: Any) -> JoinOptions:
 def refuse_options(options: JoinOptions, what: str, names: Sequence[str]) -> None:
     """Raise when an option was given that means nothing where `other` is what `what` says."""
     for name in names:
-        value = getattr(options, name)
-        if value != getattr(JoinOptions, name):
-            raise InvalidParameterError(f"`{name}` does not apply when `other` is {what}, got {value!r}; leave it out")
+        value, default = getattr(options, name), getattr(JoinOptions, name)
+        if value is not default and not (type(value) is type(default) and value == default):
+            raise InvalidParameterError(
+                f"`{name}` does not apply when `other` is {what}, got {check.show(value)}; leave it out"
+            )

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dfjoin._validation import check_names, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.programs import extract, lookup, numeric, rewrite, scalar
 from dfjoin.programs.extract import Step
@@ -205,9 +206,16 @@ class Program:
 
         Raises
         ------
+        InvalidTypeError
+            If they are no arrays.
         InvalidParameterError
             If the number of arrays is not that of the columns, or their lengths differ.
         """
+        if not isinstance(arrays, (list, tuple)) or not all(isinstance(a, (pa.Array, pa.ChunkedArray)) for a in arrays):
+            raise InvalidTypeError(
+                f"`arrays` must be a list of pyarrow arrays, one for each of {shortlist(self.columns)}; "
+                f"got {show(arrays)}"
+            )
         if len(arrays) != len(self.columns) or len({len(array) for array in arrays}) != 1:
             raise InvalidParameterError(
                 f"`arrays` must be {len(self.columns)} arrays of one length, for the columns "
@@ -315,8 +323,8 @@ class Program:
         >>> namespace["same"]("Barack Obama")
         'Barack Obama'
         """
-        if not name.isidentifier():
-            raise InvalidParameterError(f"`name` must be a Python identifier, got {name!r}")
+        if not isinstance(name, str) or not name.isidentifier():
+            raise InvalidParameterError(f"`name` must be a Python identifier, got {show(name)}")
         used: dict[str, None] = {}
         lines = []
         parts = []
@@ -354,6 +362,8 @@ class Program:
 
         Raises
         ------
+        InvalidTypeError
+            If they are no texts.
         InvalidParameterError
             If the number of expressions is not that of the columns.
 
@@ -362,7 +372,7 @@ class Program:
         >>> Program.identity("name").to_spark_sql("`name`")
         "nullif(`name`, '')"
         """
-        operands = [columns] if isinstance(columns, str) else list(columns)
+        operands = check_names(columns, "columns", "an SQL expression or a list of them")
         if len(operands) != len(self.columns):
             raise InvalidParameterError(
                 f"`columns` must be {len(self.columns)} SQL expressions, for {shortlist(self.columns)}; "

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.explanation import Explanation
 from dfjoin.search.found import Candidate, SearchContext
@@ -53,7 +54,7 @@ class JoinCandidates(pd.DataFrame):
 
     def _candidate(self, i: int) -> Candidate:
         if not isinstance(i, (int, np.integer)) or not -len(self) <= i < len(self):
-            raise InvalidParameterError(f"`i` must be a position in this frame of {len(self)} rows, got {i!r}")
+            raise InvalidParameterError(f"`i` must be a position in this frame of {len(self)} rows, got {show(i)}")
         row, context = self.iloc[int(i)], self.context
         found = context.found.get(row["query_column"])
         names = [] if found is None else zip(found.hits.tables, found.hits.names, strict=True)

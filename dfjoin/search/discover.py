@@ -69,13 +69,23 @@ def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_thr
 
     def run(item: tuple[str, Any]) -> Found:
         name, column = item
-        series = column if isinstance(column, pd.Series) else pd.Series(column)
+        series = column if isinstance(column, pd.Series) else _to_series(column, name)
         query = make_query(series, snapshot.settings, argument="columns", name=str(name))
         return mode.search(snapshot, query, params)
 
     with ThreadPoolExecutor(min(threads, max(1, len(columns)))) as pool:
         found = list(pool.map(run, columns.items()))
     return _make_result(snapshot, found, params)
+
+
+def _to_series(column: Any, name: Any) -> pd.Series:
+    """Make a Series of the values of a query column."""
+    try:
+        return pd.Series(column)
+    except (ValueError, TypeError) as error:
+        raise InvalidTypeError(
+            f"`columns` must map names to Series or lists of values, got {type(column).__name__} for {check.show(name)}"
+        ) from error
 
 
 def check_frame(df: Any) -> None:

@@ -90,7 +90,7 @@ _CHECKS: dict[str, _Check] = {
     "verify": _one_of(True, False),
     "recall": check.check_fraction,
     "progressive": _one_of(True, False),
-    "pad": check.check_positive_int,
+    "pad": check.check_width,
     "dayfirst": _one_of(None, True, False),
 }
 """Argument → its check, which returns the value to use."""

@@ -17,11 +17,13 @@ from dfjoin.types import Dialect
 from dfjoin.values.names import clean_names
 
 __all__ = [
+    "TOO_LONG",
     "EncodingError",
     "Layout",
     "RaggedError",
     "Utf8Stream",
     "layout_of",
+    "max_columns_error",
     "max_width",
     "read_text",
     "stream_text",
@@ -30,7 +32,8 @@ __all__ = [
 _BLOCK_BYTES = 8 << 20
 _ROWS_PER_BATCH = 1 << 16
 _MAX_BLOCK_BYTES = 64 << 20
-_TOO_LONG = f"a row is longer than {_MAX_BLOCK_BYTES >> 20} MiB; is a quote missing?"
+TOO_LONG = f"a row is longer than {_MAX_BLOCK_BYTES >> 20} MiB; is a quote missing?"
+"""Why a text is refused whose rows do not end."""
 
 
 class Layout:
@@ -43,15 +46,25 @@ class Layout:
     dialect : Dialect
     offset : int
         Bytes of UTF-8 before the first data record.
+    is_whole : bool
+        More text followed the first record, so that it is known to its end.
     """
 
-    def __init__(self, names: list[str], dialect: Dialect, offset: int) -> None:
+    def __init__(self, names: list[str], dialect: Dialect, offset: int, is_whole: bool = True) -> None:
         self.names = names
         self.dialect = dialect
         self.offset = offset
+        self.is_whole = is_whole
 
 
-def layout_of(text: str, dialect: Dialect, extra_columns: int = 0) -> Layout:
+def max_columns_error(limit: int) -> TableReadError:
+    """Return the error for a table that has more columns than the index takes."""
+    return TableReadError(
+        f"it has more than {limit:,} columns, the most that the index takes; allow more by the setting max_columns"
+    )
+
+
+def layout_of(text: str, dialect: Dialect, extra_columns: int = 0, max_columns: int = 100_000) -> Layout:
     """Read the header of a delimited text.
 
     Parameters
@@ -61,14 +74,24 @@ def layout_of(text: str, dialect: Dialect, extra_columns: int = 0) -> Layout:
     dialect : Dialect
     extra_columns : int
         Columns that longer rows need beyond the header.
+    max_columns : int
+        The most columns that are accepted.
+
+    Raises
+    ------
+    TableReadError
+        If there are more.
     """
-    cells, offset = header_of(text, dialect)
+    cells, offset, end = header_of(text, dialect)
+    if len(cells) + extra_columns + dialect.implicit_index > max_columns:
+        raise max_columns_error(max_columns)
     if not dialect.has_header:
         cells = [f"column_{i}" for i in range(len(cells))]
     if dialect.implicit_index:
         cells = ["", *cells]
     cells = cells + [""] * extra_columns
-    return Layout(clean_names(cells), dialect, len(text[:offset].encode("utf-8", "surrogatepass")))
+    n_bytes = len(text[:offset].encode("utf-8", "surrogatepass"))
+    return Layout(clean_names(cells), dialect, n_bytes, is_whole=end < len(text))
 
 
 def _options(
@@ -154,7 +177,7 @@ def _explained(error: pa.ArrowInvalid) -> Exception:
     if "Expected" in text and "columns" in text:
         return RaggedError(text)
     if "straddl" in text:
-        return TableReadError(_TOO_LONG)
+        return TableReadError(TOO_LONG)
     return RaggedError(text)
 
 
@@ -169,7 +192,8 @@ def _batches_of_rows(
     rows: Iterator[list[str]], layout: Layout, columns: Sequence[str] | None
 ) -> Iterator[pa.RecordBatch]:
     width = len(layout.names)
-    wanted = list(range(width)) if columns is None else [layout.names.index(c) for c in columns]
+    positions = {name: i for i, name in enumerate(layout.names)}
+    wanted = list(range(width)) if columns is None else [positions[c] for c in columns]
     schema = pa.schema([(layout.names[i], pa.string()) for i in wanted])
     while True:
         try:
@@ -184,7 +208,10 @@ def _batches_of_rows(
 
 def max_width(data: bytes, layout: Layout) -> int:
     """Return the most fields that any row has; parses everything."""
+    quote = layout.dialect.quote_char.encode()
     lines = split_lines(data[layout.offset :].decode("utf-8", "replace"))
+    if not quote or data.find(quote, layout.offset) < 0:  # a line may be nothing but delimiters: make no list of it
+        return max((line.count(layout.dialect.delimiter) + 1 for line in lines), default=0)
     try:
         return max((len(row) for row in csv.reader(lines, **csv_options(layout.dialect))), default=0)
     except csv.Error as error:
@@ -235,7 +262,7 @@ def stream_text(
                 block_size *= 8
                 continue
             if "straddl" in str(error):
-                raise TableReadError(_TOO_LONG) from error
+                raise TableReadError(TOO_LONG) from error
             raise TableReadError(f"its rows cannot be parsed: {error}") from error
     yield from _parse_apart(ragged.texts, layout, columns)
 

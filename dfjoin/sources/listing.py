@@ -5,16 +5,19 @@ from __future__ import annotations
 import glob as globbing
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from stat import S_ISREG
 
+import pyarrow as pa
 from pyarrow import fs
 
+from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.index.layout import holds_index
 from dfjoin.sources.roots import (
     absolute_uri,
+    cannot_be_opened,
     is_below,
     local_path,
     open_root,
@@ -129,7 +132,7 @@ def _collect(source: object) -> _Collected:
         place = absolute_uri(source)
         path = local_path(place)
         if path is None:
-            return _collect_remote(place)
+            return _reaching(place, lambda: _collect_remote(place))
         if os.path.isdir(path):  # noqa: PTH112
             return _collect_directory(path)
         if os.path.isfile(path):  # noqa: PTH113
@@ -142,7 +145,7 @@ def _collect(source: object) -> _Collected:
             return _collect_files(matches, from_glob=True)
         raise InvalidParameterError(
             f"`source` must be an existing directory, file, glob pattern or list of files; got "
-            f"{os.fspath(source)!r}, which does not exist here. Check the spelling, or give the absolute path."
+            f"{show(os.fspath(source))}, which does not exist here. Check the spelling, or give the absolute path."
         )
     if isinstance(source, Iterable) and not isinstance(source, (bytes, dict)):
         items = list(source)
@@ -160,7 +163,7 @@ def _collect_list(places: list[str]) -> _Collected:
     if not places:
         return os.path.abspath(os.curdir), _Directory(""), []  # noqa: PTH100
     if not local:
-        return _collect_remote_files(places)
+        return _reaching(places[0], lambda: _collect_remote_files(places))
     if len(local) < len(places):
         raise InvalidParameterError(
             "`source` must list files of one file system; got local paths and URIs together. "
@@ -285,6 +288,14 @@ def _hang(top: _Directory, below: str, item: _File | _Directory) -> None:
         node.files.append(item)
     else:
         node.children[name] = item
+
+
+def _reaching(uri: str, collect: Callable[[], _Collected]) -> _Collected:
+    """List a place on another machine; say what failed when it cannot be reached."""
+    try:
+        return collect()
+    except (OSError, pa.ArrowException) as error:
+        raise cannot_be_opened(uri, error) from error
 
 
 def _collect_remote(uri: str) -> _Collected:

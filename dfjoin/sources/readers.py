@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,12 +18,15 @@ from dfjoin.sources.delimited import EncodingError, Layout, RaggedError
 from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint, fingerprint_bytes
 from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.sniff import LFS_PREFIX, SAMPLE_BYTES, name_encoding, reject_foreign, sniff
-from dfjoin.types import Dialect, TableSource
+from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.names import clean_names
 
 __all__ = ["TableReader", "current_fingerprint", "open_table"]
 
 _ROWS_PER_BATCH = 1 << 16
+_CELLS_PER_BATCH = 1 << 22
+_MAX_SAMPLE_BYTES = 8 << 20
+_PARQUET_BUFFER = 1 << 20
 _CODECS = {"gz": "gzip", "zst": "zstd"}
 
 
@@ -67,7 +70,11 @@ class TableReader:
 
 
 def open_table(
-    source: TableSource, *, dialect: Dialect | None = None, columns: Sequence[str] | None = None
+    source: TableSource,
+    *,
+    dialect: Dialect | None = None,
+    columns: Sequence[str] | None = None,
+    max_columns: int = IndexSettings.max_columns,
 ) -> TableReader:
     """Open a table of a file root.
 
@@ -80,6 +87,8 @@ def open_table(
         by default.
     columns : sequence of str, optional
         The columns wanted, in this order; all by default.
+    max_columns : int
+        The most columns that the table may have.
 
     Returns
     -------
@@ -89,7 +98,7 @@ def open_table(
     Raises
     ------
     TableReadError
-        If the file is no table; the text is the reason.
+        If the file is no table, or has too many columns; the text is the reason.
     ColumnNotFoundError
         If a wanted column is not there.
 
@@ -101,10 +110,10 @@ def open_table(
     try:
         paths = [resolve(source.root, part) for part in source.parts or (source.path,)]
         if source.format == "parquet":
-            return _open_parquet(filesystem, paths, source, columns)
+            return _open_parquet(filesystem, paths, source, _Wanted(columns, max_columns))
         if source.format == "jsonl":
-            return _open_json(filesystem, paths[0], source, columns)
-        return _open_delimited(filesystem, paths[0], source, dialect, columns)
+            return _open_json(filesystem, paths[0], source, _Wanted(columns, max_columns))
+        return _open_delimited(filesystem, paths[0], source, dialect, _Wanted(columns, max_columns))
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise TableReadError(_reason(error)) from error
 
@@ -158,10 +167,34 @@ def _read_head(stream: pa.NativeFile, limit: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _check_columns(columns: Sequence[str] | None, names: list[str]) -> None:
-    missing = [c for c in columns or () if c not in names]
-    if missing:
-        raise ColumnNotFoundError(f"`columns` must name columns of the table ({shortlist(names)}), got {missing[0]!r}")
+@dataclass(frozen=True)
+class _Wanted:
+    """The columns that are wanted of a table, None for all, and the most that it may have."""
+
+    columns: Sequence[str] | None
+    limit: int
+
+    def check(self, names: list[str]) -> None:
+        """Raise unless the table has these columns, and no more than it may have."""
+        if len(names) > self.limit:
+            raise delimited.max_columns_error(self.limit)
+        known = set(names)
+        missing = [c for c in self.columns or () if c not in known]
+        if missing:
+            raise ColumnNotFoundError(
+                f"`columns` must name columns of the table ({shortlist(names)}), got {missing[0]!r}"
+            )
+
+    def raw(self, raw: list[str], names: list[str]) -> list[str]:
+        """Return the wanted columns as the file calls them."""
+        if self.columns is None:
+            return raw
+        own = dict(zip(names, raw, strict=True))
+        return [own[name] for name in self.columns]
+
+    def names(self, names: list[str]) -> list[str]:
+        """Return the names of the wanted columns."""
+        return names if self.columns is None else list(self.columns)
 
 
 def _open_delimited(
@@ -169,22 +202,16 @@ def _open_delimited(
     path: str,
     source: TableSource,
     dialect: Dialect | None,
-    columns: Sequence[str] | None,
+    wanted: _Wanted,
 ) -> TableReader:
     with _open_stream(filesystem, path) as stream:
         data = _read_head(stream, WHOLE_FILE_LIMIT + 1)
     is_whole = len(data) <= WHOLE_FILE_LIMIT
     reject_foreign(data[:SAMPLE_BYTES])
+    if not is_whole and b"\n" not in data and b"\r" not in data:
+        raise TableReadError(delimited.TOO_LONG)
     encoding = dialect.encoding if dialect else _encoding_of(data)
-    if dialect is None:
-        sample = _decode_sample(data, encoding)
-        dialect = sniff(
-            sample,
-            encoding=encoding,
-            name=source.path,
-            compression=_compression(path),
-            is_cut=len(data) > SAMPLE_BYTES,
-        )
+    dialect = dialect or _dialect_of(data, encoding, path, wanted.limit)
 
     def mark() -> int:
         return fingerprint(filesystem, [path], source.size)
@@ -192,14 +219,16 @@ def _open_delimited(
     if is_whole:
         if not dialect.compression and len(data) == source.size:
             mark = partial(fingerprint_bytes, data)
-        layout, batches = _read_whole(data, dialect, columns)
+        layout, batches = _read_whole(data, dialect, wanted)
         return TableReader(layout.names, layout.dialect, lambda: iter(batches), mark)
-    layout = delimited.layout_of(_decode_sample(data, encoding), dialect)
-    _check_columns(columns, layout.names)
+    layout = _layout_of(data, dialect, encoding, max_columns=wanted.limit)
+    if not layout.is_whole:
+        raise TableReadError(delimited.TOO_LONG)
+    wanted.check(layout.names)
     del data
 
     def batches_of_stream() -> Iterator[pa.RecordBatch]:
-        return delimited.stream_text(lambda: _open_stream(filesystem, path), layout, columns)
+        return delimited.stream_text(lambda: _open_stream(filesystem, path), layout, wanted.columns)
 
     return TableReader(layout.names, dialect, batches_of_stream, mark)
 
@@ -209,29 +238,61 @@ def _encoding_of(data: bytes) -> str:
     return name_encoding(data[:SAMPLE_BYTES], is_whole=len(data) <= SAMPLE_BYTES)
 
 
-def _decode_sample(data: bytes, encoding: str) -> str:
+def _decode_sample(data: bytes, encoding: str, size: int = SAMPLE_BYTES) -> str:
     """Decode the beginning of a text; a character that the sample cuts is left out."""
     decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)("replace")
-    return decoder.decode(data[:SAMPLE_BYTES], final=len(data) <= SAMPLE_BYTES)
+    return decoder.decode(data[:size], final=len(data) <= size)
 
 
-def _read_whole(data: bytes, dialect: Dialect, columns: Sequence[str] | None) -> tuple[Layout, list[pa.RecordBatch]]:
+def _dialect_of(data: bytes, encoding: str, path: str, max_columns: int) -> Dialect:
+    """Tell the dialect from as much of a text as shows some whole rows, 8 MiB at most."""
+    size = SAMPLE_BYTES
+    while True:
+        sample = _decode_sample(data, encoding, size)
+        is_cut = len(data) > size
+        dialect = sniff(sample, encoding=encoding, name=path, compression=_compression(path), is_cut=is_cut)
+        n_last = len(sample) - 1 - max(sample.rfind("\n"), sample.rfind("\r"))
+        if not is_cut or size >= _MAX_SAMPLE_BYTES or n_last * 4 <= len(sample):
+            return dialect
+        delimited.layout_of(sample, dialect, max_columns=max_columns)  # refuse before more is read
+        size *= 4
+
+
+def _layout_of(
+    data: bytes,
+    dialect: Dialect,
+    encoding: str,
+    *,
+    extra_columns: int = 0,
+    max_columns: int = IndexSettings.max_columns,
+) -> Layout:
+    """Read the header from as much of a text as it takes; the memory follows the columns that are accepted."""
+    size = SAMPLE_BYTES
+    while True:
+        layout = delimited.layout_of(_decode_sample(data, encoding, size), dialect, extra_columns, max_columns)
+        if layout.is_whole or len(data) <= size:
+            return layout
+        size *= 4
+
+
+def _read_whole(data: bytes, dialect: Dialect, wanted: _Wanted) -> tuple[Layout, list[pa.RecordBatch]]:
     """Parse a text held in memory; find out on the way if it is ragged or in another encoding."""
     utf8 = _to_utf8(data, dialect.encoding)
     if not _is_utf8(utf8[: SAMPLE_BYTES * 2]):  # offsets are counted in the header's own bytes
         utf8, dialect = _in_its_encoding(data, dialect)
     while True:
-        extra = 0
-        sample = _decode_sample(utf8, "utf-8")
-        layout = delimited.layout_of(sample, dialect)
+        layout = _layout_of(utf8, dialect, "utf-8", max_columns=wanted.limit)
+        if layout.offset > SAMPLE_BYTES * 2 and not _is_utf8(utf8[: layout.offset]):
+            utf8, dialect = _in_its_encoding(data, dialect)
+            continue
         if dialect.ragged:
             extra = max(0, delimited.max_width(utf8, layout) - len(layout.names))
-            layout = delimited.layout_of(sample, dialect, extra)
+            layout = _layout_of(utf8, dialect, "utf-8", extra_columns=extra, max_columns=wanted.limit)
         if not layout.names:
             raise TableReadError("the file holds no columns")
-        _check_columns(columns, layout.names)
+        wanted.check(layout.names)
         try:
-            return layout, list(delimited.read_text(utf8, layout, columns))
+            return layout, list(delimited.read_text(utf8, layout, wanted.columns))
         except RaggedError:
             dialect = replace(dialect, ragged=True)
             if not _is_utf8(utf8):
@@ -277,51 +338,55 @@ def _reject_pointer(filesystem: fs.FileSystem, path: str) -> None:
         reject_foreign(head)
 
 
-def _open_parquet(
-    filesystem: fs.FileSystem, paths: list[str], source: TableSource, columns: Sequence[str] | None
-) -> TableReader:
+def _open_parquet(filesystem: fs.FileSystem, paths: list[str], source: TableSource, wanted: _Wanted) -> TableReader:
     def mark() -> int:
         return fingerprint(filesystem, paths, source.size)
 
     _reject_pointer(filesystem, paths[0])
     if len(paths) == 1 and "=" not in source.parts[0].removeprefix(source.path):
-        file = parquet.ParquetFile(paths[0], filesystem=filesystem)
+        file = parquet.ParquetFile(paths[0], filesystem=filesystem, pre_buffer=False, buffer_size=_PARQUET_BUFFER)
         raw = file.schema_arrow.names
         names = clean_names(raw)
-        _check_columns(columns, names)
-        if len(set(raw)) == len(raw):
-            wanted = None if columns is None else [raw[names.index(c)] for c in columns]
+        wanted.check(names)
+        is_unique = len(set(raw)) == len(raw)
+        chosen = wanted.raw(raw, names) if is_unique and wanted.columns is not None else None
 
-            def batches() -> Iterator[pa.RecordBatch]:
-                for batch in file.iter_batches(_ROWS_PER_BATCH, columns=wanted, use_threads=False):
-                    order = batch if wanted is None else batch.select(wanted)
-                    yield order.rename_columns(names if columns is None else list(columns))
-        else:
-
-            def batches() -> Iterator[pa.RecordBatch]:
-                for batch in file.iter_batches(_ROWS_PER_BATCH, use_threads=False):
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch in file.iter_batches(_ROWS_PER_BATCH, columns=chosen, use_threads=False):
+                if chosen is not None:
+                    yield batch.select(chosen).rename_columns(wanted.names(names))
+                else:
                     renamed = batch.rename_columns(names)
-                    yield renamed if columns is None else renamed.select(list(columns))
+                    yield renamed if wanted.columns is None else renamed.select(wanted.names(names))
 
         return TableReader(names, None, batches, mark)
     base = resolve(source.root, source.path)
+    options = dataset.ParquetFragmentScanOptions(
+        pre_buffer=False, use_buffered_stream=True, buffer_size=_PARQUET_BUFFER
+    )
     found = dataset.dataset(
         paths, format="parquet", filesystem=filesystem, partitioning="hive", partition_base_dir=base
     )
     raw = found.schema.names
     names = clean_names(raw)
-    _check_columns(columns, names)
-    wanted_ = raw if columns is None else [raw[names.index(c)] for c in columns]
+    wanted.check(names)
 
     def dataset_batches() -> Iterator[pa.RecordBatch]:
-        scanner = found.scanner(columns=wanted_, batch_size=_ROWS_PER_BATCH, use_threads=False, fragment_readahead=1)
+        scanner = found.scanner(
+            columns=wanted.raw(raw, names),
+            batch_size=_ROWS_PER_BATCH,
+            use_threads=False,
+            batch_readahead=1,
+            fragment_readahead=1,
+            fragment_scan_options=options,
+        )
         for batch in scanner.to_batches():
-            yield batch.rename_columns(names if columns is None else list(columns))
+            yield batch.rename_columns(wanted.names(names))
 
     return TableReader(names, None, dataset_batches, mark)
 
 
-def _open_json(filesystem: fs.FileSystem, path: str, source: TableSource, columns: Sequence[str] | None) -> TableReader:
+def _open_json(filesystem: fs.FileSystem, path: str, source: TableSource, wanted: _Wanted) -> TableReader:
     _reject_pointer(filesystem, path)
     with _open_stream(filesystem, path) as stream:
         head = _read_head(stream, SAMPLE_BYTES + 1)
@@ -339,21 +404,29 @@ def _open_json(filesystem: fs.FileSystem, path: str, source: TableSource, column
         only = [chunk] if number == 0 else None
         for row in chunk:
             names_seen.update(dict.fromkeys(row))
+            if len(names_seen) > wanted.limit:
+                raise delimited.max_columns_error(wanted.limit)
     raw = list(names_seen)
     names = clean_names(raw)
-    _check_columns(columns, names)
-    wanted = raw if columns is None else [raw[names.index(c)] for c in columns]
-    schema = pa.schema([(c, pa.string()) for c in (names if columns is None else columns)])
+    wanted.check(names)
+    chosen = wanted.raw(raw, names)
+    schema = pa.schema([(c, pa.string()) for c in wanted.names(names)])
 
     def batches() -> Iterator[pa.RecordBatch]:
         for chunk in only or chunks():
-            arrays = [pa.array([_json_text(row.get(c)) for row in chunk], pa.string()) for c in wanted]
+            present = set().union(*chunk)
+            nothing = pa.nulls(len(chunk), pa.string())
+            arrays = [_json_column(chunk, c) if c in present else nothing for c in chosen]
             yield pa.record_batch(arrays, schema=schema)
 
     def mark() -> int:
         return fingerprint(filesystem, [path], source.size)
 
     return TableReader(names, None, batches, mark)
+
+
+def _json_column(rows: list[dict[str, Any]], name: str) -> pa.Array:
+    return pa.array([_json_text(row.get(name)) for row in rows], pa.string())
 
 
 def _json_text(value: Any) -> str | None:
@@ -366,8 +439,9 @@ def _json_text(value: Any) -> str | None:
 
 
 def _json_chunks(stream: Any) -> Iterator[list[dict[str, Any]]]:
-    """Parse JSON lines in UTF-8 into lists of objects."""
+    """Parse JSON lines in UTF-8 into lists of objects; a list whose objects differ in their names is the shorter."""
     rows: list[dict[str, Any]] = []
+    names: set[str] = set()
     rest = b""
     number = 0
     while True:
@@ -377,15 +451,23 @@ def _json_chunks(stream: Any) -> Iterator[list[dict[str, Any]]]:
             lines.append(rest)
         for line in lines:
             number += 1
+            _check_length(line, number)
             if line.strip():
                 rows.append(_json_object(line, number))
-            if len(rows) >= _ROWS_PER_BATCH:
+                names.update(rows[-1])
+            if len(rows) >= _ROWS_PER_BATCH or len(rows) * len(names) > _CELLS_PER_BATCH:
                 yield rows
-                rows = []
+                rows, names = [], set()
         if not block:
             break
+        _check_length(rest, number + 1)
     if rows:
         yield rows
+
+
+def _check_length(line: bytes, number: int) -> None:
+    if len(line) > WHOLE_FILE_LIMIT:
+        raise TableReadError(f"line {number} is longer than {WHOLE_FILE_LIMIT >> 20} MiB")
 
 
 def _json_object(line: bytes, number: int) -> dict[str, Any]:

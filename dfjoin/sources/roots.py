@@ -12,7 +12,16 @@ from pyarrow import fs
 from dfjoin.errors import InvalidParameterError
 from dfjoin.types import Root
 
-__all__ = ["absolute_uri", "is_below", "is_uri", "local_path", "open_root", "resolve", "strip_credentials"]
+__all__ = [
+    "absolute_uri",
+    "cannot_be_opened",
+    "is_below",
+    "is_uri",
+    "local_path",
+    "open_root",
+    "resolve",
+    "strip_credentials",
+]
 
 # Query keys of object store URIs that carry secrets (Arrow accepts some of them).
 _SECRET_KEYS = ("key", "secret", "token", "password", "passwd", "signature", "sig", "credential")
@@ -71,12 +80,24 @@ def _open_uri(uri: str) -> tuple[fs.FileSystem, str]:
         filesystem, path = fs.FileSystem.from_uri(uri)
     except (pa.ArrowException, OSError, ValueError) as error:
         scheme = urlsplit(uri).scheme
-        raise InvalidParameterError(
-            f"`source` must be a path or a URI that pyarrow.fs opens (file, s3, gs, hdfs …); got one with the "
-            f"scheme {scheme!r}, which it does not open. Mount the place and give its path instead."
-        ) from error
+        if "nrecognized filesystem" in str(error):
+            raise InvalidParameterError(
+                f"`source` must be a path or a URI that pyarrow.fs opens (file, s3, gs, hdfs …); got one with the "
+                f"scheme {scheme!r}, which it does not open. Mount the place and give its path instead."
+            ) from error
+        raise cannot_be_opened(uri, error) from error
     _opened[stripped] = filesystem, path.rstrip("/") or "/"
     return _opened[stripped]
+
+
+def cannot_be_opened(uri: str, error: BaseException) -> InvalidParameterError:
+    """Return the error that says why a place on another machine cannot be opened, without its credentials."""
+    shown = strip_credentials(uri)
+    reason = " ".join(str(error).replace(uri, shown).split())
+    return InvalidParameterError(
+        f"`source` {shown!r} cannot be opened: {type(error).__name__}: {reason[:300]}. Check the network, the "
+        "credentials and, for an object store, the region; or mount the place and give its path."
+    )
 
 
 def open_root(uri: str) -> tuple[fs.FileSystem, str]:

@@ -321,8 +321,8 @@ def _are_labels(cells: list[str]) -> bool:
     return len(numbers) > 2 and len(steps) == 1 and steps != {0}
 
 
-def header_of(text: str, dialect: Dialect) -> tuple[list[str], int]:
-    """Return the cells of the first record, and the number of characters before the first data record.
+def header_of(text: str, dialect: Dialect) -> tuple[list[str], int, int]:
+    """Return the cells of the first record, the number of characters before the first data record, and its own end.
 
     Parameters
     ----------
@@ -336,6 +336,8 @@ def header_of(text: str, dialect: Dialect) -> tuple[list[str], int]:
         Of the header; without a header, of the first record.
     offset : int
         Characters that the title lines and the header take.
+    end : int
+        Characters up to the end of the first record; the whole text if that may be cut.
     """
     lines = split_lines(text)
     offset = sum(len(line) for _, line in zip(range(dialect.skip_lines), lines, strict=False))
@@ -349,5 +351,5 @@ def header_of(text: str, dialect: Dialect) -> tuple[list[str], int]:
 
     for row in csv.reader(counted(), **csv_options(dialect)):
         if row:
-            return row, offset + (taken if dialect.has_header else 0)
-    return [], offset
+            return row, offset + (taken if dialect.has_header else 0), offset + taken
+    return [], offset, len(text)

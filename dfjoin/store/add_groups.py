@@ -29,8 +29,7 @@ __all__ = ["add_patterns", "add_signatures"]
 def add_signatures(path: Path, **signature_settings: Any) -> Manifest:
     """Give the latest version signatures, see `Lake.add_signatures`."""
     base = read_manifest(path)
-    wanted = replace(base.settings, **signature_settings)
-    check_signature_settings(wanted)
+    wanted = check_signature_settings(replace(base.settings, **signature_settings))
     check.check_positive_int(wanted.permutations, "permutations")
     has_all = all(segment.group("signatures") is not None for segment in base.segments)
     if has_all and wanted == base.settings:

@@ -25,7 +25,7 @@ from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.tombstones import write_alive
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import write_segments
-from dfjoin.ingest.engine import choose_engine, engine_for
+from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.source import Input, frames_place, gather
 from dfjoin.sources.readers import current_fingerprint
 from dfjoin.types import Root, TableSource
@@ -66,9 +66,9 @@ def add(
     base = read_manifest(path)
     here = [replace(root, uri=moved.get(root.id, root.uri)) for root in base.roots]
     with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
-        chosen = choose_engine(options.engine, options.spark)
-        reader = chosen.spark_reader(path, base.settings) if chosen else None
-        given = gather(options.source, here, reader, frames, written)
+        engine = LateEngine(options.engine, options.spark)
+        reader = engine.spark_reader(path, base.settings)
+        given = gather(options.source, here, reader, frames, written, base.settings)
         known = {root.id: root for root in base.roots}
         given.roots = [known.get(root.id, root) for root in given.roots]
         present = opened.of(base.segments)
@@ -77,7 +77,7 @@ def add(
             given.tables = _new_or_changed(path, present, given, reads_all)
             if not given.tables and not given.extra:
                 return base
-        segments = write_segments(given, base.settings, chosen or engine_for(given.tables), options, written)
+        segments = write_segments(given, base.settings, engine.start(given.tables), options, written)
         addition = _Addition(opened, base, given, replaces)
         return commit_change(path, lambda latest: addition.apply(latest, segments))
 
@@ -245,7 +245,9 @@ def remove(opened: SegmentPool, tables: Any) -> Manifest:
     for pattern in patterns:
         found = [pattern] if pattern in known else [name for name in every if fnmatch.fnmatchcase(name, pattern)]
         if not found:
-            raise TableNotFoundError(f"`tables` must name tables of the lake ({shortlist(every)}), got {pattern!r}")
+            raise TableNotFoundError(
+                f"`tables` must name tables of the lake ({shortlist(every)}), got {check.show(pattern)}"
+            )
         names += found
     names = list(dict.fromkeys(names))
 

@@ -9,6 +9,7 @@ from dfjoin.errors import IndexCorruptedError, IndexFormatError, IndexNotFoundEr
 from dfjoin.index.commit import commit, commit_change
 from dfjoin.index.manifest import Manifest, list_versions, read_manifest
 from dfjoin.index.segment import Segment
+from dfjoin.store.snapshot import index_directory
 
 __all__ = ["repair"]
 
@@ -45,7 +46,7 @@ def repair(path: Path) -> dict[str, Any]:
     >>> dfjoin.repair(index)["problems"]
     []
     """
-    path = Path(path).absolute()
+    path = index_directory(path)
     versions = list_versions(path)
     if not versions:
         raise IndexNotFoundError(f"there is no dfjoin index at `{path}`; build one with dfjoin.build_lake")

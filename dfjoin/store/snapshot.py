@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dfjoin import _validation as check
 from dfjoin.errors import IndexNotFoundError, InvalidTypeError, TableNotFoundError, shortlist
 from dfjoin.index.manifest import Manifest, read_manifest
 from dfjoin.index.segment import Segment, SegmentPool
@@ -23,13 +24,15 @@ def index_directory(index: str | os.PathLike[str]) -> Path:
     ------
     IndexNotFoundError
         If it is the URI of another file system.
+    InvalidTypeError, InvalidParameterError
+        If it is no path.
     """
-    text = os.fspath(index)
+    text = check.check_path(index, "index")
     if "://" in text and not text.startswith("file://"):
         raise IndexNotFoundError(
-            f"`index` must be a local path, got {text!r}; copy the index to a local disk and open it there"
+            f"`index` must be a local path, got {check.show(text)}; copy the index to a local disk and open it there"
         )
-    return Path(text.removeprefix("file://")).absolute()
+    return check.check_local_path(text, "index")
 
 
 def open_snapshot(
@@ -37,7 +40,18 @@ def open_snapshot(
 ) -> Snapshot:
     """Open one version of an index, the latest by default; see `dfjoin.open_lake`."""
     path = index_directory(index)
-    return Snapshot(path, read_manifest(path, version), dict(roots or {}))
+    if version is not None:
+        version = check.check_positive_int(version, "version")
+    return Snapshot(path, read_manifest(path, version), _checked_roots(roots))
+
+
+def _checked_roots(roots: Any) -> dict[str, str]:
+    """Return the argument `roots` as a dict of places, or raise."""
+    if roots is None:
+        return {}
+    if not isinstance(roots, Mapping):
+        raise InvalidTypeError(f"`roots` must map names of roots to their new places, got {check.show(roots)}")
+    return {name: check.check_path(place, "roots") for name, place in roots.items()}
 
 
 class Snapshot:
@@ -69,7 +83,7 @@ class Snapshot:
         unknown = [name for name in moved if name not in names]
         if unknown:
             raise InvalidTypeError(
-                f"`roots` must name roots of the index ({shortlist(sorted(names))}), got {unknown[0]!r}"
+                f"`roots` must name roots of the index ({shortlist(sorted(names))}), got {check.show(unknown[0])}"
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -128,6 +142,7 @@ class Snapshot:
 
     def has_table(self, name: str) -> bool:
         """Tell whether an alive table has that name."""
+        _check_table_name(name)
         return any(segment.find_alive_table(name) >= 0 for segment in self.segments)
 
     def find_table(self, name: str) -> tuple[Segment, int]:
@@ -138,9 +153,16 @@ class Snapshot:
         TableNotFoundError
             If no alive table has that name.
         """
+        _check_table_name(name)
         for segment in self.segments:
             table = segment.find_alive_table(name)
             if table >= 0:
                 return segment, table
         some = [t for segment in self.segments for t in segment.alive_table_names()[:6]]
-        raise TableNotFoundError(f"`name` must be a table of the lake ({shortlist(some)}), got {name!r}")
+        raise TableNotFoundError(f"`name` must be a table of the lake ({shortlist(some)}), got {check.show(name)}")
+
+
+def _check_table_name(name: Any) -> None:
+    """Raise `InvalidTypeError` unless the name of a table is text."""
+    if not isinstance(name, str):
+        raise InvalidTypeError(f"`name` must be the name of a table, got {check.show(name)}")

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from dfjoin import _validation as check
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, TableReadError, shortlist, warn
-from dfjoin.index.catalog import KINDS
+from dfjoin.index.catalog import KINDS, NOT_IN_FILE
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, TableSource
@@ -66,15 +66,21 @@ class LakeTable:
         columns.sort(key=lambda c: c["position"])
         self.name = name
         self.settings = snapshot.settings
+        self._max_columns = max(snapshot.settings.max_columns, record["n_columns"])
         self.n_rows: int = record["n_rows"]
-        self._columns = {c["name"]: _Column(c["name"], KINDS[c["kind"]], c["type"], c["date_order"]) for c in columns}
+        self._columns = {
+            c["name"]: _Column(c["name"], KINDS[c["kind"]], c["type"], c["date_order"])
+            for c in columns
+            if c["position"] != NOT_IN_FILE
+        }
+        self._left_out = {c["name"] for c in columns if c["position"] == NOT_IN_FILE}
         self._dialect = Dialect(**json.loads(record["dialect"])) if record["dialect"] else None
         self._source = _source_of(snapshot, record)
         self.is_changed = self._check_unchanged(record, on_stale)
 
     @property
     def column_names(self) -> list[str]:
-        """Names of the columns, in the order of the file."""
+        """Names of the columns, in the order of the file; those that were excluded from a kept frame are not there."""
         return list(self._columns)
 
     def _check_unchanged(self, record: dict[str, Any], on_stale: str) -> bool:
@@ -104,17 +110,28 @@ class LakeTable:
         values = normalize_batch(array, settings)
         return values if settings.dayfirst is None else read_dates(values, settings)
 
+    def note_excluded(self, columns: Sequence[str]) -> str:
+        """Say how to get those of some columns that were excluded; empty when none of them was."""
+        excluded = [name for name in columns if name in self._left_out]
+        if not excluded:
+            return ""
+        return (
+            f"; {shortlist(excluded)} was excluded when the index was built, and a frame in memory is kept without "
+            "such columns: join them from the frame itself, df.auto_join(frame, on=...)"
+        )
+
     def check_columns(self, columns: Sequence[str]) -> None:
         """Raise `ColumnNotFoundError` unless the table has these columns."""
         missing = [c for c in columns if c not in self._columns]
         if missing:
             raise ColumnNotFoundError(
-                f"`columns` must name columns of `{self.name}` ({shortlist(self._columns)}), got {missing[0]!r}"
+                f"`columns` must name columns of `{self.name}` ({shortlist(self._columns)}), "
+                f"got {check.show(missing[0])}{self.note_excluded(missing)}"
             )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns, batch by batch, as the file has them."""
-        reader = open_table(self._source, dialect=self._dialect, columns=list(columns))
+        reader = open_table(self._source, dialect=self._dialect, columns=list(columns), max_columns=self._max_columns)
         yield from reader.batches()
 
     def to_frame(
@@ -223,9 +240,10 @@ def content_of(snapshot: Snapshot, name: str) -> tuple[Any, ...]:
     return record["fingerprint"], record["size"], record["format"], record["dialect"], parts, named
 
 
-def read_frame(snapshot: Snapshot, name: str, columns: list[str] | None, *, on_stale: str) -> pd.DataFrame:
+def read_frame(snapshot: Snapshot, name: str, columns: str | list[str] | None, *, on_stale: str) -> pd.DataFrame:
     """Read a table of the lake, see `Lake.table`."""
+    chosen = None if columns is None else check.check_names(columns, "columns", "a column or a list of columns")
     table = LakeTable(snapshot, name, on_stale)
-    wanted = table.column_names if columns is None else list(columns)
+    wanted = table.column_names if chosen is None else list(chosen)
     table.check_columns(wanted)
     return table.to_frame(list(table.batches(wanted)), wanted)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from dfjoin import _validation as check
 from dfjoin.errors import (
     IndexCorruptedError,
     IndexFormatError,
@@ -34,11 +35,14 @@ def _seconds(retain: Any) -> float:
     if isinstance(retain, timedelta):
         seconds = retain.total_seconds()
     elif isinstance(retain, numbers.Real) and not isinstance(retain, bool):
-        seconds = float(retain) * 86400
+        days: Any = retain
+        if timedelta.max.days < days < float("inf"):  # infinity keeps every version
+            raise InvalidParameterError(f"`retain` must be at most {timedelta.max.days} days, got {check.show(retain)}")
+        seconds = float(days) * 86400
     else:
         raise InvalidTypeError(f"`retain` must be a timedelta or a number of days, got {type(retain).__name__}")
     if not seconds >= 0:
-        raise InvalidParameterError(f"`retain` must not be negative, got {retain!r}")
+        raise InvalidParameterError(f"`retain` must not be negative, got {check.show(retain)}")
     return seconds
 
 
@@ -53,6 +57,7 @@ def _time_of(manifest: Manifest, file: Path) -> float:
 def vacuum(path: Path, retain: Any = None, *, dry_run: bool = False) -> dict[str, Any]:
     """Remove old versions and what only they need, see `Lake.vacuum`."""
     seconds = _seconds(retain)
+    check.check_flag(dry_run, "dry_run")
     kept, removed, is_known = _split_versions(path, seconds)
     files = _unneeded(path, kept, seconds) if is_known else []
     n_bytes = sum(_size(file) for file in files)

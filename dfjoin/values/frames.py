@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.values.names import clean_names
 
@@ -46,14 +48,25 @@ def select_column(df: pd.DataFrame, name: Any, argument: str) -> pd.Series:
         position = df.columns.get_loc(name)
     except (KeyError, TypeError, pd.errors.InvalidIndexError):
         raise ColumnNotFoundError(
-            f"`{argument}` must name a column of the frame ({shortlist(df.columns)}), got {name!r}"
+            f"`{argument}` must name a column of the frame ({shortlist(df.columns)}), got {show(name)}{_hint(df, name)}"
         ) from None
     if not isinstance(position, int):
-        count = int(np.count_nonzero(position)) if not isinstance(position, slice) else 2
+        count = len(range(df.shape[1])[position]) if isinstance(position, slice) else int(np.count_nonzero(position))
+        if df.columns.nlevels > 1:
+            raise InvalidParameterError(
+                f"`{argument}` must name one column, but {show(name)} stands for {count} columns of a header with "
+                f"{df.columns.nlevels} levels; give a label of all levels, such as {show(df.columns[position][0])}"
+            )
         raise InvalidParameterError(
-            f"`{argument}` must name one column, but {count} columns of the frame are called {name!r}; rename them"
+            f"`{argument}` must name one column, but {count} columns of the frame are called {show(name)}; rename them"
         )
     return df[name] if df.columns.nlevels == 1 else df.iloc[:, position]
+
+
+def _hint(df: pd.DataFrame, name: Any) -> str:
+    """Say where a name is that is no column: a level of the index is one after ``reset_index``."""
+    is_level = isinstance(name, Hashable) and name is not None and any(name == level for level in df.index.names)
+    return f"; it is a level of the index: pass df.reset_index({show(name)})" if is_level else ""
 
 
 def column_to_arrow(column: pd.Series, argument: str = "on") -> pa.Array | pa.ChunkedArray:

@@ -46,7 +46,11 @@ BAD = [
     ({"settings": {"speed": 9}}, InvalidParameterError, r"`settings` may hold 'null_spellings', .*got 'speed'"),
     ({"settings": {"columns": ["a"]}}, InvalidParameterError, r"`settings` may hold .*got 'columns'"),
     ({"settings": {"unicode_version": "1"}}, InvalidParameterError, r"`settings` may hold .*got 'unicode_version'"),
-    ({"settings": {"null_spellings": [1]}}, InvalidTypeError, r"`settings\['null_spellings'\]` must be a pattern"),
+    (
+        {"settings": {"null_spellings": [1]}},
+        InvalidTypeError,
+        r"`settings\['null_spellings'\]` must be a text or a list of texts, got",
+    ),
     (
         {"settings": {"dayfirst": "no"}},
         InvalidParameterError,
@@ -404,7 +408,10 @@ class TestUnreadable:
         assert not (tmp_path / "lake").exists()
 
 
-def test_progress_is_shown_on_standard_error_only_when_asked(tmp_path, capsys):
+def test_progress_is_shown_on_standard_error_only_when_asked(tmp_path, capsys, monkeypatch):
+    make({"t": FRAME}, tmp_path / "short", progress=True)
+    assert capsys.readouterr() == ("", "")  # work below two seconds says nothing
+    monkeypatch.setattr("dfjoin.ingest.progress._SILENT_SECONDS", 0.0)
     make({"t": FRAME}, tmp_path / "quiet")
     assert capsys.readouterr() == ("", "")
     make({"t": FRAME}, tmp_path / "loud", progress=True)

@@ -40,6 +40,50 @@ def lake(files, tmp_path):
     return dfjoin.build_lake(files, tmp_path / "lake.dfjoin", engine="inline", progress=False)
 
 
+class TestWithoutTables:
+    """An index from which every table was removed works in every method."""
+
+    FRAME = pd.DataFrame({"code": ["a", "b", "c"], "v": [1, 2, 3]})
+
+    @pytest.fixture
+    def empty(self, build):
+        return build({"t": self.FRAME}).remove("*")
+
+    def test_what_it_lists(self, empty):
+        info = empty.info()
+        assert set(info["counts"]) == {
+            "tables", "columns", "indexed_columns", "skipped", "tokens", "lists", "postings", "pairs",
+        }  # fmt: skip
+        assert set(info["counts"].values()) == {0} and info["segments"] == [] and info["bytes"] == 0
+        assert len(empty.tables) == len(empty.columns) == len(empty.check()) == 0 and empty.verify() == []
+        assert empty.versions()["tables"].tolist() == [1, 0] and "0 tables" in repr(empty)
+        assert not empty.has_table("t") and empty.refresh() is empty
+
+    def test_nothing_is_found_in_it(self, empty):
+        empty.add_patterns()
+        for mode in ("exact", "lsh", "transform"):
+            for on in ("code", "*"):
+                found = self.FRAME.discover_joinable(on, empty, mode=mode)
+                assert len(found) == 0 and "matched" in found and "Empty" in repr(found) and found._repr_html_()
+            wide = self.FRAME.auto_join(empty, on="code", mode=mode, on_no_match="ignore")
+            pd.testing.assert_frame_equal(wide, self.FRAME)
+        assert len(dfjoin.discover_joinable_batch({"q": ["a"]}, empty, weighted=True)) == 0
+
+    def test_each_change(self, empty):
+        assert empty.compact(full=True).version == empty.version == 2
+        assert empty.repair()["problems"] == [] and empty.add_signatures(permutations=16).version == 3
+        assert empty.add_patterns().version == 4 and empty.restore(2).version == 5
+        assert empty.vacuum(0)["versions"] == [1, 2, 3, 4] and empty.info()["counts"]["tables"] == 0
+        assert empty.add({"t": self.FRAME}, progress=False).info()["counts"]["tables"] == 1
+        assert empty.remove("t").replace({"t": self.FRAME}, progress=False).tables["table"].tolist() == ["t"]
+
+    def test_a_name_is_an_error_that_says_there_is_none(self, empty):
+        with pytest.raises(TableNotFoundError, match=r"must be a table of the lake \(none\), got 't'"):
+            empty.table("t")
+        with pytest.raises(TableNotFoundError, match=r"must name tables of the lake \(none\), got '\*'"):
+            empty.remove("*")
+
+
 class TestListing:
     def test_tables(self, lake, files):
         tables = lake.tables

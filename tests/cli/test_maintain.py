@@ -77,3 +77,24 @@ def test_vacuum(run, index):
     assert run("vacuum", index)[1].startswith("removed 0 versions and 0 files, 0.0 MB")
     status, _, err = run("vacuum", index, "--retain", -1)
     assert status == 2 and "`retain` must not be negative" in err
+
+
+def test_an_index_without_tables_works_in_every_command(run, index, tmp_path):
+    mine = tmp_path / "mine.csv"
+    mine.write_text("c,n\np,1\nq,2\n")
+    status, out, err = run("remove", index, "*")
+    assert (status, err) == (0, "") and "version 2: 0 tables, 0 columns (0 indexed)" in out
+    commands = [
+        ["info", index], ["info", index, "--tables", "--columns", "--skipped", "--versions", "--check"],
+        ["info", index, "--verify"], ["discover", index, mine, "--on", "c"], ["discover", index, mine],
+        ["discover", index, mine, "--on", "c", "--mode", "lsh"], ["compact", index, "--full"],
+        ["vacuum", index, "--dry-run"], ["join", mine, index, "--on", "c", "-o", tmp_path / "out.csv"],
+    ]  # fmt: skip
+    for command in commands:
+        for form in ([], ["--json"]):
+            status, out, err = run(*command, *form)
+            assert status == 0 and "Traceback" not in err and out
+            if form:
+                assert json.loads(out)
+    assert pd.read_csv(tmp_path / "out.csv").equals(pd.read_csv(mine))
+    assert "version 3: 2 tables" in run("add", index, tmp_path / "data", "--quiet")[1]

@@ -62,7 +62,8 @@ class TestRoundTrip:
         assert Manifest.from_json(manifest.to_json(), "here") == manifest
 
     def test_counts_add_up(self):
-        assert make_manifest().counts == {"tables": 3, "columns": 4, "indexed_columns": 4}
+        nothing = dict.fromkeys(("skipped", "tokens", "lists", "postings", "pairs"), 0)
+        assert make_manifest().counts == {"tables": 3, "columns": 4, "indexed_columns": 4, **nothing}
 
     def test_segment(self):
         segment = make_manifest().segments[1]
@@ -302,3 +303,9 @@ class TestOpening:
             lake = build({f"t{i}": pd.DataFrame({"c": ["a", f"b{i}"]}) for i in range(n)})
             sizes.append(next((lake.path / "manifests").glob("*.json")).stat().st_size)
         assert sizes[1] < sizes[0] + 100
+
+
+def test_a_manifest_without_a_later_setting_has_its_default():
+    old = {name: value for name, value in IndexSettings().to_dict().items() if name != "max_columns"}
+    assert IndexSettings.from_dict(old).max_columns == 100_000
+    assert IndexSettings.from_dict({**old, "max_columns": 7}).max_columns == 7

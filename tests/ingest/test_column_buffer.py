@@ -46,7 +46,7 @@ def read(batches, *, spills=(), type_=None, settings=SETTINGS, tmp_path=None, **
         reader.add(array)
         if number in spills:
             reader.spill_into(buffer, 0)
-    record = reader.finish(buffer, 0, options.get("is_wanted", True), options.get("is_part", False))
+    record = reader.finish(buffer, 0, options.get("is_part", False))
     found = values_of(buffer.finish(np.array([-1 if 0 in buffer.dropped else 0], np.int32))).get(0, [])
     return record, sorted(set(found))
 
@@ -82,15 +82,16 @@ def test_the_column_tells_how_its_digits_are_read(tmp_path):
     assert values == ["2024-01-02", "2024-03-04", "25/4/2024"]
 
 
-def test_what_is_not_wanted_is_profiled_and_tells_no_values(tmp_path):
-    record, values = read([["b", "a"]], is_wanted=False, tmp_path=tmp_path)
-    assert values == [] and (record["is_indexed"], record["kind"], record["n_rows"], record["cardinality"]) == (
-        0,
-        0,
-        2,
-        2,
-    )
-    assert (record["min"], record["max"], record["samples"]) == ("", "", [])
+def test_floats_with_a_fraction_are_never_spilled(tmp_path):
+    batches = [[1.0, 2.0], [0.5, None], [7.5, float("nan"), 8.5]]
+    whole, _ = read(batches, type_=pa.float64(), tmp_path=tmp_path)
+    record, values = read(batches, type_=pa.float64(), spills=(1, 2), tmp_path=tmp_path)
+    assert values == [] and not list(tmp_path.iterdir())
+    assert record == whole and (record["n_rows"], record["n_null"], record["cardinality"]) == (7, 2, 5)
+    repeated, _ = read([[0.5, 1.5], [0.5, 0.5]], type_=pa.float64(), spills=(0,), tmp_path=tmp_path)
+    assert repeated["cardinality"] == 4, "an upper bound: what follows is not looked at"
+    integral, values = read([[1.0, 2.0], [3.0]], type_=pa.float64(), spills=(0,), tmp_path=tmp_path)
+    assert values == ["1", "2", "3"] and integral["is_indexed"] == 1
 
 
 def test_what_cannot_be_searched_is_counted(tmp_path):

@@ -24,7 +24,7 @@ class Backwards(InlineEngine):
 
 def write(index, tables, settings, engine=None):
     with Uncommitted(index) as written:
-        given = gather(tables, [], None, index / "frames", written)
+        given = gather(tables, [], None, index / "frames", written, IndexSettings())
         given.skipped.append(SkippedFile("zz", "for a reason"))
         return write_segments(given, settings, engine or InlineEngine(), OPTIONS, written)
 
@@ -44,7 +44,7 @@ def test_segments_are_in_the_order_of_their_tables(tmp_path, monkeypatch, engine
 def test_what_fails_later_is_removed(tmp_path):
     index = tmp_path / "index"
     with pytest.raises(OSError, match="later"), Uncommitted(index) as written:
-        given = gather({"t": pd.DataFrame({"c": ["p", "q"]})}, [], None, index / "frames", written)
+        given = gather({"t": pd.DataFrame({"c": ["p", "q"]})}, [], None, index / "frames", written, IndexSettings())
         write_segments(given, IndexSettings(), InlineEngine(), OPTIONS, written)
         raise OSError("later")
     assert not index.exists()
@@ -53,7 +53,7 @@ def test_what_fails_later_is_removed(tmp_path):
 def test_runs_that_an_engine_reads_by_itself_are_merged_too(tmp_path):
     read = []
     with Uncommitted(tmp_path) as written:
-        given = gather({"t": pd.DataFrame({"c": ["p", "q"]})}, [], None, tmp_path / "frames", written)
+        given = gather({"t": pd.DataFrame({"c": ["p", "q"]})}, [], None, tmp_path / "frames", written, IndexSettings())
         given.extra.append(lambda: read.append(1) or [])
         (meta,) = write_segments(given, IndexSettings(), InlineEngine(), OPTIONS, written)
     assert read == [1] and meta.counts["tables"] == 1

@@ -146,3 +146,20 @@ def test_bytes_behind_the_values_are_there(index):
     (part,) = (p for p in run_directory(index, run.id).iterdir() if p.is_dir())
     stretch = read_run(part)
     assert stretch.value_bytes.size == stretch.value_offsets[-1] + 8 and np.all(np.diff(stretch.value_offsets) == 1)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl"])
+def test_the_setting_of_the_index_says_how_many_columns_a_table_may_have(index, tmp_path, name):
+    frame = pd.DataFrame({"a": ["p"], "b": ["q"], "c": ["r"]})
+    write = {"t.csv": frame.to_csv, "t.parquet": frame.to_parquet, "t.jsonl": frame.to_json}[name]
+    write(tmp_path / name, **({"orient": "records", "lines": True} if name == "t.jsonl" else {"index": False}))
+    _, tables, _ = list_tables([tmp_path / name])
+    assert build_run(tables, index, IndexSettings(max_columns=3)).n_tables == 1
+    with pytest.raises(TableReadError, match="it has more than 2 columns, the most that the index takes"):
+        build_run(tables, index, IndexSettings(max_columns=2), on_error="raise")
+
+
+def test_parts_of_a_wide_table_are_refused(index):
+    feed = feeds({"t": [{"x": ["p"], "y": ["q"]}]})(sources("t")[0])
+    with pytest.raises(TableReadError, match="it has more than 1 columns"):
+        build_part(feed, index, IndexSettings(max_columns=1))

@@ -12,7 +12,7 @@ import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.index.commit import Uncommitted
 from dfjoin.ingest.source import Input, frames_place, gather, root_for
-from dfjoin.types import Root, SkippedFile
+from dfjoin.types import IndexSettings, Root, SkippedFile
 
 FRAME = pd.DataFrame({"a": ["x", "y"]})
 
@@ -28,7 +28,7 @@ def files(tmp_path):
 
 def ask(source, tmp_path, roots=(), spark=None):
     index = tmp_path / "index"
-    return gather(source, list(roots), spark, index / "frames", Uncommitted(index))
+    return gather(source, list(roots), spark, index / "frames", Uncommitted(index), IndexSettings())
 
 
 def names(given):
@@ -70,7 +70,7 @@ def test_what_is_skipped_is_named_as_tables_are(files, tmp_path):
 
 def test_frames_are_written_where_they_are_kept(tmp_path):
     written = Uncommitted(tmp_path / "index")
-    given = gather({"t": FRAME}, [], None, tmp_path / "index" / "frames", written)
+    given = gather({"t": FRAME}, [], None, tmp_path / "index" / "frames", written, IndexSettings())
     (table,) = given.tables
     assert (table.name, table.format, given.roots) == ("t", "parquet", [Root(0, "", "frames", "memory")])
     assert parquet.read_table(tmp_path / "index" / "frames" / table.path).to_pydict() == {"a": ["x", "y"]}

@@ -168,6 +168,44 @@ def write_wide(path, n_columns, n_rows=3):
     path.write_text("\n".join(rows) + "\n")
 
 
+TOO_WIDE = "it has more than 100,000 columns, the most that the index takes; allow more by the setting max_columns"
+WIDE = {
+    "commas.csv": "," * 3_000_000 + "\n1,2\n",
+    "row.csv": "a,b\n1,2\n" + "," * 3_000_000 + "\n3,4\n",
+    "quoted.csv": 'a,b\n"1",2\n' + "," * 3_000_000 + "\n3,4\n",
+    "names.csv": ",".join(f"c{i}" for i in range(300_000)) + "\n",
+    "line.jsonl": "{" + ",".join(f'"k{i}":1' for i in range(200_000)) + "}\n",
+    "lines.jsonl": "".join(f'{{"k{i}":1}}\n' for i in range(150_000)),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_a_table_of_too_many_columns_is_skipped_in_bounded_memory(place, tmp_path, name):
+    (place / name).write_text(WIDE[name])
+    report = build_in_child(place, tmp_path / "i.dfjoin", 60)
+    print(report)
+    assert report["skipped"] == [[name, TOO_WIDE]] and report["seconds"] < 20
+    assert report["peak"] - report["before"] < 400 << 20
+    check_good(tmp_path / "i.dfjoin")
+
+
+def test_json_lines_that_each_bring_a_new_field_are_not_quadratic(place, tmp_path):
+    lines = [json.dumps({"id": i, f"k{i}": f"v{i}"}) for i in range(8_000)]
+    (place / "new.jsonl").write_text("\n".join(lines) + "\n")
+    report = build_in_child(place, tmp_path / "i.dfjoin", 60)
+    print(report)
+    assert "new.jsonl" in report["tables"] and report["peak"] - report["before"] < 700 << 20
+    table = check_good(tmp_path / "i.dfjoin").table("new.jsonl", ["id", "k0", "k7999"])
+    assert table["id"].tolist() == list(range(8_000)) and table["k7999"].dropna().to_dict() == {7999: "v7999"}
+
+
+def test_a_line_of_json_of_too_many_bytes_has_a_reason(place, tmp_path):
+    (place / "long.jsonl").write_text('{"a": 1}\n{"a": "' + "v" * (90 << 20) + '"}\n')
+    report = build_in_child(place, tmp_path / "i.dfjoin", 60)
+    assert report["skipped"] == [["long.jsonl", "line 2 is longer than 64 MiB"]]
+    assert report["peak"] - report["before"] < 500 << 20
+
+
 @pytest.mark.parametrize("quoted", [False, True], ids=["bare", "quoted"])
 def test_a_cell_of_sixty_megabytes_takes_bounded_memory(place, tmp_path, quoted):
     cell = "v" * (60 << 20)

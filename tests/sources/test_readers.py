@@ -4,6 +4,7 @@ import io
 import json
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -211,7 +212,7 @@ def test_what_is_no_table_is_refused_with_the_reason(source, tmp_path, data, rea
 COLUMNS_MATCH = r"`columns` must name columns of the table \('a', 'b'\), got 'c'"
 
 
-@pytest.mark.parametrize("limit", [1 << 20, 3], ids=["whole", "streamed"])
+@pytest.mark.parametrize("limit", [1 << 20, 4], ids=["whole", "streamed"])
 def test_a_wanted_column_that_is_not_there_is_an_error(source, monkeypatch, limit):
     monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", limit)
     table = source({"t.csv": "a,b\n1,2\n3,4\n"})
@@ -482,3 +483,71 @@ def test_a_git_lfs_pointer_of_any_format_is_named(tmp_path, name):
 # `name_encoding` is not told that its sample is the whole file: a bad byte near the end stays U+FFFD.
 def test_a_header_alone_is_read_in_its_encoding(tmp_path):
     assert open_table(listed(tmp_path / "t.csv", b"a,caf\xe9\n")).names == ["a", "café"]
+
+
+def wide_text(n_columns, title="", newline="\n", quote="", encoding="utf-8"):
+    """A header far longer than the sample, and four rows of numbers."""
+    names = [f"ENSG{i:011d}é" for i in range(n_columns)]
+    lines = [",".join(quote + name + quote for name in names)]
+    lines += [",".join(f"{row}.{i}" for i in range(n_columns)) for row in range(4)]
+    return names, (title + newline.join(lines) + newline).encode(encoding)
+
+
+@pytest.mark.parametrize("n_columns", [9_000, 40_000])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"newline": "\r\n"},
+        {"title": "A title\n\n"},
+        {"quote": '"'},
+        {"encoding": "cp1252"},
+        {"encoding": "utf-16"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_header_longer_than_the_sample_is_read_whole(read, monkeypatch, n_columns, options, streamed):
+    names, data = wide_text(n_columns, **options)
+    if streamed:
+        monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", len(data) - 100)
+    found, rows, dialect = read(data, "genes.csv")
+    assert found == names and len(rows) == 4 and dialect.has_header
+    assert rows[3] == tuple(f"3.{i}" for i in range(n_columns))
+
+
+def test_a_wide_first_row_without_a_header_is_read_whole(read):
+    data = "\n".join(",".join(str(i * i * row % 977) for i in range(30_000)) for row in (5, 1, 9)).encode() + b"\n"
+    names, rows, dialect = read(data, "t.csv")
+    assert len(names) == 30_000 and len(rows) == 3 and not dialect.has_header
+
+
+def test_bytes_that_are_no_utf8_far_in_a_long_header(read):
+    names = [f"column {i:06d}" for i in range(40_000)]
+    data = (",".join(names)).encode() + b",caf\xe9\n" + b",".join([b"1"] * 40_001) + b"\n"
+    found, rows, _ = read(data, "t.csv")
+    assert found == [*names, "café"] and rows == [("1",) * 40_001]
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("t.csv", b"a,b,c,d\n1,2,3,4\n"),
+        ("t.csv", b"a,b\n1,2,3,4\n"),
+        ("t.csv", b'a,b\n1,2,"3",4\n'),
+        ("t.csv", b"a,b,c\nx,1,2,3\ny,1,2,3\n"),
+        ("t.jsonl", b'{"a":1,"b":2}\n{"c":3,"d":4}\n'),
+    ],
+)
+def test_more_columns_than_allowed_are_refused(source, name, data):
+    table = source({name: data})
+    assert len(open_table(table, max_columns=4).names) == 4
+    with pytest.raises(TableReadError, match=r"more than 3 columns, .*; allow more by the setting max_columns"):
+        open_table(table, max_columns=3)
+
+
+def test_more_columns_than_allowed_in_parquet(tmp_path):
+    pd.DataFrame({"a": [1], "b": [2]}).to_parquet(tmp_path / "t.parquet")
+    _, (table,), _ = list_tables([tmp_path / "t.parquet"])
+    with pytest.raises(TableReadError, match="more than 1 columns"):
+        open_table(table, max_columns=1)

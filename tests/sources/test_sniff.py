@@ -57,7 +57,7 @@ def test_titles_above_the_header_are_skipped():
     text = "Report of 2020\n\nname,n,k\na,1,2\nb,2,3\nc,3,4\n"
     dialect = tell(text)
     assert (dialect.skip_lines, dialect.has_header) == (1, True)
-    cells, offset = header_of(text, dialect)
+    cells, offset, _ = header_of(text, dialect)
     assert cells == ["name", "n", "k"]
     assert text[offset:].startswith("a,1,2")
 
@@ -179,10 +179,11 @@ def test_the_header_is_the_first_record_and_the_offset_is_behind_it(rows):
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows(rows)
     text = buffer.getvalue()
-    cells, offset = header_of("\n" + text, Dialect())
+    cells, offset, end = header_of("\n" + text, Dialect())
+    assert end == offset
     assert cells == rows[0]
     assert list(csv.reader(io.StringIO(text[offset - 1 :], newline=""))) == rows[1:]
-    assert header_of(text, Dialect(has_header=False)) == (rows[0], 0)
+    assert header_of(text, Dialect(has_header=False))[:2] == (rows[0], 0)
 
 
 def test_there_is_no_header_in_an_empty_text():

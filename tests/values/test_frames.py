@@ -93,6 +93,23 @@ def test_a_mixed_column_has_the_values_of_its_cells(cells):
     assert rows_of(pd.Series(cells, dtype=object)) == [naive_cell(cell) for cell in cells]
 
 
+def test_values_of_a_mixed_column_are_spelled_as_their_types_spell_them():
+    cells = [
+        "x",
+        True,
+        np.False_,
+        2.0,
+        np.float32(0.5),
+        -0.0,
+        2**70,
+        Decimal("1.50"),
+        datetime.date(2020, 1, 2),
+        1 + 2j,
+    ]
+    spelled = ["x", "true", "false", "2", "0.5", "0", str(2**70), "1.50", "2020-01-02", "(1+2j)"]
+    assert column_to_arrow(pd.Series(cells, dtype=object)).to_pylist() == spelled
+
+
 def test_sparse_numbers_and_bins_are_values_too():
     """Arrow has no type for them."""
     sparse = pd.Series([0.0, 1.0, np.nan, 2.5], dtype=pd.SparseDtype("float64"))
@@ -150,20 +167,33 @@ class TestSelect:
             select_column(self.FRAME, name, "right_on")
         assert str(caught.value) == (f"`right_on` must name a column of the frame ('a', 7, ('x', 1)), got {name!r}")
 
-    def test_a_repeated_label_is_refused(self):
-        frame = pd.DataFrame([range(4)], columns=["a", "b", "a", "a"])
+    @pytest.mark.parametrize("labels", [["a", "b", "a", "a"], ["a", "a", "a", "b"]], ids=["apart", "together"])
+    def test_a_repeated_label_is_refused(self, labels):
+        frame = pd.DataFrame([range(4)], columns=labels)
         with pytest.raises(InvalidParameterError) as caught:
             select_column(frame, "a", "on")
         assert str(caught.value) == (
             "`on` must name one column, but 3 columns of the frame are called 'a'; rename them"
         )
-        assert select_column(frame, "b", "on").tolist() == [1]
+        assert select_column(frame, "b", "on").tolist() == [labels.index("b")]
+
+    def test_a_level_of_the_index_is_no_column(self):
+        frame = pd.DataFrame({"a": [1]}, index=pd.Index([5], name="n"))
+        with pytest.raises(ColumnNotFoundError) as caught:
+            select_column(frame, "n", "on")
+        assert str(caught.value) == (
+            "`on` must name a column of the frame ('a'), got 'n'; it is a level of the index: pass df.reset_index('n')"
+        )
 
     def test_labels_of_several_levels(self):
         frame = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("x", "a"), ("x", "b")]))
         assert select_column(frame, ("x", "b"), "on").tolist() == [2]
-        with pytest.raises(InvalidParameterError, match="2 columns of the frame are called 'x'"):
+        with pytest.raises(InvalidParameterError) as caught:
             select_column(frame, "x", "on")
+        assert str(caught.value) == (
+            "`on` must name one column, but 'x' stands for 2 columns of a header with 2 levels; "
+            "give a label of all levels, such as ('x', 'a')"
+        )
 
 
 class TestTable:

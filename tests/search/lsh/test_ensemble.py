@@ -295,16 +295,6 @@ class TestWithoutSets:
             ask(query, lake, threshold=0.9, verify=False)
             ask(["w1", "w2", "only"], lake, threshold=0.99)
 
-    def test_explanations_without_examples(self, bare):
-        lake, _, frames = bare
-        table = max(frames, key=lambda name: len(frames[name]))
-        hits = ask(frames[table]["c"].tolist(), lake, threshold=0.9)
-        told = hits.explain(0)
-        assert told.error == hits["containment_error"].iloc[0] > 0 and told.shared == []
-        assert "estimated, standard error" in str(told)
-        with pytest.raises(IncompatibleSettingsError, match=r"keeps no token set of `t\d\d` column 'c'"):
-            hits.pairs(0)
-
     def test_an_estimate_is_of_one_value_at_least(self, bare):
         """A row of two small signatures that agrees stands for less than half a value."""
         lake, _, _ = bare
@@ -315,18 +305,6 @@ class TestWithoutSets:
             n_small += int((estimated["cardinality"] < 40).sum())
             assert (estimated["matched"] >= 1).all()
         assert n_small > 0
-
-    def test_the_smallest_signed_column_has_no_set(self, build):
-        eight, seven = [f"w{i}" for i in range(8)], [f"w{i}" for i in range(7)]
-        lake = build(
-            {"a": pd.DataFrame({"c": eight}), "b": pd.DataFrame({"c": seven})}, settings={**SIGNED, "keep_sets": False}
-        )
-        hits = ask(eight, lake, threshold=0.5).set_index("table", drop=False)
-        places = {table: i for i, table in enumerate(hits["table"])}
-        assert hits.explain(places["a"]).error is not None and hits.explain(places["b"]).error is None
-        assert len(hits.pairs(places["b"])) == 7
-        with pytest.raises(IncompatibleSettingsError, match="keeps no token set of `a`"):
-            hits.pairs(places["a"])
 
     def test_progressive_stays_an_estimate(self, bare):
         lake, _, frames = bare
@@ -480,13 +458,3 @@ class TestErrors:
         commit(lake.path, lake.manifest.next("test", segments=(replace(meta, groups=groups),)))
         with pytest.raises(IndexCorruptedError, match="`signature_slots` of the index is damaged: it names slots"):
             ask(words, dfjoin.open_lake(lake.path), threshold=0.5)
-
-
-class TestExplanations:
-    def test_how_it_was_found(self, many):
-        lake, _, queries = many
-        hits = ask(max(queries, key=len), lake, threshold=0.5)
-        told = hits.explain(0)
-        text = str(told)
-        assert "found by lsh" in text and "signatures compared" in text and "expected recall" in text
-        assert told.error is None and told.matched == hits["matched"].iloc[0] and told.shared

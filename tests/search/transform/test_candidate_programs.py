@@ -1,16 +1,12 @@
 """Search by transformation: a transformed copy among unrelated columns is found, first, and counted rightly."""
 
-import json
-
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import dfjoin
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
 from dfjoin.index.segment import Patterns
-from dfjoin.transform.transform_join import TransformJoin, join_rows
 
 OPTIONS = {"engine": "inline", "progress": False}
 
@@ -81,30 +77,6 @@ class TestFound:
         assert row["relationship"] == "m:1" and row["kind"] == "text" and not row["accidental"]
         assert hits.attrs["dfjoin"]["mode"] == "transform" and hits.attrs["dfjoin"]["complete"] is False
         assert len(dfjoin.discover_joinable(DF, "name", lake)) == 0
-
-    def test_pairs_are_those_of_the_truth(self, lake):
-        pairs = find(lake).pairs(0)
-        truth = {n: turned(n).casefold() for n in QUERY[10:]}
-        assert dict(zip(pairs["query_value"], pairs["candidate_value"], strict=True)) == truth
-        assert pairs["query_value"].tolist() == QUERY[10:] and pairs["query_rows"].sum() == 30
-
-    def test_explain_prints_the_program_in_a_line(self, lake):
-        explanation = find(lake).explain(0)
-        text = str(explanation)
-        assert "'name' joins hidden column 'person', m:1" in text
-        assert "by name.split(', ')[1] + ' ' + name.split(', ')[0] = person: 30 rows, precision about" in text
-        assert f"'{QUERY[10]} = {turned(QUERY[10]).casefold()}'" in text
-        assert "found by transform" in text and "candidates learned from" in text
-        assert explanation.only_query == QUERY[:5] and explanation.only_candidate == ["nobody else"]
-        assert explanation.to_dict()["program"] in text
-
-    def test_the_program_of_a_row_can_be_read_back_and_applied(self, lake):
-        hits = find(lake)
-        join = TransformJoin.from_dict(json.loads(hits["program"][0]))
-        held = hits.context.joins["name", "hidden", "person"]
-        assert (join.direction, join.programs, join.target) == (held.direction, held.programs, held.target)
-        joined = join_rows(join, {"name": pa.array(QUERY)}, {"person": pa.array(HIDDEN["person"].tolist())})
-        assert joined.left_rows.tolist() == list(range(10, 40))
 
     def test_a_filtered_result_keeps_its_programs(self, lake):
         hits = find(lake).query("matched > 3").iloc[[0]]

@@ -1,0 +1,145 @@
+"""Columns that the patterns of an index leave out: they are listed, and none of their values is kept anywhere."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dfjoin.index.catalog import KINDS, NOT_IN_FILE
+from dfjoin.ingest.column_buffer import EntryBuffer
+from dfjoin.kernels.numbers import DAY_MONTH_YEAR
+from dfjoin.types import IndexSettings
+from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates, unite_value_sets
+from dfjoin.values.profile import Profile, kind_of, merge_profiles
+
+__all__ = ["LeftOutColumn", "describe_left_out", "is_wanted"]
+
+
+def is_wanted(table: str, column: str, settings: IndexSettings) -> bool:
+    """Tell whether the patterns let a column be indexed."""
+    path = f"{table}/{column}"
+    if settings.columns and not any(fnmatch.fnmatchcase(path, p) for p in settings.columns):
+        return False
+    return not any(fnmatch.fnmatchcase(path, p) for p in settings.exclude)
+
+
+class LeftOutColumn:
+    """A column that is left out, while its table is read: rows, nulls and what its cells are, by type or spelling.
+
+    Parameters
+    ----------
+    type_ : pyarrow.DataType
+        Type of the column.
+    settings : IndexSettings
+        Normalisation.
+
+    Notes
+    -----
+    Text is normalised only until its kind is settled, which a single value that is neither a number nor a date nor a
+    boolean word does. No value outlives its batch but all-digit dates, of which a calendar has few, and these are
+    never written. Distinct values are not counted.
+    """
+
+    held = 0
+
+    def __init__(self, type_: pa.DataType, settings: IndexSettings) -> None:
+        self.type = type_
+        self._settings = settings
+        self._is_text = pa.types.is_string(type_) or pa.types.is_large_string(type_)
+        self._parts: list[Profile] = []
+        self._dates: list[ValueSet] = []
+        self._n_rows = 0
+        self._n_null = 0
+
+    @property
+    def _is_settled(self) -> bool:
+        return not self._is_text or any(part.kind == "text" for part in self._parts)
+
+    def add(self, array: pa.Array) -> None:
+        """Take the column's next batch."""
+        self._n_rows += len(array)
+        self._n_null += array.null_count
+        if not self._is_text or array.null_count == len(array):
+            return
+        if self._is_settled:
+            spellings = pa.array(list(self._settings.null_spellings), self.type)
+            self._n_null += pc.sum(pc.is_in(array, spellings, skip_nulls=True)).as_py() or 0
+            return
+        values = normalize_batch(array, self._settings)
+        self._n_null += int(np.count_nonzero(values.codes < 0)) - array.null_count
+        values = ValueSet(values.hashes, values.data, values.offsets, values.classes)
+        if not len(values):
+            return
+        if self._settings.dayfirst is None and values.classes.min() >= DAY_MONTH_YEAR:
+            self._dates = [unite_value_sets([*self._dates, values], self._settings)]
+        else:
+            self._look_at(values)
+
+    def _look_at(self, values: ValueSet) -> str:
+        """Note the kind of some values; return how all-digit dates were read."""
+        read = values if self._settings.dayfirst is None and self._parts else read_dates(values, self._settings)
+        self._parts = [merge_profiles([*self._parts, Profile(kind_of(read, self.type), 0, False, 0, 0, "", "")])]
+        return read.date_order
+
+    def spill_into(self, buffer: EntryBuffer, column: int) -> None:
+        """Do nothing: there is nothing to hand over."""
+
+    def finish(self, buffer: EntryBuffer, column: int, is_part: bool = False) -> dict[str, Any]:
+        """Return the column's record; the buffer gets none of its values."""
+        buffer.dropped.add(column)
+        return self.record()
+
+    def record(self) -> dict[str, Any]:
+        """Return what the catalogue says of the column."""
+        date_order = self._look_at(self._dates[0]) if self._dates else ""
+        if self._is_text:
+            kind = self._parts[0].kind if self._parts else "empty"
+        else:
+            kind = _kind_of_type(self.type) if self._n_rows > self._n_null else "empty"
+        return {
+            "type": str(self.type),
+            "kind": KINDS.index(kind),
+            "is_indexed": 0,
+            "n_rows": self._n_rows,
+            "n_null": self._n_null,
+            "cardinality": 0,
+            "has_range": 0,
+            "min_integer": 0,
+            "max_integer": 0,
+            "min": "",
+            "max": "",
+            "date_order": date_order,
+            "samples": [],
+        }
+
+
+def _kind_of_type(type_: pa.DataType) -> str:
+    """Return the kind that a declared type tells, without a look at any value."""
+    if pa.types.is_dictionary(type_):
+        return _kind_of_type(type_.value_type)
+    known = kind_of(_NOTHING, type_)
+    if known != "empty":
+        return known
+    tests = (
+        ("integer", pa.types.is_integer),
+        ("float", pa.types.is_floating),
+        ("decimal", pa.types.is_decimal),
+        ("date", lambda t: pa.types.is_date(t) or pa.types.is_timestamp(t)),
+        ("empty", pa.types.is_null),
+    )
+    return next((kind for kind, holds in tests if holds(type_)), "text")
+
+
+_NOTHING = ValueSet(np.empty(0, np.uint64), np.zeros(8, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int8))
+
+
+def describe_left_out(name: str, column: pa.ChunkedArray, settings: IndexSettings) -> dict[str, Any]:
+    """Return the catalogue's record of a column that is left out of the kept file of its table."""
+    reader = LeftOutColumn(column.type, settings)
+    for chunk in column.chunks:
+        reader.add(chunk)
+    return {"name": name, "position": NOT_IN_FILE, **reader.record()}
