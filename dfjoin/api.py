@@ -401,7 +401,7 @@ def auto_join(
     k: int = 1,
     threshold: float = 0.5,
     mode: str = "exact",
-    columns: str | list[str] | None = None,
+    columns: str | list[Hashable] | None = None,
     how: str = "left",
     aggregate: str | dict[str, str] | None = "auto",
     max_expansion: float = 10.0,
@@ -447,7 +447,7 @@ def auto_join(
     mode : {"exact", "lsh", "transform"}
         How candidates are found over a lake, as in `discover_joinable`. Those that are found by programs are joined
         by them, and their key is brought along.
-    columns : str or list of str, optional
+    columns : str or list of labels, optional
         Columns to bring; all but the key by default.
     how : {"left", "inner", "right", "outer"}
         Rows to keep. ``left`` and ``inner`` keep the order and index of `df`; ``right`` and ``outer`` put
@@ -459,7 +459,8 @@ def auto_join(
           years the most frequent one (ties: the smallest).
         - A rule for all columns: mean, sum, min, max, median, std, first, last, count, nunique, most_frequent,
           latest, share.
-        - A dict: a rule for each column that it names, ``"auto"`` for the others.
+        - A dict: a rule for each column that it names, ``"auto"`` for the others. Over a lake a column that no joined
+          table has is warned of.
         - None: every pair of rows is kept.
 
         Unless it is None, a column ``<stem>_rows`` counts the right rows.
@@ -497,7 +498,9 @@ def auto_join(
     -------
     DataFrame
         The rows of `df`, then per table its columns under free names: the plain one, else
-        ``name__stem``. Integers and booleans that gain nulls become ``Int64`` and ``boolean``.
+        ``name__stem``. Dtypes follow from the arguments and the columns, and not from the rows. Integers and booleans
+        become ``Int64`` and ``boolean`` where `aggregate` is not None, over a lake, and where `how` can give them
+        nulls; means, medians, shares and standard deviations are ``float64``, sums of integers ``Int64``.
         ``attrs["dfjoin"]`` (plain JSON below 64 KiB) tells what was joined, on what, coverage, rows in
         and out, what was passed over and why, and holds the plan.
 
@@ -515,7 +518,8 @@ def auto_join(
     Warns
     -----
     DfjoinWarning
-        If nothing is acceptable, or integers have lost their leading zeros.
+        If nothing is acceptable, integers have lost their leading zeros, or `aggregate` names a column that no
+        joined table has.
 
     See Also
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,13 @@ __all__ = ["Lake", "open_lake", "refuse_swapped", "resolve_lake"]
 
 
 def open_lake(
-    index: str | os.PathLike[str], *, version: int | None = None, roots: Mapping[str, str] | None = None
+    index: str | os.PathLike[str],
+    *,
+    version: int | None = None,
+    roots: Mapping[str, str] | None = None,
+    verify: str | None = None,
 ) -> Lake:
-    """Open a lake index; reads its manifest and nothing else.
+    """Open a lake index; reads its manifest, and nothing else unless `verify` says so.
 
     Parameters
     ----------
@@ -33,6 +38,9 @@ def open_lake(
         A version that still exists; the latest by default.
     roots : mapping of str, optional
         Name of a root → the place where its tables are now, for a lake that was moved.
+    verify : {None, "sample"}
+        With ``"sample"`` component files are compared with their CRC-32 for 80 ms, in an order that changes with
+        the version and with the day. `Lake.verify` compares all files.
 
     Returns
     -------
@@ -45,7 +53,7 @@ def open_lake(
     IndexVersionError
         If it needs a newer dfjoin.
     IndexCorruptedError
-        If its manifest cannot be read.
+        If its manifest cannot be read, or the sample is damaged.
 
     Notes
     -----
@@ -61,7 +69,13 @@ def open_lake(
       table column  cardinality
     0     t      a            2
     """
-    return Lake(index, version=version, roots=roots)
+    check.check_choice(verify, "verify", (None, "sample"))
+    lake = Lake(index, version=version, roots=roots)
+    if verify is not None:
+        from dfjoin.store.verify import require_sound_sample
+
+        require_sound_sample(lake.snapshot, lake.version + date.today().toordinal())
+    return lake
 
 
 def resolve_lake(lake: object, argument: str = "lake") -> Lake:
@@ -279,9 +293,12 @@ class Lake:
         Returns
         -------
         list of str
-            One line for each damaged component; empty when the index is sound.
+            One line for each damaged component, and for each kept frame whose content is another; empty when the
+            index is sound.
         """
-        return self._snapshot.verify()
+        from dfjoin.store.verify import verify_all
+
+        return verify_all(self._snapshot)
 
     def add(
         self,

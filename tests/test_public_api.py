@@ -75,7 +75,7 @@ def test_signatures_are_those_of_the_contract():
         "exclude": None, "settings": None, "keep_data": True,
         "on_error": "skip", "progress": True,
     }  # fmt: skip
-    assert defaults(dfjoin.open_lake) == {"index": empty, "version": None, "roots": None}
+    assert defaults(dfjoin.open_lake) == {"index": empty, "version": None, "roots": None, "verify": None}
 
 
 @pytest.mark.parametrize(

@@ -249,9 +249,12 @@ class Segment:
                     problems.append(str(error))
                     continue
                 if crc_of_file(self.directory / meta.file) != meta.crc32:
-                    what = f"its CRC-32 is not the recorded one ({meta.file})"
-                    problems.append(str(self.damaged(meta.name, what)))
+                    problems.append(str(self.wrong_crc(meta)))
         return problems
+
+    def wrong_crc(self, meta: ComponentMeta) -> IndexCorruptedError:
+        """Return the error that a component file is not what was written."""
+        return self.damaged(meta.name, f"its CRC-32 is not the recorded one ({meta.file})")
 
 
 class SegmentPool:

@@ -21,6 +21,8 @@ __all__ = [
     "check_aggregate",
     "check_rule",
     "choose_rule",
+    "keep_column",
+    "nullable_column",
     "plain_column",
     "take_rows",
 ]
@@ -143,6 +145,9 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
         return _most_frequent(column, codes, n_keys)
     if rule == "share" or (rule in _NUMERIC and not is_number):
         column = column.astype("boolean").astype("Float64")
+    if rule == "sum" and not isinstance(column.dtype, pd.ArrowDtype) and pd.api.types.is_integer_dtype(column.dtype):
+        # Pandas would give sums that fit the narrow type of the column.
+        column = column.astype("UInt64" if pd.api.types.is_unsigned_integer_dtype(column.dtype) else "Int64")
     function = {"share": "mean", "latest": "max"}.get(rule, rule)
     is_time = pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype)
     if function in ("min", "max") and not (is_number or is_flag or is_time):
@@ -154,7 +159,30 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
     result = result.reindex(np.arange(n_keys))
     if function in ("count", "nunique"):
         return result.fillna(0).astype(np.int64)
-    return result.astype("float64") if str(result.dtype) == "Float64" else result
+    is_wide = str(result.dtype) == "Float64" or (function == "mean" and isinstance(result.dtype, np.dtype))
+    return result.astype("float64") if is_wide else result
+
+
+def keep_column(column: pd.Series, rule: str) -> pd.Series:
+    """Return values of keys that have one row each, with the dtype that the rule has where keys have several.
+
+    Parameters
+    ----------
+    column : Series
+        One value a key.
+    rule : str
+        One of `KEEPING`.
+    """
+    check_rule(column, rule)
+    codes = np.arange(len(column))
+    if rule in ("min", "max", "latest") and not (
+        pd.api.types.is_numeric_dtype(column.dtype)
+        or pd.api.types.is_datetime64_any_dtype(column.dtype)
+        or pd.api.types.is_timedelta64_dtype(column.dtype)
+    ):
+        return aggregate_column(column, codes, len(column), rule)  # texts
+    dtype = aggregate_column(column.iloc[:0], codes[:0], 0, rule).dtype
+    return column if dtype == column.dtype else column.astype(dtype)
 
 
 def _extreme_text(column: pd.Series, codes: NDArray[np.int64], n_keys: int, function: str) -> pd.Series:
@@ -168,16 +196,22 @@ def _extreme_text(column: pd.Series, codes: NDArray[np.int64], n_keys: int, func
     return take_rows(pd.Series(uniques, name=column.name), chosen)
 
 
-def take_rows(column: pd.Series, rows: NDArray[np.int64]) -> pd.Series:
-    """Take rows by position, -1 for a null; integers and booleans that gain nulls become nullable."""
+def nullable_column(column: pd.Series) -> pd.Series:
+    """Give integers and booleans of numpy the dtype that can hold nulls."""
+    dtype = column.dtype
+    if not isinstance(dtype, np.dtype) or dtype.kind not in "iub":
+        return column
+    name = "boolean" if dtype.kind == "b" else dtype.name.replace("i", "I").replace("u", "U")
+    return column.astype(pd.api.types.pandas_dtype(name))
+
+
+def take_rows(column: pd.Series, rows: NDArray[np.int64], *, may_lack: bool = False) -> pd.Series:
+    """Take rows by position, -1 for a null; where rows may lack, integers and booleans become nullable in any case."""
     gains_nulls = rows.size > 0 and bool(rows.min() < 0)
     if gains_nulls and isinstance(column.dtype, pd.SparseDtype):
         column = column.sparse.to_dense()
-    dtype = column.dtype
-    if gains_nulls and isinstance(dtype, np.dtype) and dtype.kind in "iu":
-        column = column.astype(pd.api.types.pandas_dtype(dtype.name.replace("i", "I").replace("u", "U")))
-    elif gains_nulls and isinstance(dtype, np.dtype) and dtype.kind == "b":
-        column = column.astype("boolean")
+    if gains_nulls or may_lack:
+        column = nullable_column(column)
     taken = column.array.take(rows, allow_fill=gains_nulls)
     return pd.Series(taken, name=column.name, dtype=taken.dtype if column.dtype == "object" else None)
 
@@ -217,8 +251,11 @@ def _is_hashable(column: pd.Series) -> bool:
 
 
 def plain_column(column: pd.Series) -> pd.Series:
-    """Give dates, decimals and booleans held as objects or Arrow types the dtype that statistics need."""
+    """Give a column the dtype that statistics need: one that holds nulls, and is none of objects where values allow."""
+    column = nullable_column(column)
     dtype = column.dtype
+    if str(dtype) == "Float64":
+        return column.astype("float64")
     if isinstance(dtype, pd.ArrowDtype):
         if pa.types.is_decimal(dtype.pyarrow_dtype):
             return column.astype("float64")

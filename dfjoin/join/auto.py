@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from dfjoin._validation import show
-from dfjoin.errors import InvalidTypeError, NoMatchError, warn
+from dfjoin.errors import InvalidTypeError, NoMatchError, shortlist, warn
 from dfjoin.join.frame_join import join_frames
 from dfjoin.join.lake_join import join_candidates, join_lake, join_plan
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
@@ -39,6 +39,8 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
     """Carry out `dfjoin.auto_join`; a lake is given as its snapshot."""
     check_frame(df)
     index = ""
+    if not is_pandas(other):
+        _check_names(options)
     if isinstance(other, JoinCandidates):
         refuse_options(options, "a search result", (*_NOT_OF_PICKS, *RELATION_OPTIONS, *_READING_OPTIONS))
         index = str(other.context.snapshot.path)
@@ -61,8 +63,28 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
             f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame or a JoinPlan, "
             f"got {type(other).__name__}"
         )
+    if index and isinstance(options.aggregate, dict) and account.steps:
+        _warn_of_unused_rules(account, options.aggregate)
     plan = JoinPlan(account.steps, options.how, index, options.max_expansion, options.indicator)
     return _finish(df, account, plan, options)
+
+
+def _check_names(options: JoinOptions) -> None:
+    """Raise unless the columns to bring are named by text, as columns of a lake are."""
+    for label in options.columns or ():
+        if not isinstance(label, str):
+            raise InvalidTypeError(
+                f"`columns` must name columns of the lake, which are text, got {label!r}; write it as {str(label)!r}"
+            )
+
+
+def _warn_of_unused_rules(account: JoinAccount, rules: dict[Any, str]) -> None:
+    """Warn of rules for columns that none of the joined tables has: they may be misspelled."""
+    used = {name for step in account.steps if isinstance(step.aggregate, dict) for name in step.aggregate}
+    unused = [name for name in rules if name not in used]
+    if unused:
+        tables = ", ".join(repr(step.table) for step in account.steps[:3])
+        warn(f"`aggregate` names {shortlist(unused)}, which no joined table ({tables}) has; check the spelling")
 
 
 def _plan_of(values: dict[str, Any]) -> JoinPlan:

@@ -14,8 +14,8 @@ from dfjoin.join.aggregate import (
     KEEPING,
     aggregate_column,
     check_aggregate,
-    check_rule,
     choose_rule,
+    keep_column,
     plain_column,
     take_rows,
 )
@@ -138,7 +138,8 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     # Names are looked up before anything is added, so that they do not depend on the order of columns.
     taken = {_flat(label) for label in df.columns}
     given = _names(frame, step.names, right.stem, taken)
-    added = {given[c]: take_rows(frame[c], right_rows) for c in frame.columns}
+    may_lack = options.how in ("left", "outer")  # dtypes follow from the kind of join, not from its rows
+    added = {given[c]: take_rows(frame[c], right_rows, may_lack=may_lack) for c in frame.columns}
     if count is not None:
         counted = take_rows(count, right_rows).fillna(0).astype(np.int64)
         added[free_name(f"{right.stem}_rows", right.stem, taken)] = counted
@@ -196,8 +197,7 @@ def _one_row_per_key(
         column = plain_column(right.frame.iloc[:, position])
         rules[name] = choose_rule(aggregate, name, column)
         if is_unique and rules[name] in KEEPING:
-            check_rule(column, rules[name])
-            columns[name] = take_rows(column, first[held])
+            columns[name] = keep_column(take_rows(column, first[held]), rules[name])
         else:
             columns[name] = aggregate_column(column.iloc[rows], dense, held.size, rules[name])
     frame = pd.DataFrame(columns, index=range(held.size))
@@ -229,7 +229,7 @@ def _take_left(df: pd.DataFrame, rows: NDArray[np.int64], how: str) -> pd.DataFr
     """Take the rows of the left frame; the index stays for left and inner joins."""
     if how in ("left", "inner"):
         return df if rows.size == len(df) and bool((rows == np.arange(len(df))).all()) else df.take(rows)
-    columns = [take_rows(df.iloc[:, i].reset_index(drop=True), rows) for i in range(df.shape[1])]
+    columns = [take_rows(df.iloc[:, i].reset_index(drop=True), rows, may_lack=True) for i in range(df.shape[1])]
     taken = pd.concat(columns, axis=1) if columns else pd.DataFrame(index=range(rows.size))
     taken.columns = df.columns
     return taken

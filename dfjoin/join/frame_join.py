@@ -235,9 +235,13 @@ def _brought(other: pd.DataFrame, options: JoinOptions, left_out: list[Any]) -> 
     return [label for label in other.columns if label in options.columns and label not in left_out]
 
 
-def _step(labels: list[Any], right_on: list[str], options: JoinOptions) -> JoinStep:
-    columns = None if options.columns is None else list(options.columns)
-    return JoinStep(labels, "", right_on, columns, {}, options.aggregate, options.pad, options.dayfirst)
+def _step(labels: list[Any], right_on: list[str], text_of: dict[Any, str], options: JoinOptions) -> JoinStep:
+    """Write the join as the step of a plan, which names columns of the other frame by text."""
+    columns = None if options.columns is None else [text_of[label] for label in options.columns]
+    aggregate = options.aggregate
+    if isinstance(aggregate, dict):
+        aggregate = {text_of.get(label, label): rule for label, rule in aggregate.items()}
+    return JoinStep(labels, "", right_on, columns, {}, aggregate, options.pad, options.dayfirst)
 
 
 def _join_equal(account: JoinAccount, right: KeyColumns, keys: Labels, options: JoinOptions) -> JoinAccount:
@@ -252,7 +256,7 @@ def _join_equal(account: JoinAccount, right: KeyColumns, keys: Labels, options: 
     frame = other[brought].set_axis([text_of[label] for label in brought], axis=1)
     right_keys = other[right_labels].set_axis(names, axis=1).reset_index(drop=True)
     side = RightSide(frame.reset_index(drop=True), right_keys, codes, n_keys, "right")
-    return account.join(_step(labels, names, options), index, side, options)
+    return account.join(_step(labels, names, text_of, options), index, side, options)
 
 
 def _join_related(account: JoinAccount, right: KeyColumns, relation: Relation, options: JoinOptions) -> JoinAccount:
@@ -263,7 +267,8 @@ def _join_related(account: JoinAccount, right: KeyColumns, relation: Relation, o
     brought = _brought(right.frame, options, [])
     frame = right.frame[brought].set_axis([text_of[label] for label in brought], axis=1)
     side = _related_side(frame.reset_index(drop=True), relation, options)
-    return account.join(_step(labels, relation.right_columns, options), relation.left.index, side, options)
+    step = _step(labels, relation.right_columns, text_of, options)
+    return account.join(step, relation.left.index, side, options)
 
 
 def _related_side(frame: pd.DataFrame, relation: Relation, options: JoinOptions) -> RightSide:

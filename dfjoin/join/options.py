@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.join.aggregate import RULES
 from dfjoin.join.plan import HOWS
 from dfjoin.search.modes import MODES
 from dfjoin.store.table import ON_STALE
@@ -35,7 +36,7 @@ class JoinOptions:
         Smallest containment of the left key in the right one.
     mode : str
         How candidates are found over a lake, one of `dfjoin.search.modes.MODES`.
-    columns : tuple of str or None
+    columns : tuple of labels or None
         Columns to bring; None: all but the key.
     how : {"left", "inner", "right", "outer"}
         Which rows stay.
@@ -66,7 +67,7 @@ class JoinOptions:
     k: int = 1
     threshold: float = 0.5
     mode: str = "exact"
-    columns: tuple[str, ...] | None = None
+    columns: tuple[Any, ...] | None = None
     how: str = "left"
     aggregate: Any = "auto"
     max_expansion: float = 10.0
@@ -100,8 +101,20 @@ def _one_of(*choices: Any) -> Callable[[Any, str], Any]:
     return lambda value, name: check.check_choice(value, name, choices)
 
 
-def _check_columns(value: Any, name: str) -> tuple[str, ...] | None:
-    return None if value is None else check.check_patterns(value, name)
+def _check_columns(value: Any, name: str) -> tuple[Any, ...] | None:
+    if value is None or isinstance(value, str):
+        return None if value is None else (value,)
+    if not isinstance(value, (list, tuple)) or not all(isinstance(label, Hashable) for label in value):
+        raise InvalidTypeError(f"`{name}` must be a column name or a list of column labels, got {value!r:.100}")
+    return tuple(value)
+
+
+def _check_aggregate(value: Any, name: str) -> Any:
+    """Check the rules of a dict, whatever columns they are for; others are checked where the columns are known."""
+    if isinstance(value, dict):
+        for rule in value.values():
+            check.check_choice(rule, name, RULES)
+    return value
 
 
 _MOST = 2.0**63
@@ -143,6 +156,7 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "examples": _check_examples,
     "max_expansion": _check_expansion,
     "columns": _check_columns,
+    "aggregate": _check_aggregate,
     "pad": _check_pad,
     "dayfirst": _one_of(None, True, False),
     "on_no_match": _one_of("warn", "raise", "ignore"),

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin.join.aggregate import nullable_column
 from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, KeyIndex, concat_values, expand_pairs, take_values
 from dfjoin.join.output_names import stem_of
@@ -156,7 +157,10 @@ class TableRows:
     keys: dict[str, ValueSet]
 
     def to_frame(self, columns: Sequence[str], rows: NDArray[np.int64]) -> pd.DataFrame:
-        """Make a frame of some columns and rows; row numbers ascend, one may stand there several times."""
+        """Make a frame of some columns and rows; row numbers ascend, one may stand there several times.
+
+        Integers and booleans are nullable, whether or not one of these rows has a null.
+        """
         if not columns:
             return pd.DataFrame(index=range(rows.size))
         positions = [self.columns.index(name) for name in columns]
@@ -171,7 +175,8 @@ class TableRows:
             part = batch.select(positions)
             batches.append(part if is_whole else part.take(pa.array(own)))
         known = {name: take_values(self.keys[name], rows) for name in columns if name in self.keys}
-        return self.table.to_frame(batches, columns, known)
+        frame = self.table.to_frame(batches, columns, known)
+        return pd.DataFrame({name: nullable_column(frame[name]) for name in columns}, columns=list(columns))
 
 
 def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool) -> TableRows:

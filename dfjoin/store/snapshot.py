@@ -120,10 +120,6 @@ class Snapshot:
         """Return the present place of each root, by name; by its old place for a root without a name."""
         return {old.name or old.uri: new.uri for old, new in zip(self.manifest.roots, self.roots, strict=True)}
 
-    def verify(self) -> list[str]:
-        """Compare every file with its recorded size and CRC-32; return what is damaged, see `Lake.verify`."""
-        return [problem for segment in self.segments for problem in segment.verify()]
-
     def moved_roots(self) -> dict[int, str]:
         """Return the present places of the roots that were moved, by id."""
         roots = self.manifest.roots

@@ -2,13 +2,15 @@
 
 import contextlib
 import shutil
+import time
 
 import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import IndexCorruptedError
+from dfjoin.errors import IndexCorruptedError, InvalidParameterError
 from dfjoin.index.components import TOKENS
+from dfjoin.store import verify
 
 COMPONENTS = [*TOKENS, "catalog"]
 QUERY = pd.DataFrame({"q": ["w1", "W2", "w19", "none", "5"]})
@@ -134,3 +136,60 @@ def test_several_damaged_files_are_all_named(damage, sound):
     (meta,) = [c for g in segment.meta.groups for c in g.components if c.name == "group"]
     (segment.directory / meta.file).unlink()
     assert len(lake.verify()) == 2 and sound.verify() == []
+
+
+def test_verify_names_a_kept_frame_whose_content_is_another(sound, damage):
+    lake = damage("hash", lambda data: data)
+    assert lake.verify() == []
+    (file, *_) = sorted((lake.path / "frames").iterdir())
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    (problem,) = lake.verify()
+    assert problem.startswith("the kept frame `") and f"({file.name}): its content is not the one written" in problem
+    (table,) = [name for name in lake.tables["table"] if f"`{name}`" in problem]
+    assert lake.check()["table"].tolist() == [table]
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_a_sample_of_a_small_index_is_all_of_it(damage, name):
+    def flip(data):
+        data[len(data) // 2] ^= 1
+        return data
+
+    path = damage(name, flip).path
+    with pytest.raises(
+        IndexCorruptedError, match=rf"component `{name}`.*its CRC-32 .*; Lake.verify\(\) lists all damage"
+    ):
+        dfjoin.open_lake(path, verify="sample")
+
+
+def test_a_sample_names_a_file_that_was_cut(damage):
+    path = damage("hash", lambda data: data[:-1]).path
+    with pytest.raises(IndexCorruptedError, match=r"component `hash` .* bytes, the manifest says .*dfjoin\.repair"):
+        dfjoin.open_lake(path, verify="sample")
+
+
+def test_a_sample_is_bounded_by_time_and_drawn_by_its_seed(sound, damage, monkeypatch):
+    assert dfjoin.open_lake(sound.path, verify="sample").version == sound.version
+    lake = damage("hash", lambda data: data)
+    read = []
+    crc_until = verify._crc_until
+    monkeypatch.setattr(verify, "_crc_until", lambda s, meta, end: read.append(meta.name) or crc_until(s, meta, end))
+    orders = []
+    for seed in (1, 1, 2):
+        read.clear()
+        assert verify.verify_sample(lake.snapshot, seed, 60) == []
+        orders.append(tuple(read))
+    assert orders[0] == orders[1] != orders[2] and sorted(orders[0]) == sorted(orders[2])
+    read.clear()
+    assert verify.verify_sample(lake.snapshot, 1, -1) == [] and read == []
+    monkeypatch.setattr(verify, "_CHUNK", 1)
+    begin = time.monotonic()
+    verify.verify_sample(lake.snapshot, 1, 0.02)
+    assert time.monotonic() - begin < 1
+
+
+def test_an_unknown_way_to_verify_is_refused(sound):
+    with pytest.raises(InvalidParameterError, match="`verify` must be one of None, 'sample', got 'full'"):
+        dfjoin.open_lake(sound.path, verify="full")

@@ -124,13 +124,87 @@ def test_most_frequent_of_mixed_objects_is_defined():
     assert aggregate_column(column, np.zeros(4, np.int64), 1, "most_frequent").tolist() == ["a"]
 
 
-def test_unique_keys_keep_value_and_dtype():
+@pytest.mark.parametrize(
+    ("rules", "dtype"),
+    [
+        (("mean", "median"), "float64"),
+        (("sum",), "Int64"),
+        (("min", "max", "first", "last", "most_frequent", "latest"), "Int16"),
+    ],
+)
+def test_unique_keys_keep_their_value_in_the_dtype_of_the_rule(rules, dtype):
     left = pd.DataFrame({"k": ["a", "b", "c"]})
     right = pd.DataFrame({"k": ["c", "a", "b"], "x": np.array([5, 6, 7], "int16")})
-    for rule in ("mean", "sum", "median", "min", "max", "first", "last", "most_frequent", "latest"):
+    for rule in rules:
         result = dfjoin.auto_join(left, right, on="k", aggregate=rule)["x"]
-        assert result.dtype == np.int16
+        assert str(result.dtype) == dtype, rule
         assert result.tolist() == [6, 7, 5]
+
+
+@pytest.mark.parametrize("value", [1, 100])
+@pytest.mark.parametrize(("name", "dtype"), [("int8", "Int64"), ("uint8", "UInt64"), ("Int16", "Int64")])
+def test_a_sum_of_narrow_integers_is_wide_whether_or_not_it_fits(name, dtype, value):
+    column = pd.Series([value, value], dtype=name)
+    result = aggregate_column(column, np.zeros(2, np.int64), 1, "sum")
+    assert str(result.dtype) == dtype and result.tolist() == [2 * value]
+
+
+COLUMNS = {
+    **{name: pd.Series([1, 2, 3, 4]).astype(name) for name in ("int8", "int64", "uint16", "float32", "float64")},
+    **{
+        name: pd.Series([1, 2, 3, 4]).astype(name) for name in ("Int64", "Float64", "int64[pyarrow]", "double[pyarrow]")
+    },
+    **{name: pd.Series([True, False, True, True]).astype(name) for name in ("bool", "boolean", "bool[pyarrow]")},
+    **{name: pd.Series(list("abcd")).astype(name) for name in ("str", "category", "string[pyarrow]")},
+    "datetime": pd.Series(pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"])),
+    "timedelta": pd.Series(pd.to_timedelta([1, 2, 3, 4], unit="D")),
+}
+
+
+@pytest.mark.parametrize("how", ["left", "inner", "right", "outer"])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_dtype_of_a_joined_column_does_not_depend_on_the_rows(name, how):
+    values = COLUMNS[name]
+    left = pd.DataFrame({"k": list("pqrs"), "n": range(4), "flag": [True, False, True, False]})
+    right = pd.DataFrame({"k": list("pqrs"), "x": values})
+    cases = {
+        "each once": (left, right),
+        "some without partner": (left, right.iloc[:2]),
+        "one of several": (left, right.assign(k=list("ppqr"))),
+        "null": (left, right.assign(x=values.where([True, False, True, False])) if values.dtype.kind != "b" else right),
+        "no row": (left.iloc[:0], right),
+        "no right row": (left, right.iloc[:0]),
+    }
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu":
+        del cases["null"]  # the frame itself holds floats then
+    for rule in ["auto", None, *RULES]:
+        found = {}
+        for case, (df, other) in cases.items():
+            try:
+                wide = dfjoin.auto_join(df, other, on="k", how=how, aggregate=rule, on_no_match="ignore")
+            except InvalidParameterError as error:
+                assert "needs" in str(error)
+                continue
+            found[case] = [str(wide[column].dtype) for column in ("n", "flag", "x")]
+        assert len({tuple(dtypes) for dtypes in found.values()}) <= 1, (rule, found)
+
+
+@pytest.mark.parametrize("how", ["left", "inner"])
+@pytest.mark.parametrize("rule", ["auto", None, "max", "sum", "first"])
+def test_a_plan_gives_train_and_test_rows_the_same_dtypes(build, rule, how):
+    frame = pd.DataFrame(
+        {"code": ["C1", "C2", "C3", "C3", "C4"], "n": [1, 2, 3, 4, 5], "gap": [1, None, 3, 4, 5], "f": [0.5] * 5}
+    ).astype({"gap": "Int64"})
+    lake = build({"t": frame.assign(flag=[True, False, None, True, True])})
+    train, test = pd.DataFrame({"c": ["C1", "C2", "C3", "C9"]}), pd.DataFrame({"c": ["C4", "C1"]})
+    if rule == "sum":
+        rule = {"n": "sum", "gap": "sum"}
+    wide = train.auto_join(lake, on="c", how=how, aggregate=rule)
+    for rows in (test, test.iloc[:1], test.iloc[:0], pd.DataFrame({"c": ["C8", "C2"]})):
+        again = rows.auto_join(wide.attrs["dfjoin"]["plan"])
+        assert again.dtypes.drop("flag").to_dict() == wide.dtypes.drop("flag").to_dict()
+        if rule is not None:
+            assert again["flag"].dtype == wide["flag"].dtype
 
 
 @pytest.mark.parametrize("rule", ["mean", "sum", "median", "std"])

@@ -1,5 +1,7 @@
 """Joining two frames: which keys are taken, and what is brought."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -110,3 +112,14 @@ def test_dayfirst_says_how_dates_of_digits_are_read(dayfirst):
     df = pd.DataFrame({"day": ["03/04/2024", "05/06/2024"]})
     other = pd.DataFrame({"day": ["2024-04-03", "2024-06-05", "2024-03-04", "2024-05-06"], "v": [1, 2, 3, 4]})
     assert df.auto_join(other, on="day", dayfirst=dayfirst)["v"].tolist() == ([1, 2] if dayfirst else [3, 4])
+
+
+@pytest.mark.parametrize("label", [1, ("a", 2), 1.5, pd.Timestamp("2024-01-01")])
+def test_columns_and_rules_are_given_by_labels_of_any_type(label):
+    df = pd.DataFrame({"k": LAND})
+    other = pd.DataFrame([["peru", 1, 4], ["peru", 2, 5], ["chad", 3, 6]])
+    other.columns = pd.Index(["k", label, "more"], dtype=object)
+    wide = df.auto_join(other, on="k", columns=[label], aggregate={label: "max"})
+    (name,) = [c for c in wide if c not in ("k", "right_rows")]
+    assert wide[name].fillna(0).tolist() == [2, 3, 0]
+    json.dumps(wide.attrs["dfjoin"])

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import InvalidParameterError, TableReadError
+from dfjoin.errors import DfjoinWarning, InvalidParameterError, InvalidTypeError, TableReadError
 from dfjoin.join import lake_join
 from dfjoin.store.table import LakeTable
 
@@ -20,6 +20,24 @@ def test_rules_for_columns_of_one_of_several_tables(build):
     )
     wide = dfjoin.auto_join(pd.DataFrame({"c": LAND}), lake, on="c", k=2, aggregate={"area": "max"})
     assert {"area", "pop"} <= set(wide)
+
+
+@pytest.mark.parametrize("is_picked", [False, True])
+def test_a_rule_for_a_column_that_no_joined_table_has_is_warned_of(build, is_picked):
+    lake = build({"t": pd.DataFrame({"country": ["Peru", "Chad", "Mali"], "area": [1.5, 2.5, 3.5]})})
+    df = pd.DataFrame({"c": LAND})
+    other, on = (dfjoin.discover_joinable(df, "c", lake), None) if is_picked else (lake, "c")
+    with pytest.warns(DfjoinWarning, match=r"`aggregate` names 'aera', which no joined table \('t'\) has; check"):
+        wide = dfjoin.auto_join(df, other, on=on, aggregate={"aera": "sum", "area": "sum"})
+    assert wide["area"].tolist() == [1.5, 2.5, 3.5]
+    with pytest.raises(InvalidParameterError, match=r"`aggregate` must be one of .*, got 'summ'"):
+        dfjoin.auto_join(df, other, on=on, aggregate={"aera": "summ"})
+
+
+def test_columns_of_a_lake_are_named_by_text(build):
+    lake = build({"t": pd.DataFrame({"country": ["Peru", "Chad", "Mali"], "1": [1.5, 2.5, 3.5]})})
+    with pytest.raises(InvalidTypeError, match="`columns` must name columns of the lake, which are text, got 1; write"):
+        dfjoin.auto_join(pd.DataFrame({"c": LAND}), lake, on="c", columns=[1])
 
 
 def test_every_column_means_the_same_with_a_star_and_without_on(build):

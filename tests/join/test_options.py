@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from dfjoin.api import auto_join
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.options import JoinOptions, join_options, refuse_options
 
 
@@ -61,3 +61,9 @@ def test_only_options_that_were_given_are_refused():
     refuse_options(options, "a lake", ("threshold", "right_on"))
     with pytest.raises(InvalidParameterError, match="`k` does not apply when `other` is a lake, got 3; leave it out"):
         refuse_options(options, "a lake", ("threshold", "k"))
+
+
+@pytest.mark.parametrize("columns", [{"a": 1}, 3, [["a"]]])
+def test_columns_are_a_name_or_a_list_of_labels(columns):
+    with pytest.raises(InvalidTypeError, match="`columns` must be a column name or a list of column labels, got"):
+        join_options(columns=columns)

@@ -1,0 +1,107 @@
+"""Comparing the files of an index with what was recorded of them when they were written: all, or a sample."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from time import monotonic
+
+from dfjoin.errors import IndexCorruptedError, IndexFormatError, InvalidParameterError, TableReadError
+from dfjoin.index.components import ComponentMeta, check_size
+from dfjoin.index.segment import Segment
+from dfjoin.sources.readers import current_fingerprint
+from dfjoin.store.snapshot import Snapshot
+
+__all__ = ["SECONDS", "require_sound_sample", "verify_all", "verify_sample"]
+
+SECONDS = 0.08
+"""How long a sample is read."""
+
+_CHUNK = 1 << 20
+
+
+def verify_all(snapshot: Snapshot) -> list[str]:
+    """Compare every file with what was recorded of it; return what is damaged, see `Lake.verify`."""
+    return [
+        problem for segment in snapshot.segments for problem in [*segment.verify(), *_verify_frames(snapshot, segment)]
+    ]
+
+
+def verify_sample(snapshot: Snapshot, seed: int, seconds: float = SECONDS) -> list[str]:
+    """Compare some component files with their recorded CRC-32, and the sizes of all as far as time allows.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    seed : int
+        The files are read in an order that is drawn with it.
+    seconds : float
+        When the sample ends; a file that is not read to its end by then counts for nothing.
+
+    Returns
+    -------
+    list of str
+        One line for each damaged component.
+    """
+    end = monotonic() + seconds
+    components = [
+        (segment, meta) for segment in snapshot.segments for group in segment.meta.groups for meta in group.components
+    ]
+    random.Random(seed).shuffle(components)
+    problems = []
+    sound = []
+    for segment, meta in components:
+        if monotonic() > end:
+            break
+        try:
+            check_size(segment.directory, meta)
+        except IndexCorruptedError as error:
+            problems.append(str(error))
+        else:
+            sound.append((segment, meta))
+    for segment, meta in sound:
+        crc = _crc_until(segment, meta, end)
+        if crc is None:
+            break
+        if crc != meta.crc32:
+            problems.append(str(segment.wrong_crc(meta)))
+    return problems
+
+
+def require_sound_sample(snapshot: Snapshot, seed: int) -> None:
+    """Raise `IndexCorruptedError` when a sample of the component files is damaged."""
+    problems = verify_sample(snapshot, seed)
+    if problems:
+        more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+        raise IndexCorruptedError(f"{problems[0]}{more}; Lake.verify() lists all damage, dfjoin.repair leaves it out")
+
+
+def _crc_until(segment: Segment, meta: ComponentMeta, end: float) -> int | None:
+    """Compute the CRC-32 of a component file; None where the time was over before its end."""
+    crc = 0
+    with (segment.directory / meta.file).open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            if monotonic() > end:
+                return None
+            crc = zlib.crc32(chunk, crc)
+    return crc
+
+
+def _verify_frames(snapshot: Snapshot, segment: Segment) -> list[str]:
+    """Compare the kept frames of a segment with their fingerprints; frames that were not kept have no file."""
+    problems = []
+    try:
+        alive, records = segment.alive_tables().tolist(), segment.catalog.tables().to_pylist()
+    except (IndexFormatError, ValueError):
+        return []  # the catalogue is damaged, which is told already
+    for is_alive, record in zip(alive, records, strict=True):
+        if not is_alive or snapshot.root_of(record["root"]).kind != "memory":
+            continue
+        source = snapshot.source_of(record)
+        try:
+            mark = current_fingerprint(source)
+        except (TableReadError, InvalidParameterError):
+            continue
+        if mark != record["fingerprint"]:
+            problems.append(f"the kept frame `{record['name']}` ({source.path}): its content is not the one written")
+    return problems
