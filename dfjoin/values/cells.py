@@ -182,8 +182,9 @@ def workable_array(array: pa.Array) -> pa.Array:
     wanted = workable_type(type_)
     if wanted == type_:
         return array
-    try:
-        return array.cast(wanted)
+    is_view = pa.types.is_list_view(type_) or pa.types.is_large_list_view(type_)
+    try:  # Arrow 26 casts a view of lists to lists whose last offset is missing
+        return pa.array(array.to_pylist(), wanted) if is_view else array.cast(wanted)
     except CONVERSION_ERRORS:
         return array
 

@@ -163,6 +163,7 @@ def test_rows_can_be_taken_of_a_workable_array():
     for array in arrays:
         workable = workable_array(array)
         assert workable.type == workable_type(array.type)
+        workable.validate(full=True)
         assert workable.take(pa.array([1, 0])).to_pylist() == array.to_pylist()[::-1]
     plain = pa.array(["a"])
     assert workable_array(plain) is plain
