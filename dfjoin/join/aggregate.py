@@ -139,6 +139,8 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
     """
     check_rule(column, rule)
     column = column.reset_index(drop=True)
+    if isinstance(column.dtype, pd.ArrowDtype) and pa.types.is_float16(column.dtype.pyarrow_dtype):
+        column = column.astype(pd.ArrowDtype(pa.float32()))  # pandas groups no half floats
     is_flag = pd.api.types.is_bool_dtype(column.dtype)
     is_number = pd.api.types.is_numeric_dtype(column.dtype) and not is_flag
     if rule == "most_frequent":
@@ -174,15 +176,17 @@ def keep_column(column: pd.Series, rule: str) -> pd.Series:
         One of `KEEPING`.
     """
     check_rule(column, rule)
-    codes = np.arange(len(column))
-    if rule in ("min", "max", "latest") and not (
+    if rule in _NUMERIC:
+        dtype = aggregate_column(column.iloc[:0], np.empty(0, np.int64), 0, rule).dtype
+        return column if dtype == column.dtype else column.astype(dtype)
+    is_ordered = (
         pd.api.types.is_numeric_dtype(column.dtype)
         or pd.api.types.is_datetime64_any_dtype(column.dtype)
         or pd.api.types.is_timedelta64_dtype(column.dtype)
-    ):
-        return aggregate_column(column, codes, len(column), rule)  # texts
-    dtype = aggregate_column(column.iloc[:0], codes[:0], 0, rule).dtype
-    return column if dtype == column.dtype else column.astype(dtype)
+    )
+    if rule in ("min", "max", "latest") and not is_ordered:
+        return aggregate_column(column, np.arange(len(column)), len(column), rule)  # texts
+    return column  # the rule chooses one of the values
 
 
 def _extreme_text(column: pd.Series, codes: NDArray[np.int64], n_keys: int, function: str) -> pd.Series:

@@ -105,7 +105,7 @@ def _check_columns(value: Any, name: str) -> tuple[Any, ...] | None:
     if value is None or isinstance(value, str):
         return None if value is None else (value,)
     if not isinstance(value, (list, tuple)) or not all(isinstance(label, Hashable) for label in value):
-        raise InvalidTypeError(f"`{name}` must be a column name or a list of column labels, got {value!r:.100}")
+        raise InvalidTypeError(f"`{name}` must be a column name or a list of column labels, got {check.show(value)}")
     return tuple(value)
 
 
