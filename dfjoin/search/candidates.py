@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dfjoin._validation import show
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.search.explanation import Explanation
 from dfjoin.search.found import Candidate, SearchContext
 from dfjoin.search.modes import mode_of
@@ -48,14 +48,24 @@ class JoinCandidates(pd.DataFrame):
         Raises
         ------
         InvalidParameterError
-            If the frame has lost them, as after ``merge`` or ``read_csv``.
+            If the frame has lost them, as after ``merge`` or ``read_csv``, or the columns that name its candidates.
         """
+        self._require("query_column", "table", "column")
         if self._context is None:
             raise InvalidParameterError(
                 "`hits` has lost its link to the lake (it went through a file or a merge); "
                 "call discover_joinable again and filter its result"
             )
         return self._context
+
+    def _require(self, *names: str) -> None:
+        """Raise unless the frame has these columns: a user may have dropped or renamed some."""
+        missing = [name for name in names if name not in self.columns]
+        if missing:
+            raise InvalidParameterError(
+                f"`hits` must have the columns {shortlist(names)} of a search result, but {missing[0]!r} is missing; "
+                "choose its rows, and keep these columns"
+            )
 
     def _candidate(self, i: int) -> Candidate:
         if not isinstance(i, (int, np.integer)) or not -len(self) <= i < len(self):
@@ -123,6 +133,7 @@ class JoinCandidates(pd.DataFrame):
         """
         from dfjoin._optional import import_optional
 
+        self._require("table", "column", "containment", "accidental", "matched")
         pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose="plot_matches()")
         if ax is None:
             _, ax = pyplot.subplots(figsize=(8, 0.4 * max(2, len(self)) + 1), layout="constrained")

@@ -96,6 +96,19 @@ class TestEvidence:
         with pytest.raises(InvalidParameterError, match=r"`hits` has lost its link to the lake"):
             read.explain(0)
 
+    @pytest.mark.parametrize("name", ["query_column", "table", "column"])
+    def test_a_frame_without_a_column_that_names_its_candidates_says_so(self, hits, name):
+        text = rf"`hits` must have the columns .* of a search result, but '{name}' is missing"
+        for call in (
+            lambda: hits.drop(columns=name).explain(0),
+            lambda: hits.drop(columns=name).pairs(0),
+            lambda: pd.DataFrame({"a": ["x"]}).auto_join(hits.drop(columns=name)),
+        ):
+            with pytest.raises(InvalidParameterError, match=text):
+                call()
+        with pytest.raises(InvalidParameterError, match="but 'containment' is missing"):
+            hits.drop(columns="containment").plot_matches()
+
     def test_evidence_of_padded_and_typed_queries(self, build):
         lake = build({"t": pd.DataFrame({"zip": ["00501", "02134", "10001"]})})
         hits = find([501, 2134, 7], lake, pad=5)
