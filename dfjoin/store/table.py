@@ -79,6 +79,7 @@ class LakeTable:
         self._left_out = {c["name"] for c in columns if c["position"] == NOT_IN_FILE}
         self._dialect = Dialect(**json.loads(record["dialect"])) if record["dialect"] else None
         self._source = _source_of(snapshot, record)
+        self._is_given = snapshot.root_of(record["root"]).kind == "memory"
         self.is_changed = self._check_unchanged(record, on_stale)
 
     @property
@@ -96,10 +97,13 @@ class LakeTable:
         except (TableReadError, InvalidParameterError) as error:
             problem, is_readable = str(error), False
         if problem and (on_stale == "error" or not is_readable):
-            remedy = ' or pass on_stale="warn" to go on' if is_readable else ""
-            raise TableChangedError(
-                f"the table `{self.name}` is not the one that was indexed: {problem}; build the index again{remedy}"
-            )
+            if is_readable:
+                remedy = 'read it anew with `lake.add(source)`, or pass on_stale="warn" to go on'
+            elif self._is_given:
+                remedy = "a frame that was not kept (keep_data=False) cannot be read: join the frame itself"
+            else:
+                remedy = "if the tables have moved, pass their new place as `roots=` to open_lake, else remove this one"
+            raise TableChangedError(f"the table `{self.name}` is not the one that was indexed: {problem}; {remedy}")
         if problem and on_stale == "warn":
             warn(f"the table `{self.name}` is not the one that was indexed: {problem}")
         return bool(problem)

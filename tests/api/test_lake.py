@@ -181,7 +181,7 @@ class TestTable:
     def test_a_file_that_is_gone(self, lake, files, on_stale):
         (files / "rows.csv").unlink()
         with pytest.raises(
-            TableChangedError, match=r"`rows.csv` is not the one that was indexed: .*build the index again"
+            TableChangedError, match=r"`rows.csv` is not the one that was indexed: .*pass their new place as `roots=`"
         ):
             lake.table("rows.csv", on_stale=on_stale)
 

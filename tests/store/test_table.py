@@ -123,8 +123,14 @@ def test_a_file_rewritten_with_the_same_bytes_is_the_same(lake, files):
 @pytest.mark.parametrize("on_stale", ["error", "warn", "ignore"])
 def test_a_file_that_is_gone_raises_whatever_is_told(lake, files, on_stale):
     (files / "sub" / "t.csv").unlink()
-    with pytest.raises(TableChangedError, match="build the index again"):
+    with pytest.raises(TableChangedError, match="if the tables have moved, pass their new place as `roots=`"):
         lake.table("sub/t.csv", on_stale=on_stale)
+
+
+def test_a_frame_that_was_not_kept_says_so(build):
+    lake = build({"t": pd.DataFrame({"a": ["x", "y"]})}, keep_data=False)
+    with pytest.raises(TableChangedError, match=r"a frame that was not kept .* cannot be read: join the frame itself"):
+        lake.table("t")
 
 
 def test_frames_of_memory_come_back_with_their_dtypes(build):
