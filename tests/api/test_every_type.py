@@ -154,10 +154,26 @@ def type_factories():
     return found
 
 
+IS_OLDER = int(pa.__version__.partition(".")[0]) < 21
+NOT_WHEN_OLDER = {"bool8-0", "fixed_shape_tensor-0", "opaque-0", "opaque-1", "timestamp-8", "uuid-0"}
+"""Columns that pandas 2 cannot hold, or that an older pyarrow does not write as text."""
+
+
+def columns_of(name):
+    """The columns of a factory; none where it needs a type that this older pyarrow lacks."""
+    try:
+        return FACTORIES[name]()
+    except AttributeError:
+        if not IS_OLDER:
+            raise
+        return []
+
+
 def arrow_columns():
     for name in sorted(FACTORIES):
-        for i, array in enumerate(FACTORIES[name]()):
-            yield pytest.param(array, id=f"{name}-{i}")
+        for i, array in enumerate(columns_of(name)):
+            if not (IS_OLDER and f"{name}-{i}" in NOT_WHEN_OLDER):
+                yield pytest.param(array, id=f"{name}-{i}")
     for index in (pd.period_range("2024-01", periods=N, freq="M"), pd.interval_range(0, N)):
         yield pytest.param(pa.array(pd.Series(index)), id=str(index.dtype))
 
