@@ -134,8 +134,9 @@ def test_periods_and_intervals_of_a_file_are_what_pandas_prints():
 
 
 def test_of_other_extension_types_the_storage_counts():
-    json = pa.ExtensionArray.from_storage(pa.json_(), pa.array(["[1]", None]))
-    assert cell_texts(json).to_pylist() == ["[1]", None]
+    if hasattr(pa, "json_"):  # not in an older pyarrow
+        json = pa.ExtensionArray.from_storage(pa.json_(), pa.array(["[1]", None]))
+        assert cell_texts(json).to_pylist() == ["[1]", None]
     flags = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8()))
     assert plain_array(flags).to_pylist() == [True, False, None]
     opaque = pa.ExtensionArray.from_storage(pa.opaque(pa.binary(), "geometry", "x"), pa.array([b"a"]))
@@ -176,7 +177,9 @@ def test_half_a_surrogate_pair_becomes_the_replacement_character():
 
 def test_decimals_of_every_width_are_their_digits():
     cells = [Decimal("1.10"), Decimal("2.00"), None]
-    types = [pa.decimal32(5, 2), pa.decimal64(9, 2), pa.decimal128(9, 2), pa.decimal256(50, 2)]
+    types = [pa.decimal128(9, 2), pa.decimal256(50, 2)]
+    if hasattr(pa, "decimal32"):  # not in an older pyarrow
+        types += [pa.decimal32(5, 2), pa.decimal64(9, 2)]
     for type_ in types:
         assert rows_of(pa.array(cells, type_)) == ["1.1", "2", None]
         encoded = pa.DictionaryArray.from_arrays(pa.array([1, 0, None], pa.int8()), pa.array(cells[:2], type_))
