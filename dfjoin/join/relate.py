@@ -5,9 +5,7 @@ The relation is found on the distinct keys of either side, and handed on as pair
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,9 +18,10 @@ from dfjoin.fuzzy.fuzzy_join import find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin
 from dfjoin.join.keys import KeyIndex, number_rows
 from dfjoin.join.options import JoinOptions
+from dfjoin.join.similar_keys import TextColumns, choose_similar_keys, is_named_by_words
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.prepared_columns import Column, count_distinct
+from dfjoin.transform.prepared_columns import count_distinct
 from dfjoin.transform.transform_join import RankedProgram, TransformJoin, join_rows
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "DistinctKeys",
     "KeyPairs",
     "Relation",
-    "choose_similar_keys",
     "distinct_keys",
     "relate",
     "without_tried",
@@ -41,14 +39,6 @@ KINDS = ("equal", "program", "fuzzy")
 
 _QUICK_KEYS = 100_000
 """Keys up to which a fuzzy join takes seconds."""
-
-_MAX_VALUES = 2000
-_MIN_DISTINCT = 10
-_MIN_SHARE = 0.2
-_WORD = re.compile(r"[^\W\d_]{3,}|\d{3,}")
-
-TextColumns = Mapping[str, Column]
-"""The columns of a table that can be keys, as strings, by name."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +169,7 @@ def relate(
     the most rare words is looked at.
     """
     tried: list[str] = []
+    is_named = on is not None and right_on is not None
     programs = TransformJoin()
     if options.transform is not False and all(names is None or len(names) <= MAX_COLUMNS for names in (on, right_on)):
         programs = find_programs(left, right, on=on, right_on=right_on, examples=options.examples)
@@ -193,7 +184,10 @@ def relate(
     own = distinct_keys({name: left[name].array for name in own_columns})
     other = distinct_keys({name: right[name].array for name in other_columns})
     pairs = _pairs_of_programs(programs, own, other)
-    fuzzy, reason = _find_fuzzy(own, other, pairs, options)
+    if is_named or _are_named_by_words(own, other):
+        fuzzy, reason = _find_fuzzy(own, other, pairs, options)
+    else:
+        fuzzy, reason = None, "values that differ by digits alone are joined by likeness only if `on` names them"
     if reason:
         tried.append(f"{' + '.join(own_columns)} = {' + '.join(other_columns)}: {reason}")
     if fuzzy is not None:
@@ -253,6 +247,11 @@ def _find_fuzzy(
     return found, "" if len(found) else found.reason
 
 
+def _are_named_by_words(left: DistinctKeys, right: DistinctKeys) -> bool:
+    """Tell whether the keys of both sides are no dates, counts or sequential codes."""
+    return is_named_by_words(left.texts()) and is_named_by_words(right.texts())
+
+
 def _with_fuzzy(pairs: KeyPairs, fuzzy: FuzzyJoin) -> KeyPairs:
     """Add the pairs of a fuzzy join."""
     kinds = np.full(len(fuzzy), KINDS.index("fuzzy"), np.int8)
@@ -268,48 +267,3 @@ def _sort_pairs(pairs: KeyPairs) -> KeyPairs:
     """Sort pairs by left key, then right key; a key that a program joins is not joined by similarity as well."""
     order = np.lexsort((pairs.right, pairs.left))
     return KeyPairs(pairs.left[order], pairs.right[order], pairs.kinds[order], pairs.distances[order])
-
-
-def choose_similar_keys(left: TextColumns, right: TextColumns) -> tuple[str, str] | None:
-    """Choose the pair of columns whose values share the most rare words.
-
-    Parameters
-    ----------
-    left, right : mapping of str to Column
-
-    Returns
-    -------
-    tuple of str or None
-        None if no pair has a fifth of its weight in common. Columns with fewer than ten distinct values do
-        not take part. Of equal pairs the first in the order of columns.
-
-    Notes
-    -----
-    A word weighs log(n / number of values that hold it), n the values of its column; a pair of columns
-    scores the shared weight over the smaller of both. Of a large column 2,000 values, spread over it, are
-    looked at. O(characters looked at + pairs of columns × words).
-    """
-    sides = [
-        {name: weights for name, column in table.items() if (weights := _weights(column.array))}
-        for table in (left, right)
-    ]
-    best, chosen = _MIN_SHARE, None
-    for own, mine in sides[0].items():
-        for other, theirs in sides[1].items():
-            shared = sum(min(weight, theirs[word]) for word, weight in mine.items() if word in theirs)
-            share = shared / min(sum(mine.values()), sum(theirs.values()))
-            if share > best:
-                best, chosen = share, (own, other)
-    return chosen
-
-
-def _weights(array: pa.Array) -> dict[str, float]:
-    """Return the words of a column's distinct values with their weights; nothing for one of few values."""
-    distinct = array.unique().drop_null()
-    if len(distinct) < _MIN_DISTINCT:
-        return {}
-    step = max(1, len(distinct) // _MAX_VALUES)
-    texts = distinct.take(pa.array(np.arange(0, len(distinct), step))).to_pylist()
-    counts = Counter(word for text in texts for word in set(_WORD.findall(text.casefold())))
-    weights = {word: float(np.log(len(texts) / count)) for word, count in counts.items()}
-    return {word: weight for word, weight in weights.items() if weight > 0}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dfjoin.join import relate as relate_module
 from dfjoin.join.options import JoinOptions
-from dfjoin.join.relate import KINDS, choose_similar_keys, distinct_keys, relate
+from dfjoin.join.relate import KINDS, distinct_keys, relate
 from dfjoin.transform.prepared_columns import Column
 
 CELLS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "é", "a b"]))
@@ -154,12 +154,13 @@ def test_examples_teach_a_program(people):
     assert relation.pairs.left.size == 20
 
 
-def test_the_closest_columns_share_rare_words():
-    left = table(id=[str(i) for i in range(30)], name=[f"the {w} inn" for w in FIRST])
-    right = table(kind=["inn", "pub"] * 10, house=[f"{w} hotel" for w in FIRST])
-    assert choose_similar_keys(left, right) == ("name", "house")
-    assert choose_similar_keys(table(a=["x"] * 50), right) is None, "too few distinct values"
-    assert choose_similar_keys(left, table(a=LAST)) is None
+def test_what_a_program_on_dates_leaves_is_not_joined_by_likeness():
+    days = [f"{y}-{m:02}-{d:02}" for y in (2021, 2022) for m in range(1, 13) for d in (3, 17, 28)]
+    left = table(day=days)
+    right = table(when=[f"day {d[8:]}/{d[5:7]}/{d[:4]}" for d in days[:60]])
+    relation, tried = relate(left, right, None, None, OPTIONS)
+    assert relation.fuzzy is None and relation.pairs.left.size == 60
+    assert any("differ by digits alone" in line for line in tried)
 
 
 def test_a_fuzzy_join_that_would_take_minutes_has_to_be_asked_for(people, monkeypatch):

@@ -1,4 +1,5 @@
 import math
+import time
 
 import numpy as np
 import pytest
@@ -112,3 +113,15 @@ def test_of_equal_cosines_the_first_row_is_kept_whatever_token_found_it():
         rows, scores = most_similar(WantedRows(queries, norms[0], np.zeros(1, np.int64)), index, k, 1000, False)
         assert rows.tolist() == [expected]
         assert scores.tolist() == [[1 / math.sqrt(2)] * k]
+
+
+def test_texts_of_thousands_of_words_are_compared_at_once():
+    n = 20_000
+    rows = SparseRows(np.array([0, n, 2 * n]), np.concatenate([np.arange(n), np.arange(n) + n]).astype(np.int32))
+    kinds = np.arange(2 * n, dtype=np.int64) + 2
+    rules = Rules((kinds[[n, n + 40]] << 31) + kinds[[0, 40]], np.array([7, 9]))
+    pairs = TextPairs(np.zeros(200, np.int32), np.ones(200, np.int32))
+    start = time.perf_counter()
+    found = rule_hits(rows, rows, kinds, rules, pairs)
+    assert time.perf_counter() - start < 10
+    assert (found == [7, 0]).all(), "the first 32 words of a difference are looked up"

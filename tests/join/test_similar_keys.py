@@ -1,0 +1,111 @@
+"""Which columns a join by similarity takes for keys."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dfjoin.join import similar_keys
+from dfjoin.join.similar_keys import choose_similar_keys, is_named_by_words
+from dfjoin.transform.prepared_columns import Column
+
+BIRDS = [
+    "heron",
+    "osprey",
+    "plover",
+    "quail",
+    "raven",
+    "swan",
+    "tern",
+    "kite",
+    "lark",
+    "merle",
+    "noddy",
+    "ibis",
+    "goose",
+    "finch",
+    "eagle",
+    "drake",
+]
+TREES = [
+    "alder",
+    "birch",
+    "cedar",
+    "elm",
+    "fir",
+    "hazel",
+    "holly",
+    "juniper",
+    "larch",
+    "maple",
+    "oak",
+    "pine",
+    "rowan",
+    "spruce",
+    "willow",
+    "yew",
+]
+
+
+def table(**columns):
+    return {name: Column(name, pa.array(values, pa.string())) for name, values in columns.items()}
+
+
+def test_the_chosen_columns_share_rare_words():
+    left = table(id=[str(i) for i in range(30)], name=[f"the {w} inn" for w in BIRDS])
+    right = table(kind=["inn", "pub"] * 10, house=[f"{w.title()} Hotel" for w in BIRDS])
+    assert choose_similar_keys(left, right) == ("name", "house")
+    assert choose_similar_keys(table(a=["x"] * 50), right) is None, "too few distinct values"
+    assert choose_similar_keys(left, table(a=TREES)) is None
+    assert choose_similar_keys(left, table()) is None
+
+
+def test_words_of_other_alphabets_count():
+    left = table(
+        name=[
+            f"Улица {w}"
+            for w in ["Липовая", "Новая", "Старая", "Лесная", "Речная", "Горная", "Южная", "Зимняя", "Летняя", "Тихая"]
+        ]
+    )
+    right = table(street=[f"{v.split()[1]} (улица)" for v in left["name"].array.to_pylist()])
+    assert choose_similar_keys(left, right) == ("name", "street")
+
+
+@pytest.mark.parametrize("n", [12, 300, 40_000])
+def test_the_number_of_rows_does_not_matter(n, monkeypatch):
+    monkeypatch.setattr(similar_keys, "_MAX_WORDS", 500)
+    rng = np.random.default_rng(n)
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    words = ["".join(word) for word in rng.choice(letters, (2 * n, 6))]
+    names = [f"{a} {b}" for a, b in zip(words[::2], words[1::2], strict=True)]
+    spelled = [name[:-1] + "z" for name in names]
+    left = table(city=rng.choice(BIRDS, n), name=names)
+    right = table(person=[spelled[i] for i in rng.permutation(n)])
+    assert choose_similar_keys(left, right) == ("name", "person")
+    assert choose_similar_keys(right, left) == ("person", "name"), "neither side nor the order of rows matters"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"A{i:04}" for i in range(200)],
+        [f"2018-W{i:02}" for i in range(1, 53)],
+        [str(i) for i in range(1900, 2000)],
+        [f"{d} {m} {y}" for y in (2020, 2021, 2022) for m in ("Apr", "May", "Jun") for d in range(1, 29)],
+        ["aaa"] * 100,
+    ],
+)
+def test_dates_counts_and_sequential_codes_are_not_named_by_words(values):
+    array = pa.array(values, pa.string())
+    assert not is_named_by_words(array)
+    assert choose_similar_keys(table(a=array), table(b=array)) is None
+
+
+def test_names_with_numbers_are_named_by_words():
+    assert is_named_by_words(pa.array([f"{bird} {i}" for i, bird in enumerate(BIRDS)]))
+    assert not is_named_by_words(pa.array([None, ""], pa.string()))
+
+
+def test_slices_of_arrays_are_read_from_their_offset():
+    left = pa.array([*TREES, *BIRDS], pa.large_string())[len(TREES) :]
+    assert choose_similar_keys(table(a=TREES), {"b": Column("b", left)}) is None
+    assert choose_similar_keys(table(a=BIRDS), {"b": Column("b", left)}) == ("a", "b")
