@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist, warn
 from dfjoin.join.choose_key import choose_equal_keys
 from dfjoin.join.execute import RightSide
-from dfjoin.join.keys import KeyColumns, expand_pairs
+from dfjoin.join.keys import KeyColumns, expand_pairs, is_measure
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.relate import KINDS, Relation, relate
@@ -189,7 +189,7 @@ def _text_columns(side: KeyColumns, names: dict[Any, str]) -> dict[str, Column]:
             array = side.array(position)
         except InvalidTypeError:
             continue
-        if pa.types.is_boolean(array.type) or _is_measure(array):
+        if pa.types.is_boolean(array.type) or is_measure(array):
             continue
         known = None if pa.types.is_floating(array.type) else partial(side.values, position)
         if isinstance(array, pa.ChunkedArray):
@@ -200,14 +200,6 @@ def _text_columns(side: KeyColumns, names: dict[Any, str]) -> dict[str, Column]:
             texts = cell_texts(array)
         found[names[label]] = Column(names[label], texts, known)
     return found
-
-
-def _is_measure(array: pa.Array | pa.ChunkedArray) -> bool:
-    """Tell whether a column holds floats that are no whole numbers: keys are never such."""
-    if not pa.types.is_floating(array.type):
-        return False
-    array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array  # Arrow rounds no halves
-    return bool(pc.any(pc.not_equal(array, pc.floor(array)), min_count=0).as_py())
 
 
 # The join -------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
@@ -21,7 +22,16 @@ from dfjoin.values.frames import column_to_arrow, select_column
 from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers, unite_value_sets
 from dfjoin.values.profile import profile_values
 
-__all__ = ["KeyColumns", "KeyIndex", "concat_values", "expand_pairs", "number_rows", "pair_codes", "take_values"]
+__all__ = [
+    "KeyColumns",
+    "KeyIndex",
+    "concat_values",
+    "expand_pairs",
+    "is_measure",
+    "number_rows",
+    "pair_codes",
+    "take_values",
+]
 
 
 class KeyColumns:
@@ -47,6 +57,7 @@ class KeyColumns:
         self._pad = pad
         self._arrays: dict[int, pa.Array | pa.ChunkedArray] = {}
         self._values: dict[tuple[int, int | None, bool | None], ValueSet] = {}
+        self._queries: dict[int, QueryColumn] = {}
         self._indexes: dict[tuple[tuple[int, ...], int | None, bool | None], KeyIndex] = {}
 
     def position(self, label: Any) -> int:
@@ -88,6 +99,8 @@ class KeyColumns:
         found = []
         for position in range(self.frame.shape[1]):
             try:
+                if is_measure(self.array(position)):
+                    continue
                 query = self.query(position)
             except InvalidTypeError:
                 continue
@@ -97,9 +110,11 @@ class KeyColumns:
 
     def query(self, position: int) -> QueryColumn:
         """Return a column as a search has it."""
-        column, values = self.frame.iloc[:, position], self.values(position, self._pad)
-        profile = profile_values(values, self.array(position).type)
-        return QueryColumn(str(column.name), column.name, column, values, profile)
+        if position not in self._queries:
+            column, values = self.frame.iloc[:, position], self.values(position, self._pad)
+            profile = profile_values(values, self.array(position).type, has_texts=False)
+            self._queries[position] = QueryColumn(str(column.name), column.name, column, values, profile)
+        return self._queries[position]
 
     def index(self, labels: Sequence[Any], pad: int | None = None, dayfirst: bool | None = None) -> KeyIndex:
         """Number the keys that some columns make together."""
@@ -143,6 +158,14 @@ class KeyColumns:
         else:
             columns._values = {key: take_values(values, rows) for key, values in self._values.items()}
         return columns
+
+
+def is_measure(array: pa.Array | pa.ChunkedArray) -> bool:
+    """Tell whether a column holds floats that are no whole numbers: equal keys are never such."""
+    if not pa.types.is_floating(array.type):
+        return False
+    array = array.cast(pa.float32()) if pa.types.is_float16(array.type) else array  # Arrow rounds no halves
+    return bool(pc.any(pc.not_equal(array, pc.floor(array)), min_count=0).as_py())
 
 
 @dataclass(frozen=True)

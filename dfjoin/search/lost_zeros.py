@@ -70,9 +70,11 @@ def find_lost_zero_width(snapshot: Snapshot, query: QueryColumn, params: SearchP
     """
     if query.pad is not None or best >= len(query.values):
         return 0, best
+    widths = _widths(query.profile)
+    if not widths:
+        return 0, best
     found = 0
     single = replace(params, k=1, threshold=None, is_weighted=False)
-    widths = _widths(query.profile)
     near = range(widths.start, min(widths.start + _EXTRA_DIGITS + 1, widths.stop))
     for width in (*near, *_widths_of_sample(snapshot, query, range(near.stop, widths.stop), best)):
         matched = MatchedQuery(snapshot, pad_integers(query.values, width, snapshot.settings))
@@ -99,6 +101,8 @@ def find_lost_zero_width_between(integers: QueryColumn, texts: ValueSet) -> tupl
         The best width, what it matches, and what the integers match as they are; the width is 0 when none is better.
     """
     widths = _widths(integers.profile)
+    if not widths:
+        return 0, 0, 0
     lengths = np.diff(texts.offsets)
     begins_with_zero = (lengths > 1) & (texts.data[texts.offsets[:-1]] == ord("0"))
     vocabulary: Vocabulary | None = None

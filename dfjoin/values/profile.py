@@ -62,13 +62,15 @@ def kind_of(values: ValueSet, type_: pa.DataType) -> str:
     A text column whose values are all integers is an integer column, one whose values are all numbers
     a float column, and so for dates and boolean words; one other value makes it text.
     """
-    type_ = cell_type(type_)
-    if pa.types.is_boolean(type_):
-        return "boolean"
-    if pa.types.is_nested(type_):
-        return "nested"
-    if not is_searchable_type(type_):
-        return "binary"
+    is_text = pa.types.is_string(type_) or pa.types.is_large_string(type_)
+    if not is_text:
+        type_ = cell_type(type_)
+        if pa.types.is_boolean(type_):
+            return "boolean"
+        if pa.types.is_nested(type_):
+            return "nested"
+        if not is_searchable_type(type_):
+            return "binary"
     if len(values) == 0:
         return "empty"
     present = int(np.bitwise_or.reduce(_BITS[values.classes]))

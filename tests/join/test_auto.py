@@ -109,7 +109,8 @@ def test_two_frames_on_named_keys_that_do_not_match_enough(calls, df, areas):
 @pytest.mark.parametrize("how", ["left", "outer"])
 def test_two_frames_on_keys_that_are_chosen(calls, df, areas, how):
     dfjoin.auto_join(df, areas, how=how)
-    assert calls.count("column_to_arrow") == calls.count("normalize_column") == 6, "three columns on either side"
+    assert calls.count("column_to_arrow") == 6, "three columns on either side"
+    assert calls.count("normalize_column") == 5, "a column of fractions is no key"
 
 
 @pytest.mark.parametrize("keys", [{}, {"on": "name", "right_on": "person"}])
