@@ -448,22 +448,25 @@ def auto_join(
         How candidates are found over a lake, as in `discover_joinable`. Those that are found by programs are joined
         by them, and their key is brought along.
     columns : str or list of labels, optional
-        Columns to bring; all but the key by default.
+        Columns to bring. By default all but the key, and of a table of a lake those that say something of a row: not
+        ``rownames`` and ``Unnamed: 0``, nor columns of one value or of none. The report names what was left out.
     how : {"left", "inner", "right", "outer"}
         Rows to keep. ``left`` and ``inner`` keep the order and index of `df`; ``right`` and ``outer`` put
         rows that only the right side has last, under a new RangeIndex.
     aggregate : "auto", None, rule or dict of column → rule
         How several right rows of a key become one, so that each row of `df` stays one row:
 
-        - ``"auto"``: the mean of numbers, the latest date, the share of true booleans; for other values, codes and
-          years the most frequent one (ties: the smallest).
-        - A rule for all columns: mean, sum, min, max, median, std, first, last, count, nunique, most_frequent,
-          latest, share.
+        - ``"auto"``: the mean of numbers, the share of true booleans; for texts, dates, codes and years the value on
+          which more than half of the rows that have one agree, else null. The report counts the rows that disagree.
+        - A rule for all columns: mean, sum, min, max, median, std, first, last, count, nunique, most_frequent (ties:
+          the smallest), majority, latest, share. Nulls are left out, except by first and last: they take the
+          values of one row, so that ``"first"`` gives one whole row.
         - A dict: a rule for each column that it names, ``"auto"`` for the others. Over a lake a column that no joined
           table has is warned of.
         - None: every pair of rows is kept.
 
-        Unless it is None, a column ``<stem>_rows`` counts the right rows.
+        Unless it is None, a column ``<stem>_rows`` counts the right rows where the relationship is 1:m. Where it is
+        m:m, a table of a lake is passed over; elsewhere, and with None, m:m is warned of.
     max_expansion : float, default 10.0
         Most rows out per row in, with ``aggregate=None``. A join that would make more is refused before it is made.
     indicator : bool, default False
@@ -498,9 +501,11 @@ def auto_join(
     -------
     DataFrame
         The rows of `df`, then per table its columns under free names: the plain one, else
-        ``name__stem``. Dtypes follow from the arguments and the columns, and not from the rows. Integers and booleans
-        become ``Int64`` and ``boolean`` where `aggregate` is not None, over a lake, and where `how` can give them
-        nulls; means, medians, shares and standard deviations are ``float64``, sums of integers ``Int64``.
+        ``name__stem``. Columns of a lake's table whose names say nothing alone (``1995``, ``value``, ``name``, ``id``)
+        are named ``name__stem`` in any case, unless `columns` names them. Dtypes follow from the arguments and the
+        columns, and not from the rows. Integers and booleans become ``Int64`` and ``boolean`` where `aggregate` is not
+        None, over a lake, and where `how` can give them nulls; means, medians, shares and standard deviations are
+        ``float64``, sums of integers ``Int64``.
         ``attrs["dfjoin"]`` (plain JSON below 64 KiB) tells what was joined, on what, coverage, rows in
         and out, what was passed over and why, and holds the plan.
 
@@ -518,8 +523,8 @@ def auto_join(
     Warns
     -----
     DfjoinWarning
-        If nothing is acceptable, integers have lost their leading zeros, or `aggregate` names a column that no
-        joined table has.
+        If nothing is acceptable, integers have lost their leading zeros, a join is m:m, or `aggregate` names a
+        column that no joined table has.
 
     See Also
     --------
@@ -601,7 +606,7 @@ def report(df: pd.DataFrame) -> Any:
     >>> print(dfjoin.report(dfjoin.auto_join(left, right, on="a")))
     2 rows in, 2 rows out, how='left'
     joined the other frame on a = a, 1:1: 1 of 2 rows found a partner (50.0%)
-      columns: b (most_frequent)
+      columns: b
     """
     from dfjoin.join.report import report_of
 

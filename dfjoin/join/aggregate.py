@@ -21,6 +21,7 @@ __all__ = [
     "check_aggregate",
     "check_rule",
     "choose_rule",
+    "count_disagreeing",
     "keep_column",
     "nullable_column",
     "plain_column",
@@ -39,13 +40,17 @@ RULES = (
     "count",
     "nunique",
     "most_frequent",
+    "majority",
     "latest",
     "share",
 )
-"""Aggregation rules: statistics of the non-null values of a key's rows."""
+"""Aggregation rules: statistics of the non-null values of a key's rows; first and last take a row's value as it is."""
 
 KEEPING = tuple(rule for rule in RULES if rule not in ("std", "count", "nunique", "share"))
 """Rules that give a value back as it is when a key has one row."""
+
+_ONE_OF_THE_VALUES = ("mean", "median", *(rule for rule in KEEPING if rule not in ("mean", "sum", "median")))
+"""Rules whose result says what the value of a key is, so that a row may agree with it or not."""
 
 _NUMERIC = ("mean", "sum", "median", "std")
 _IDENTIFIER = re.compile(
@@ -81,13 +86,13 @@ def _rule(rule: Any) -> str:
 def choose_rule(aggregate: Any, name: str, column: pd.Series) -> str:
     """Return the rule for a column.
 
-    ``"auto"``: number → mean, date → latest, bool → share, everything else → most frequent; so are
-    numbers whose name says that they are codes or years (``id``, ``zip_code``, ``year`` …).
+    ``"auto"``: number → mean, bool → share, everything else → majority; so are numbers whose name says
+    that they are codes or years (``id``, ``zip_code``, ``year`` …).
 
     Examples
     --------
     >>> choose_rule("auto", "area", pd.Series([1.5])), choose_rule("auto", "zip_code", pd.Series([1]))
-    ('mean', 'most_frequent')
+    ('mean', 'majority')
     """
     if isinstance(aggregate, dict) and name in aggregate:
         return aggregate[name]
@@ -95,12 +100,10 @@ def choose_rule(aggregate: Any, name: str, column: pd.Series) -> str:
         return aggregate
     if pd.api.types.is_bool_dtype(column.dtype):
         return "share"
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return "latest"
     if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold()
-        return "most_frequent" if _IDENTIFIER.search(words) else "mean"
-    return "most_frequent"
+        return "majority" if _IDENTIFIER.search(words) else "mean"
+    return "majority"
 
 
 def check_rule(column: pd.Series, rule: str) -> None:
@@ -126,7 +129,9 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
     n_keys : int
         Keys are 0 to n_keys - 1; one without rows gets a null.
     rule : str
-        One of `RULES`. Nulls are left out; ties of the most frequent value go to the smallest.
+        One of `RULES`. Nulls are left out, except by ``first`` and ``last``, which take the value of one row, so that
+        several columns come from one row. Ties of ``most_frequent`` go to the smallest value; ``majority`` is null
+        unless more than half of the key's values are equal.
 
     Returns
     -------
@@ -143,8 +148,10 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
         column = column.astype(pd.ArrowDtype(pa.float32()))  # pandas groups no half floats
     is_flag = pd.api.types.is_bool_dtype(column.dtype)
     is_number = pd.api.types.is_numeric_dtype(column.dtype) and not is_flag
-    if rule == "most_frequent":
-        return _most_frequent(column, codes, n_keys)
+    if rule in ("most_frequent", "majority"):
+        return _most_frequent(column, codes, n_keys, needs_majority=rule == "majority")
+    if rule in ("first", "last"):
+        return take_rows(column, _row_of_key(codes, n_keys, is_last=rule == "last"))
     if rule == "share" or (rule in _NUMERIC and not is_number):
         column = column.astype("boolean").astype("Float64")
     if rule == "sum" and not isinstance(column.dtype, pd.ArrowDtype) and pd.api.types.is_integer_dtype(column.dtype):
@@ -191,6 +198,47 @@ def keep_column(column: pd.Series, rule: str) -> pd.Series:
     return column  # the rule chooses one of the values
 
 
+def count_disagreeing(column: pd.Series, codes: NDArray[np.int64], chosen: pd.Series, rule: str) -> int | None:
+    """Count the rows that have a value, and another one than their key was given.
+
+    Parameters
+    ----------
+    column : Series, shape (n_rows,)
+    codes : ndarray of int64, shape (n_rows,)
+        Key of each row.
+    chosen : Series, shape (n_keys,)
+        What `aggregate_column` made of the column; rows of a key without a value disagree, too.
+    rule : str
+
+    Returns
+    -------
+    int or None
+        None for a rule whose result is no value of the column, as a sum or a count. Numbers agree within 1e-9 of
+        their size.
+    """
+    if rule not in _ONE_OF_THE_VALUES:
+        return None
+    given = take_rows(chosen.reset_index(drop=True), codes)
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
+        ours, theirs = (pd.Series(side).to_numpy(np.float64, na_value=np.nan) for side in (column, given))
+        return int(np.count_nonzero(~np.isnan(ours) & ~np.isclose(ours, theirs, rtol=1e-9, atol=0)))
+    has_value, is_given = column.notna().to_numpy(), given.notna().to_numpy()
+    both = has_value & is_given
+    if _is_hashable(column):
+        ours, theirs = (side[both].astype(object).to_numpy() for side in (column, given))
+    else:
+        ours, theirs = (side[both].map(repr).astype(object).to_numpy() for side in (column, given))
+    return int(np.count_nonzero(has_value & ~is_given)) + int(np.count_nonzero(ours != theirs))
+
+
+def _row_of_key(codes: NDArray[np.int64], n_keys: int, *, is_last: bool) -> NDArray[np.int64]:
+    """Return the first row of each key, or the last; -1 for a key without rows."""
+    rows = np.full(n_keys, -1, np.int64)
+    order = np.arange(codes.size) if is_last else np.arange(codes.size)[::-1]
+    rows[codes[order]] = order  # the last assignment stays
+    return rows
+
+
 def _extreme_text(column: pd.Series, codes: NDArray[np.int64], n_keys: int, function: str) -> pd.Series:
     """Return the first or last text of each key, by code point; objects are compared by how they print."""
     text = column.astype(str).where(column.notna())
@@ -222,8 +270,10 @@ def take_rows(column: pd.Series, rows: NDArray[np.int64], *, may_lack: bool = Fa
     return pd.Series(taken, name=column.name, dtype=taken.dtype if column.dtype == "object" else None)
 
 
-def _most_frequent(column: pd.Series, codes: NDArray[np.int64], n_keys: int) -> pd.Series:
-    """Return the most frequent value of each key, the smallest of equally frequent ones."""
+def _most_frequent(
+    column: pd.Series, codes: NDArray[np.int64], n_keys: int, *, needs_majority: bool = False
+) -> pd.Series:
+    """Return the most frequent value of each key, the smallest of equally frequent ones; null where it needs more."""
     if not _is_hashable(column):  # lists and the like are told apart by how they print
         numbers, _ = pd.factorize(column.map(repr, na_action="ignore"), sort=True)
         uniques = column.iloc[[int(np.argmax(numbers == n)) for n in range(int(numbers.max()) + 1)]]
@@ -241,6 +291,9 @@ def _most_frequent(column: pd.Series, codes: NDArray[np.int64], n_keys: int) -> 
     # Within a key, the highest count first; the sort is stable, so smaller values stay in front.
     best = np.lexsort((-counts, keys))
     leads = best[np.r_[True, keys[best][1:] != keys[best][:-1]]]
+    if needs_majority:
+        n_values = np.bincount(codes[present], minlength=n_keys)
+        leads = leads[2 * counts[leads] > n_values[keys[leads]]]
     chosen = np.full(n_keys, -1, np.int64)
     chosen[keys[leads]] = pairs[leads] % len(uniques)
     values = pd.Series(uniques, name=column.name).reset_index(drop=True)

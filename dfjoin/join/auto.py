@@ -65,6 +65,7 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
         )
     if index and isinstance(options.aggregate, dict) and account.steps:
         _warn_of_unused_rules(account, options.aggregate)
+    _warn_of_many_to_many(account)
     plan = JoinPlan(account.steps, options.how, index, options.max_expansion, options.indicator)
     return _finish(df, account, plan, options)
 
@@ -85,6 +86,18 @@ def _warn_of_unused_rules(account: JoinAccount, rules: dict[Any, str]) -> None:
     if unused:
         tables = ", ".join(repr(step.table) for step in account.steps[:3])
         warn(f"`aggregate` names {shortlist(unused)}, which no joined table ({tables}) has; check the spelling")
+
+
+def _warn_of_many_to_many(account: JoinAccount) -> None:
+    """Warn of joins of rows that the key tells apart on neither side."""
+    for step in account.joined:
+        if step["relationship"] == "m:m":
+            on, right_on = (" + ".join(map(str, step[side])) for side in ("on", "right_on"))
+            warn(
+                f"the join with {step['table'] or 'the other frame'} on {on} = {right_on} is m:m: keys stand in "
+                "several rows on both sides, so that rows meet which may have nothing to do with each other; join on a "
+                "key that one side has once, for example with more columns"
+            )
 
 
 def _plan_of(values: dict[str, Any]) -> JoinPlan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from dfjoin.join.aggregate import (
     aggregate_column,
     check_aggregate,
     choose_rule,
+    count_disagreeing,
     keep_column,
     plain_column,
     take_rows,
@@ -47,6 +48,8 @@ class RightSide:
         Short name of the table.
     relation : dict
         How the keys are related where they are not equal, as plain JSON values for the report.
+    left_out : dict of str
+        Columns of the table that are not brought though nobody left them out → why.
     """
 
     frame: pd.DataFrame
@@ -55,6 +58,7 @@ class RightSide:
     n_keys: int
     stem: str
     relation: dict[str, Any] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,11 @@ class StepResult:
     left_rows : ndarray of int64, shape (n_rows,)
         Row of the left frame for each row; -1 where only the right side has one.
     names, rules : dict of str
-        Column of the right side → its name in the frame, and how its values were made one.
+        Column of the right side → its name in the frame, and how its values were made one, where they were.
+    disagreeing : dict of str
+        Column → how many right rows have another value than their key was given.
+    counted : str
+        Name of the column that counts the right rows of each row; empty where there is none.
     relationship : str
         1:1, 1:m, m:1 or m:m.
     rows_matched, values_matched : int
@@ -78,6 +86,8 @@ class StepResult:
     left_rows: NDArray[np.int64]
     names: dict[str, str]
     rules: dict[str, str]
+    disagreeing: dict[str, int]
+    counted: str
     relationship: str
     rows_matched: int
     values_matched: int
@@ -100,7 +110,8 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         The left frame.
     step : JoinStep
         Its `aggregate` is None to keep every pair of rows, else there is one row per left row; its `names` are
-        those that an earlier join gave, by default free ones are found.
+        those that an earlier join gave, by default free ones are found; its `counted` says whether the right rows
+        are counted, by default where the relationship is 1:m.
     left : KeyIndex
         The keys of `df`.
     right : RightSide
@@ -123,12 +134,15 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     aggregate = check_aggregate(step.aggregate, list(right.frame.columns))
     relationship = relationship_of(left.codes, right.codes, right.n_keys)
     rules: dict[str, str] = {}
+    disagreeing: dict[str, int] = {}
     frame, keys, codes = right.frame, right.keys, right.codes
     count: pd.Series | None = None
     if aggregate is None:
         _guard(df, step, left.codes, right, options)
     else:
-        frame, keys, codes, rules, count = _one_row_per_key(right, aggregate)
+        made_one = _one_row_per_key(right, aggregate)
+        frame, keys, codes, rules, disagreeing = made_one[:5]
+        count = made_one.counts if (relationship == "1:m" if step.counted is None else step.counted) else None
     n_right_rows = np.bincount(codes[codes >= 0], minlength=right.n_keys)
     has_partner = (left.codes >= 0) & (n_right_rows[np.maximum(left.codes, 0)] > 0 if right.n_keys else False)
     left_rows, right_rows = _positions(left.codes, codes, right.n_keys, has_partner, options.how)
@@ -137,12 +151,12 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         result = _fill_keys(result, step.on, keys, left_rows, right_rows)
     # Names are looked up before anything is added, so that they do not depend on the order of columns.
     taken = {_flat(label) for label in df.columns}
-    given = _names(frame, step.names, right.stem, taken)
+    given = _names(frame, step, right.stem, taken)
     may_lack = options.how in ("left", "outer")  # dtypes follow from the kind of join, not from its rows
     added = {given[c]: take_rows(frame[c], right_rows, may_lack=may_lack) for c in frame.columns}
+    counted = "" if count is None else free_name(f"{right.stem}_rows", right.stem, taken)
     if count is not None:
-        counted = take_rows(count, right_rows).fillna(0).astype(np.int64)
-        added[free_name(f"{right.stem}_rows", right.stem, taken)] = counted
+        added[counted] = take_rows(count, right_rows).fillna(0).astype(np.int64)
     if options.indicator:
         sides = np.where(left_rows < 0, "right_only", np.where(right_rows < 0, "left_only", "both"))
         added[free_name("_merge", right.stem, taken)] = pd.Series(
@@ -150,7 +164,8 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         )
     n_values = int(np.unique(left.codes[has_partner]).size)
     wide = _attach(result, added)
-    return StepResult(wide, left_rows, given, rules, relationship, int(has_partner.sum()), n_values)
+    n_matched = int(has_partner.sum())
+    return StepResult(wide, left_rows, given, rules, disagreeing, counted, relationship, n_matched, n_values)
 
 
 def _guard(
@@ -179,10 +194,22 @@ def _guard(
     )
 
 
-def _one_row_per_key(
-    right: RightSide, aggregate: Any
-) -> tuple[pd.DataFrame, pd.DataFrame, NDArray[np.int64], dict[str, str], pd.Series]:
-    """Aggregate the right side; return a row per key that it has: columns, key, code, rules, and number of rows."""
+class _MadeOne(NamedTuple):
+    """The right side with a row per key that it has: columns, key, code, and the number of rows behind it.
+
+    `rules` are those of the columns that were aggregated, `disagreeing` their rows with another value.
+    """
+
+    frame: pd.DataFrame
+    keys: pd.DataFrame
+    codes: NDArray[np.int64]
+    rules: dict[str, str]
+    disagreeing: dict[str, int]
+    counts: pd.Series
+
+
+def _one_row_per_key(right: RightSide, aggregate: Any) -> _MadeOne:
+    """Aggregate the right side."""
     present = right.codes >= 0
     codes = right.codes[present]
     rows = np.flatnonzero(present)
@@ -192,17 +219,22 @@ def _one_row_per_key(
     first = np.full(right.n_keys, -1, np.int64)
     first[codes[::-1]] = rows[::-1]
     dense = np.searchsorted(held, codes)  # keys that have rows, numbered without gaps
-    rules, columns = {}, {}
+    rules, disagreeing, columns = {}, {}, {}
     for position, name in enumerate(right.frame.columns):
         column = plain_column(right.frame.iloc[:, position])
-        rules[name] = choose_rule(aggregate, name, column)
-        if is_unique and rules[name] in KEEPING:
-            columns[name] = keep_column(take_rows(column, first[held]), rules[name])
-        else:
-            columns[name] = aggregate_column(column.iloc[rows], dense, held.size, rules[name])
+        rule = choose_rule(aggregate, name, column)
+        if is_unique and rule in KEEPING:
+            columns[name] = keep_column(take_rows(column, first[held]), rule)
+            continue
+        own = column.iloc[rows]
+        columns[name] = aggregate_column(own, dense, held.size, rule)
+        rules[name] = rule
+        n_rows = None if is_unique else count_disagreeing(own, dense, columns[name], rule)
+        if n_rows is not None:
+            disagreeing[name] = n_rows
     frame = pd.DataFrame(columns, index=range(held.size))
     keys = right.keys.iloc[first[held]].reset_index(drop=True)
-    return frame, keys, held, rules, pd.Series(counts[held])
+    return _MadeOne(frame, keys, held, rules, disagreeing, pd.Series(counts[held]))
 
 
 def _positions(
@@ -281,16 +313,16 @@ def _as_dtype(values: pd.Series, dtype: Any) -> pd.Series:
         return values
 
 
-def _names(frame: pd.DataFrame, known: dict[str, str], stem: str, taken: set[Any]) -> dict[str, str]:
+def _names(frame: pd.DataFrame, step: JoinStep, stem: str, taken: set[Any]) -> dict[str, str]:
     """Name the new columns; names of an earlier join are used again where they are free."""
     names: dict[str, str] = {}
     for column in frame.columns:
-        wanted = known.get(column)
+        wanted = step.names.get(column)
         if wanted is not None and wanted not in taken:
             names[column] = wanted
             taken.add(wanted)
     rest = [c for c in frame.columns if c not in names]
-    return names | output_names(rest, stem, taken)
+    return names | output_names(rest, stem, taken, is_stem_told=bool(step.table) and step.columns is None)
 
 
 def _flat(label: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, shortlist
-from dfjoin.join.execute import RightSide
+from dfjoin.join.execute import RightSide, relationship_of
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.novelty import IndexedKey, adds_columns, adds_columns_by_index
 from dfjoin.join.options import MANY_HOWS, JoinOptions
@@ -45,6 +45,12 @@ _KEPT_READS = 16
 """Tables whose rows are kept, in case another query column asks for them."""
 
 _NOTHING_NEW = "it brings nothing new: every column of it is in the frame already"
+
+
+_MANY_TO_MANY = (
+    "m:m: keys stand in several rows on both sides, so that rows would meet which have nothing to do with each other; "
+    "pass aggregate=None for every pair of rows, or pick it from the result of discover_joinable"
+)
 
 
 def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> JoinAccount:
@@ -293,7 +299,10 @@ class _Candidates:
         except TableReadError as error:
             return f"it cannot be read: {error}"
         codes, right = prepared.link.index.codes, prepared.right
-        return "" if adds_columns(left, codes, right.frame, right.codes) else _NOTHING_NEW
+        if not adds_columns(left, codes, right.frame, right.codes):
+            return _NOTHING_NEW
+        is_many = self.options.aggregate is not None and relationship_of(codes, right.codes, right.n_keys) == "m:m"
+        return _MANY_TO_MANY if is_many else ""
 
     def _prepare(self, left: KeyColumns, row: Any, is_new: bool) -> _Prepared:
         """Read what joins of a candidate, unless it was read before."""

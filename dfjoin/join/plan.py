@@ -39,6 +39,8 @@ class JoinStep:
     relation : dict, optional
         Programs that relate the keys, as `dfjoin.transform.transform_join.TransformJoin.to_dict` writes them; None:
         the keys are equal.
+    counted : bool or None
+        Whether a column counts the table's rows, as it was when the join was first made; None: where it is 1:m.
     """
 
     on: list[Any]
@@ -50,6 +52,7 @@ class JoinStep:
     pad: int | None = None
     dayfirst: bool | None = None
     relation: dict[str, Any] | None = None
+    counted: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,8 @@ def _step(values: dict[str, Any]) -> JoinStep:
     step = JoinStep(**known)
     if not (isinstance(step.on, list) and isinstance(step.right_on, list) and isinstance(step.names, dict)):
         raise TypeError("a step needs lists of columns and a mapping of names")
+    if step.counted not in (None, True, False):
+        raise TypeError("`counted` of a step is true, false or null")
     if not (step.pad is None or type(step.pad) is int) or step.dayfirst not in (None, True, False):
         raise TypeError("the pad of a step is a number of digits, its dayfirst true or false")
     if step.relation is not None:

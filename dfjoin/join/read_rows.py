@@ -24,7 +24,7 @@ from dfjoin.transform.prepared_columns import SETTINGS
 from dfjoin.transform.transform_join import TransformJoin, join_rows
 from dfjoin.values.normalize import ValueSet, normalize_column, unite_value_sets
 
-__all__ = ["KeyLink", "TableRows", "brought_columns", "link_keys", "read_rows"]
+__all__ = ["KeyLink", "TableRows", "brought_columns", "left_out_columns", "link_keys", "read_rows"]
 
 
 class KeyLink(Protocol):
@@ -42,8 +42,19 @@ class KeyLink(Protocol):
 
 def brought_columns(table: LakeTable, step: JoinStep) -> list[str]:
     """Return the columns of a table that a step brings; a key that programs relate is among them, it says more."""
-    names = table.column_names if step.columns is None else step.columns
+    names = step.columns
+    if names is None:
+        left_out = left_out_columns(table, step)
+        names = [name for name in table.column_names if name not in left_out]
     return list(names) if step.relation is not None else [name for name in names if name not in step.right_on]
+
+
+def left_out_columns(table: LakeTable, step: JoinStep) -> dict[str, str]:
+    """Return the columns that a step leaves out as they say nothing, and why; those that it names are brought."""
+    if step.columns is not None:
+        return {}
+    named = {*step.right_on, *(step.aggregate if isinstance(step.aggregate, dict) else ())}
+    return {name: reason for name, reason in table.void_columns.items() if name not in named}
 
 
 def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
@@ -73,7 +84,8 @@ class _EqualLink:
         brought = brought_columns(rows.table, self.step)
         frame = rows.to_frame([*right_on, *brought] if keeps_all else brought, chosen)
         keys = frame[right_on] if keeps_all else frame.iloc[:, :0]
-        return RightSide(frame[brought], keys, codes[chosen], n_keys, stem_of(rows.table.name))
+        left_out = left_out_columns(rows.table, self.step)
+        return RightSide(frame[brought], keys, codes[chosen], n_keys, stem_of(rows.table.name), left_out=left_out)
 
 
 class _ProgramLink:
@@ -124,7 +136,8 @@ class _ProgramLink:
         chosen, codes = chosen[order], codes[order]
         frame = rows.to_frame(brought_columns(rows.table, self.step), chosen)
         relation = {"transform": self.step.relation}
-        return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem_of(rows.table.name), relation)
+        left_out = left_out_columns(rows.table, self.step)
+        return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem_of(rows.table.name), relation, left_out)
 
 
 def _values_of(texts: list[str]) -> ValueSet:

@@ -47,10 +47,12 @@ class JoinAccount:
         report = _step_report(step, index, result, len(self.left.frame))
         if right.relation:
             report["relation"] = right.relation
+        if right.left_out:
+            report["left_out"] = right.left_out
         return replace(
             self,
             left=self.left.after(result.frame, result.left_rows),
-            steps=(*self.steps, replace(step, names=result.names)),
+            steps=(*self.steps, replace(step, names=result.names, counted=bool(result.counted))),
             joined=(*self.joined, report),
         )
 
@@ -61,7 +63,13 @@ class JoinAccount:
 
 def _step_report(step: JoinStep, index: KeyIndex, result: StepResult, rows_before: int) -> dict[str, Any]:
     columns = [
-        {"name": name, "column": column, "rule": result.rules.get(column, "")} for column, name in result.names.items()
+        {
+            "name": name,
+            "column": column,
+            "rule": result.rules.get(column, ""),
+            "n_disagreeing": result.disagreeing.get(column, 0),
+        }
+        for column, name in result.names.items()
     ]
     return {
         "table": step.table,
@@ -122,10 +130,11 @@ class JoinReport:
                 f"({step['coverage']:.1%})"
             )
             lines += _relation_lines(step.get("relation", {}))
-            added = [f"{c['name']} ({c['rule']})" if c["rule"] else c["name"] for c in step["columns"][:12]]
+            added = [_column_text(column) for column in step["columns"][:12]]
             rest = step["n_columns"] - len(added)
             more = [f"{rest:,} more" if added else f"{rest:,}"] if rest > 0 else []
             lines.append("  columns: " + " and ".join(filter(None, [", ".join(added), *more])))
+            lines += _left_out_lines(step.get("left_out", {}))
         if not values["joined"]:
             lines.append("nothing was joined")
         for passed in values["passed_over"][:5]:
@@ -139,6 +148,25 @@ class JoinReport:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _column_text(column: dict[str, Any]) -> str:
+    """Name a column of the result; where rows were made one, say how, and how many rows disagree."""
+    if not column["rule"]:
+        return column["name"]
+    n_rows = column.get("n_disagreeing", 0)
+    if not n_rows:
+        return f"{column['name']} ({column['rule']})"
+    return f"{column['name']} ({column['rule']}; {n_rows:,} row{'s disagree' if n_rows > 1 else ' disagrees'})"
+
+
+def _left_out_lines(left_out: dict[str, str]) -> list[str]:
+    """Name the columns that were not brought, and why."""
+    if not left_out:
+        return []
+    told = ", ".join(f"{name} ({reason})" for name, reason in list(left_out.items())[:5])
+    rest = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
+    return [f"  not brought: {told}{rest}; name them with `columns` to get them"]
 
 
 def _relation_lines(relation: dict[str, Any]) -> list[str]:
@@ -173,6 +201,8 @@ def truncate_report(values: dict[str, Any]) -> dict[str, Any]:
         values["passed_over"] = values["passed_over"][:limit]
         for step in values["joined"]:
             step["columns"] = step["columns"][: 4 * limit]
+            if "left_out" in step:
+                step["left_out"] = dict(list(step["left_out"].items())[:limit])
     for step in values["plan"]["steps"]:  # names that follow from the rule need not be kept
         step["names"] = {k: v for k, v in step["names"].items() if k != v}
     if _size(values) >= MAX_BYTES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from dfjoin.values.frames import arrow_to_series
 from dfjoin.values.normalize import ValueSet, normalize_batch, normalize_column, read_dates, settings_for
 from dfjoin.values.profile import kind_of
 
-__all__ = ["ON_STALE", "LakeTable", "content_of", "read_frame", "with_types"]
+__all__ = ["ON_STALE", "LakeTable", "content_of", "read_frame", "void_reason", "with_types"]
 
 _TYPED = ("integer", "decimal", "float", "date", "boolean")
 ON_STALE = ("error", "warn", "ignore")
@@ -53,6 +54,8 @@ class LakeTable:
     ----------
     is_changed : bool
         Its file is not the indexed one, and `on_stale` lets it pass.
+    void_columns : dict of str
+        Columns that say nothing of a row, and why, see `void_reason`.
 
     Raises
     ------
@@ -76,6 +79,8 @@ class LakeTable:
             for c in columns
             if c["position"] != NOT_IN_FILE
         }
+        reasons = {c["name"]: void_reason(c["name"], c) for c in columns if c["name"] in self._columns}
+        self.void_columns = {name: reason for name, reason in reasons.items() if reason}
         self._left_out = {c["name"] for c in columns if c["position"] == NOT_IN_FILE}
         self._dialect = Dialect(**json.loads(record["dialect"])) if record["dialect"] else None
         self._source = _source_of(snapshot, record)
@@ -173,6 +178,41 @@ class LakeTable:
             return converted
         combined = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
         return pc.if_else(pa.array(values.codes < 0), pa.scalar(None, combined.type), combined).to_pandas()
+
+
+_ROW_NAMES = re.compile(r"row[ ._]?names?|unnamed: 0(?:\.\d+)*", re.IGNORECASE)
+"""What R and pandas call the column of row names when they write it into a file."""
+
+
+def void_reason(name: str, numbers: Mapping[str, Any]) -> str:
+    """Return why a column says nothing of a row, so that a join does not bring it unless it is named.
+
+    Parameters
+    ----------
+    name : str
+    numbers : mapping
+        `n_rows`, `n_null` and `cardinality` of the catalogue.
+
+    Returns
+    -------
+    str
+        Empty for a column that may say something. A column of one value says something where others are null, or
+        where the table has a single row.
+
+    Examples
+    --------
+    >>> void_reason("Unnamed: 0", {"n_rows": 3, "n_null": 0, "cardinality": 3})
+    'row names'
+    >>> void_reason("country", {"n_rows": 3, "n_null": 0, "cardinality": 1})
+    'one value'
+    >>> void_reason("country", {"n_rows": 3, "n_null": 1, "cardinality": 1})
+    ''
+    """
+    if _ROW_NAMES.fullmatch(name.strip()):
+        return "row names"
+    if numbers["n_rows"] and numbers["n_null"] == numbers["n_rows"]:
+        return "no value"
+    return "one value" if numbers["n_rows"] > 1 and numbers["cardinality"] == 1 and not numbers["n_null"] else ""
 
 
 def _convert(values: ValueSet, kind: str) -> pd.Series | None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, DfjoinError, InvalidParameterError, InvalidTypeError
-from dfjoin.join.aggregate import RULES, aggregate_column, check_aggregate, choose_rule, take_rows
-from tests.oracles.join import statistic
+from dfjoin.join.aggregate import RULES, aggregate_column, check_aggregate, choose_rule, count_disagreeing, take_rows
+from tests.oracles.join import n_disagreeing, statistic
 
 N_KEYS = 4
 NUMBER_RULES = [rule for rule in RULES if rule != "share"]
@@ -22,8 +22,7 @@ NUMBER_RULES = [rule for rule in RULES if rule != "share"]
 def _groups(rows):
     groups = {key: [] for key in range(N_KEYS)}
     for key, value in rows:
-        if value is not None:
-            groups[key].append(value)
+        groups[key].append(value)
     return groups
 
 
@@ -42,9 +41,15 @@ def _check(rule, rows, dtype, held_by_all=False):
     result = aggregate_column(column, codes, N_KEYS, rule)
     assert len(result) == N_KEYS
     for key, values in _groups(rows).items():
-        if rule == "sum" and not values:
+        if rule == "sum" and all(value is None for value in values):
             continue  # see test_the_sum_of_nothing_is_null_whether_or_not_the_key_repeats
         _same(result.iloc[key], statistic(rule, values))
+    counted = count_disagreeing(column, codes, result, rule)
+    if rule in ("sum", "std", "count", "nunique", "share"):
+        assert counted is None, "no value of the column, which a row could agree with"
+    else:
+        chosen = {key: statistic(rule, values) for key, values in _groups(rows).items()}
+        assert counted == n_disagreeing(rows, chosen)
     return result
 
 
@@ -64,7 +69,9 @@ def test_floats_with_nulls(rule, rows):
     _check(rule, rows, "float64")
 
 
-@pytest.mark.parametrize("rule", ["min", "max", "first", "last", "count", "nunique", "most_frequent", "latest"])
+@pytest.mark.parametrize(
+    "rule", ["min", "max", "first", "last", "count", "nunique", "most_frequent", "majority", "latest"]
+)
 @pytest.mark.parametrize("dtype", ["str", object, "string"])
 @given(rows=_rows(st.sampled_from([None, "a", "b", "c", "B"])))
 def test_text_with_nulls(rule, dtype, rows):
@@ -76,7 +83,9 @@ def test_text_with_nulls(rule, dtype, rows):
 DAYS = [pd.Timestamp("2020-01-01"), pd.Timestamp("2021-06-30"), pd.Timestamp("1999-12-31"), None]
 
 
-@pytest.mark.parametrize("rule", ["min", "max", "first", "last", "count", "nunique", "most_frequent", "latest"])
+@pytest.mark.parametrize(
+    "rule", ["min", "max", "first", "last", "count", "nunique", "most_frequent", "majority", "latest"]
+)
 @given(rows=_rows(st.sampled_from(DAYS)))
 def test_dates_with_nulls(rule, rows):
     result = _check(rule, rows, "datetime64[us]")
@@ -84,7 +93,7 @@ def test_dates_with_nulls(rule, rows):
         assert result.dtype.kind == "M"
 
 
-@pytest.mark.parametrize("rule", ["share", "mean", "first", "last", "count", "nunique", "most_frequent"])
+@pytest.mark.parametrize("rule", ["share", "mean", "first", "last", "count", "nunique", "most_frequent", "majority"])
 @given(rows=_rows(st.sampled_from([None, True, False])))
 def test_booleans_with_nulls(rule, rows):
     _check(rule, rows, "boolean")
@@ -129,7 +138,7 @@ def test_most_frequent_of_mixed_objects_is_defined():
     [
         (("mean", "median"), "float64"),
         (("sum",), "Int64"),
-        (("min", "max", "first", "last", "most_frequent", "latest"), "Int16"),
+        (("min", "max", "first", "last", "most_frequent", "majority", "latest"), "Int16"),
     ],
 )
 def test_unique_keys_keep_their_value_in_the_dtype_of_the_rule(rules, dtype):
@@ -221,19 +230,19 @@ def test_a_rule_for_numbers_refuses_other_columns(rule, values, is_unique):
     [
         ("area", [1.5], "mean"),
         ("people", [3], "mean"),
-        ("zip_code", [1], "most_frequent"),
-        ("zipCode", [1], "most_frequent"),
-        ("id", [1], "most_frequent"),
-        ("customer_id", [1], "most_frequent"),
-        ("year", [1999], "most_frequent"),
-        ("ISBN", [9], "most_frequent"),
+        ("zip_code", [1], "majority"),
+        ("zipCode", [1], "majority"),
+        ("id", [1], "majority"),
+        ("customer_id", [1], "majority"),
+        ("year", [1999], "majority"),
+        ("ISBN", [9], "majority"),
         ("width", [1], "mean"),
         ("paid", [1], "mean"),
         ("yearly_income", [1], "mean"),
-        ("name", ["x"], "most_frequent"),
+        ("name", ["x"], "majority"),
         ("flag", [True], "share"),
-        ("seen", [pd.Timestamp("2020-01-01")], "latest"),
-        ("z", [1j], "most_frequent"),
+        ("seen", [pd.Timestamp("2020-01-01")], "majority"),
+        ("z", [1j], "majority"),
     ],
 )
 def test_auto_rule_follows_the_kind_and_the_name(name, values, rule):
@@ -243,7 +252,7 @@ def test_auto_rule_follows_the_kind_and_the_name(name, values, rule):
 def test_auto_rule_sees_nullable_and_zoned_dtypes():
     assert choose_rule("auto", "n", pd.Series([1, None], dtype="Int64")) == "mean"
     assert choose_rule("auto", "b", pd.Series([True, None], dtype="boolean")) == "share"
-    assert choose_rule("auto", "t", pd.Series(pd.to_datetime(["2020-01-01"], utc=True))) == "latest"
+    assert choose_rule("auto", "t", pd.Series(pd.to_datetime(["2020-01-01"], utc=True))) == "majority"
 
 
 def test_given_rules_win_and_a_dict_leaves_the_rest_to_auto():
@@ -331,16 +340,60 @@ def test_a_list_column_does_not_stop_the_join_of_a_lake_table(build):
     lake = build({"t": pd.DataFrame({"k": ["a", "a", "b"], "v": [[1], [2], [3]], "w": ["x", "x", "y"]})})
     wide = dfjoin.auto_join(pd.DataFrame({"k": ["a", "b"]}), lake, on="k")
     assert wide["w"].tolist() == ["x", "y"]
+    assert wide.attrs["dfjoin"]["joined"][0]["columns"][0]["n_disagreeing"] == 2, "the lists of one key"
 
 
 @pytest.mark.parametrize("of_lake", [True, False])
-def test_dates_of_parquet_take_the_latest(build, of_lake):
+def test_dates_of_parquet_take_the_majority_or_the_latest(build, of_lake):
     days = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 1), datetime.date(2021, 1, 1), datetime.date(2019, 1, 1)]
     other = pd.DataFrame({"k": ["a", "a", "a", "b"], "v": days})
-    wide = dfjoin.auto_join(pd.DataFrame({"k": ["a", "b"]}), build({"t": other}) if of_lake else other, on="k")
-    assert pd.Timestamp(wide["v"][0]) == pd.Timestamp("2021-01-01")
+    df, other = pd.DataFrame({"k": ["a", "b"]}), build({"t": other}) if of_lake else other
+    assert pd.Timestamp(df.auto_join(other, on="k")["v"][0]) == pd.Timestamp("2020-01-01")
+    assert pd.Timestamp(df.auto_join(other, on="k", aggregate="latest")["v"][0]) == pd.Timestamp("2021-01-01")
 
 
 def test_decimals_take_the_mean():
     values = _joined([decimal.Decimal("1.5"), decimal.Decimal("2.5"), decimal.Decimal("9.5")], ["a", "a", "b"])
     assert [float(v) for v in values] == [2.0, 9.5]
+
+
+TOWNS = pd.DataFrame(
+    {
+        "region": ["MB", "MB", "MB", "VD", "VD", "AG"],
+        "country": ["Italy", "Italy", "Malta", "Romania", "Switzerland", "Oman"],
+        "mayor": [None, "Ada", "Bea", "Cleo", None, None],
+        "people": [10.0, 20.0, 60.0, 5.0, 7.0, 1.0],
+    }
+)
+
+
+def test_what_no_majority_holds_is_null_and_the_report_counts_who_disagrees():
+    df = pd.DataFrame({"r": ["MB", "VD", "AG", "ZZ"]})
+    wide = dfjoin.auto_join(df, TOWNS, on="r", right_on="region")
+    assert wide["country"].fillna("-").tolist() == ["Italy", "-", "Oman", "-"]
+    assert wide["mayor"].fillna("-").tolist() == ["-", "Cleo", "-", "-"], "rows without a value have no voice"
+    assert wide["people"].fillna(-1).tolist() == [30.0, 6.0, 1.0, -1.0]
+    (step,) = wide.attrs["dfjoin"]["joined"]
+    assert {c["column"]: c["n_disagreeing"] for c in step["columns"]} == {"country": 3, "mayor": 2, "people": 5}
+    text = str(dfjoin.report(wide))
+    assert "country (majority; 3 rows disagree), mayor (majority; 2 rows disagree), people (mean; 5 rows " in text
+
+
+@pytest.mark.parametrize(("rule", "places"), [("first", [0, 3, 5]), ("last", [2, 4, 5])])
+def test_first_and_last_take_one_whole_row(rule, places):
+    df = pd.DataFrame({"r": ["MB", "VD", "AG"]})
+    wide = dfjoin.auto_join(df, TOWNS, on="r", right_on="region", aggregate=rule)
+    expected = TOWNS.iloc[places, 1:].reset_index(drop=True)
+    pd.testing.assert_frame_equal(wide[list(expected)], expected)
+
+
+def test_more_than_half_is_needed():
+    values = ["x"] * 3 + ["y"] * 3
+    assert aggregate_column(pd.Series(values), np.zeros(6, np.int64), 1, "majority").isna().all()
+    assert aggregate_column(pd.Series([*values, "x"]), np.zeros(7, np.int64), 1, "majority").tolist() == ["x"]
+
+
+def test_rows_of_lists_disagree_as_they_print():
+    column = pd.Series([[1], [1], [2]])
+    chosen = aggregate_column(column, np.zeros(3, np.int64), 1, "majority")
+    assert chosen.tolist() == [[1]] and count_disagreeing(column, np.zeros(3, np.int64), chosen, "majority") == 1

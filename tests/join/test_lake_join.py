@@ -245,5 +245,5 @@ def test_copies_whose_directories_differ_are_told_apart(tmp_path):
         pd.DataFrame({"k": list("pqrs"), "v": [1, 2, 3, 4]}).to_parquet(folder / "part.parquet")
     lake = dfjoin.build_lake(tmp_path / "data", tmp_path / "lake", engine="inline", progress=False)
     df = pd.DataFrame({"a": list("pqrs"), "n": [1, 2, 3, 4], "y": [2019] * 4})
-    wide = dfjoin.auto_join(df, lake, on="a")
+    wide = dfjoin.auto_join(df, lake, on="a", columns=["v", "year"])
     assert wide["year"].tolist() == [2020] * 4

@@ -34,7 +34,10 @@ def nested_loop(left, right, how):
 
 
 def statistic(rule, values):
-    """One statistic of the non-null values of a key, None when there is none."""
+    """One statistic of the values of a key's rows in order, None for a null; None when there is none."""
+    if rule in ("first", "last"):  # as the row has it, null or not
+        return values[0 if rule == "first" else -1] if values else None
+    values = [v for v in values if v is not None]
     if rule == "count":
         return len(values)
     if rule == "nunique":
@@ -44,6 +47,8 @@ def statistic(rule, values):
     if rule == "most_frequent":
         counts = Counter(values)
         return min(counts, key=lambda v: (-counts[v], v))
+    if rule == "majority":
+        return next((v for v, n in Counter(values).items() if 2 * n > len(values)), None)
     if rule == "std":
         return statistics.stdev(values) if len(values) > 1 else None
     return {
@@ -54,9 +59,19 @@ def statistic(rule, values):
         "max": lambda: max(values),
         "latest": lambda: max(values),
         "median": lambda: statistics.median(values),
-        "first": lambda: values[0],
-        "last": lambda: values[-1],
     }[rule]()
+
+
+def n_disagreeing(rows, chosen):
+    """Count the rows (key, value) that have a value, and another one than was chosen for their key."""
+    return sum(value is not None and (chosen[key] is None or differ(value, chosen[key])) for key, value in rows)
+
+
+def differ(one, other):
+    """Tell whether two values differ; fractions that differ by rounding do not."""
+    if isinstance(one, float) or isinstance(other, float):
+        return abs(one - other) > 1e-9 * abs(other)
+    return one != other
 
 
 def adds_columns(left, right, key, keeps_right_rows=False):
