@@ -293,8 +293,8 @@ class Lake:
         Returns
         -------
         list of str
-            One line for each damaged component, and for each kept frame whose content is another; empty when the
-            index is sound.
+            One line for each damaged component, and for each kept frame that is missing or whose content is another;
+            empty when the index is sound.
         """
         from dfjoin.store.verify import verify_all
 

@@ -96,6 +96,8 @@ class TableSource:
         POSIX paths below the root of the files that make up the table, sorted; one for a plain file.
     left_out : tuple of dict
         Catalogue records of the columns that its file does not have, because the patterns of the index leave them out.
+    version : str
+        `dfjoin.index.catalog.KEPT` for a frame that was given in memory and whose file is below the index.
     """
 
     name: str
@@ -106,6 +108,7 @@ class TableSource:
     mtime_ns: int
     parts: tuple[str, ...] = field(default=())
     left_out: tuple[dict[str, Any], ...] = field(default=(), hash=False)
+    version: str = ""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from dfjoin.index.components import damaged
 
 __all__ = [
     "COLUMN_FIELDS",
+    "KEPT",
     "KINDS",
     "NOT_IN_FILE",
     "SKIPPED_FIELDS",
@@ -29,6 +30,7 @@ __all__ = [
     "describe_type",
     "reason_of",
     "replace_field",
+    "told_reason",
     "write_catalog",
 ]
 
@@ -37,6 +39,9 @@ KINDS = ("text", "integer", "decimal", "date", "float", "boolean", "binary", "ne
 
 NOT_IN_FILE = -1
 """`position` of a column that the file of its table does not have: an excluded one of a frame that is kept."""
+
+KEPT = "kept"
+"""`version` of a table that was given as a frame and whose file is below the index."""
 
 TABLE_FIELDS = pa.struct(
     [
@@ -127,6 +132,12 @@ def describe_type(type_: str, reason: str) -> str:
     return f"{type_}{_NOT_INDEXED}{reason}" if reason else type_
 
 
+def told_reason(type_: str) -> str:
+    """Return the reason that `describe_type` has written into the field `type`; nothing if there is none."""
+    _, mark, reason = type_.rpartition(_NOT_INDEXED)
+    return reason if mark else ""
+
+
 def reason_of(record: dict[str, Any]) -> str:
     """Return why a column is not indexed; nothing for one that is.
 
@@ -137,7 +148,7 @@ def reason_of(record: dict[str, Any]) -> str:
     """
     if record["is_indexed"]:
         return ""
-    _, _, reason = record["type"].rpartition(_NOT_INDEXED) if _NOT_INDEXED in record["type"] else ("", "", "")
+    reason = told_reason(record["type"])
     kind = KINDS[record["kind"]]
     if reason or kind in _REASONS:
         return reason or _REASONS[kind]

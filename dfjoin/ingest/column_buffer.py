@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,7 @@ class ColumnReader:
             n_null = pc.sum(pc.is_null(array, nan_is_null=True)).as_py() or 0
             self._n_null += n_null
             self._n_uncounted += len(array) - n_null
+            self._widen_range(array)
             return
         try:
             values = normalize_batch(array, self._settings)
@@ -162,6 +164,15 @@ class ColumnReader:
             self.held += values.data.shape[0] + _BYTES_PER_ENTRY * len(values)
         if len(self._parts) >= 8 and len(self._parts[-1]) < 1 << 16:
             self._compact()
+
+    def _widen_range(self, array: pa.Array) -> None:
+        """Take the smallest and largest of floats that are not counted into the column's profile."""
+        numbers = array.to_numpy(zero_copy_only=False)
+        numbers = numbers[np.isfinite(numbers)]
+        if numbers.size:
+            ends = normalize_batch(pa.array([numbers.min(), numbers.max()], self.type), self._settings)
+            profile = replace(profile_values(ends, self.type), cardinality=0)
+            self._spilled[-1] = merge_profiles([self._spilled[-1], profile])
 
     def _give_up(self, reason: str) -> None:
         """Forget the values: the column is listed with the reason, and not indexed."""

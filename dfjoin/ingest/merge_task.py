@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, Catalog, replace_field
+from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, Catalog, replace_field, told_reason
 from dfjoin.index.layout import CATALOG_FILE, run_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.runs import Run, merge_runs, read_run, run_of_segment
@@ -208,10 +208,13 @@ def _unite_column(parts: list[dict[str, Any]], n_samples: int) -> dict[str, Any]
         for p in parts
     ]
     profile = merge_profiles(profiles)
+    given_up = [p for p in parts if told_reason(p["type"])]
+    if given_up:  # the other parts do not count then: the column would be found by a part of its values
+        profile = Profile("binary", 0, False, 0, 0, "", "")
     samples = list(dict.fromkeys(sample for p in parts for sample in p["samples"]))[:n_samples]
     is_wanted = any(p["is_indexed"] for p in parts)
     return {
-        **parts[0],
+        **(given_up or parts)[0],
         "kind": KINDS.index(profile.kind),
         "is_indexed": int(is_wanted and profile.is_indexable),
         "n_rows": sum(p["n_rows"] for p in parts),
@@ -222,5 +225,5 @@ def _unite_column(parts: list[dict[str, Any]], n_samples: int) -> dict[str, Any]
         "max_integer": profile.max_integer,
         "min": profile.min,
         "max": profile.max,
-        "samples": samples,
+        "samples": [] if given_up else samples,
     }

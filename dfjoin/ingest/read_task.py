@@ -85,7 +85,7 @@ def feed_of_file(source: TableSource, max_columns: int = IndexSettings.max_colum
         "fingerprint": reader.fingerprint(),
         "dialect": dialect,
         "parts": list(source.parts),
-        "version": "",
+        "version": source.version,
     }
     return TableFeed(record, reader.names, reader.batches(), source.size, source.left_out)
 

@@ -19,6 +19,7 @@ from pyarrow import parquet
 
 from dfjoin._validation import is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.index.catalog import KEPT
 from dfjoin.index.commit import Uncommitted
 from dfjoin.index.layout import FRAMES
 from dfjoin.ingest.left_out import describe_left_out, is_wanted
@@ -260,6 +261,7 @@ class _FramesPlace:
         for directory in (place.parent, place):  # a mode given with `parents` holds for the last one only
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         here = Root(root.id, root.name, str(place), "files")
+        version = KEPT if place == self.written.index / FRAMES else ""
         tables = []
         for name in sorted(frames):
             frame, file = frames[name], f"{uuid.uuid4().hex}.parquet"
@@ -273,6 +275,6 @@ class _FramesPlace:
             self.written.add(place / file)
             parquet.write_table(frame.select(kept), place / file, compression="zstd")
             stat = (place / file).stat()
-            source = TableSource(prefixed, here, file, "parquet", stat.st_size, stat.st_mtime_ns, (file,), left_out)
-            tables.append(source)
+            size, time = stat.st_size, stat.st_mtime_ns
+            tables.append(TableSource(prefixed, here, file, "parquet", size, time, (file,), left_out, version))
         return tables

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from dfjoin._validation import show
-from dfjoin.errors import InvalidTypeError, NoMatchError, shortlist, warn
+from dfjoin.errors import ColumnNotFoundError, InvalidTypeError, NoMatchError, shortlist, warn
 from dfjoin.join.frame_join import join_frames
 from dfjoin.join.lake_join import join_candidates, join_lake, join_plan
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
@@ -64,7 +64,7 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
             f"got {type(other).__name__}"
         )
     if index and isinstance(options.aggregate, dict) and account.steps:
-        _warn_of_unused_rules(account, options.aggregate)
+        _refuse_unused_rules(account, options.aggregate)
     _warn_of_many_to_many(account)
     plan = JoinPlan(account.steps, options.how, index, options.max_expansion, options.indicator)
     return _finish(df, account, plan, options)
@@ -79,13 +79,17 @@ def _check_names(options: JoinOptions) -> None:
             )
 
 
-def _warn_of_unused_rules(account: JoinAccount, rules: dict[Any, str]) -> None:
-    """Warn of rules for columns that none of the joined tables has: they may be misspelled."""
+def _refuse_unused_rules(account: JoinAccount, rules: dict[Any, str]) -> None:
+    """Raise when rules are for columns that none of the joined tables has: they are misspelled, and do nothing."""
     used = {name for step in account.steps if isinstance(step.aggregate, dict) for name in step.aggregate}
     unused = [name for name in rules if name not in used]
     if unused:
         tables = ", ".join(repr(step.table) for step in account.steps[:3])
-        warn(f"`aggregate` names {shortlist(unused)}, which no joined table ({tables}) has; check the spelling")
+        columns = [name for step in account.steps for name in step.names]
+        raise ColumnNotFoundError(
+            f"`aggregate` must name columns of the joined tables ({tables}: {shortlist(columns)}), got "
+            f"{show(unused[0])}; check the spelling, or give `tables=` if another table was meant"
+        )
 
 
 def _warn_of_many_to_many(account: JoinAccount) -> None:

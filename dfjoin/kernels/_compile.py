@@ -8,7 +8,7 @@ import os
 import pickle
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,12 @@ from numba.core import cgutils, event
 from numba.extending import intrinsic
 
 from dfjoin.kernels.compile_watch import CompileWatch
+from dfjoin.kernels.held_interrupts import holding_interrupts
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "digest_sources",
@@ -101,6 +107,17 @@ def digest_sources(directory: Path) -> str:
 _DIGEST = digest_sources(Path(__file__).parent)
 
 
+@contextlib.contextmanager
+def _writing_alone(place: Path) -> Iterator[None]:
+    """Let one process at a time write to a cache: of two that add to the same index one would be lost."""
+    if fcntl is None:
+        yield
+        return
+    with (place / ".dfjoin.lock").open("ab") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
 def _keep_by_all_sources(dispatcher: Any) -> None:
     """Find in the cache only what was compiled from the sources as they all are now.
 
@@ -124,7 +141,7 @@ def _keep_by_all_sources(dispatcher: Any) -> None:
     save = cache.save_overload
 
     def save_or_not(signature: Any, compiled: Any) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError), _writing_alone(Path(cache.cache_path)):
             save(signature, compiled)
 
     cache._cache_file._load_index = read_index_or_nothing
@@ -151,7 +168,14 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
             plain = tuple(types.unliteral(type_) for type_ in args)
             return resolve(plain, {name: types.unliteral(type_) for name, type_ in kws.items()})
 
+        compile_for = dispatcher._compile_for_args
+
+        def compile_whole(*args: Any, **kws: Any) -> Any:
+            with holding_interrupts():
+                return compile_for(*args, **kws)
+
         dispatcher.get_call_template = resolve_without_constants
+        dispatcher._compile_for_args = compile_whole
         _keep_by_all_sources(dispatcher)
     return dispatcher
 

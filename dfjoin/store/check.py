@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from dfjoin.errors import InvalidParameterError, TableReadError
+from dfjoin.index.catalog import KEPT
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.readers import current_fingerprint
 from dfjoin.store.snapshot import Snapshot
@@ -28,7 +29,7 @@ def check_tables(snapshot: Snapshot) -> pd.DataFrame:
                 continue
             known.setdefault(record["root"], set()).update([record["path"], *record["parts"]])
             state, detail = _state_of(snapshot.source_of(record), record)
-            if state == "missing" and kind == "memory":
+            if state == "missing" and kind == "memory" and record["version"] != KEPT:
                 continue  # its data was not kept
             if state:
                 row = {"table": record["name"], "state": state, "detail": detail}

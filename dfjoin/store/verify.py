@@ -7,6 +7,7 @@ import zlib
 from time import monotonic
 
 from dfjoin.errors import IndexCorruptedError, IndexFormatError, InvalidParameterError, TableReadError
+from dfjoin.index.catalog import KEPT
 from dfjoin.index.components import ComponentMeta, check_size
 from dfjoin.index.segment import Segment
 from dfjoin.sources.readers import current_fingerprint
@@ -101,6 +102,8 @@ def _verify_frames(snapshot: Snapshot, segment: Segment) -> list[str]:
         try:
             mark = current_fingerprint(source)
         except (TableReadError, InvalidParameterError):
+            if record["version"] == KEPT:  # older indexes do not tell a frame that was not kept from one that is gone
+                problems.append(f"the kept frame `{record['name']}` ({source.path}): its file is missing")
             continue
         if mark != record["fingerprint"]:
             problems.append(f"the kept frame `{record['name']}` ({source.path}): its content is not the one written")

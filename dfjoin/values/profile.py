@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dfjoin.kernels import numbers as spellings
 from dfjoin.values.cells import cell_type, is_searchable_type
@@ -39,7 +40,8 @@ class Profile:
     min_integer, max_integer : int
         Their range, 0 without.
     min, max : str
-        First and last canonical value, by number or by code point; at most 100 characters.
+        First and last canonical value, by number or by code point; at most 100 characters. Empty where not asked for,
+        and for kinds that are neither indexed nor floats.
     """
 
     kind: str
@@ -98,6 +100,7 @@ def profile_values(values: ValueSet, type_: pa.DataType, has_texts: bool = True)
         The type it was read with.
     has_texts : bool, default True
         Find the first and last value of a column that is not of integers; else `min` and `max` are empty.
+        Of floats, infinite ones take no part.
 
     Returns
     -------
@@ -108,6 +111,8 @@ def profile_values(values: ValueSet, type_: pa.DataType, has_texts: bool = True)
     O(bytes of the distinct values).
     """
     kind = kind_of(values, type_)
+    if kind == "float" and has_texts:
+        return Profile(kind, len(values), False, 0, 0, *_float_range(values))
     if kind not in INDEXED_KINDS:
         return Profile(kind, len(values), False, 0, 0, "", "")
     smallest = largest = 0
@@ -121,6 +126,26 @@ def profile_values(values: ValueSet, type_: pa.DataType, has_texts: bool = True)
     first, last = spellings.text_range(values.data, values.offsets)
     low, high = (values.value(int(i))[:_MAX_TEXT] if i >= 0 else "" for i in (first, last))
     return Profile(kind, len(values), False, 0, 0, low, high)
+
+
+def _float_range(values: ValueSet) -> tuple[str, str]:
+    """Return the smallest and the largest of values that are numbers, as text; of equal ones the first."""
+    buffers = [None, pa.py_buffer(values.offsets), pa.py_buffer(values.data)]
+    texts = pa.Array.from_buffers(pa.large_string(), len(values), buffers)
+    try:
+        numbers = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:  # a number in a spelling of its own, as with a comma
+        return "", ""
+    finite = np.flatnonzero(np.isfinite(numbers))
+    if finite.size == 0:
+        return "", ""
+    low, high = int(finite[np.argmin(numbers[finite])]), int(finite[np.argmax(numbers[finite])])
+    return _number_text(values.value(low), numbers[low]), _number_text(values.value(high), numbers[high])
+
+
+def _number_text(text: str, number: float) -> str:
+    """Return the text of a number, in scientific spelling if it is long."""
+    return text if len(text) <= _MAX_TEXT else repr(float(number))
 
 
 def merge_profiles(parts: list[Profile]) -> Profile:
@@ -138,9 +163,20 @@ def merge_profiles(parts: list[Profile]) -> Profile:
     has_range = kind == "integer" and all(part.has_range for part in parts)
     smallest = min(part.min_integer for part in parts) if has_range else 0
     largest = max(part.max_integer for part in parts) if has_range else 0
-    low = str(smallest) if has_range else min(part.min for part in parts)
-    high = str(largest) if has_range else max(part.max for part in parts)
+    low, high = _merge_texts(parts, kind)
+    if has_range:
+        low, high = str(smallest), str(largest)
     total = sum(part.cardinality for part in parts)
-    if 0 < len(low) < _MAX_TEXT and low == high:
+    if 0 < len(low) < _MAX_TEXT and low == high and kind != "float":
         total = 1  # the same value in every part
     return Profile(kind, total, has_range, smallest, largest, low, high)
+
+
+def _merge_texts(parts: list[Profile], kind: str) -> tuple[str, str]:
+    """Return the first and the last text of all parts: by number for floats, else by code point."""
+    lows, highs = [part.min for part in parts], [part.max for part in parts]
+    if kind != "float":
+        return min(lows), max(highs)
+    if not all(lows) or not all(highs):
+        return "", ""
+    return min(lows, key=float), max(highs, key=float)

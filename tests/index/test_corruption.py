@@ -151,6 +151,26 @@ def test_verify_names_a_kept_frame_whose_content_is_another(sound, damage):
     assert lake.check()["table"].tolist() == [table]
 
 
+def test_verify_names_a_kept_frame_that_is_missing(sound, damage):
+    lake = damage("hash", lambda data: data)
+    (file, *_) = sorted((lake.path / "frames").iterdir())
+    file.unlink()
+    (problem,) = lake.verify()
+    assert problem.startswith("the kept frame `") and problem.endswith(f"({file.name}): its file is missing")
+    (missing,) = lake.check().itertuples(index=False)
+    assert missing.state == "missing" and f"`{missing.table}`" in problem
+
+
+def test_a_frame_that_was_not_kept_is_no_damage(tmp_path):
+    frame = pd.DataFrame({"a": ["x", "y"]})
+    lake = dfjoin.build_lake({"t": frame}, tmp_path / "i", engine="inline", keep_data=False, progress=False)
+    assert lake.verify() == [] and lake.check().empty
+    lake.add({"u": frame}, progress=False)
+    (file,) = (tmp_path / "i" / "frames").iterdir()
+    file.unlink()
+    assert [problem.split("`")[1] for problem in lake.verify()] == lake.check()["table"].tolist() == ["u"]
+
+
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_a_sample_of_a_small_index_is_all_of_it(damage, name):
     def flip(data):

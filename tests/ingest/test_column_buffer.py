@@ -88,10 +88,18 @@ def test_floats_with_a_fraction_are_never_spilled(tmp_path):
     record, values = read(batches, type_=pa.float64(), spills=(1, 2), tmp_path=tmp_path)
     assert values == [] and not list(tmp_path.iterdir())
     assert record == whole and (record["n_rows"], record["n_null"], record["cardinality"]) == (7, 2, 5)
+    assert (record["min"], record["max"]) == ("0.5", "8.5")
     repeated, _ = read([[0.5, 1.5], [0.5, 0.5]], type_=pa.float64(), spills=(0,), tmp_path=tmp_path)
     assert repeated["cardinality"] == 4, "an upper bound: what follows is not looked at"
     integral, values = read([[1.0, 2.0], [3.0]], type_=pa.float64(), spills=(0,), tmp_path=tmp_path)
     assert values == ["1", "2", "3"] and integral["is_indexed"] == 1
+
+
+@pytest.mark.parametrize("type_", [pa.float16(), pa.float32(), pa.float64()])
+def test_floats_that_are_not_counted_widen_the_range(tmp_path, type_):
+    batches = [np.array(part, type_.to_pandas_dtype()) for part in ([0.5], [-2.25, np.inf], [7, np.nan])]
+    record, _ = read(batches, type_=type_, spills=(0,), tmp_path=tmp_path)
+    assert (record["min"], record["max"], record["cardinality"]) == ("-2.25", "7", 4)
 
 
 def test_what_cannot_be_searched_is_counted(tmp_path):

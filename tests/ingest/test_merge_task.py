@@ -7,7 +7,16 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, TABLE_FIELDS, Catalog, write_catalog
+from dfjoin.index.catalog import (
+    COLUMN_FIELDS,
+    KINDS,
+    SKIPPED_FIELDS,
+    TABLE_FIELDS,
+    Catalog,
+    describe_type,
+    reason_of,
+    write_catalog,
+)
 from dfjoin.index.tombstones import write_alive
 from dfjoin.ingest.merge_task import merge_catalogs, merge_segments
 
@@ -94,6 +103,18 @@ def test_parts_of_one_table_are_united(catalog):
     assert (n["n_rows"], n["n_null"], n["min_integer"], n["max_integer"], n["has_range"]) == (20, 3, -4, 9, 1)
     assert n["samples"] == ["2", "-4", "9"] and n["is_indexed"] == 1
     assert [m.tolist() for m in maps] == [[0, 1], [0, 1]]
+
+
+def test_a_column_that_one_part_gave_up_is_not_indexed_and_keeps_the_reason(catalog):
+    whole = {"type": "string", "kind": KINDS.index("text"), "cardinality": 3, "samples": ["a"]}
+    reason = describe_type("string", "its values cannot be written as text (ValueError)")
+    given_up = {"type": reason, "kind": KINDS.index("binary"), "is_indexed": 0}
+    for parts in ([whole, given_up, whole], [given_up, whole]):
+        _, columns, maps = merge_catalogs([catalog({"t": {"x": part}}, format="spark") for part in parts])
+        (x,) = columns.to_pylist()
+        assert (x["type"], x["is_indexed"], KINDS[x["kind"]], x["samples"]) == (reason, 0, "binary", [])
+        assert reason_of(x) == "its values cannot be written as text (ValueError)"
+        assert [m.tolist() for m in maps] == [[-1]] * len(parts)
 
 
 def test_merging_segments_tells_their_first_table(build):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import DfjoinWarning, InvalidParameterError, InvalidTypeError, TableReadError
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, TableReadError
 from dfjoin.join import lake_join
 from dfjoin.store.table import LakeTable
 
@@ -23,13 +23,13 @@ def test_rules_for_columns_of_one_of_several_tables(build):
 
 
 @pytest.mark.parametrize("is_picked", [False, True])
-def test_a_rule_for_a_column_that_no_joined_table_has_is_warned_of(build, is_picked):
+def test_a_rule_for_a_column_that_no_joined_table_has_is_an_error(build, is_picked):
     lake = build({"t": pd.DataFrame({"country": ["Peru", "Chad", "Mali"], "area": [1.5, 2.5, 3.5]})})
     df = pd.DataFrame({"c": LAND})
     other, on = (dfjoin.discover_joinable(df, "c", lake), None) if is_picked else (lake, "c")
-    with pytest.warns(DfjoinWarning, match=r"`aggregate` names 'aera', which no joined table \('t'\) has; check"):
-        wide = dfjoin.auto_join(df, other, on=on, aggregate={"aera": "sum", "area": "sum"})
-    assert wide["area"].tolist() == [1.5, 2.5, 3.5]
+    text = r"`aggregate` must name columns of the joined tables \('t': 'area'\), got 'aera'; check the spelling"
+    with pytest.raises(ColumnNotFoundError, match=text):
+        dfjoin.auto_join(df, other, on=on, aggregate={"aera": "sum", "area": "sum"})
     with pytest.raises(InvalidParameterError, match=r"`aggregate` must be one of .*, got 'summ'"):
         dfjoin.auto_join(df, other, on=on, aggregate={"aera": "summ"})
 

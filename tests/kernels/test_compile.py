@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba import config
 
-from dfjoin.kernels import compile_watch
+from dfjoin.kernels import compile_watch, held_interrupts
 from dfjoin.kernels._compile import digest_sources, njit_inner, njit_lean
 
 compiled_only = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -45,8 +45,8 @@ def kernels(tmp_path):
     folder.mkdir(parents=True)
     (tmp_path / "dfjoin" / "__init__.py").touch()
     (folder / "__init__.py").touch()
-    for module in (sys.modules["dfjoin.kernels._compile"], compile_watch):
-        source = compile_watch.__file__ if module is compile_watch else module.__file__
+    for module in (sys.modules["dfjoin.kernels._compile"], compile_watch, held_interrupts):
+        source = module.__file__
         (folder / source.rpartition("/")[2]).write_bytes(open(source, "rb").read())
     return folder
 
@@ -131,7 +131,7 @@ class ReadOnly:
         kernels = self.package / "dfjoin" / "kernels"
         (kernels / "__init__.py").touch()
         (kernels / "outer.py").write_text(SMALL_KERNEL)
-        for module in (sys.modules["dfjoin.kernels._compile"], compile_watch):
+        for module in (sys.modules["dfjoin.kernels._compile"], compile_watch, held_interrupts):
             shutil.copy(module.__file__, kernels)
         kernels.chmod(0o555)
 

@@ -1,4 +1,5 @@
 import datetime
+import math
 from decimal import Decimal
 
 import pyarrow as pa
@@ -94,8 +95,25 @@ def test_long_texts_are_cut_in_the_profile():
     assert (found.min, found.max) == ("a" * 100, "é" * 100)
 
 
-def test_floats_and_booleans_have_no_range():
-    assert profile([1.5, 2.5]) == Profile("float", 2, False, 0, 0, "", "")
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1).map(lambda n: [*n, 0.5]))
+def test_floats_have_their_smallest_and_largest_finite_number(numbers):
+    found = profile(numbers)
+    finite = [number for number in numbers if math.isfinite(number)]
+    assert (found.kind, found.has_range) == ("float", False)
+    assert (float(found.min), float(found.max)) == (min(finite), max(finite))
+    assert max(len(found.min), len(found.max)) <= 100
+    assert profile_values(normalize_column(pa.array(numbers), SETTINGS), pa.float64(), has_texts=False).min == ""
+
+
+def test_ranges_of_floats_are_compared_by_number():
+    assert profile([9.5, 10.25, -3.0]) == Profile("float", 3, False, 0, 0, "-3", "10.25")
+    assert (profile(["1.5e3", ".5"]).min, profile(["1.5e3", ".5"]).max) == (".5", "1.5e3")
+    merged = merge_profiles([profile([9.5, 0.25]), profile([10.5, 100.0]), profile([3.0])])
+    assert (merged.kind, merged.min, merged.max) == ("float", "0.25", "100")
+    assert profile([math.inf, -math.inf]).min == ""
+
+
+def test_booleans_have_no_range():
     assert profile([True, False]) == Profile("boolean", 2, False, 0, 0, "", "")
 
 
