@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from dfjoin.programs.program import Program
+from dfjoin.programs.program import Constant, Program
 from dfjoin.transform.chance import MIN_BITS
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
-from dfjoin.transform.outcome import FULL_COVERAGE, Outcome, evaluate
+from dfjoin.transform.grids import same_tokens
+from dfjoin.transform.outcome import FULL_COVERAGE, Entries, Outcome, evaluate
 from dfjoin.transform.prepared_columns import Column, count_distinct
 from dfjoin.transform.sides import KEY_UNIQUENESS, Direction, SampledTable
 from dfjoin.transform.transform_join import RankedProgram, TransformJoin
+from dfjoin.values.unicode import normalize_text
 
 __all__ = [
     "MIN_COVERAGE",
@@ -23,7 +26,9 @@ __all__ = [
     "accept_programs",
     "as_result",
     "is_consistent",
+    "is_more_whole",
     "shares_of",
+    "wholeness_of",
 ]
 
 MIN_PRECISION = 0.9
@@ -33,7 +38,7 @@ MIN_COVERAGE = 0.3
 MIN_SCORE = 0.5
 """Sum of the shares of both columns that a program must join."""
 _MAX_PROGRAMS = 5
-_MAX_FIRST = 4
+_MAX_FIRST = 6
 """Learned programs that are tried as the first one."""
 _MAX_FURTHER = 6
 """Learned programs that are tried as a further one."""
@@ -42,6 +47,19 @@ _MAX_CONTRADICTIONS = 0.05
 _MAX_TAKEN = 0.1
 """Share of the rows that a further program adds, which may join a target value that is joined already."""
 _MAX_POSITION = 10
+_WHOLE = 0.9
+"""Wholeness from which nothing more whole is looked for, and from which less coverage will do."""
+_MIN_STRICT = 20
+"""Target values that a program must join that covers little."""
+_MIN_STRICT_COVERAGE = 0.1
+"""Share of the values of one column that a program must join that relates whole keys."""
+_MORE_WHOLE = 0.15
+_MIN_RELATIVE_SCORE = 0.4
+_MAX_WIDENED = 0.5
+_MAX_SAMPLES = 100
+_MIN_REWRITTEN = 3
+_MIN_REWRITTEN_COVERAGE = 0.5
+"""Share of the values of one column that a program must join that writes the same words and numbers anew."""
 
 
 @dataclass
@@ -62,6 +80,8 @@ class AcceptedPrograms:
         Distinct values ÷ rows of the target.
     shares : tuple of float
         Shares of the values of source and target that are joined.
+    wholeness : float
+        Share of the letters and digits of both keys that the first program relates, see `wholeness_of`.
     """
 
     direction: Direction
@@ -71,6 +91,7 @@ class AcceptedPrograms:
     position: int
     uniqueness: float
     shares: tuple[float, float]
+    wholeness: float = 1.0
 
     @property
     def quality(self) -> float:
@@ -104,6 +125,8 @@ class FullColumns:
         self.columns = source.columns
         self.rows = source.rows
         self.is_key_fixed = target.is_key_fixed
+        self.is_named = bool(source.given) and bool(target.given)
+        self.target_table = target
         self.position = source.position(pair.main.name) + target.position(program.columns[0])
         self.main = source.full_column(pair.main.name)
         self.pair = pair
@@ -114,22 +137,90 @@ class FullColumns:
             arrays = [target.full_column(name).array for name in program.columns]
             self.target = Column(str(program), program.apply(arrays))
 
+    @cached_property
+    def entries(self) -> Entries:
+        """What the target table holds for each target value."""
+        values = self.target.values
+        is_made = values.codes >= 0
+        if not self.is_key_fixed:
+            return Entries(np.bincount(values.codes[is_made], minlength=len(values)).astype(np.int64), True)
+        if self.program.is_identity or len(self.program.columns) > 1:
+            return Entries(np.ones(len(values), np.int64), False)
+        whole = self.target_table.full_column(self.program.columns[0]).values
+        is_made &= whole.codes >= 0
+        pairs = values.codes[is_made].astype(np.int64) * max(1, len(whole)) + whole.codes[is_made]
+        parts = np.unique(pairs) // max(1, len(whole))
+        return Entries(np.bincount(parts, minlength=len(values)).astype(np.int64), False)
+
     def evaluate(self, program: Program) -> Outcome:
         """Evaluate a program on all rows."""
-        return evaluate(program, self.columns, self.main, self.target.values)
+        return evaluate(program, self.columns, self.main, self.target.values, self.entries)
+
+    def samples(self, outcome: Outcome) -> list[tuple[str, str, str]]:
+        """Return some joined rows of the sample: texts of the source, of the whole target, and the result."""
+        pair = self.pair
+        codes = np.flatnonzero(outcome.hits >= 0)[:_MAX_SAMPLES]
+        firsts = outcome.outputs.first_rows()
+        names = dict.fromkeys([pair.main.name, *outcome.program.columns])
+        columns = [column for column in pair.table if column.name in names]
+        wanted = [self.target_table.sampled(name) for name in self.program.columns]
+        found = []
+        for code in codes.tolist():
+            texts = (column.array[int(firsts[code])].as_py() or "" for column in columns)
+            row = int(pair.target.first_rows[outcome.hits[code]])
+            targets = (column.array[row].as_py() or "" for column in wanted)
+            found.append((" ".join(texts), " ".join(targets), outcome.outputs.value(code)))
+        return found
 
 
-def _reason_against(outcome: Outcome, target: Program) -> str:
+def wholeness_of(columns: FullColumns, outcome: Outcome) -> float:
+    """Measure how much of both keys a program relates.
+
+    Parameters
+    ----------
+    columns : FullColumns
+    outcome : Outcome
+        Of the samples.
+
+    Returns
+    -------
+    float
+        Letters and digits that results have from the source, over those of the source's columns or of the
+        target's whole key, whichever are more; mean of up to 100 joined values, 0 without any.
+    """
+    fixed = sum(_n_letters(piece.text) for piece in outcome.program.pieces if isinstance(piece, Constant))
+    shares = [
+        min(1.0, max(0, _n_letters(made) - fixed) / max(1, _n_letters(source), _n_letters(target)))
+        for source, target, made in columns.samples(outcome)
+    ]
+    return sum(shares) / len(shares) if shares else 0.0
+
+
+def _n_letters(text: str) -> int:
+    """Count letters and digits."""
+    return sum(map(str.isalnum, text))
+
+
+def _is_rewritten(columns: FullColumns, learned: Outcome) -> bool:
+    """Tell whether a program writes the same words and numbers anew, as another spelling of a date or a code."""
+    found = columns.samples(learned)
+    n_same = sum(same_tokens(normalize_text(source), normalize_text(target)) for source, target, _ in found)
+    return len(found) >= _MIN_REWRITTEN and n_same >= FULL_COVERAGE * len(found)
+
+
+def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wholeness: float) -> str:
     """Return why a program is not accepted, an empty text if it is."""
-    if max(outcome.source_coverage, outcome.target_coverage) < MIN_COVERAGE or outcome.score < MIN_SCORE:
+    covered = max(outcome.source_coverage, outcome.target_coverage)
+    is_strict = wholeness >= _WHOLE and outcome.n_reached >= _MIN_STRICT and covered >= _MIN_STRICT_COVERAGE
+    if not columns.is_named and not is_strict and (covered < MIN_COVERAGE or outcome.score < MIN_SCORE):
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
-    elif outcome.bits < MIN_BITS:
+    elif outcome.bits < MIN_BITS and not (covered >= _MIN_REWRITTEN_COVERAGE and _is_rewritten(columns, learned)):
         reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {MIN_BITS:.0f} needed)"
-    elif outcome.precision < MIN_PRECISION:
+    elif outcome.bits >= MIN_BITS and outcome.precision < MIN_PRECISION:
         reason = f"estimated precision {outcome.precision:.2f}, {MIN_PRECISION} needed"
     else:
         return ""
-    return f"{outcome.program} = {target}: {reason}"
+    return f"{outcome.program} = {columns.program}: {reason}"
 
 
 def accept_programs(
@@ -159,20 +250,46 @@ def accept_programs(
             f"{columns.main.name} = {columns.program}: the target is no key ({columns.target.uniqueness:.2f} distinct)"
         )
         return None
+    passed: list[tuple[Outcome, float]] = []
     for learned in outcomes[:_MAX_FIRST]:
-        first = columns.evaluate(learned.program)
-        reason = _reason_against(first, columns.program)
+        first, wholeness = columns.evaluate(learned.program), wholeness_of(columns, learned)
+        reason = _reason_against(columns, first, learned, wholeness)
         if not reason:
-            break
-        tried.append(reason)
-    else:
+            passed.append((first, wholeness))
+            if wholeness >= _WHOLE:
+                break
+        else:
+            tried.append(reason)
+    if not passed:
         return None
+    first, wholeness = passed[0]
+    for other, share in passed[1:]:
+        if is_more_whole((share, other.score), (wholeness, first.score)):
+            first, wholeness = other, share
     accepted = [first]
     if max(first.source_coverage, first.target_coverage) < FULL_COVERAGE:
-        accepted += _further_programs(columns, first, rng)
+        accepted += _further_programs(columns, first, wholeness, rng)
     shares = shares_of(accepted)
     uniqueness = columns.target.uniqueness
-    return AcceptedPrograms(direction, columns.pair, columns.program, accepted, columns.position, uniqueness, shares)
+    return AcceptedPrograms(
+        direction, columns.pair, columns.program, accepted, columns.position, uniqueness, shares, wholeness
+    )
+
+
+def is_more_whole(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Tell whether a relation explains so much more of the keys that it is to be preferred.
+
+    Parameters
+    ----------
+    one, other : tuple of (float, float)
+        Wholeness, and the sum of the shares that are joined.
+
+    Notes
+    -----
+    What joins ``first + ' ' + last`` joins by ``last`` as well, and some strangers: the join by a part is wider, and no
+    better. The whole is preferred where it joins two fifths of what the part joins.
+    """
+    return one[0] >= other[0] + _MORE_WHOLE and one[1] >= _MIN_RELATIVE_SCORE * other[1]
 
 
 def shares_of(outcomes: list[Outcome]) -> tuple[float, float]:
@@ -194,14 +311,17 @@ def shares_of(outcomes: list[Outcome]) -> tuple[float, float]:
     return n_joined / max(1, n_source), count_distinct(rows, n_target) / max(1, n_target)
 
 
-def _further_programs(columns: FullColumns, first: Outcome, rng: np.random.Generator) -> list[Outcome]:
+def _further_programs(
+    columns: FullColumns, first: Outcome, wholeness: float, rng: np.random.Generator
+) -> list[Outcome]:
     """Learn programs for the rows that are left, as long as they are consistent with those before."""
     accepted: list[Outcome] = []
     rows = first.row_targets.copy()
     for _ in range(_MAX_PROGRAMS - 1):
         for learned in learn_pair(columns.pair, rng, covered=rows[columns.rows] >= 0)[:_MAX_FURTHER]:
             outcome = columns.evaluate(learned.program)
-            if is_consistent(outcome, rows):
+            is_part = wholeness_of(columns, learned) < wholeness - _MORE_WHOLE
+            if is_consistent(outcome, rows, may_widen=not is_part):
                 accepted.append(outcome)
                 rows = np.where(rows >= 0, rows, outcome.row_targets)
                 break
@@ -210,7 +330,7 @@ def _further_programs(columns: FullColumns, first: Outcome, rng: np.random.Gener
     return accepted
 
 
-def is_consistent(outcome: Outcome, rows: np.ndarray) -> bool:
+def is_consistent(outcome: Outcome, rows: np.ndarray, *, may_widen: bool = True) -> bool:
     """Tell whether a further program may stand beside those that are accepted.
 
     Parameters
@@ -219,6 +339,9 @@ def is_consistent(outcome: Outcome, rows: np.ndarray) -> bool:
         Of the further program.
     rows : ndarray of int64, shape (n_rows,)
         Target value that the accepted programs join with each source row, -1 for none.
+    may_widen : bool, default True
+        Whether it may join nearly all rows that are joined already; False for one that reads less of the keys than
+        the accepted ones: those insist on what it leaves out.
 
     Returns
     -------
@@ -229,6 +352,8 @@ def is_consistent(outcome: Outcome, rows: np.ndarray) -> bool:
     is_new = (rows < 0) & (outcome.row_targets >= 0)
     is_shared = (rows >= 0) & (outcome.row_targets >= 0)
     if count_distinct(outcome.source_codes[is_new], outcome.n_source) < 2 or outcome.bits < MIN_BITS:
+        return False
+    if not may_widen and is_shared.sum() > _MAX_WIDENED * (rows >= 0).sum():
         return False
     if (rows != outcome.row_targets)[is_shared].sum() > _MAX_CONTRADICTIONS * is_shared.sum():
         return False

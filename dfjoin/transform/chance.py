@@ -6,13 +6,12 @@ Over plain strings and counts: nothing here knows columns or joins.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date
 from itertools import pairwise
 
 from dfjoin.programs.program import Constant, Program
+from dfjoin.transform.grids import grid_density
 from dfjoin.values.unicode import normalize_text
 
 __all__ = ["MIN_BITS", "SAMPLE_VALUES", "chance_of_match", "description_bits", "evidence_bits", "without_constants"]
@@ -21,48 +20,25 @@ MIN_BITS = 10.0
 """Least evidence against chance, the description length of the program subtracted: chance below 1 in 1,000."""
 _PRIOR_WEIGHT = 3.0
 """Weight of single characters beside the counted pairs of neighbours."""
-_MIN_SHAPED_VALUES = 20
+_MIN_SHAPED_VALUES = 4
 """Fewer values of one length say nothing about their shape."""
 SAMPLE_VALUES = 500
 """Values of a column from which the probability of a match is estimated."""
-_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
-
-
-def _as_number(value: str) -> int | None:
-    """Return an integer, a date as its day, or None."""
-    if len(value) < 16 and value.isascii() and value.removeprefix("-").isdigit():
-        return int(value)
-    match = _DATE.fullmatch(value)
-    try:
-        return date(*map(int, match.groups())).toordinal() if match else None
-    except ValueError:
-        return None
-
-
-def _density(outputs: Sequence[str], targets: Sequence[str]) -> float | None:
-    """Return how densely targets and outputs fill each other's range, None if the outputs are not all numbers."""
-    made = [_as_number(value) for value in outputs]
-    numbers = sorted(number for number in made if number is not None)
-    known = sorted(number for value in targets if (number := _as_number(value)) is not None)
-    if len(numbers) < len(made):
-        return None
-    if not known:
-        return 0.0
-    return max(_filled_range(known, numbers), _filled_range(numbers, known) / len(numbers) * len(known))
-
-
-def _filled_range(some: list[int], others: list[int]) -> float:
-    """Return the share of the range of `others`, without a twentieth at either end, that numbers fill."""
-    cut = len(others) // 20
-    low, high = others[cut], others[-1 - cut]
-    return sum(low <= number <= high for number in some) / (high - low + 1)
 
 
 def _filled_share(values: Sequence[str]) -> float:
     """Return twice the share that values make up of all texts of their shape; 0 for few, or of several lengths."""
     if len(values) < _MIN_SHAPED_VALUES or len({len(value) for value in values}) != 1:
         return 0.0
-    return 2 * len(values) / math.prod(float(len(set(characters))) for characters in zip(*values, strict=True))
+    return 2 * len(values) / math.prod(_richness(characters) for characters in zip(*values, strict=True))
+
+
+def _richness(characters: Sequence[str]) -> float:
+    """Estimate how many different characters a position has, those included that no value shows (Chao 1984)."""
+    counts = Counter(characters)
+    once = sum(count == 1 for count in counts.values())
+    twice = sum(count == 2 for count in counts.values())
+    return len(counts) + once * (once - 1) / (2 * (twice + 1))
 
 
 class _Characters:
@@ -109,17 +85,16 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
 
     Notes
     -----
-    Integers and dates: twice the share of the outputs' range (without a twentieth at either end) that the
-    targets fill, or of the outputs in the targets' range times the share of it that these fill, since
-    numbers and days come in stretches; and the rule for one length below. Otherwise the sum over the
-    targets of their probability under a model of neighbouring characters made of outputs and targets, with
-    the target itself left out, or if that is larger under the model that all characters seen are equally
-    likely. Values of one length also make up a share of the texts of their shape (those with the characters that some
-    value has at each position), and twice that share is the lower bound. At most 500 of each are looked at, and
-    the sum is scaled up.
+    Values on a regular grid, as numbers, days, times, codes of one build: twice the density of the targets on
+    the grid of the outputs (`grids.grid_density`), since numbers and days come in stretches; and the rule for one
+    length below. Otherwise the sum over the targets of their probability under a model of neighbouring characters
+    made of outputs and targets, with the target itself left out, or if that is larger under the model that all
+    characters seen are equally likely. Values of one length, four or more, also make up a share of the texts of their
+    shape (those with the characters that some value has at each position, and an estimate of those not seen), and
+    twice that share is the lower bound. At most 500 of each are looked at, and the sum is scaled up.
     """
-    density = _density(outputs, targets)
-    if density is not None:
+    density = grid_density(outputs, targets)
+    if density:
         return min(1.0, max(1e-12, 2 * density, _filled_share(targets)))
     some_outputs = outputs[:: max(1, len(outputs) // SAMPLE_VALUES)][:SAMPLE_VALUES]
     some = targets[:: max(1, len(targets) // SAMPLE_VALUES)][:SAMPLE_VALUES]

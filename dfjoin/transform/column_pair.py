@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -27,6 +29,9 @@ _MAX_REFINED = 3
 _GIVE_UP_AFTER = 8
 """Example sets after which a pair of columns is given up, if no program has a score of `_MIN_SCORE_TO_GO_ON`."""
 _MIN_SCORE_TO_GO_ON = 0.02
+_MAX_RANKED = 1_000
+"""Value pairs that are compared word by word."""
+_WORD = re.compile(r"\d+|[^\W\d_]+")
 
 
 @dataclass
@@ -58,6 +63,25 @@ class ColumnPair:
         n = max(1, min(_TOP_PAIRS, len(self.main.values), len(self.target.values)))
         return float((self.pairs.score[best] * shares).sum()) / n
 
+    @cached_property
+    def ranked(self) -> ValuePairs:
+        """The pairs, those of one score by how much of both values is the same words, then as they were.
+
+        Where few values have a partner, most q-grams that are rare in both columns are those of strangers: two persons
+        share a rare last name. Pairs that share more words are more often right. The first 1,000 pairs are looked at.
+        """
+        pairs = self.pairs
+        n = min(len(pairs), _MAX_RANKED)
+        shares = np.array(
+            [
+                _common_share(self.main.values.value(left), self.target.values.value(right))
+                for left, right in zip(pairs.left[:n].tolist(), pairs.right[:n].tolist(), strict=True)
+            ]
+        )
+        order = np.concatenate([np.lexsort((-np.round(shares, 1), -pairs.score[:n])), np.arange(n, len(pairs))])
+        order = order.astype(np.int64)
+        return ValuePairs(pairs.left[order], pairs.right[order], pairs.score[order], pairs.length[order])
+
     def row_of(self, value: int) -> int:
         """Return the first row of a source value."""
         return int(self.main.first_rows[value])
@@ -70,6 +94,13 @@ class ColumnPair:
     def wanted(self, value: int) -> str:
         """Return a target value as programs are to make it: NFKC, small letters, white space collapsed."""
         return normalize_text(self.target.array[int(self.target.first_rows[value])].as_py() or "")
+
+
+def _common_share(some: str, other: str) -> float:
+    """Return the letters and digits of the words that two texts share, over those of the longer text."""
+    words = [set(_WORD.findall(text)) for text in (some, other)]
+    total = max(sum(map(len, found)) for found in words)
+    return sum(map(len, words[0] & words[1])) / total if total else 0.0
 
 
 def example_sets(n_pairs: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
@@ -233,7 +264,7 @@ def learn_pair(pair: ColumnPair, rng: np.random.Generator, *, covered: np.ndarra
         fresh = np.flatnonzero(~covered & (pair.main.values.codes >= 0))
         allowed = np.zeros(len(pair.main.values), bool)
         allowed[pair.main.values.codes[fresh]] = True
-    chosen = distinct_pairs(pair.pairs, allowed)
+    chosen = distinct_pairs(pair.ranked, allowed)
     if len(chosen) < 2:
         return []
     outcomes = _learn_with(pair, [pair.main], chosen, rng, fresh)

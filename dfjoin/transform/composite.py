@@ -26,6 +26,13 @@ _COMPOSITE_UNIQUENESS = 0.95
 """Distinct rows ÷ rows without a null from which columns are a key together."""
 _MAX_KEY_COLUMNS = 8
 _MAX_KEYS = 4
+_MAX_PAIRS = 3
+_KEY_UNIQUENESS = 0.8
+"""Distinct values ÷ rows from which a column may be a key by itself."""
+_MAX_WORDED_VALUES = 50
+_MAX_WORDED_LENGTH = 60
+_MIN_WORDED_VALUES = 50
+_MIN_WORDED_UNIQUENESS = 0.5
 _GAP = re.compile(r"[^\w]+")
 
 
@@ -110,31 +117,47 @@ def join_columns(columns: Sequence[Column]) -> tuple[Program, Column]:
 
 
 def composite_keys(columns: Sequence[Column]) -> list[tuple[Program, Column]]:
-    """Find the smallest sets of columns that are nearly a key together.
+    """Find sets of columns that are nearly a key together.
 
     Parameters
     ----------
     columns : sequence of Column
-        None of them a key; the 8 with most distinct values are looked at.
 
     Returns
     -------
     list of (Program, Column)
-        At most 4: what writes the columns side by side, and the key; pairs first, then triples that hold no
-        pair found.
+        What writes the columns side by side, and the key. At most 4 of columns that are no keys by themselves (the 8
+        with most distinct values are looked at): pairs first, then triples that hold no pair found. Then at most 3
+        pairs of columns of words, one of which is nearly a key, those that stand closest first: a first
+        and a last name are the key even where few persons share a last name.
 
     Notes
     -----
     A set is a key if its distinct rows are at least 95 % of those without a null.
     """
-    best = sorted(columns, key=lambda column: -len(column.values))[:_MAX_KEY_COLUMNS]
-    chosen = [column for column in columns if any(column is one for one in best)]  # in the order of the table
+    singles = [column for column in columns if column.uniqueness >= _KEY_UNIQUENESS]
+    others = [column for column in columns if column.uniqueness < _KEY_UNIQUENESS]
+    best = sorted(others, key=lambda column: -len(column.values))[:_MAX_KEY_COLUMNS]
+    chosen = [column for column in others if any(column is one for one in best)]  # in the order of the table
     found: list[tuple[Column, ...]] = []
-    for size in range(2, MAX_COLUMNS + 1):
-        for some in combinations(chosen, size):
-            if not any(set(map(id, smaller)) <= set(map(id, some)) for smaller in found) and _is_key(some):
-                found.append(some)
-    return [join_columns(some) for some in found[:_MAX_KEYS]]
+    if not singles:
+        for size in range(2, MAX_COLUMNS + 1):
+            for some in combinations(chosen, size):
+                if not any(set(map(id, smaller)) <= set(map(id, some)) for smaller in found) and _is_key(some):
+                    found.append(some)
+    worded = [number for number, column in enumerate(columns) if _has_words(column)]
+    pairs = sorted(combinations(worded, 2), key=lambda pair: (pair[1] - pair[0], pair[0]))
+    keyed = [(columns[i], columns[j]) for i, j in pairs if any(columns[n] in singles for n in (i, j))]
+    return [join_columns(some) for some in [*found[:_MAX_KEYS], *filter(_is_key, keyed[:_MAX_PAIRS])]]
+
+
+def _has_words(column: Column) -> bool:
+    """Tell whether most values are a few words, not numbers or sentences, and whether there are many of them."""
+    if len(column.values) < _MIN_WORDED_VALUES and column.uniqueness < _MIN_WORDED_UNIQUENESS:
+        return False
+    texts = [column.values.value(code) for code in range(min(len(column.values), _MAX_WORDED_VALUES))]
+    n_words = sum(text[:1].isalpha() and len(text) <= _MAX_WORDED_LENGTH for text in texts)
+    return len(texts) > 1 and n_words >= _MIN_ALIGNED * len(texts)
 
 
 def _is_key(columns: Sequence[Column]) -> bool:

@@ -8,7 +8,15 @@ import numpy as np
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.programs.program import MAX_COLUMNS, Program
-from dfjoin.transform.accept import AcceptedPrograms, FullColumns, accept_programs, as_result, shares_of
+from dfjoin.transform.accept import (
+    AcceptedPrograms,
+    FullColumns,
+    accept_programs,
+    as_result,
+    is_more_whole,
+    shares_of,
+    wholeness_of,
+)
 from dfjoin.transform.by_example import MAX_INPUTS, learn_from_examples
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.composite import split_column
@@ -25,8 +33,8 @@ _MIN_RELATIVE_SIMILARITY = 0.1
 """Share of the highest similarity of a pair of columns below which others are passed over."""
 _MAX_COLUMN_PAIRS = 10
 """Pairs of columns that programs are learned for, the most similar ones."""
-_GOOD_QUALITY = 1.0
-"""Quality from which key columns are not split into parts."""
+_GOOD_WHOLENESS = 0.9
+"""Wholeness from which a join of all values is not compared with others."""
 _MAX_EXAMPLE_COLUMNS = 4
 """Columns of the rows of examples that programs may read beside the main one."""
 
@@ -104,16 +112,18 @@ def find_programs(
     rng = np.random.default_rng(seed)
     tables = (as_columns(left), as_columns(right))
     given = (_check_columns(on, tables[0], "on"), _check_columns(right_on, tables[1], "right_on"))
-    sides = sample_sides(tables, given, rng)
+    sides = sample_sides(tables, given)
     tried: list[str] = []
     if examples is not None:
         return _find_from_examples(sides, _check_examples(examples), tried)
-    accepted = _learn(sides, rng, tried, splits=False)
-    if max((one.quality for one in accepted), default=0.0) < _GOOD_QUALITY:
-        accepted += _learn(sides, rng, tried, splits=True)
+    accepted = _learn(sides, rng, tried, splits=False) or _learn(sides, rng, tried, splits=True)
     if not accepted:
         return TransformJoin(tried=tuple(tried))
-    return as_result(min(accepted, key=lambda one: one.rank), tried)
+    best, *others = sorted(accepted, key=lambda one: one.rank)
+    for other in others:
+        if is_more_whole((other.wholeness, sum(other.shares)), (best.wholeness, sum(best.shares))):
+            best = other
+    return as_result(best, tried)
 
 
 def _check_columns(names: str | Sequence[str] | None, columns: list[Column], argument: str) -> tuple[str, ...]:
@@ -167,12 +177,14 @@ def _learn(
         outcomes = [evaluate(Program.identity(pair.main.name), pair.table, pair.main, pair.target.values)]
         if outcomes[0].score < 2 * FULL_COVERAGE:
             outcomes += learn_pair(pair, rng)
-        outcomes = sorted(outcomes, key=lambda o: (-o.score, o.program.n_operators))
         columns = FullColumns(source_table, target_table, pair, target)
+        outcomes = sorted(
+            outcomes, key=lambda o: (-o.score * (1 + 2 * wholeness_of(columns, o)), o.program.n_operators)
+        )
         accepted = accept_programs(columns, outcomes, direction, rng, tried)
         if accepted is not None:
             found.append(accepted)
-            if accepted.quality > 2 * FULL_COVERAGE:
+            if accepted.quality > 2 * FULL_COVERAGE and accepted.wholeness >= _GOOD_WHOLENESS:
                 break
     return found
 

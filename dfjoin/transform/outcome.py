@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,31 @@ from dfjoin.transform.chance import SAMPLE_VALUES, chance_of_match, description_
 from dfjoin.transform.prepared_columns import SETTINGS, Column, count_distinct, match_rows
 from dfjoin.values.normalize import ValueSet, normalize_column
 
-__all__ = ["FULL_COVERAGE", "Outcome", "evaluate"]
+__all__ = ["FULL_COVERAGE", "Entries", "Outcome", "evaluate"]
 
 FULL_COVERAGE = 0.97
 """Coverage from which nothing better is looked for."""
+_MANY = 1.5
+"""Source values to each target value from which a relation is one of many to one."""
+_PRIOR = 4.0
+"""Source values of the general frequency of hits that are added to those that share a result, and to the others."""
+_FITTING = 0.9
+"""Share of the target that the constants of a program must fit, for a relation of many to one."""
+
+
+class Entries(NamedTuple):
+    """How many different things a target value stands for.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (n_target,)
+        Rows of each target value; or whole values, where the key was named or is all that the table has.
+    are_rows : bool
+        Whether rows are counted, on the other side, too; else distinct values.
+    """
+
+    counts: NDArray[np.int64]
+    are_rows: bool
 
 
 @dataclass(frozen=True)
@@ -36,6 +58,8 @@ class Outcome:
     n_source, n_target : int
         Distinct values of the source and of the target.
     target : ValueSet
+    entries : Entries or None
+        What the target table holds for each target value; None where that is not known.
     """
 
     program: Program
@@ -45,6 +69,7 @@ class Outcome:
     n_source: int
     n_target: int
     target: ValueSet
+    entries: Entries | None = None
 
     @cached_property
     def row_targets(self) -> NDArray[np.int64]:
@@ -98,30 +123,83 @@ class Outcome:
 
     @cached_property
     def precision(self) -> float:
-        """Estimated share of joined source values that join the right target value.
+        """Estimated share of joined rows that are right, a product: not by chance, not by sharing, not many to many.
 
-        Two kinds of joined values count as wrong. Source values that join a target value which another one joins
-        already, at most ten times as many as chance would make; they do not count if nearly all source values join, as
-        in an n:1 relation. And as many hits as chance would have made of the results that hit nothing.
+        Notes
+        -----
+        Each factor counts pairs that are wrong for one reason.
+
+        - Chance: as many hits as chance would have made of the results that hit nothing.
+        - Sharing: where source values have one result, as two persons one surname, a value without a partner meets the
+          partner of another. It shows in that values that share their result hit more often than
+          values that do not. Of those, which hit with frequency f, some meet strangers, too: as many as
+          have a second stranger on their own side (Good-Turing). With c the share of values that have a
+          partner by this, and h the share that hit, c / h is right. It does not hold for a relation of many to one,
+          where sharing is meant: joined values are half as many again as the values that they reach, and the constants
+          of the program fit nine tenths of the target.
+        - Many to many: the pairs above the larger number of rows (of values, where the key is all that the target has)
+          on one side.
         """
         if self.n_joined == 0:
             return 0.0
-        n_outputs = len(self.outputs)
-        n_wrong = 0.0
-        if self.source_coverage < 0.9 or self.n_reached > 0.5 * self.n_joined:
-            n_wrong = min(self.n_joined - self.n_reached, 10 * n_outputs * self.chance)
-        n_missed = n_outputs - int((self.hits >= 0).sum())
-        n_wrong += n_missed * self.chance / max(1e-12, 1 - self.chance)
-        return min(1.0, max(0.0, 1 - n_wrong / self.n_joined))
+        n_missed = len(self.outputs) - int((self.hits >= 0).sum())
+        by_chance = min(1.0, n_missed * self.chance / max(1e-12, 1 - self.chance) / self.n_joined)
+        return (1 - by_chance) * (1.0 if self._is_many_to_one else self._not_shared) * self.one_sided
+
+    @property
+    def _is_many_to_one(self) -> bool:
+        """Whether many source values are meant to have one partner."""
+        if self.n_reached * _MANY > self.n_joined:
+            return False
+        fitting = without_constants(self.program, _sample(self.target))
+        return len(fitting) >= _FITTING * min(len(self.target), SAMPLE_VALUES)
+
+    @cached_property
+    def _not_shared(self) -> float:
+        """Estimated share of the joined source values that do not owe their hit to sharing a result."""
+        is_made = (self.source_codes >= 0) & (self.outputs.codes >= 0)
+        keys = self.source_codes[is_made].astype(np.int64) * len(self.outputs) + self.outputs.codes[is_made]
+        made = np.unique(keys) % max(1, len(self.outputs))  # the result of each distinct source value
+        counts = np.bincount(made, minlength=len(self.outputs))
+        is_hit, is_shared = self.hits[made] >= 0, counts[made] > 1
+        n_single = int((~is_shared).sum())
+        hit = float(is_hit.mean())
+        if n_single == 0 or n_single == made.size or hit == 0:
+            return 1.0
+        single = (float(is_hit[~is_shared].sum()) + _PRIOR * hit) / (n_single + _PRIOR)
+        shared = (float(is_hit[is_shared].sum()) + _PRIOR * hit) / (made.size - n_single + _PRIOR)
+        if shared <= single or single == 1:
+            return 1.0
+        strangers = (shared - single) / (1 - single)  # share of those that share a result and meet a stranger
+        met = strangers * (1 - float(np.exp(-2 * (counts == 2).sum() / n_single * self.n_target / made.size)))
+        own = max(0.0, single - met) / (1 - met) if met < 1 else 0.0
+        return min(1.0, own / hit)
+
+    @cached_property
+    def one_sided(self) -> float:
+        """Pairs that a relation of one to one, or of many to one, would have, over those that there are."""
+        if self.entries is None:
+            return 1.0
+        is_joined = (self.row_targets >= 0) & (self.source_codes >= 0)
+        joined = self.row_targets[is_joined]
+        if not self.entries.are_rows:
+            joined = np.unique(self.source_codes[is_joined].astype(np.int64) * self.n_target + joined) % self.n_target
+        own = np.bincount(joined, minlength=self.n_target)
+        reached = int(self.entries.counts[own > 0].sum())
+        return max(joined.size, reached) / max(1, int((own * self.entries.counts).sum()))
 
 
 def _sample(values: ValueSet) -> list[str]:
-    """Return at most `SAMPLE_VALUES` values, spread over all."""
-    step = max(1, len(values) // SAMPLE_VALUES)
-    return [values.value(code) for code in range(0, len(values), step)][:SAMPLE_VALUES]
+    """Return at most `SAMPLE_VALUES` values, those of the smallest hashes."""
+    order = np.arange(len(values))
+    if len(values) > SAMPLE_VALUES:
+        order = np.argpartition(values.hashes, SAMPLE_VALUES)[:SAMPLE_VALUES]
+    return [values.value(code) for code in order[np.argsort(values.hashes[order], kind="stable")].tolist()]
 
 
-def evaluate(program: Program, source: Sequence[Column], main: Column, target: ValueSet) -> Outcome:
+def evaluate(
+    program: Program, source: Sequence[Column], main: Column, target: ValueSet, entries: Entries | None = None
+) -> Outcome:
     """Apply a program to its columns and join the results with the target's values.
 
     Parameters
@@ -132,6 +210,7 @@ def evaluate(program: Program, source: Sequence[Column], main: Column, target: V
     main : Column
         The source column whose distinct values are counted.
     target : ValueSet
+    entries : Entries, optional
 
     Returns
     -------
@@ -142,4 +221,4 @@ def evaluate(program: Program, source: Sequence[Column], main: Column, target: V
     outputs = normalize_column(program.apply(arrays), SETTINGS)
     hits = match_rows(outputs, target)
     codes = main.values.codes
-    return Outcome(program, outputs, hits, codes, len(main.values), len(target), target)
+    return Outcome(program, outputs, hits, codes, len(main.values), len(target), target, entries)

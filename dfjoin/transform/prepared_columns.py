@@ -10,14 +10,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet, normalize_column
 
-__all__ = ["SETTINGS", "Column", "as_columns", "count_distinct", "match_rows"]
+__all__ = ["SETTINGS", "Column", "as_columns", "count_distinct", "match_rows", "order_rows"]
 
 SETTINGS = IndexSettings(dayfirst=None)
 """Settings of the canonical form of both sides; see `dfjoin.values.normalize`."""
+
+
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+_MAX_TIES = 1_000
+"""Rows of the same values above which their spellings are not compared."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,71 @@ class Column:
         return len(self.values) / self.n_present if self.n_present else 0.0
 
     def take(self, rows: NDArray[np.int64]) -> Column:
-        """Return some rows, as a column of the same name."""
-        return Column(self.name, self.array.take(pa.array(rows)))
+        """Return some rows, as a column of the same name, its values numbered in the order of their hashes."""
+        return Column(self.name, self.array.take(pa.array(rows)), lambda: _by_hash(self.values, rows))
+
+
+def _by_hash(values: ValueSet, rows: NDArray[np.int64]) -> ValueSet:
+    """Return the values of some rows, numbered in the order of their hashes."""
+    codes = values.codes[rows]
+    held = np.zeros(len(values), bool)
+    held[codes[codes >= 0]] = True
+    kept = np.flatnonzero(held)
+    kept = kept[np.argsort(values.hashes[kept], kind="stable")]
+    lengths = (values.offsets[1:] - values.offsets[:-1])[kept]
+    offsets = np.zeros(kept.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    data = np.zeros(int(offsets[-1]) + 8, np.uint8)  # kernels load eight bytes at a time
+    data[: int(offsets[-1])] = values.data[expand_stretches(values.offsets[:-1][kept], lengths)]
+    numbers = np.full(len(values) + 1, -1, np.int32)  # the last one serves code -1, the null
+    numbers[kept] = np.arange(kept.size)
+    taken = ValueSet(values.hashes[kept], data, offsets, values.classes[kept], numbers[codes], values.date_order)
+    for array in (taken.hashes, taken.data, taken.offsets):
+        array.flags.writeable = False
+    return taken
+
+
+def order_rows(columns: Sequence[Column], size: int) -> NDArray[np.int64]:
+    """Choose rows by a hash of what they hold, in the order of the hash: the choice does not depend on their order.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Those that tell rows apart.
+    size : int
+        Rows to choose; all, if there are no more.
+
+    Returns
+    -------
+    ndarray of int64, shape (min(size, n_rows),)
+
+    Notes
+    -----
+    Rows of one hash, which hold the same canonical values, follow each other by their spelling. O(rows × columns).
+    """
+    n_rows = len(columns[0]) if columns else 0
+    mixed = np.zeros(n_rows, np.uint64)
+    for column in columns:
+        hashes = np.append(column.values.hashes, np.uint64(0))[column.values.codes]
+        mixed = (mixed ^ hashes) * _MIXER
+        mixed ^= mixed >> np.uint64(29)
+    if size < n_rows:
+        chosen = np.flatnonzero(mixed <= np.partition(mixed, size - 1)[size - 1]) if size else np.arange(0)
+    else:
+        chosen = np.arange(n_rows)
+    chosen = chosen[np.argsort(mixed[chosen], kind="stable")]
+    if chosen.size == 0:
+        return chosen
+    ordered = mixed[chosen]
+    bounds = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1], [True]]))
+    is_tied = np.diff(bounds) > 1
+    for start, end in zip(bounds[:-1][is_tied].tolist(), bounds[1:][is_tied].tolist(), strict=True):
+        if end - start <= _MAX_TIES:
+            rows = chosen[start:end]
+            texts = [column.array.take(pa.array(rows)).to_pylist() for column in columns]
+            spelled = list(zip(*texts, strict=True))
+            chosen[start:end] = rows[sorted(range(end - start), key=lambda i: [text or "" for text in spelled[i]])]
+    return chosen[:size].astype(np.int64)
 
 
 def as_columns(table: Mapping[str, pa.Array | Column] | Sequence[tuple[str, pa.Array | Column]]) -> list[Column]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dfjoin.programs.program import Program
 from dfjoin.transform.composite import composite_keys, join_columns
-from dfjoin.transform.prepared_columns import Column
+from dfjoin.transform.prepared_columns import Column, order_rows
 from dfjoin.transform.value_pairs import SuffixArray
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "MIN_PAIRS",
     "Direction",
     "SampledTable",
-    "sample_rows",
     "sample_sides",
     "sample_sizes",
 ]
@@ -75,23 +74,6 @@ def sample_sizes(n_source: int, n_target: int, participation: float = 0.1) -> tu
     return math.ceil(source), math.ceil(target)
 
 
-def sample_rows(n_rows: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Choose rows without replacement, in their order.
-
-    Parameters
-    ----------
-    n_rows, size : int
-    rng : numpy Generator
-
-    Returns
-    -------
-    ndarray of int64, shape (min(size, n_rows),)
-    """
-    if size >= n_rows:
-        return np.arange(n_rows, dtype=np.int64)
-    return np.sort(rng.choice(n_rows, size, replace=False)).astype(np.int64)
-
-
 KEY_UNIQUENESS = 0.8
 """Distinct values ÷ rows from which a column may be a key."""
 _UNSAMPLED_ROWS = 5_000
@@ -114,7 +96,7 @@ class SampledTable:
     given : tuple of str
         Columns that the caller named; empty if none.
     rows : ndarray of int64
-        Row numbers of the sample, ascending.
+        Row numbers of the sample, in the order of a hash of what the rows hold.
     """
 
     columns: list[Column]
@@ -132,18 +114,24 @@ class SampledTable:
     def keys(self) -> list[tuple[Program, Column]]:
         """Return the keys that may be joined, each with the program that makes it.
 
-        These are the columns given or the only one, else the columns that are nearly keys, else composite keys.
+        These are the columns given or the only one, else the columns that are nearly keys, and what is a key
+        of several columns.
         """
         if len(self.given) > 1:
-            return [join_columns(self.candidates())]
+            return [join_columns([self.sampled(name) for name in self.given])]
         candidates = self.candidates()
         columns = [column for column in candidates if self.is_key_fixed or column.uniqueness >= KEY_UNIQUENESS]
-        return [(Program.identity(column.name), column) for column in columns] or composite_keys(candidates)
+        singles = [(Program.identity(column.name), column) for column in columns]
+        return singles if self.is_key_fixed else singles + composite_keys(candidates)
 
     @property
     def is_key_fixed(self) -> bool:
         """Whether the key is not to be chosen: columns are given, or there is only one."""
         return bool(self.given) or len(self.columns) == 1
+
+    def sampled(self, name: str) -> Column:
+        """Return the column of a name with the rows of the sample."""
+        return next(column for column in self.sample if column.name == name)
 
     def full_column(self, name: str) -> Column:
         """Return the column of a name with all its rows."""
@@ -161,17 +149,21 @@ class SampledTable:
 
 
 def sample_sides(
-    tables: tuple[list[Column], list[Column]], given: tuple, rng: np.random.Generator
+    tables: tuple[list[Column], list[Column]], given: tuple[tuple[str, ...], tuple[str, ...]]
 ) -> tuple[SampledTable, SampledTable]:
-    """Sample the rows of both tables if one of them is large."""
+    """Sample the rows of both tables if one of them is large, and order them by what they hold.
+
+    Notes
+    -----
+    Rows are drawn by a hash of their values, so that what is learned does not depend on the order of the rows.
+    """
     n_rows = [len(columns[0]) if columns else 0 for columns in tables]
     sizes = n_rows
     if max(n_rows) > _UNSAMPLED_ROWS:  # enough for either direction
         forward, backward = sample_sizes(*n_rows), sample_sizes(*n_rows[::-1])
         sizes = [max(forward[0], backward[1]), max(forward[1], backward[0])]
     sides = []
-    for columns, n, size, names in zip(tables, n_rows, sizes, given, strict=True):
-        rows = sample_rows(n, size, rng)
-        sample = columns if size >= n else [column.take(rows) for column in columns]
-        sides.append(SampledTable(columns, sample, names, rows))
+    for columns, size, names in zip(tables, sizes, given, strict=True):
+        rows = order_rows([column for column in columns if not names or column.name in names], size)
+        sides.append(SampledTable(columns, [column.take(rows) for column in columns], names, rows))
     return sides[0], sides[1]

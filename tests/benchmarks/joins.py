@@ -1,7 +1,9 @@
 """`auto_join` of two frames against known truth: ``python -m tests.benchmarks.joins CASES_DIR [SET ...]``.
 
-End to end, as a user calls it: the right rows shuffled, the key columns given and unknown, programs alone and
-with the fuzzy join. Precision, recall and F1, averaged over the cases of a set.
+End to end, as a user calls it, with default arguments: the key columns unknown, the right rows shuffled by three
+seeds. Precision, recall and F1, averaged over the cases of a set; the spread over seeds; CPU time of a case.
+``--settings`` measures given keys and programs alone beside. ``--row-number`` adds a column ``id`` of row numbers to
+both frames, which relates nothing. Truth is a set of row pairs, or of value pairs where a set says so.
 """
 
 from __future__ import annotations
@@ -18,61 +20,96 @@ import dfjoin
 from tests.benchmarks.transform import TABLES, Case, Pairs, cases, score
 
 _ROW = "row number, and a half"  # no key: it is no whole number
+_SETTINGS = {
+    "default": (False, True),
+    "programs": (False, False),
+    "given": (True, True),
+    "given, programs": (True, False),
+}
 
 
-def _frame(columns) -> pd.DataFrame:
+def _frame(columns, row_number: bool) -> pd.DataFrame:
     frame = pd.DataFrame({name: array.to_pandas() for name, array in columns})
+    if row_number:
+        frame.insert(0, "id", np.arange(len(frame)))
     return frame.assign(**{_ROW: np.arange(len(frame)) + 0.5})
 
 
-def joined_pairs(case: Case, *, known: bool, fuzzy: bool) -> Pairs:
-    """Join the two frames of a case; return the pairs of the result."""
+def joined_pairs(case: Case, *, known: bool, fuzzy: bool, row_number: bool = False) -> tuple[Pairs, str]:
+    """Join the two frames of a case; return the pairs of the result, and how they were found."""
     wishes = {"on": case.keys[0], "right_on": case.keys[1]} if known else {}
     wide = dfjoin.auto_join(
-        _frame(case.left), _frame(case.right), how="inner", aggregate=None, max_expansion=1e6, on_no_match="ignore",
-        fuzzy=None if fuzzy else False, **wishes,
+        _frame(case.left, row_number), _frame(case.right, row_number), how="inner", aggregate=None, max_expansion=1e6,
+        on_no_match="ignore", fuzzy=None if fuzzy else False, **wishes,
     )  # fmt: skip
+    report = str(dfjoin.report(wide))
     if not wide.attrs["dfjoin"]["joined"]:
-        return set()
+        return set(), report
     (added,) = [c for c in wide.columns if str(c).startswith(_ROW) and c != _ROW]
     rows = (wide[name].to_numpy().astype(np.int64) for name in (_ROW, added))
-    return case.pairs(*rows)
+    return case.pairs(*rows), report
 
 
-def measure(folder: Path, verbose: bool = False) -> list[dict[str, object]]:
-    """Score a set in the four settings."""
+def measure(folder: Path, setting: str, seeds: list[int], row_number: bool, verbose: int) -> list[dict[str, object]]:
+    """Score a set in one setting; one row for each case and seed."""
+    known, fuzzy = _SETTINGS[setting]
     rows: list[dict[str, object]] = []
-    made = list(cases(folder))
-    for known in (False, True):
-        for fuzzy in (False, True):
-            scores, spent = [], time.perf_counter()
-            for case in made:
-                try:
-                    found = joined_pairs(case, known=known, fuzzy=fuzzy)
-                except dfjoin.errors.InvalidParameterError as error:  # two pairs of columns join equally well
-                    print(f"  {case.name}: {error}")
-                    found = set()
-                scores.append((*score(found, case.truth), bool(found)))
-                if verbose:
-                    print(f"  {case.name}: " + " ".join(f"{v:.3f}" for v in scores[-1][:3]), flush=True)
-            precision, recall, f1, joined = np.mean(scores, axis=0)
+    for seed in seeds:
+        for case in cases(folder, seed):
+            spent = time.process_time()
+            try:
+                found, report = joined_pairs(case, known=known, fuzzy=fuzzy, row_number=row_number)
+            except dfjoin.errors.InvalidParameterError as error:  # two pairs of columns join equally well
+                found, report = set(), str(error)
+            spent = time.process_time() - spent
+            precision, recall, f1 = score(found, case.truth)
             rows.append({
-                "set": folder.name, "keys": "given" if known else "unknown", "join": "with fuzzy" if fuzzy else "programs",
-                "cases": len(made), "joined": joined, "P": precision, "R": recall, "F1": f1,
-                "s": time.perf_counter() - spent,
+                "set": folder.name, "setting": setting, "seed": seed, "case": case.name, "joined": bool(found),
+                "P": precision, "R": recall, "F1": f1, "cpu": spent,
             })  # fmt: skip
+            if verbose:
+                print(f"  {seed} {case.name[:50]:50s} {precision:.3f} {recall:.3f} {f1:.3f} {spent:6.2f} s", flush=True)
+            if verbose > 1 and f1 < 0.99:
+                print("    " + report.replace("\n", "\n    "), flush=True)
     return rows
+
+
+def summarise(rows: list[dict[str, object]]) -> pd.DataFrame:
+    """Average over the cases, then over the seeds; the spread is between the best seed and the worst."""
+    frame = pd.DataFrame(rows)
+    frame["P joined"] = frame["P"].where(frame["joined"])
+    grouped = frame.groupby(["set", "setting"], sort=False)
+    by_seed = frame.groupby(["set", "setting", "seed"], sort=False)[["P", "R", "F1"]].mean()
+    spread = by_seed.groupby(["set", "setting"], sort=False).agg(lambda values: values.max() - values.min())
+    by_case = frame.groupby(["set", "setting", "case"], sort=False)["F1"].agg(
+        lambda values: values.max() - values.min()
+    )
+    made = grouped[["joined", "P", "P joined", "R", "F1"]].mean()
+    made.insert(0, "cases", grouped["case"].nunique())
+    made["spread P"], made["spread R"], made["spread F1"] = spread["P"], spread["R"], spread["F1"]
+    made["unstable"] = (by_case > 0.02).groupby(["set", "setting"], sort=False).sum()
+    made["cpu p50"], made["cpu p95"] = grouped["cpu"].median(), grouped["cpu"].quantile(0.95)
+    made["cpu max"] = grouped["cpu"].max()
+    return made.reset_index()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("sets", nargs="*", default=list(TABLES))
-    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
+    parser.add_argument("--settings", nargs="*", choices=list(_SETTINGS), default=["default"])
+    parser.add_argument("--row-number", action="store_true", help="add a column id, 0..n, to both frames")
+    parser.add_argument("--verbose", action="count", default=0, help="a line a case; twice: the report of poor ones")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows = [row for name in options.sets for row in measure(options.directory / name, options.verbose)]
-    print(pd.DataFrame(rows).to_string(index=False, float_format="{:.3f}".format))
+    rows = [
+        row
+        for name in options.sets
+        for setting in options.settings
+        for row in measure(options.directory / name, setting, options.seeds, options.row_number, options.verbose)
+    ]
+    print(summarise(rows).to_string(index=False, float_format="{:.3f}".format))
 
 
 if __name__ == "__main__":

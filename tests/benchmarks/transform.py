@@ -65,12 +65,12 @@ def _read(path: Path) -> list[tuple[str, pa.Array]]:
     return [(n, pa.array([row[i] if i < len(row) else None for row in rows], pa.string())) for i, n in enumerate(names)]
 
 
-def cases(folder: Path) -> Iterator[Case]:
+def cases(folder: Path, seed: int = SEED) -> Iterator[Case]:
     """Read the cases of a set of two tables."""
     for path in sorted(p for p in folder.iterdir() if (p / "truth.csv").exists()):
         meta = json.loads((path / "meta.json").read_text("utf-8"))
         left, right = _read(path / "left.csv"), _read(path / "right.csv")
-        order = np.random.default_rng(SEED).permutation(len(right[0][1]))
+        order = np.random.default_rng(seed).permutation(len(right[0][1]))
         place = np.argsort(order)
         right = [(name, array.take(pa.array(order))) for name, array in right]
         with (path / "truth.csv").open(encoding="utf-8", newline="") as file:

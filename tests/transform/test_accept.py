@@ -63,7 +63,7 @@ def judged(source, target, learned=(), **given):
     """Accept programs for the columns a and b, of identity and those that are given."""
     tables = as_columns({"a": pa.array(source, pa.string()), "more": pa.array([str(i) for i in range(len(source))])})
     others = as_columns({"b": pa.array(target, pa.string()), "n": pa.array([str(i) for i in range(len(target))])})
-    left, right = sample_sides((tables, others), (("a",), given.get("right_on", ())), np.random.default_rng(0))
+    left, right = sample_sides((tables, others), (("a",), given.get("right_on", ())))
     main, wanted = left.full_column("a"), right.full_column("b")
     pair = ColumnPair(left.columns, main, wanted, no_pairs())
     columns = FullColumns(left, right, pair, Program.identity("b"))

@@ -1,0 +1,159 @@
+"""Regular grids: numbers, days, times and codes of one build, whose values meet those of another column by accident.
+
+Over plain strings: nothing here knows columns or joins.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["grid_density", "same_tokens"]
+
+_TOKEN = re.compile(
+    r"(?P<day>(?<!\d)\d{4}-\d\d-\d\d(?!\d))"
+    r"|(?P<month>(?<!\d)\d{4}-\d\d(?![\d-]))"
+    r"|(?P<time>(?<!\d)\d\d:\d\d(?::\d\d)?(?![\d:]))"
+    r"|(?P<number>^-\d+|\d+)|(?P<word>[^\W\d_]+)|(?P<other>[\W_]+)"
+)
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_CALENDAR = {
+    **{name: number + 1 for number, month in enumerate(_MONTHS) for name in (month, month[:3])},
+    **{name: 101 + number for number, day in enumerate(_WEEKDAYS) for name in (day, day[:3])},
+    "sept": 9,
+}
+"""Names of months and weekdays with their numbers; those of weekdays are above 100."""
+_MIN_REPETITION = 3
+"""Values that share a word of a closed list, on average: words that occur less often are names, not codes."""
+_MAIN_SHARE = 0.8
+"""Share of the outputs that must have one build."""
+_MAX_DIGITS = 18
+
+_Cells = list[int | str]
+
+
+def _parse(value: str) -> tuple[tuple[str, ...], _Cells]:
+    """Cut a value into its build (kinds of fields, and what stands between them) and the contents of its fields."""
+    build: list[str] = []
+    cells: _Cells = []
+    for match in _TOKEN.finditer(value):
+        kind, text = match.lastgroup or "other", match[0]
+        if kind == "other":
+            build.append(text)
+            continue
+        if kind == "day":
+            try:
+                cells.append(date(int(text[:4]), int(text[5:7]), int(text[8:])).toordinal())
+            except ValueError:
+                build += ["number", "-", "number", "-", "number"]
+                cells += [int(text[:4]), int(text[5:7]), int(text[8:])]
+                continue
+        elif kind == "month":
+            cells.append(12 * int(text[:4]) + int(text[5:]))
+        elif kind == "time":
+            parts = [int(part) for part in text.split(":")]
+            cells.append(3600 * parts[0] + 60 * parts[1] + (parts[2] if len(parts) > 2 else 0))
+        elif kind == "number":
+            cells.append(int(text) if len(text) <= _MAX_DIGITS else text)
+        else:
+            cells.append(_CALENDAR.get(text, text))
+            kind = "number" if text in _CALENDAR else kind
+        build.append(kind)
+    return tuple(build), cells
+
+
+def grid_density(outputs: Sequence[str], targets: Sequence[str]) -> float | None:
+    """Estimate how densely targets fill the grid that outputs lie on.
+
+    Parameters
+    ----------
+    outputs, targets : sequence of str
+        Distinct canonical values; at least one of each.
+
+    Returns
+    -------
+    float or None
+        Share of the cells of the grid that hold a target, at least 0; it may exceed 1 by rounding. None where the
+        outputs lie on no grid.
+
+    Notes
+    -----
+    Values of one build (digit runs, days, months of a year, times of day and words between the same separators) are
+    points of a grid with one axis for each field. An axis of numbers reaches from the smallest to the
+    largest one, a twentieth at either end left out, in steps of their greatest common divisor. An axis of words has
+    as many places as there are words, if each occurs three times on average; names of months and weekdays are
+    numbers. Other words, and digit runs above 18 digits, are on no axis, and the values on no grid. A fifth of the
+    outputs may be of another build. The density is the larger of two: targets in the box of the outputs over its
+    cells, and the share of the outputs in the box of the targets times the targets over the cells of that.
+    O(characters).
+    """
+    made = [_parse(value) for value in outputs]
+    build, count = Counter(entry[0] for entry in made).most_common(1)[0]
+    own = [cells for kinds, cells in made if kinds == build]
+    if count < _MAIN_SHARE * len(made) or not own[0]:
+        return None
+    known = [cells for kinds, cells in map(_parse, targets) if kinds == build]
+    if not known:
+        return 0.0
+    axes = [_axis([row[i] for row in own], [row[i] for row in known]) for i in range(len(own[0]))]
+    if any(axis is None for axis in axes):
+        return None
+    numbers = [axis for axis in axes if axis is not None]
+    mine, theirs = (np.stack([axis[side] for axis in numbers], axis=1) for side in (0, 1))
+    steps = np.array([axis[2] for axis in numbers])
+    return max(_filled(theirs, mine, steps) * len(theirs), _filled(mine, theirs, steps) * len(theirs))
+
+
+def _axis(own: _Cells, known: _Cells) -> tuple[NDArray[np.float64], NDArray[np.float64], float] | None:
+    """Return the places of both columns on one axis of the grid, and its step; None if the field is no axis."""
+    words = {cell for cell in (*own, *known) if isinstance(cell, str)}
+    if not words:
+        places = np.array([*own, *known], np.int64)
+        distinct = np.unique(places)
+        step = int(np.gcd.reduce(np.diff(distinct))) if distinct.size > 1 else 1
+        numbers = places.astype(np.float64)
+        return numbers[: len(own)], numbers[len(own) :], float(max(1, step))
+    if len(words) > 1 and len(own) + len(known) < _MIN_REPETITION * len(words):
+        return None
+    place = {word: number for number, word in enumerate(sorted(words))}
+    numbers = np.array([place.get(cell, -1) if isinstance(cell, str) else -1 for cell in (*own, *known)], np.float64)
+    return numbers[: len(own)], numbers[len(own) :], 1.0
+
+
+def _filled(some: NDArray[np.float64], others: NDArray[np.float64], steps: NDArray[np.float64]) -> float:
+    """Return the share of points in the box of others, over the cells of the box."""
+    ordered = np.sort(others, axis=0)
+    cut = len(others) // 20
+    low, high = ordered[cut], ordered[len(others) - 1 - cut]
+    inside = ((some >= low) & (some <= high)).all(axis=1).mean()
+    cells = math.prod(((high - low) / steps + 1).tolist())
+    return float(inside) / cells
+
+
+def same_tokens(some: str, other: str) -> bool:
+    """Tell whether two texts hold the same words and numbers, in any order and build.
+
+    Months and weekdays count by their numbers, and zeros in front do not count: ``'april 2023'`` is ``'2023-04'``.
+    Two texts of one build are not compared: they are equal, or one of them is rearranged.
+    """
+    pieces = [re.findall(r"\d+|[^\W\d_]+", text) for text in (some, other)]
+    contents = [
+        sorted(str(_CALENDAR.get(piece, piece.lstrip("0") if piece.isdigit() else piece)) for piece in found)
+        for found in pieces
+    ]
+    return contents[0] == contents[1] and _shape(some) != _shape(other)
+
+
+def _shape(text: str) -> str:
+    """Return a text with each run of digits and of letters as one character."""
+    return re.sub(r"[^\W\d_]+", "w", re.sub(r"\d+", "0", text))
