@@ -52,12 +52,12 @@ def test_quickstart(tmp_path):
 def test_learned_join(tmp_path):
     out, err = _run("learned_join.py", tmp_path)
     assert "34 of 34 rows found a partner" in out
-    assert "by place.split(' (')[0]: 34 rows" in out
-    assert "nullif(split_part(nullif(`place`, ''), ' (', 1), '')" in out
+    assert "by city + ' (' + country + ')': 34 rows" in out, "the whole key, not its first part"
+    assert "concat(nullif(`city`, ''), ' (', nullif(`country`, ''), ')')" in out
     source = out.split("The same as Python:\n\n")[1].split("\nThe same as Spark SQL")[0]
     made = {}
     exec(source, made)
-    assert made["transform"]("Bern (Switzerland)") == "Bern" and made["transform"]("(x") is not None
+    assert made["transform"]("Bern", "Switzerland") == "Bern (Switzerland)" and made["transform"]("Bern", "") is None
     assert "geo/capitals.csv" in out.split("What joins in the lake after a program")[1]
     assert "Traceback" not in err
 

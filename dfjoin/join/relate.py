@@ -184,10 +184,7 @@ def relate(
     own = distinct_keys({name: left[name].array for name in own_columns})
     other = distinct_keys({name: right[name].array for name in other_columns})
     pairs = _pairs_of_programs(programs, own, other)
-    if is_named or _are_named_by_words(own, other):
-        fuzzy, reason = _find_fuzzy(own, other, pairs, options)
-    else:
-        fuzzy, reason = None, "values that differ by digits alone are joined by likeness only if `on` names them"
+    fuzzy, reason = _find_fuzzy(own, other, pairs, options, is_named)
     if reason:
         tried.append(f"{' + '.join(own_columns)} = {' + '.join(other_columns)}: {reason}")
     if fuzzy is not None:
@@ -226,13 +223,15 @@ def _pairs_of_programs(programs: TransformJoin, left: DistinctKeys, right: Disti
 
 
 def _find_fuzzy(
-    left: DistinctKeys, right: DistinctKeys, known: KeyPairs, options: JoinOptions
+    left: DistinctKeys, right: DistinctKeys, known: KeyPairs, options: JoinOptions, is_named: bool
 ) -> tuple[FuzzyJoin | None, str]:
     """Join by similarity the keys that are left over; also return why there is no such join, or no pair in it."""
     n_left, n_right = left.index.n_keys, right.index.n_keys
     n_left_over = n_left - count_distinct(known.left, n_left)
     if n_left_over == 0 or options.fuzzy is False:
         return None, ""
+    if not is_named and not _are_named_by_words(left, right):
+        return None, "values that differ by digits alone are joined by likeness only if `on` names them"
     if options.fuzzy is None and max(n_left_over, n_right) > _QUICK_KEYS:
         return None, (
             f"{n_left_over:,} keys are left to be joined by likeness with {n_right:,}, which takes minutes; pass "

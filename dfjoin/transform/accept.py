@@ -11,7 +11,7 @@ from dfjoin.programs.program import Constant, Program
 from dfjoin.transform.chance import MIN_BITS
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.grids import same_tokens
-from dfjoin.transform.outcome import FULL_COVERAGE, Entries, Outcome, evaluate
+from dfjoin.transform.outcome import FULL_COVERAGE, Multiplicity, Outcome, evaluate
 from dfjoin.transform.prepared_columns import Column, count_distinct
 from dfjoin.transform.sides import KEY_UNIQUENESS, Direction, SampledTable
 from dfjoin.transform.transform_join import RankedProgram, TransformJoin
@@ -47,6 +47,8 @@ _MAX_CONTRADICTIONS = 0.05
 _MAX_TAKEN = 0.1
 """Share of the rows that a further program adds, which may join a target value that is joined already."""
 _MAX_POSITION = 10
+_COMPOSITE_COST = 0.03
+"""Share of quality that each further column of a target costs: what is made of columns is easier read than split."""
 _WHOLE = 0.9
 """Wholeness from which nothing more whole is looked for, and from which less coverage will do."""
 _MIN_STRICT = 20
@@ -101,11 +103,12 @@ class AcceptedPrograms:
 
     @property
     def rank(self) -> tuple[float, int]:
-        """Sort key, the best first: quality, a little less for columns further right; then simplicity.
+        """Sort key, the best first: quality, a little less for columns further right and side by side; then simplicity.
 
         The first columns of a table mostly name its subject.
         """
         quality = self.quality * (1 - 0.01 * min(self.position, _MAX_POSITION))
+        quality *= 1 - _COMPOSITE_COST * (len(self.target.columns) - 1)
         return -round(quality, 6), sum(outcome.program.n_operators for outcome in self.outcomes)
 
 
@@ -138,23 +141,23 @@ class FullColumns:
             self.target = Column(str(program), program.apply(arrays))
 
     @cached_property
-    def entries(self) -> Entries:
+    def multiplicity(self) -> Multiplicity:
         """What the target table holds for each target value."""
         values = self.target.values
         is_made = values.codes >= 0
         if not self.is_key_fixed:
-            return Entries(np.bincount(values.codes[is_made], minlength=len(values)).astype(np.int64), True)
+            return Multiplicity(np.bincount(values.codes[is_made], minlength=len(values)).astype(np.int64), True)
         if self.program.is_identity or len(self.program.columns) > 1:
-            return Entries(np.ones(len(values), np.int64), False)
+            return Multiplicity(np.ones(len(values), np.int64), False)
         whole = self.target_table.full_column(self.program.columns[0]).values
         is_made &= whole.codes >= 0
         pairs = values.codes[is_made].astype(np.int64) * max(1, len(whole)) + whole.codes[is_made]
         parts = np.unique(pairs) // max(1, len(whole))
-        return Entries(np.bincount(parts, minlength=len(values)).astype(np.int64), False)
+        return Multiplicity(np.bincount(parts, minlength=len(values)).astype(np.int64), False)
 
     def evaluate(self, program: Program) -> Outcome:
         """Evaluate a program on all rows."""
-        return evaluate(program, self.columns, self.main, self.target.values, self.entries)
+        return evaluate(program, self.columns, self.main, self.target.values, self.multiplicity)
 
     def samples(self, outcome: Outcome) -> list[tuple[str, str, str]]:
         """Return some joined rows of the sample: texts of the source, of the whole target, and the result."""
@@ -236,13 +239,14 @@ def accept_programs(
     direction : {"left_to_right", "right_to_left"}
     rng : numpy Generator
     tried : list of str
-        A line is added for each program that is not accepted.
+        A line is added for each program that is not accepted, if none is.
 
     Returns
     -------
     AcceptedPrograms or None
     """
-    if not outcomes or outcomes[0].n_joined == 0:
+    joining = [outcome for outcome in outcomes if outcome.n_joined]
+    if not joining:
         tried.append(f"{columns.main.name} = {columns.program}: no program was learned")
         return None
     if not columns.is_key_fixed and columns.target.uniqueness < KEY_UNIQUENESS:
@@ -251,7 +255,8 @@ def accept_programs(
         )
         return None
     passed: list[tuple[Outcome, float]] = []
-    for learned in outcomes[:_MAX_FIRST]:
+    reasons: list[str] = []
+    for learned in joining[:_MAX_FIRST]:
         first, wholeness = columns.evaluate(learned.program), wholeness_of(columns, learned)
         reason = _reason_against(columns, first, learned, wholeness)
         if not reason:
@@ -259,8 +264,9 @@ def accept_programs(
             if wholeness >= _WHOLE:
                 break
         else:
-            tried.append(reason)
+            reasons.append(reason)
     if not passed:
+        tried += reasons
         return None
     first, wholeness = passed[0]
     for other, share in passed[1:]:

@@ -82,21 +82,28 @@ def find_programs(
     A program is accepted if all of this holds:
 
     1. *Evidence.* Of its n distinct results k are values of the target. If they were no more related than
-       texts of the same characters, each would be one with probability p (`chance.chance_of_match`), and
-       P(X ≥ k) ≤ 2^(-n KL(k/n ‖ p)). These bits must exceed the description length of the program
-       (`chance.description_bits`) by 10. Were that count exact and the results independent, the
-       union bound would put the chance that *any* program passes below 1 in 1,000; the count is rough (2 bits
-       for a piece, 3 for a step, 1 for a character of a constant), and real columns share words, so that
-       the rule is a strong test against unrelated columns, not a proof of meaning.
-    2. *Precision.* Where chance may make a result a target value, two source values that join the same one are
-       an error, and so are the hits that chance would have made of the results that missed
-       (`Outcome.precision`); the estimated share of right ones must be at least 0.9. Later programs must
-       also agree with the earlier ones.
-    3. *Coverage.* At least 0.3 of the distinct values of one of the columns are joined, and the shares of both
-       columns add up to 0.5.
+       texts of the same characters, or points of the same grid of numbers, days, times or codes, each would be
+       one with probability p (`chance.chance_of_match`), and P(X ≥ k) ≤ 2^(-n KL(k/n ‖ p)). These bits must
+       exceed the description length of the program (`chance.description_bits`) by 10. Were that count exact and
+       the results independent, the union bound would put the chance that *any* program passes below 1 in 1,000; the
+       count is rough (2 bits for a piece, 3 for a step, 1 for a character of a constant), and real columns
+       share words, so that the rule is a strong test against unrelated columns, not a proof of meaning. A
+       program that writes the same words and numbers in another order or spelling, as ``2023 Q2`` for ``Q2-2023``,
+       needs no such evidence if it joins half of a column: where all days of a year are on both sides,
+       no program could have any.
+    2. *Precision.* The estimated share of right rows must be at least 0.9 (`Outcome.precision`): hits that chance
+       makes, strangers that share a result, and rows that join many to many are counted against it. Later programs
+       must also agree with the earlier ones.
+    3. *Coverage*, where columns are not named. At least 0.3 of the distinct values of one of the columns are joined,
+       and the shares of both columns add up to 0.5. Or a tenth, and 20 values, if the program relates whole
+       keys (`accept.wholeness_of` ≥ 0.9).
+
+    Among programs that pass, one that relates more of both keys is preferred to one that joins more, within bounds
+    (`accept.is_more_whole`): ``first + ' ' + last`` to ``last``.
 
     Each source row joins at most one target value, since a program is a function and the first whose result is a
-    target value joins. Tables above 5,000 rows are sampled for learning by equations 4.7 and 4.8.
+    target value joins. Rows are taken in the order of a hash of their values, so that their order does not matter;
+    tables above 5,000 rows are sampled for learning by equations 4.7 and 4.8.
     Source: Auto-Join, PVLDB 10(10), 2017 (thesis, chapter 4). If neither direction gives a program, key
     columns are split into parts (section 4.4.3) and both are tried again.
 
@@ -184,7 +191,8 @@ def _learn(
         accepted = accept_programs(columns, outcomes, direction, rng, tried)
         if accepted is not None:
             found.append(accepted)
-            if accepted.quality > 2 * FULL_COVERAGE and accepted.wholeness >= _GOOD_WHOLENESS:
+            is_plain = len(target.columns) == 1 or bool(target_table.given)
+            if is_plain and accepted.quality > 2 * FULL_COVERAGE and accepted.wholeness >= _GOOD_WHOLENESS:
                 break
     return found
 

@@ -69,6 +69,8 @@ def _parse(value: str) -> tuple[tuple[str, ...], _Cells]:
             cells.append(_CALENDAR.get(text, text))
             kind = "number" if text in _CALENDAR else kind
         build.append(kind)
+    if build == ["day"]:  # midnight, as canonical time stamps have it
+        return ("day", "word", "time"), [*cells, "t", 0]
     return tuple(build), cells
 
 

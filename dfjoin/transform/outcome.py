@@ -15,7 +15,7 @@ from dfjoin.transform.chance import SAMPLE_VALUES, chance_of_match, description_
 from dfjoin.transform.prepared_columns import SETTINGS, Column, count_distinct, match_rows
 from dfjoin.values.normalize import ValueSet, normalize_column
 
-__all__ = ["FULL_COVERAGE", "Entries", "Outcome", "evaluate"]
+__all__ = ["FULL_COVERAGE", "Multiplicity", "Outcome", "evaluate"]
 
 FULL_COVERAGE = 0.97
 """Coverage from which nothing better is looked for."""
@@ -27,7 +27,7 @@ _FITTING = 0.9
 """Share of the target that the constants of a program must fit, for a relation of many to one."""
 
 
-class Entries(NamedTuple):
+class Multiplicity(NamedTuple):
     """How many different things a target value stands for.
 
     Parameters
@@ -58,7 +58,7 @@ class Outcome:
     n_source, n_target : int
         Distinct values of the source and of the target.
     target : ValueSet
-    entries : Entries or None
+    multiplicity : Multiplicity or None
         What the target table holds for each target value; None where that is not known.
     """
 
@@ -69,7 +69,7 @@ class Outcome:
     n_source: int
     n_target: int
     target: ValueSet
-    entries: Entries | None = None
+    multiplicity: Multiplicity | None = None
 
     @cached_property
     def row_targets(self) -> NDArray[np.int64]:
@@ -178,15 +178,15 @@ class Outcome:
     @cached_property
     def one_sided(self) -> float:
         """Pairs that a relation of one to one, or of many to one, would have, over those that there are."""
-        if self.entries is None:
+        if self.multiplicity is None:
             return 1.0
         is_joined = (self.row_targets >= 0) & (self.source_codes >= 0)
         joined = self.row_targets[is_joined]
-        if not self.entries.are_rows:
+        if not self.multiplicity.are_rows:
             joined = np.unique(self.source_codes[is_joined].astype(np.int64) * self.n_target + joined) % self.n_target
         own = np.bincount(joined, minlength=self.n_target)
-        reached = int(self.entries.counts[own > 0].sum())
-        return max(joined.size, reached) / max(1, int((own * self.entries.counts).sum()))
+        reached = int(self.multiplicity.counts[own > 0].sum())
+        return max(joined.size, reached) / max(1, int((own * self.multiplicity.counts).sum()))
 
 
 def _sample(values: ValueSet) -> list[str]:
@@ -198,7 +198,7 @@ def _sample(values: ValueSet) -> list[str]:
 
 
 def evaluate(
-    program: Program, source: Sequence[Column], main: Column, target: ValueSet, entries: Entries | None = None
+    program: Program, source: Sequence[Column], main: Column, target: ValueSet, multiplicity: Multiplicity | None = None
 ) -> Outcome:
     """Apply a program to its columns and join the results with the target's values.
 
@@ -210,7 +210,7 @@ def evaluate(
     main : Column
         The source column whose distinct values are counted.
     target : ValueSet
-    entries : Entries, optional
+    multiplicity : Multiplicity, optional
 
     Returns
     -------
@@ -221,4 +221,4 @@ def evaluate(
     outputs = normalize_column(program.apply(arrays), SETTINGS)
     hits = match_rows(outputs, target)
     codes = main.values.codes
-    return Outcome(program, outputs, hits, codes, len(main.values), len(target), target, entries)
+    return Outcome(program, outputs, hits, codes, len(main.values), len(target), target, multiplicity)
