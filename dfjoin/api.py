@@ -66,7 +66,9 @@ def build_lake(
     settings : dict or IndexSettings, optional
         How values are normalised and what is kept. A dict may hold:
 
-        - ``null_spellings``: texts that are nulls; by default the empty text alone (``NA`` is text).
+        - ``null_spellings``: texts that are nulls in every column. By default the empty text; and each column decides
+          by its other values whether texts as ``NA``, ``null``, ``-`` and ``*`` are nulls: they are among numbers,
+          dates and words, and not in a column of codes of as many letters, or of signs. ``lake.columns`` shows them.
         - ``dayfirst``: how all-digit dates are read; None (default): as the column itself tells.
         - ``samples``: sample values kept for each column, default 5, 0 for none.
         - ``segment_bytes``, ``task_bytes``: target size of a segment, memory of a task.

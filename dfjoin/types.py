@@ -128,8 +128,10 @@ class IndexSettings:
     Parameters
     ----------
     null_spellings : tuple of str
-        Values that mean null, compared after normalisation. The empty cell by default; ``NA`` is
-        Namibia until someone says otherwise.
+        Values that mean null in every column, compared after normalisation; the empty cell by default.
+    null_evidence : bool
+        Texts as ``NA`` and ``-`` are nulls too in the columns whose other values say so; not where `null_spellings`
+        are given, and not in an index that was built before this rule.
     dayfirst : bool or None
         How to read all-digit day/month/year values; None: as the column itself tells, else as text.
     hash_seed : int
@@ -166,6 +168,7 @@ class IndexSettings:
     """
 
     null_spellings: tuple[str, ...] = ("",)
+    null_evidence: bool = True
     dayfirst: bool | None = None
     hash_seed: int = 0x5DF0_A1B2_C3D4_E5F6
     unicode_version: str = ""
@@ -199,7 +202,8 @@ class IndexSettings:
         Parameters
         ----------
         values : dict
-            Field → value, as from `to_dict`; unknown fields are ignored.
+            Field → value, as from `to_dict`; unknown fields are ignored. Given `null_spellings` are all there are,
+            unless `null_evidence` is given, too.
 
         Returns
         -------
@@ -207,4 +211,4 @@ class IndexSettings:
         """
         known = {f for f in cls.__dataclass_fields__ if f in values}
         read: dict[str, Any] = {f: tuple(v) if isinstance(v := values[f], list) else v for f in known}
-        return cls(**read)
+        return cls(**{"null_evidence": "null_spellings" not in values, **read})

@@ -80,6 +80,7 @@ COLUMN_FIELDS = pa.struct(
         ("max", pa.string()),
         ("date_order", pa.string()),
         ("samples", pa.list_(pa.string())),
+        ("null_spellings", pa.list_(pa.string())),
     ]
 )
 """One column and its profile, in order of (table, column); the row number is the column id."""
@@ -96,6 +97,12 @@ _SCHEMA = pa.schema(
         ("skipped", pa.large_list(SKIPPED_FIELDS)),
     ]
 )
+
+_NEW = "null_spellings"
+"""The field of columns that catalogues without a null by evidence do not have, as those of dfjoin 0.1.0."""
+
+_OLD_COLUMNS = pa.struct([field for field in COLUMN_FIELDS if field.name != _NEW])
+_OLD_SCHEMA = _SCHEMA.set(1, pa.field("columns", pa.large_list(_OLD_COLUMNS)))
 
 
 Records: TypeAlias = "list[dict[str, Any]] | pa.StructArray"
@@ -115,12 +122,15 @@ def write_catalog(tables: Records, columns: Records, skipped: Records) -> pa.Buf
     pyarrow.Buffer
     """
     lists = []
+    schema = _SCHEMA
     for records, fields in zip((tables, columns, skipped), (TABLE_FIELDS, COLUMN_FIELDS, SKIPPED_FIELDS), strict=True):
         values = pa.array(records, fields) if isinstance(records, list) else records
+        if fields is COLUMN_FIELDS and not len(values.field(_NEW).flatten()):
+            values, schema = pa.StructArray.from_arrays(values.flatten()[:-1], fields=list(_OLD_COLUMNS)), _OLD_SCHEMA
         lists.append(pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values))
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, _SCHEMA) as writer:
-        writer.write_batch(pa.record_batch(lists, schema=_SCHEMA))
+    with pa.ipc.new_file(sink, schema) as writer:
+        writer.write_batch(pa.record_batch(lists, schema=schema))
     return sink.getvalue()
 
 
@@ -192,13 +202,21 @@ class Catalog:
         try:
             with pa.memory_map(str(path)) as source:
                 reader = pa.ipc.open_file(source)
-                if not reader.schema.equals(_SCHEMA) or reader.num_record_batches != 1:
+                if (
+                    not (reader.schema.equals(_SCHEMA) or reader.schema.equals(_OLD_SCHEMA))
+                    or reader.num_record_batches != 1
+                ):
                     raise pa.ArrowInvalid("its schema is not that of a catalogue")
                 batch = reader.get_batch(0)
                 batch.validate()
         except (pa.ArrowException, OSError, IndexError, ValueError) as error:
             raise damaged(None, "catalog", f"{path.name}: {error}") from error
         self._tables, self._columns, self._skipped = (batch.column(i).flatten() for i in range(3))
+        if self._columns.type != COLUMN_FIELDS:
+            none = pa.ListArray.from_arrays(
+                pa.array(np.zeros(len(self._columns) + 1, np.int32)), pa.array([], pa.string())
+            )
+            self._columns = pa.StructArray.from_arrays([*self._columns.flatten(), none], fields=list(COLUMN_FIELDS))
 
     @property
     def n_tables(self) -> int:

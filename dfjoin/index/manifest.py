@@ -37,6 +37,11 @@ __all__ = [
 
 FORMAT_VERSION = 1
 _FORMAT = "dfjoin-index"
+
+_NULL_EVIDENCE = "null_evidence"
+"""The feature of an index whose columns decide which texts are nulls: a query has to be read by the same rule."""
+
+_FEATURES = (*GROUPS, _NULL_EVIDENCE)
 _PLAIN_PATH = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)*", re.ASCII)
 
 
@@ -168,6 +173,7 @@ class Manifest:
     def to_json(self) -> str:
         """Write the manifest as JSON text."""
         features = sorted({group.name for segment in self.segments for group in segment.groups})
+        features += [_NULL_EVIDENCE] if self.settings.null_evidence else []
         return seal(
             {
                 "format": _FORMAT,
@@ -209,7 +215,7 @@ class Manifest:
                 str(values["created_by"]),
                 str(values.get("created_at", "")),
                 str(values.get("operation", "")),
-                tuple(f for f in values.get("writer_features", ()) if f not in GROUPS),
+                tuple(f for f in values.get("writer_features", ()) if f not in _FEATURES),
             )
             _check_paths(manifest)
             _check_numbers(manifest)
@@ -271,11 +277,11 @@ def _check_version(values: Any, where: str) -> None:
             f"the index {where} has format version {version}, this dfjoin {__version__} reads up to "
             f"{FORMAT_VERSION}; upgrade dfjoin"
         )
-    unknown = [f for f in values["reader_features"] if f not in GROUPS]
+    unknown = [f for f in values["reader_features"] if f not in _FEATURES]
     if unknown:
         raise IndexVersionError(
             f"the index {where} needs the features {shortlist(unknown)}, this dfjoin {__version__} knows "
-            f"{shortlist(GROUPS)}; upgrade dfjoin"
+            f"{shortlist(_FEATURES)}; upgrade dfjoin"
         )
 
 

@@ -83,10 +83,12 @@ def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> I
         name: check.check_positive_int(getattr(chosen, name), f"settings['{name}']") for name in sizes
     }
     check.check_flag(chosen.patterns, "settings['patterns']")
+    check.check_flag(chosen.null_evidence, "settings['null_evidence']")
     return replace(
         check_signature_settings(chosen),
         **numbers,
         null_spellings=spellings,
+        null_evidence=chosen.null_evidence and spellings == IndexSettings.null_spellings,
         unicode_version=UNICODE_VERSION,
         partition_ends=(),
         columns=check.check_patterns(columns, "columns"),
@@ -97,6 +99,8 @@ def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> I
 def check_same_settings(base: Manifest, chosen: IndexSettings, settings: Any, columns: Any, exclude: Any) -> None:
     """Refuse settings that differ from those of the index that is added to: they are frozen."""
     given = {"columns": columns, "exclude": exclude}
+    if isinstance(settings, dict) and not {"null_spellings", "null_evidence"} & set(settings):
+        chosen = replace(chosen, null_evidence=base.settings.null_evidence)
     differing = [
         f.name
         for f in fields(IndexSettings)

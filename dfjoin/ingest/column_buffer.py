@@ -18,7 +18,16 @@ from dfjoin.kernels.numbers import DAY_MONTH_YEAR
 from dfjoin.kernels.postings import Entries
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, is_searchable_type
-from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates, unite_value_sets
+from dfjoin.values.normalize import (
+    ValueSet,
+    drop_nulls,
+    keep_values,
+    normalize_batch,
+    null_places,
+    read_dates,
+    unite_value_sets,
+)
+from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, merge_profiles, profile_values
 
 __all__ = ["ColumnReader", "EntryBuffer"]
@@ -125,10 +134,13 @@ class ColumnReader:
         self.held = 0
         self._n_rows = 0
         self._n_null = 0
-        self._samples: list[str] = []
+        self._samples: dict[str, str] = {}
         self._spilled: list[Profile] = []
         self._is_closed = False
+        self._n_samples = 0
         self._n_uncounted = 0
+        self._evidence: NullEvidence | None = None
+        self._null_rows: dict[str, int] = {}
 
     def add(self, array: pa.Array) -> None:
         """Take the column's next batch."""
@@ -153,8 +165,12 @@ class ColumnReader:
             return
         codes = values.codes
         self._n_null += int(np.count_nonzero(codes < 0))
-        if len(self._samples) < self._settings.samples:
-            self._sample(array, values)
+        places = null_places(values, self._settings)
+        for place in places.tolist():
+            text = values.value(place)
+            self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(codes == place))
+        if self._n_samples < self._settings.samples:
+            self._sample(array, values, set(places.tolist()))
         hashes, offsets, classes = values.hashes, values.offsets, values.classes
         if 4 * len(values) < len(array):  # views of arrays with room for a value in every row
             hashes, offsets, classes = hashes.copy(), offsets.copy(), classes.copy()
@@ -177,19 +193,22 @@ class ColumnReader:
     def _give_up(self, reason: str) -> None:
         """Forget the values: the column is listed with the reason, and not indexed."""
         self._reason, self._is_searchable = reason, False
-        self._parts, self.held, self._samples = [], 0, []
+        self._parts, self.held, self._samples = [], 0, {}
 
-    def _sample(self, array: pa.Array, values: ValueSet) -> None:
-        """Keep the first distinct values in the file's own spelling."""
+    def _sample(self, array: pa.Array, values: ValueSet, doubtful: set[int]) -> None:
+        """Keep the first distinct values in the file's own spelling; those that may be nulls do not count."""
         rows: dict[int, int] = {}
+        n = 0
         for row, code in enumerate(values.codes[:_SAMPLE_ROWS].tolist()):
             if code >= 0 and code not in rows:
                 rows[code] = row
-                if len(rows) == self._settings.samples:
+                n += code not in doubtful
+                if n == self._settings.samples:
                     break
-        texts = [_spelling(array, row, values, code)[:_SAMPLE_LENGTH] for code, row in rows.items()]
-        known = dict.fromkeys([*self._samples, *texts])
-        self._samples = list(known)[: self._settings.samples]
+        for code, row in rows.items():
+            text = _spelling(array, row, values, code)[:_SAMPLE_LENGTH]
+            self._samples.setdefault(text, values.value(code) if code in doubtful else "")
+        self._n_samples = sum(not null for null in self._samples.values())
 
     def _compact(self) -> None:
         """Unite the batches so far, so that a value repeated in each is held once."""
@@ -199,6 +218,8 @@ class ColumnReader:
     def spill_into(self, buffer: EntryBuffer, column: int) -> None:
         """Hand the values over before the column is complete; all-digit dates stay until the end.
 
+        Texts that may be nulls stay too, and the shapes of the others are noted.
+
         A column of floats that holds a fraction is never indexed: its values are forgotten, and those that follow are
         not looked at. Its cardinality is an upper bound then.
         """
@@ -206,6 +227,9 @@ class ColumnReader:
             return
         self._compact()
         (values,) = self._parts
+        values, doubtful = self._without_doubtful(values)
+        if not len(values):
+            return
         if self._settings.dayfirst is not None:
             values = read_dates(values, self._settings)
         elif values.classes.min() >= DAY_MONTH_YEAR and not self._spilled:
@@ -214,13 +238,37 @@ class ColumnReader:
         self._is_closed = pa.types.is_floating(self.type) and self._spilled[-1].kind == "float"
         if not self._is_closed:
             buffer.add(column, values)
-        self._parts, self.held = [], 0
+        self._parts, self.held = [doubtful] if len(doubtful) else [], 0
+
+    def _without_doubtful(self, values: ValueSet) -> tuple[ValueSet, ValueSet]:
+        """Part values from those that may be nulls, and note the shapes of the former."""
+        places = null_places(values, self._settings)
+        if self._settings.null_evidence:
+            self._evidence = self._evidence or NullEvidence()
+            self._evidence.add(values.hashes, values.data, values.offsets, places)
+        if not places.size:
+            return values, _EMPTY
+        is_doubtful = np.zeros(len(values), bool)
+        is_doubtful[places] = True
+        return keep_values(values, ~is_doubtful), keep_values(values, is_doubtful)
+
+    def _without_nulls(self, values: ValueSet) -> ValueSet:
+        """Leave out what is a null by the evidence of the whole column."""
+        places = null_places(values, self._settings)
+        if not places.size:
+            return values
+        evidence = self._evidence or NullEvidence()
+        evidence.add(values.hashes, values.data, values.offsets, places)
+        values = drop_nulls(values, places, evidence)
+        self._n_null += sum(self._null_rows[text] for text in values.nulls)
+        return values
 
     def finish(self, buffer: EntryBuffer, column: int, is_part: bool = False) -> dict[str, Any]:
         """Hand the column's values to the buffer, if it is (or may be) indexed; return its record."""
-        values = unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY
+        values = self._without_nulls(unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY)
         if not (self._spilled or is_part) or self._settings.dayfirst is not None:
             values = read_dates(values, self._settings)
+        nulls = set(values.nulls)
         profile = merge_profiles([profile_values(values, self.type), *self._spilled])
         if self._reason:
             profile = Profile("binary", 0, False, 0, 0, "", "")
@@ -242,7 +290,8 @@ class ColumnReader:
             "min": profile.min,
             "max": profile.max,
             "date_order": values.date_order,
-            "samples": self._samples,
+            "samples": [text for text, null in self._samples.items() if null not in nulls][: self._settings.samples],
+            "null_spellings": list(values.nulls),
         }
 
 

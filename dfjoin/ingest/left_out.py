@@ -13,7 +13,8 @@ from dfjoin.index.catalog import KINDS, NOT_IN_FILE
 from dfjoin.ingest.column_buffer import EntryBuffer
 from dfjoin.kernels.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates, unite_value_sets
+from dfjoin.values.normalize import ValueSet, keep_values, normalize_batch, null_places, read_dates, unite_value_sets
+from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, kind_of, merge_profiles
 
 __all__ = ["LeftOutColumn", "describe_left_out", "is_wanted"]
@@ -59,9 +60,13 @@ class LeftOutColumn:
         self._dates: list[ValueSet] = []
         self._n_rows = 0
         self._n_null = 0
+        self._null_rows: dict[str, int] = {}
+        self._evidence = NullEvidence()
 
     @property
     def _is_settled(self) -> bool:
+        if self._settings.null_evidence and self._is_text:
+            return False  # whether a text is a null is told by all values
         return not self._is_text or any(part.kind == "text" for part in self._parts)
 
     def add(self, array: pa.Array) -> None:
@@ -76,13 +81,26 @@ class LeftOutColumn:
             return
         values = normalize_batch(array, self._settings)
         self._n_null += int(np.count_nonzero(values.codes < 0)) - array.null_count
-        values = ValueSet(values.hashes, values.data, values.offsets, values.classes)
+        values = self._without_doubtful(values)
         if not len(values):
             return
         if self._settings.dayfirst is None and values.classes.min() >= DAY_MONTH_YEAR:
             self._dates = [unite_value_sets([*self._dates, values], self._settings)]
         else:
             self._look_at(values)
+
+    def _without_doubtful(self, values: ValueSet) -> ValueSet:
+        """Leave out values that may be nulls, count their rows, and note the shapes of the others."""
+        places = null_places(values, self._settings)
+        for place in places.tolist():
+            text = values.value(place)
+            self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(values.codes == place))
+        if self._settings.null_evidence:
+            self._evidence.add(values.hashes, values.data, values.offsets, places)
+        is_held = np.ones(len(values), bool)
+        is_held[places] = False
+        values = keep_values(values, is_held) if places.size else values
+        return ValueSet(values.hashes, values.data, values.offsets, values.classes)
 
     def _look_at(self, values: ValueSet) -> str:
         """Note the kind of some values; return how all-digit dates were read."""
@@ -101,16 +119,19 @@ class LeftOutColumn:
     def record(self) -> dict[str, Any]:
         """Return what the catalogue says of the column."""
         date_order = self._look_at(self._dates[0]) if self._dates else ""
+        nulls = self._evidence.decide(self._null_rows)
+        n_null = self._n_null + sum(self._null_rows[text] for text in nulls)
         if self._is_text:
             kind = self._parts[0].kind if self._parts else "empty"
+            kind = kind if len(nulls) == len(self._null_rows) else "text"
         else:
-            kind = _kind_of_type(self.type) if self._n_rows > self._n_null else "empty"
+            kind = _kind_of_type(self.type) if self._n_rows > n_null else "empty"
         return {
             "type": str(self.type),
             "kind": KINDS.index(kind),
             "is_indexed": 0,
             "n_rows": self._n_rows,
-            "n_null": self._n_null,
+            "n_null": n_null,
             "cardinality": 0,
             "has_range": 0,
             "min_integer": 0,
@@ -119,6 +140,7 @@ class LeftOutColumn:
             "max": "",
             "date_order": date_order,
             "samples": [],
+            "null_spellings": list(nulls),
         }
 
 

@@ -226,4 +226,5 @@ def _unite_column(parts: list[dict[str, Any]], n_samples: int) -> dict[str, Any]
         "min": profile.min,
         "max": profile.max,
         "samples": [] if given_up else samples,
+        "null_spellings": sorted({text for p in parts for text in p["null_spellings"]}),
     }

@@ -19,7 +19,7 @@ from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
 from dfjoin.search.query import QueryColumn
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_to_arrow, select_column
-from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers, unite_value_sets
+from dfjoin.values.normalize import ValueSet, keep_values, normalize_column, pad_integers, unite_value_sets
 from dfjoin.values.profile import profile_values
 
 __all__ = [
@@ -306,17 +306,7 @@ def take_values(values: ValueSet, rows: NDArray[np.int64]) -> ValueSet:
     is_held[codes[codes >= 0]] = True
     if is_held.all():
         return replace(values, codes=codes)
-    held = np.flatnonzero(is_held)
-    lengths = np.diff(values.offsets)[held]
-    offsets = np.zeros(held.size + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    data = np.zeros(int(offsets[-1]) + 8, np.uint8)  # kernels load eight bytes at a time
-    data[: int(offsets[-1])] = values.data[expand_stretches(values.offsets[:-1][held], lengths)]
-    numbers = np.append(np.cumsum(is_held) - 1, -1).astype(np.int32)
-    taken = ValueSet(values.hashes[held], data, offsets, values.classes[held], numbers[codes], values.date_order)
-    for array in (taken.hashes, taken.data, taken.offsets):
-        array.flags.writeable = False
-    return taken
+    return keep_values(replace(values, codes=codes), is_held)
 
 
 def concat_values(parts: Sequence[ValueSet], settings: IndexSettings) -> ValueSet:

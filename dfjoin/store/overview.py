@@ -77,6 +77,7 @@ def catalog_columns(snapshot: Snapshot) -> pd.DataFrame:
             "min": records.field("min"),
             "max": records.field("max"),
             "samples": records.field("samples"),
+            "null_spellings": records.field("null_spellings"),
         }
     )
     return _sorted(frame, ["table", "column"])

@@ -37,6 +37,7 @@ class _Column:
     kind: str
     type: str
     date_order: str
+    null_spellings: tuple[str, ...]
 
 
 class LakeTable:
@@ -75,7 +76,7 @@ class LakeTable:
         self._max_columns = max(snapshot.settings.max_columns, record["n_columns"])
         self.n_rows: int = record["n_rows"]
         self._columns = {
-            c["name"]: _Column(c["name"], KINDS[c["kind"]], c["type"], c["date_order"])
+            c["name"]: _Column(c["name"], KINDS[c["kind"]], c["type"], c["date_order"], tuple(c["null_spellings"]))
             for c in columns
             if c["position"] != NOT_IN_FILE
         }
@@ -116,9 +117,10 @@ class LakeTable:
     def normalize(self, column: str, array: pa.Array | pa.ChunkedArray) -> ValueSet:
         """Bring a batch of a column into the canonical form that the index has of it.
 
-        All-digit dates are read as the catalogue says of the whole column, whatever the batch alone would tell.
+        All-digit dates and nulls are read as the catalogue says of the whole column, whatever the batch would tell.
         """
-        settings = settings_for(self.settings, self._columns[column].date_order)
+        known = self._columns[column]
+        settings = settings_for(self.settings, known.date_order, known.null_spellings)
         values = normalize_batch(array, settings)
         return values if settings.dayfirst is None else read_dates(values, settings)
 

@@ -17,7 +17,7 @@ from dfjoin.values.normalize import ValueSet, normalize_column
 
 __all__ = ["SETTINGS", "Column", "as_columns", "count_distinct", "match_rows", "order_rows"]
 
-SETTINGS = IndexSettings(dayfirst=None)
+SETTINGS = IndexSettings(null_evidence=False)
 """Settings of the canonical form of both sides; see `dfjoin.values.normalize`."""
 
 

@@ -1,7 +1,8 @@
 """Cell → canonical value: one code for the lake, the query and the rows of a join.
 
 The canonical form is a function of the single value and its declared type, whatever stands in the other
-rows. The one exception is all-digit day/month/year, which a column may decide (see `normalize_column`).
+rows. There are two exceptions, which a column decides: all-digit day/month/year, and texts that stand for a null (see
+`normalize_column`).
 """
 
 from __future__ import annotations
@@ -16,14 +17,20 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels import dates, strings
 from dfjoin.kernels import numbers as spellings
+from dfjoin.kernels.null_texts import find_hashes
+from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import cell_texts, whole_text
+from dfjoin.values.nulls import NULL_TEXTS, NullEvidence
 from dfjoin.values.unicode import ascii_table, fold_table, identity_table, normalize_text
 
 __all__ = [
     "ValueSet",
+    "drop_nulls",
+    "keep_values",
     "normalize_batch",
     "normalize_column",
+    "null_places",
     "pack_strings",
     "pad_integers",
     "read_dates",
@@ -54,6 +61,8 @@ class ValueSet:
         Number of each row's value; -1 for a null.
     date_order : {"", "dmy", "mdy"}
         The reading of all-digit dates that was applied, if any.
+    nulls : tuple of str
+        Texts that the other values made nulls.
     """
 
     hashes: NDArray[np.uint64]
@@ -62,6 +71,7 @@ class ValueSet:
     classes: NDArray[np.int8]
     codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     date_order: str = ""
+    nulls: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.hashes.shape[0])
@@ -99,14 +109,15 @@ def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings)
     digits; dates, midnight timestamps and ISO or month-name spellings the ISO date; other timestamps
     ISO to the microsecond (zoned ones in UTC). All-digit day/month/year stays text unless every value
     of the column is one and some exclude one reading, or `settings` say how to read it. Nulls, NaN and
-    the null spellings are left out.
+    the null spellings are left out; so are texts as ``NA`` and ``-``, where the other values make them nulls
+    (`dfjoin.values.nulls.NullEvidence`) and the settings say that evidence counts.
 
     Parameters
     ----------
     array : pyarrow Array or ChunkedArray
         A column of any type that `is_searchable_type` accepts; booleans become true and false.
     settings : IndexSettings
-        Null spellings, hash seed, day-first reading.
+        Null spellings and whether evidence counts, hash seed, day-first reading.
 
     Returns
     -------
@@ -121,9 +132,81 @@ def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings)
     >>> import pyarrow as pa
     >>> normalize_column(pa.array(["Paris ", "PARIS", "1.0", None, ""]), IndexSettings()).values()
     ['paris', '1']
+    >>> normalize_column(pa.array(["3", "NA", "4"]), IndexSettings()).values()
+    ['3', '4']
     """
     found = _distinct(cell_texts(array), settings.hash_seed, _null_hashes_of(settings))
+    places = null_places(found, settings)
+    if places.size:
+        evidence = NullEvidence()
+        evidence.add(found.hashes, found.data, found.offsets, places)
+        found = drop_nulls(found, places, evidence)
     return read_dates(found, settings)
+
+
+@lru_cache(maxsize=8)
+def _null_table(seed: int) -> NDArray[np.uint64]:
+    """Return the hash table of the texts that may be nulls, as `find_hashes` takes it."""
+    hashes = _distinct(pa.array(NULL_TEXTS, pa.string()), seed, np.empty(0, np.uint64)).hashes
+    table = np.zeros(4096, np.uint64)  # sparse, so that nearly every other value ends at its first place
+    for h in hashes.tolist():
+        slot = h % table.size
+        while table[slot]:
+            slot = (slot + 1) % table.size
+        table[slot] = h
+    return _locked(table)
+
+
+_NOWHERE = np.empty(0, np.int64)
+
+
+def null_places(values: ValueSet, settings: IndexSettings) -> NDArray[np.int64]:
+    """Return the numbers of the values that evidence may make nulls, ascending; none where it does not count."""
+    if not settings.null_evidence or not len(values):
+        return _NOWHERE
+    found = np.empty(len(NULL_TEXTS), np.int64)
+    return found[: find_hashes(values.hashes, _null_table(settings.hash_seed), found)]
+
+
+def drop_nulls(values: ValueSet, places: NDArray[np.int64], evidence: NullEvidence) -> ValueSet:
+    """Leave out the values that are nulls by the evidence of the whole column.
+
+    Parameters
+    ----------
+    values : ValueSet
+    places : ndarray of int64
+        As `null_places` found them.
+    evidence : NullEvidence
+        Of all other values of the column.
+    """
+    texts = {values.value(place): place for place in places.tolist()}
+    nulls = evidence.decide(texts)
+    if not nulls:
+        return values
+    is_held = np.ones(len(values), bool)
+    is_held[[texts[text] for text in nulls]] = False
+    return replace(keep_values(values, is_held), nulls=nulls)
+
+
+def keep_values(values: ValueSet, is_held: NDArray[np.bool_]) -> ValueSet:
+    """Keep some of the values; the rows of the others become null, the order stays.
+
+    Parameters
+    ----------
+    values : ValueSet
+    is_held : ndarray of bool, shape (n_values,)
+    """
+    held = np.flatnonzero(is_held)
+    lengths = np.diff(values.offsets)[held]
+    offsets = np.zeros(held.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    data = np.zeros(int(offsets[-1]) + _PADDING, np.uint8)
+    data[: int(offsets[-1])] = values.data[expand_stretches(values.offsets[:-1][held], lengths)]
+    numbers = np.append(np.where(is_held, np.cumsum(is_held) - 1, -1), -1).astype(np.int32)
+    hashes, codes = _locked(values.hashes[held]), numbers[values.codes]
+    return replace(
+        values, hashes=hashes, data=_locked(data), offsets=_locked(offsets), classes=values.classes[held], codes=codes
+    )
 
 
 @lru_cache(maxsize=64)
@@ -131,7 +214,7 @@ def _null_hashes(spellings_: tuple[str, ...], seed: int, dayfirst: bool | None) 
     """Hash the null spellings in their canonical form: before and after all-digit dates are read."""
     texts = pa.array([whole_text(spelling) for spelling in spellings_], pa.string())
     found = _distinct(texts, seed, np.empty(0, np.uint64))
-    read = read_dates(found, IndexSettings(null_spellings=(), hash_seed=seed, dayfirst=dayfirst))
+    read = read_dates(found, IndexSettings((), False, dayfirst, seed))
     hashes = np.unique(np.concatenate([found.hashes, read.hashes]))
     hashes.flags.writeable = False
     return hashes
@@ -278,7 +361,7 @@ def read_dates(found: ValueSet, settings: IndexSettings) -> ValueSet:
     merged = _deduplicate(_locked(out), _locked(offsets), settings)
     codes = np.where(found.codes >= 0, merged.codes[found.codes], found.codes).astype(np.int32)
     order = "dmy" if is_day_first else "mdy"
-    return ValueSet(merged.hashes, merged.data, merged.offsets, merged.classes, codes, order)
+    return replace(merged, codes=codes, date_order=order, nulls=found.nulls)
 
 
 def pad_integers(values: ValueSet, width: int, settings: IndexSettings) -> ValueSet:
@@ -319,7 +402,7 @@ def pad_integers(values: ValueSet, width: int, settings: IndexSettings) -> Value
     out[starts + np.arange(total)] = values.data[:total]
     merged = _deduplicate(_locked(out), _locked(offsets), settings)
     codes = np.where(values.codes >= 0, merged.codes[values.codes], values.codes).astype(np.int32)
-    return ValueSet(merged.hashes, merged.data, merged.offsets, merged.classes, codes, values.date_order)
+    return replace(merged, codes=codes, date_order=values.date_order, nulls=values.nulls)
 
 
 def unite_value_sets(parts: list[ValueSet], settings: IndexSettings) -> ValueSet:
@@ -355,11 +438,22 @@ def normalize_batch(array: pa.Array | pa.ChunkedArray, settings: IndexSettings) 
     """Compute the distinct canonical values of one batch of a column that has more to come.
 
     As `normalize_column`, but all-digit dates keep their text until `read_dates` decides for the whole
-    column.
+    column, and so do texts that may be nulls, until `drop_nulls` does.
     """
     return _distinct(cell_texts(array), settings.hash_seed, _null_hashes_of(settings))
 
 
-def settings_for(settings: IndexSettings, date_order: str) -> IndexSettings:
-    """Return the settings that read all-digit dates as a catalogued column does."""
+def settings_for(settings: IndexSettings, date_order: str, nulls: tuple[str, ...] = ()) -> IndexSettings:
+    """Return the settings that read a batch as a catalogued column is read, whatever values are in it.
+
+    Parameters
+    ----------
+    settings : IndexSettings
+    date_order : str
+        How its all-digit dates are read; empty: as text.
+    nulls : tuple of str
+        Texts that its values made nulls.
+    """
+    if nulls:
+        settings = replace(settings, null_spellings=(*settings.null_spellings, *nulls), null_evidence=False)
     return replace(settings, dayfirst=date_order == "dmy") if date_order else settings

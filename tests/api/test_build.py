@@ -205,7 +205,8 @@ class TestAdd:
 class TestSettings:
     def test_null_spellings(self, build):
         frame = pd.DataFrame({"c": ["NA", "n/a", "", "x", "y"]})
-        assert find(["na"], build({"t": frame})) == [("t", "c", 1)]
+        assert find(["na", "n/a", "x"], build({"t": frame})) == [("t", "c", 1)], "by evidence"
+        assert find(["na", "n/a", "x"], build({"t": frame}, settings={"null_spellings": [""]})) == [("t", "c", 3)]
         lake = build({"t": frame}, settings={"null_spellings": ["", "NA", " N/A"]})
         assert find(["na", "n/a", "X"], lake) == [("t", "c", 1)]
         assert lake.columns["n_null"].tolist() == [3] and lake.columns["cardinality"].tolist() == [2]

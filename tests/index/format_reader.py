@@ -12,7 +12,12 @@ import pyarrow as pa
 
 MASK = 2**64 - 1
 K0, K1, K2 = 0x9E3779B97F4A7C15, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB
-FEATURES = {"tokens", "catalog", "signatures", "patterns"}
+FEATURES = {"tokens", "catalog", "signatures", "patterns", "null_evidence"}
+NULL_TEXTS = set(
+    """na|n/a|n.a.|n.a|nan|-nan|nat|null|none|#n/a|#na|#n/a n/a|n/a n/a|<na>|<null>|<none>|(na)|(n/a)|(null)|(none)|(blank)|
+    (empty)|(missing)|[null]|\\n|not available|not applicable|1.#qnan|1.#ind|-1.#ind|-1.#qnan|#value!|#ref!|#div/0!|#name?|
+    #num!|#null!|-|--|---|–|—|―|−|.|..|...|*|**|***|?|??|???|:|_|/""".replace("\n    ", "").split("|")
+)
 MONTHS = [
     "january",
     "february",
@@ -110,6 +115,34 @@ def canonical(text, settings):
     return None if value in nulls else value
 
 
+def nulls_by_evidence(values, seed):
+    """Those of some distinct canonical values that the others make nulls."""
+    found = NULL_TEXTS & set(values)
+    buckets = {shape: set() for shape in (1, 2, 3, 4, "signs", "rest")}
+    for value in set(values) - found:
+        if re.fullmatch("[a-z]{1,4}", value):
+            shape = len(value)
+        else:
+            is_sign = value.isascii() and len(value) <= 3 and not re.search("[a-z0-9]", value)
+            shape = "signs" if is_sign else "rest"
+        buckets[shape].add(value_hash(value, seed) % 1024)
+    n = {shape: len(bucket) for shape, bucket in buckets.items()}
+    n_others = sum(n.values())
+    if n_others == 0:
+        return found if len(found) > 1 else set()
+    is_value = set()
+    for text in found:
+        if re.fullmatch("[a-z]+", text):
+            same = n[len(text)]
+            is_code = same >= (2 if len(text) == 2 else 20) and same >= 0.9 * n_others
+            is_symbol = text == "na" and n_others >= 10 and n[1] + n[2] + n[3] == n_others and n[2] >= 0.5 * n_others
+            if is_code or is_symbol:
+                is_value.add(text)
+        elif not any(c.isalnum() for c in text) and (n["signs"] >= 5 or n["signs"] >= 0.5 * n_others):
+            is_value.add(text)
+    return found - is_value
+
+
 def _value(text, settings):
     text = plain_text(text)
     integer = _INTEGER.fullmatch(text)
@@ -156,8 +189,10 @@ class Index:
         self.segments = [Segment(self.place, segment) for segment in values["segments"]]
 
     def canonical(self, texts):
-        values = (canonical(text, self.settings) for text in texts)
-        return sorted({value for value in values if value is not None})
+        values = {canonical(text, self.settings) for text in texts} - {None}
+        if self.settings.get("null_evidence"):
+            values -= nulls_by_evidence(values, self.settings["hash_seed"])
+        return sorted(values)
 
     def overlap(self, texts):
         """(table, column) → how many of the values it holds, from the posting lists."""

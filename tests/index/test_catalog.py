@@ -24,7 +24,8 @@ def column_record(table, name, **changes):
     return {
         "table": table, "name": name, "position": 0, "type": "string", "kind": 0, "is_indexed": 1, "n_rows": 3,
         "n_null": 1, "cardinality": 2, "has_range": 0, "min_integer": -5, "max_integer": 7, "min": "a",
-        "max": "b", "date_order": "", "samples": ["a", "B"], **changes,
+        "max": "b", "date_order": "", "samples": ["a", "B"],
+        "null_spellings": [], **changes,
     }  # fmt: skip
 
 
@@ -37,6 +38,17 @@ def write(path, tables):
     skipped = [{"name": "bad.csv", "reason": "no text"}]
     (path / "catalog.arrow").write_bytes(write_catalog(records, columns, skipped))
     return Catalog(path / "catalog.arrow"), records, columns
+
+
+def test_nulls_by_evidence_are_kept_and_a_catalogue_without_them_is_as_it_was(tmp_path):
+    tables = [table_record("t", 0, 2)]
+    for nulls in (["-", "na"], []):
+        columns = [column_record(0, "x", null_spellings=nulls), column_record(0, "y")]
+        (tmp_path / "catalog.arrow").write_bytes(write_catalog(tables, columns, []))
+        assert Catalog(tmp_path / "catalog.arrow").columns().to_pylist() == columns
+        with pa.memory_map(str(tmp_path / "catalog.arrow")) as file:
+            fields = {field.name for field in pa.ipc.open_file(file).schema.field("columns").type.value_type}
+        assert ("null_spellings" in fields) == bool(nulls), "older versions read the latter"
 
 
 def test_round_trip(tmp_path):

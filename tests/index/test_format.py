@@ -89,14 +89,14 @@ def test_an_index_of_today(build):
     lake = build(
         {
             "a": pd.DataFrame({"x": [f"v{i}" for i in range(50)], "d": pd.date_range("2024-01-01", periods=50)}),
-            "b": pd.DataFrame({"x": [f"V{i}" for i in range(25, 75)], "n": range(50)}),
+            "b": pd.DataFrame({"x": [*[f"V{i}" for i in range(25, 74)], "NA"], "n": [*range(49), "-"]}),
             "c": pd.DataFrame({"x": ["v1", "v2"], "y": ["v2", "v3"]}),
         },
         settings={"permutations": 16},
     ).add({"e": pd.DataFrame({"z": ["v30", "v31", "07", "5 May 2024"]})}, engine="inline", progress=False)
     lake.remove("c")
     index = Index(lake.path)
-    texts = [f"v{i}" for i in range(0, 75, 2)] + ["v31", "7", "07", "2024/01/05", "May 5, 2024", "30.0"]
+    texts = [f"v{i}" for i in range(0, 75, 2)] + ["v31", "NA", "-", "7", "07", "2024/01/05", "May 5, 2024", "30.0"]
     hits = dfjoin.discover_joinable(pd.DataFrame({"q": texts}), "q", lake, k=100)
     expected = {(t, c): m for t, c, m in zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True)}
     assert index.overlap(texts) == expected and len(expected) == 5

@@ -108,8 +108,15 @@ class TestRoundTrip:
 
     def test_features_are_the_groups_present(self):
         values = json.loads(make_manifest().to_json())
-        assert values["reader_features"] == values["writer_features"] == ["catalog", "tokens"]
-        assert json.loads(replace(make_manifest(), segments=()).to_json())["reader_features"] == []
+        assert values["reader_features"] == values["writer_features"] == ["catalog", "tokens", "null_evidence"]
+        older = replace(make_manifest(), segments=(), settings=IndexSettings(null_evidence=False))
+        assert json.loads(older.to_json())["reader_features"] == []
+
+    def test_an_index_of_before_keeps_its_rule_of_nulls(self):
+        values = make_manifest().settings.to_dict()
+        del values["null_evidence"]
+        assert not IndexSettings.from_dict(values).null_evidence
+        assert IndexSettings.from_dict({"samples": 3}).null_evidence
 
 
 class TestRefusals:

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dfjoin.index.catalog import KINDS
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
@@ -58,6 +59,10 @@ def read(batches, *, spills=(), type_=None, settings=SETTINGS, tmp_path=None, **
         [["1", "2.0"], ["3", ""], ["-7"]],
         [["2024-01-05"], ["5 May 2024"], [None]],
         [["3"], ["x"], ["2024-01-05"]],
+        [["3", "NA"], ["4", "-"], ["5", "NA"]],
+        [["NA", "de"], ["fr"], ["it", "-"]],
+        [["NA"], ["-"], ["NA"]],
+        [["NA"], ["3"], ["NA", "4"]],
     ],
 )
 def test_a_column_that_is_spilled_has_the_same_record(tmp_path, batches):
@@ -74,12 +79,25 @@ def _without_cardinality(result):
 
 
 def test_the_column_tells_how_its_digits_are_read(tmp_path):
-    batches = [["3/4/2024", "25/4/2024"], ["1/2/2024"]]
+    batches = [["3/4/2024", "25/4/2024"], ["1/2/2024", "NA"]]
     for spills in ((), (0,)):
         record, values = read(batches, spills=spills, tmp_path=tmp_path)
         assert record["date_order"] == "dmy" and values == ["2024-02-01", "2024-04-03", "2024-04-25"]
     record, values = read(batches, settings=IndexSettings(dayfirst=False), spills=(0,), tmp_path=tmp_path)
-    assert values == ["2024-01-02", "2024-03-04", "25/4/2024"]
+    assert values == ["2024-01-02", "2024-03-04", "25/4/2024"] and record["null_spellings"] == ["na"]
+
+
+def test_texts_that_turn_out_to_be_nulls_are_counted_and_not_indexed(tmp_path):
+    batches = [["3", "NA", "NA"], ["4", "-", None], ["5", "na", ""]]
+    for spills in ((), (0,), (0, 1, 2)):
+        record, values = read(batches, spills=spills, tmp_path=tmp_path)
+        assert values == ["3", "4", "5"] and record["null_spellings"] == ["-", "na"]
+        assert (record["n_rows"], record["n_null"], KINDS[record["kind"]]) == (9, 6, "integer")
+        assert record["samples"] == ["3", "4", "5"]
+    record, _ = read([["NA", "NA"], ["de", "-", "fr"], ["it"]], tmp_path=tmp_path)
+    assert (record["samples"], record["null_spellings"]) == (["NA", "de", "fr"], ["-"])
+    record, values = read(batches, settings=IndexSettings(null_evidence=False), tmp_path=tmp_path)
+    assert values == ["-", "3", "4", "5", "na"] and (record["null_spellings"], record["n_null"]) == ([], 2)
 
 
 def test_floats_with_a_fraction_are_never_spilled(tmp_path):

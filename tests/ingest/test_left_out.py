@@ -34,11 +34,15 @@ def read(reader, batches, type_, tmp_path):
         [["yes"], ["no"]],
         [["yes"], ["2"]],
         [[None], [""]],
+        [["1", "NA"], ["2"], ["NA", "-"]],
+        [["de", "NA"], ["fr"], ["NA", "-"]],
+        [["x"], ["NA"], ["y"]],
+        [["NA"], ["NA"]],
     ],
 )
 @pytest.mark.parametrize("settings", [SETTINGS, IndexSettings(dayfirst=True)])
 def test_text_has_the_kind_that_it_would_have_if_it_were_indexed(tmp_path, batches, settings):
-    same = ("type", "kind", "n_rows", "n_null", "date_order")
+    same = ("type", "kind", "n_rows", "n_null", "null_spellings", "date_order")
     record, buffer = read(LeftOutColumn(pa.string(), settings), batches, pa.string(), tmp_path)
     (tmp_path / "wanted").mkdir()
     wanted, _ = read(ColumnReader(pa.string(), settings), batches, pa.string(), tmp_path / "wanted")

@@ -1,6 +1,7 @@
 import datetime
 import itertools
 import unicodedata
+from dataclasses import replace
 from decimal import Decimal
 
 import pandas as pd
@@ -21,7 +22,7 @@ from dfjoin.values.normalize import (
 )
 from tests.oracles import canonical
 
-SETTINGS = IndexSettings()
+SETTINGS = IndexSettings(null_evidence=False)  # for what evidence does, see test_nulls.py
 UTC = datetime.UTC
 
 # Letters that no date and no number in another spelling than the oracle's can be made of.
@@ -40,7 +41,7 @@ def rows_of(found):
 
 
 def normalized(cells, type_=None, **settings):
-    return rows_of(normalize_column(pa.array(cells, type_), IndexSettings(**settings)))
+    return rows_of(normalize_column(pa.array(cells, type_), replace(SETTINGS, **settings)))
 
 
 def holds_no_date(texts):
