@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from dfjoin._validation import check_names, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.programs import extract, lookup, numeric, rewrite, scalar
+from dfjoin.programs import extract, lookup, numeric, quantities, rewrite, scalar
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import quote, when_empty
 from dfjoin.programs.stored import check_step
@@ -38,6 +38,7 @@ _STEPS: dict[str, Any] = {
         *(rewrite.Case, rewrite.Keep, rewrite.Pad, rewrite.Plain, rewrite.Replace, rewrite.Squeeze),
         *(numeric.Base, numeric.Linear, numeric.Thousands, numeric.Round, numeric.StripZeros, numeric.Year),
         lookup.Lookup,
+        quantities.Quantity,
     )
 }
 """Stored name of each step → its class."""

@@ -17,6 +17,7 @@ __all__ = [
     "map_characters",
     "nth_run",
     "pad_left",
+    "read_quantity",
     "replace_all",
     "round_number",
     "scale_number",
@@ -170,3 +171,24 @@ def change_base(text: str, old: int, new: int) -> str | None:
         number, digit = divmod(number, new)
         written = digits[digit] + written
     return written or "0"
+
+
+def read_quantity(text: str, units: str, factors: str, lower: str, upper: str) -> str | None:
+    """Read the only number of a text, times the factor of the unit behind it; without units whatever stands there."""
+    parts = re.fullmatch("([^0-9]*)([0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,12})([.][0-9]{1,6})?([^0-9]*)", text)
+    if not parts:
+        return None
+    factor = "1"
+    if units:
+        key = parts[4].lstrip(" ").rstrip(". ")
+        table = dict(zip(units.split(","), factors.split(","), strict=True))
+        factor = table.get(key) or table.get(key.translate(str.maketrans(upper, lower)), "")
+        if not factor:
+            return None
+    number = int(parts[2].replace(",", "") + (parts[3] or ".")[1:].ljust(6, "0"))
+    whole, _, rest = factor.partition(".")
+    value = number * int(whole + rest.ljust(9, "0"))  # with 15 digits after the point
+    if value < 10**9:
+        return None if value else "0"
+    sign = "-" if re.search("(?:^|[^0-9A-Za-z])[-\u2212][ $\u20ac\u00a3\u00a5]*\\Z", parts[1]) else ""
+    return sign + f"{value // 10**15}.{value % 10**15:015}".rstrip("0").rstrip(".")

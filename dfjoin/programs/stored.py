@@ -10,6 +10,7 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.programs.characters import CLASSES
 from dfjoin.programs.lookup import TABLES
 from dfjoin.programs.numeric import BASES, GROUP_SEPARATORS, STYLES
+from dfjoin.programs.quantities import QUANTITIES
 from dfjoin.programs.rewrite import CASES
 
 __all__ = ["check_step"]
@@ -72,6 +73,7 @@ _RULES: dict[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
     ("group", "separator"): _one_of(GROUP_SEPARATORS),
     ("year", "pivot"): (lambda value: _is_integer(value, 0, 100), "an integer from 0 to 100"),
     ("lookup", "table"): _one_of(TABLES),
+    ("quantity", "table"): _one_of(QUANTITIES),
 }
 
 

@@ -14,7 +14,15 @@ from dfjoin.programs.program import Constant, Program
 from dfjoin.transform.grids import grid_density
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["MIN_BITS", "SAMPLE_VALUES", "chance_of_match", "description_bits", "evidence_bits", "without_constants"]
+__all__ = [
+    "MIN_BITS",
+    "SAMPLE_VALUES",
+    "chance_of_match",
+    "description_bits",
+    "evidence_bits",
+    "matching_bits",
+    "without_constants",
+]
 
 MIN_BITS = 10.0
 """Least evidence against chance, the description length of the program subtracted: chance below 1 in 1,000."""
@@ -160,3 +168,39 @@ def evidence_bits(n_hits: int, n_outputs: int, chance: float) -> float:
     if share < 1:
         bits += (1 - share) * math.log2((1 - share) / (1 - chance))
     return n_outputs * bits
+
+
+def matching_bits(n_hits: int, n_outputs: int, n_targets: int, chance: float) -> float:
+    """Return the evidence against chance where each result meets a target value of its own.
+
+    Parameters
+    ----------
+    n_hits : int
+        Distinct results that are values of the target; each a value that no other one is.
+    n_outputs : int
+        Distinct results.
+    n_targets : int
+        Distinct values of the target.
+    chance : float
+        Probability that one result is a value of the target by chance, at least 1e-12.
+
+    Returns
+    -------
+    float
+        0 if there are no more hits than chance lets expect.
+
+    Notes
+    -----
+    The larger of `evidence_bits` and the union bound over the sets of results that may hit when both are drawn from
+    N = n_targets / chance values: P(X >= k) <= C(n, k) C(m, k) / C(N, k).
+    """
+    bits = evidence_bits(max(0, n_hits), max(0, n_outputs), chance)
+    if not 0 < n_hits <= min(n_outputs, n_targets) or bits == 0:
+        return bits
+    room = max(n_targets / chance, float(n_outputs))
+    return max(bits, _log2_choose(room, n_hits) - _log2_choose(n_outputs, n_hits) - _log2_choose(n_targets, n_hits))
+
+
+def _log2_choose(n: float, k: int) -> float:
+    """Return log2 of the binomial coefficient."""
+    return (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(max(0.0, n - k) + 1)) / math.log(2)

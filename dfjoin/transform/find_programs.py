@@ -22,6 +22,7 @@ from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.composite import split_column
 from dfjoin.transform.outcome import FULL_COVERAGE, Outcome, evaluate
 from dfjoin.transform.prepared_columns import Column, as_columns
+from dfjoin.transform.relate_numbers import relate_numbers
 from dfjoin.transform.sides import DIRECTIONS, Direction, SampledTable, sample_sides
 from dfjoin.transform.transform_join import Table, TransformJoin
 from dfjoin.transform.value_pairs import find_pairs, no_pairs
@@ -35,6 +36,8 @@ _MAX_COLUMN_PAIRS = 10
 """Pairs of columns that programs are learned for, the most similar ones."""
 _GOOD_WHOLENESS = 0.9
 """Wholeness from which a join of all values is not compared with others."""
+_GOOD_QUALITY = 1.0
+"""Quality of a program over texts from which columns are not related as numbers."""
 _MAX_EXAMPLE_COLUMNS = 4
 """Columns of the rows of examples that programs may read beside the main one."""
 
@@ -105,7 +108,8 @@ def find_programs(
     target value joins. Rows are taken in the order of a hash of their values, so that their order does not matter;
     tables above 5,000 rows are sampled for learning by equations 4.7 and 4.8.
     Source: Auto-Join, PVLDB 10(10), 2017 (thesis, chapter 4). If neither direction gives a program, key
-    columns are split into parts (section 4.4.3) and both are tried again.
+    columns are split into parts (section 4.4.3) and both are tried again; then columns of numbers are related
+    as numbers (`relate_numbers`), which the paper does not do.
 
     Examples
     --------
@@ -124,6 +128,8 @@ def find_programs(
     if examples is not None:
         return _find_from_examples(sides, _check_examples(examples), tried)
     accepted = _learn(sides, rng, tried, splits=False) or _learn(sides, rng, tried, splits=True)
+    if max((one.quality for one in accepted), default=0.0) < _GOOD_QUALITY:
+        accepted += relate_numbers(sides, rng, tried)
     if not accepted:
         return TransformJoin(tried=tuple(tried))
     best, *others = sorted(accepted, key=lambda one: one.rank)

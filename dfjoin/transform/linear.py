@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dfjoin.programs.numeric import Linear
 
-__all__ = ["fit_linear"]
+__all__ = ["fit_linear", "known_lines"]
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:[.][0-9]{1,6})?")
 _MADE = re.compile(r"-?[0-9]+(?:[.]([0-9]+))?")
 _MAX_DECIMALS = 10
 _MAX_EXPONENT = 5
 """Powers of ten that the digits of a constant stand for: 10^5 to 10^-10."""
+_MAX_DIGITS = 12
 _MAX_CONSTANT = 10**5
 """Constants are below it."""
 _UNITS = [
@@ -28,6 +33,39 @@ _UNITS = [
     )
 ]
 """One unit in another, up to a power of ten: these are tried before the simplest constant."""
+
+_DEGREES = [("1.8", "32"), ("1.8", "-459.67"), ("1", "273.15"), ("1", "459.67")]
+"""Scale and offset of Celsius and kelvin in Fahrenheit, Celsius in kelvin, Fahrenheit in Rankine."""
+
+
+def _degrees() -> list[tuple[Fraction, Fraction]]:
+    """Return the scales and offsets of degrees, both ways."""
+    pairs = [(Fraction(a), Fraction(b)) for a, b in _DEGREES]
+    return pairs + [(1 / a, -b / a) for a, b in pairs]
+
+
+@cache
+def known_lines() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lines of units of measure.
+
+    Returns
+    -------
+    scales, offsets : ndarray of float64, shape (n,)
+        Units in one another with powers of ten, whole numbers up to 12 and their inverses, and degrees; each once,
+        the identity first.
+    """
+    lines: dict[tuple[Fraction, Fraction], None] = {(Fraction(1), Fraction(0)): None}
+    for power in range(-6, 7):
+        for unit in _UNITS:
+            for factor in (unit, 1 / unit):
+                lines[factor * Fraction(10) ** power, Fraction(0)] = None
+    for whole in range(2, 13):
+        lines[Fraction(whole), Fraction(0)] = lines[Fraction(1, whole), Fraction(0)] = None
+    for degrees in _degrees():
+        lines[degrees] = None
+    pairs = np.array([(float(a), float(b)) for a, b in lines])
+    pairs.flags.writeable = False
+    return pairs[:, 0], pairs[:, 1]
 
 
 def _simplest(low: Fraction, high: Fraction) -> tuple[int, Fraction] | None:
@@ -86,8 +124,9 @@ def _constants(xs: Sequence[Fraction], ys: Sequence[Fraction], halves: Sequence[
         if scale:
             low = max(y - h - scale * x for x, y, h in zip(xs, ys, halves, strict=True))
             high = min(y + h - scale * x for x, y, h in zip(xs, ys, halves, strict=True))
-            offset = _simplest(low, high) if low <= high else None
-            found += [(scale, offset[1])] if offset else []
+            known = [b for a, b in _degrees() if a == scale and low <= b <= high]
+            offset = known[0] if known else (_simplest(low, high) or (0, None))[1] if low <= high else None
+            found += [(scale, offset)] if offset is not None else []
     return found
 
 
@@ -130,7 +169,7 @@ def fit_linear(texts: Sequence[str], targets: Sequence[str]) -> list[Linear]:
         if abs(scale) >= _MAX_CONSTANT or abs(offset) >= _MAX_CONSTANT or (scale, offset) == (1, 0):
             continue
         for style, digits in styles:
-            if digits > (12 if style == "significant" else 6) or (style == "significant" and digits < 1):
+            if digits > _MAX_DIGITS or (style == "significant" and digits < 1):
                 continue
             step = Linear(_as_decimal(scale, 15), _as_decimal(offset, 10), digits, style)
             if step.scale != "0" and all(step(t) == y for t, y in zip(texts, targets, strict=True)):

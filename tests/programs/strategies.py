@@ -7,12 +7,30 @@ from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split
 from dfjoin.programs.lookup import TABLES, Lookup
 from dfjoin.programs.numeric import BASES, GROUP_SEPARATORS, STYLES, Base, Linear, Round, StripZeros, Thousands, Year
 from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.quantities import QUANTITIES, Quantity
 from dfjoin.programs.rewrite import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
 
 ODD = "éÉßΣσςİıŸÿŁł中😀\u0301\u00a0–'\"\\$`\n\t{}#"
 """Characters that casing, widths, quoting or patterns may get wrong."""
 _WORDS = st.sampled_from(
-    ["Ann", "o'neil", "JAN", "march", "12", "007", "1234567.5", "-0.45", "99", "1A", "texas", "St", "ÉCOLE"]
+    [
+        "Ann",
+        "o'neil",
+        "JAN",
+        "march",
+        "12",
+        "007",
+        "1234567.5",
+        "-0.45",
+        "99",
+        "1A",
+        "texas",
+        "St",
+        "ÉCOLE",
+        "1,234.5 M",
+        "-$5 kg",
+        "\u221212 ft.",
+    ]
 )
 _GAPS = st.sampled_from([" ", ", ", "  ", "-", ".", ",,", " (", ")", "é", ""])
 _CELLS = st.lists(st.tuples(_WORDS, _GAPS), max_size=4).map(lambda parts: "".join(a + b for a, b in parts))
@@ -36,6 +54,7 @@ STEPS = st.one_of(
     st.builds(Year, st.integers(0, 100)),
     st.builds(Lookup, st.sampled_from(TABLES)),
     st.builds(Base, st.sampled_from(BASES), st.sampled_from(BASES)),
+    st.builds(Quantity, st.sampled_from(QUANTITIES)),
     st.builds(
         Linear,
         st.sampled_from(["2.54", "-0.039370078740157", "1", "12345.5", "0.000001"]),

@@ -5,7 +5,7 @@ import pytest
 
 from dfjoin.programs.extract import Split
 from dfjoin.programs.program import Constant, Extract, Program
-from dfjoin.transform.chance import chance_of_match, description_bits, evidence_bits, without_constants
+from dfjoin.transform.chance import chance_of_match, description_bits, evidence_bits, matching_bits, without_constants
 from tests.oracles.transform import binomial_tail
 
 
@@ -55,3 +55,15 @@ def test_longer_programs_cost_more():
     short = Program.identity("a")
     longer = Program(("a",), (Extract(0, (Split(" ", 0),)), Constant("@x.org")))
     assert description_bits(short) < description_bits(longer)
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_results_that_meet_values_of_their_own_are_drawn_without_replacement(n):
+    room = 50
+    chance = n / room
+    exact = 1 / math.comb(room, n)  # all n results are the n targets
+    assert matching_bits(n, n, n, chance) == pytest.approx(-math.log2(exact))
+    assert matching_bits(0, n, n, chance) == 0
+    assert matching_bits(n, n, n, 1.0) == 0
+    partly = sum(math.comb(n, k) * math.comb(room - n, n - k) for k in range(3, n + 1)) / math.comb(room, n)
+    assert matching_bits(3, n, n, chance) <= -math.log2(partly) + 1

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+
+from dfjoin.transform.linear_search import search_lines
+from tests.oracles.transform import line_hits
+from tests.transform.test_sorted_numbers import numbers
+
+
+def lines(xs, ys, unit):
+    return search_lines(numbers(xs), numbers(ys, unit), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_of_few_numbers_the_best_line_is_found(seed):
+    rng = np.random.default_rng(seed)
+    xs = np.unique(rng.integers(-9999, 9999, 6)).tolist()
+    scale, offset = int(rng.choice([-5, -2, 3, 7])), int(rng.integers(-50, 50))
+    ys = sorted({scale * x + offset for x in xs} | set(rng.integers(-60_000, 60_000, seed % 3).tolist()))
+    found = max(np.unique(line.right).size for line in lines(xs, ys, 1.0))
+    assert found == line_hits(xs, ys, 0) >= len(xs)
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(2.54, 0), (3.7, 0), (1, 215.3), (1.8, 32), (4.1, -77.7), (-2.3, 900.1)])
+@pytest.mark.parametrize("n", [12, 2000])
+def test_a_line_is_found_where_a_third_of_the_rows_has_no_partner(rng, n, scale, offset):
+    values = rng.permutation(100 * n)[: 5 * n // 4].astype(float)
+    xs, ys = values[:n], np.round(scale * values[n // 4 :] + offset, 1)
+    found = lines(xs, ys, 0.1)[0]
+    assert found.scale == pytest.approx(scale, rel=1e-3)
+    assert found.left.size >= 0.7 * n
+
+
+def test_unrelated_numbers_have_no_line_that_covers_them(rng):
+    xs, ys = rng.permutation(10**6)[:200].astype(float), rng.permutation(10**6)[:200].astype(float)
+    assert max((line.left.size for line in lines(xs, ys, 1.0)), default=0) < 20

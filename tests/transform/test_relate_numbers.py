@@ -1,0 +1,102 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.prepared_columns import as_columns
+from dfjoin.transform.relate_numbers import relate_numbers
+from dfjoin.transform.sides import sample_sides
+from dfjoin.transform.transform_join import join_rows
+
+
+def joined(left, right, **options):
+    """The programs found, and the joined pairs of values."""
+    left, right = {"a": pa.array(left)}, {"b": pa.array(right)}
+    found = find_programs(left, right, **options)
+    rows = join_rows(found, left, right)
+    pairs = zip(left["a"].take(pa.array(rows.left_rows)), right["b"].take(pa.array(rows.right_rows)), strict=True)
+    return found, [(a.as_py(), b.as_py()) for a, b in pairs]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (["3", "37", "100", "12", "58"], ["7.62", "93.98", "254", "30.48", "147.32"]),
+        (["1", "8", "17", "22", "63"], ["0.0393701", "0.314961", "0.669291", "0.866142", "2.48031"]),
+        (["12.3", "45.1", "31.7", "88.8"], ["54.14", "113.18", "89.06", "191.84"]),
+        (["33 psia", "17 psia", "100 psia", "3 psia", "22 psia"],
+         ["18.304051 psig", "2.304051 psig", "85.304051 psig", "-11.695949 psig", "7.304051 psig"]),
+        (["22", "2156", "9876", "777"], ["16", "86C", "2694", "309"]),
+        (["1.2 M", "350 K", "4.75 M", "12.5 K"], ["1,200,000", "350,000", "4,750,000", "12,500"]),
+        (["45%", "12.5%", "99%", "3%"], ["0.45", "0.125", "0.99", "0.03"]),
+        (["12.5 kg", "3.1 kg", "88.8 kg", "41.3 kg"], ["27.6 lb", "6.8 lb", "195.8 lb", "91.1 lb"]),
+        (["2.431", "17.689", "123.449", "5.05"], ["2.4", "17.7", "123.4", "5.1"]),
+    ],
+    ids=["inch", "six digits", "fahrenheit", "offset", "base", "magnitude", "per cent", "units", "rounding"],
+)  # fmt: skip
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_numbers_are_related_with_no_pairs_known(left, right, is_turned):
+    pairs = list(zip(left, right, strict=True))
+    left, right = (right, left) if is_turned else (left, right)
+    _, found = joined(left, right[2:] + right[:2], on="a", right_on="b")
+    assert sorted(found) == sorted((b, a) if is_turned else (a, b) for a, b in pairs)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (["1", "2", "3", "4", "5"], ["3", "6", "9", "12", "15"]),
+        (["1", "2", "5", "10", "20", "50", "100"], ["10", "20", "50", "100", "200", "500", "1000"]),
+        (["7", "7.5", "8", "9", "14"], ["5.5", "6", "6.5", "7.5", "12.5"]),
+        (["10", "20", "30", "40"], ["1", "2", "3", "4"]),
+        ([str(i) for i in range(100)], [str(i + 40) for i in range(100)]),
+        ([str(2**i) for i in range(12)], [str(3 * 2**i) for i in range(3, 15)]),
+        ([str(i / 10) for i in range(5, 300)], [str(round(i * 0.63918, 2)) for i in range(200)]),
+    ],
+    ids=["small", "round", "dense", "tens", "row numbers", "powers of two", "hidden grid"],
+)
+def test_numbers_that_chance_may_relate_are_not(left, right):
+    assert not joined(left, right, on="a", right_on="b")[0].found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_unrelated_numbers_are_not_joined(seed):
+    rng = np.random.default_rng(seed)
+    prices = [f"{v:.2f}" for v in rng.lognormal(4, 1, 300)]
+    counts = [str(v) for v in rng.integers(0, 10**6, 300)]
+    assert not joined(prices[:150], prices[150:])[0].found
+    assert not joined(counts[:150], counts[150:])[0].found
+    assert not joined(prices, counts)[0].found
+
+
+def test_part_of_the_rows_is_enough(rng):
+    values = np.unique(np.round(rng.lognormal(4, 1, 2000), 2))
+    rng.shuffle(values)
+    left, right = values[:1000], 0.9273 * values[400:1400]
+    found, pairs = joined([f"{v:.2f}" for v in left], [f"{v:.3f}" for v in right])
+    assert str(found.programs[0].program) == "a.number(* 0.9273, 3 fixed)"
+    assert len(pairs) >= 600
+    assert np.mean([abs(0.9273 * float(a) - float(b)) < 6e-4 for a, b in pairs]) == 1
+
+
+def test_what_chance_explains_is_told():
+    found, _ = joined(["1", "2", "3", "4", "5"], ["3", "6", "9", "12", "15"], on="a", right_on="b")
+    assert any("a.number(* 3, 0 fixed) = b: chance may explain it" in line for line in found.tried)
+
+
+def test_other_columns_are_looked_at_where_none_is_named(rng):
+    values = rng.permutation(10**6)[:60] / 100
+    left = {"id": pa.array([f"x{i}" for i in range(60)]), "eur": pa.array([f"{v:.2f}" for v in values])}
+    right = {
+        "note": pa.array([f"n{v:.0f}" for v in rng.permutation(60)]),
+        "usd": pa.array([f"{1.1075 * v:.4f}" for v in values[::-1]]),
+    }
+    rows = join_rows(find_programs(left, right), left, right)
+    assert rows.left_rows.tolist() == list(range(60))
+    assert rows.right_rows.tolist() == list(range(59, -1, -1))
+
+
+def test_composite_keys_are_not_read_as_numbers(rng):
+    table = as_columns({"a": pa.array(["1", "2"]), "b": pa.array(["3", "4"])})
+    sides = sample_sides((table, table), (("a", "b"), ("a", "b")))
+    assert relate_numbers(sides, rng, []) == []
