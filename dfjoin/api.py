@@ -414,6 +414,7 @@ def auto_join(
     examples: list[tuple[str, str]] | None = None,
     pad: int | None = None,
     dayfirst: bool | None = None,
+    plan: JoinPlan | dict[str, Any] | None = None,
     on_no_match: str = "warn",
     on_stale: str = "error",
 ) -> pd.DataFrame:
@@ -436,7 +437,8 @@ def auto_join(
           table that is wanted) are looked at in any case, further ones for 10 seconds.
         - A result of `discover_joinable`: each of its rows is joined, whatever its rank.
         - Another frame.
-        - A plan (``attrs["dfjoin"]["plan"]`` of an earlier result): the same columns are joined again.
+        - A plan (``attrs["dfjoin"]["plan"]`` of an earlier result): the same columns are joined again. A plan does
+          not hold the rows of a frame: of two frames, pass the other one here and the plan as `plan`.
     on : column label or list of labels, optional
         Key of `df`. Several labels make a composite key, between two frames only. By default the column that joins
         best is taken, and it is an error when two are equally good.
@@ -463,8 +465,8 @@ def auto_join(
         - A rule for all columns: mean, sum, min, max, median, std, first, last, count, nunique, most_frequent (ties:
           the smallest), majority, latest, share. Nulls are left out, except by first and last: they take the
           values of one row, so that ``"first"`` gives one whole row.
-        - A dict: a rule for each column that it names, ``"auto"`` for the others. Over a lake a column that no joined
-          table has is warned of.
+        - A dict: a rule for each column that it names, ``"auto"`` for the others. A column that no joined table has
+          is an error.
         - None: every pair of rows is kept.
 
         Unless it is None, a column ``<stem>_rows`` counts the right rows where the relationship is 1:m. Where it is
@@ -493,6 +495,11 @@ def auto_join(
     dayfirst : bool, optional
         How all-digit dates of the key, of either key between two frames, are read: ``3/4/2024`` is in April if True.
         By default as the column itself tells. A search result and a plan have their own.
+    plan : JoinPlan or its dict, optional
+        The plan of an earlier join of two frames: `df` and `other` are joined as those were, on the same columns, by
+        the same programs, and by likeness with the same threshold. Nothing is learned anew, so that a frame of one
+        row joins as it would have then; only where `df` was the side whose texts are different things (the
+        reference of the likeness) and has fewer than ten, likeness joins nothing, and the report says so.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is acceptable; the frame comes back unchanged.
     on_stale : {"error", "warn", "ignore"}
@@ -525,8 +532,8 @@ def auto_join(
     Warns
     -----
     DfjoinWarning
-        If nothing is acceptable, integers have lost their leading zeros, a join is m:m, or `aggregate` names a
-        column that no joined table has.
+        If nothing is acceptable, named keys have no value in common, integers have lost their leading zeros, or a join
+        is m:m.
 
     See Also
     --------
@@ -575,6 +582,7 @@ def auto_join(
         examples=examples,
         pad=pad,
         dayfirst=dayfirst,
+        plan=plan,
         on_no_match=on_no_match,
         on_stale=on_stale,
     )

@@ -30,8 +30,9 @@ class AcceptedMatches:
         Estimated share of wrong pairs among those at least as good.
     threshold : float
         The least score among them.
-    precision, recall : float
-        Estimates.
+    precision : float
+    recall : float or None
+        Estimates; None: there is none.
     reason : str
     """
 
@@ -39,7 +40,7 @@ class AcceptedMatches:
     errors: NDArray[np.float64]
     threshold: float
     precision: float
-    recall: float
+    recall: float | None
     reason: str
 
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from dfjoin._validation import check_fraction
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.fuzzy.accept_matches import accept_matches, expand
+from dfjoin.fuzzy.accept_matches import AcceptedMatches, accept_matches, expand, keep_best
 from dfjoin.fuzzy.decoys import MAX_SAMPLE, Problem, draw_sample, is_left_reference, set_up
 from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings
 from dfjoin.fuzzy.scorer import Scorer, train_scorer
 from dfjoin.fuzzy.texts import Texts, fold_texts
 
-__all__ = ["find_fuzzy"]
+__all__ = ["apply_fuzzy", "find_fuzzy"]
 
 _MIN_REFERENCE_TEXTS = 10
 """Distinct reference texts from which precision is estimated."""
@@ -107,10 +107,70 @@ def find_fuzzy(
     if accepted.chosen.size == 0:
         return _no_join(accepted.reason)
     settings = FuzzySettings(side, scorer, accepted.threshold, float(precision), is_one_to_one, seed)
+    return _write_pairs(problem, accepted, settings)
+
+
+def apply_fuzzy(
+    left: Strings, right: Strings, settings: FuzzySettings, *, known: KnownPairs | None = None
+) -> FuzzyJoin:
+    """Join two columns of strings as an earlier fuzzy join of other rows did: nothing is learned anew.
+
+    Parameters
+    ----------
+    left, right : pyarrow Array or ChunkedArray of strings
+        The columns, in the roles that they had then.
+    settings : FuzzySettings
+        Of the earlier join: which side is the reference, the weight of the evidence and the least score.
+    known : pair of ndarray of int64, optional
+        Left and right rows that are joined already; their query rows are not joined again.
+
+    Returns
+    -------
+    FuzzyJoin
+        Pairs of query texts with their nearest reference text whose score reaches the threshold. `errors` and the
+        estimates are those of the earlier join: ``1 - precision`` at most, none of these rows. Without pairs, with
+        the reason, where the reference has fewer than 10 texts: how much nearer the nearest is than the next one
+        says nothing then.
+
+    Raises
+    ------
+    InvalidTypeError, InvalidParameterError
+        As `find_fuzzy`.
+
+    Notes
+    -----
+    Cost as of `find_fuzzy`.
+    """
+    texts = _fold(left, "left"), _fold(right, "right")
+    reference, query, known_rows = _in_roles(settings.reference, texts, _check_known(known, texts))
+    if len(reference) < _MIN_REFERENCE_TEXTS:
+        return _no_join(
+            f"the {settings.reference} column, which is the reference, has fewer than {_MIN_REFERENCE_TEXTS} distinct "
+            "texts, and how much nearer the nearest of so few is says nothing"
+        )
+    problem = set_up(reference, query, known_rows, settings.seed)
+    targets = problem.targets
+    scores = np.where(targets.partners >= 0, settings.scorer.score(targets.values), -np.inf)
+    chosen = np.flatnonzero((scores >= settings.threshold) & targets.is_admissible)
+    if settings.is_one_to_one:
+        is_free = ~np.isin(targets.partners[chosen], problem.taken)
+        chosen = keep_best(chosen[is_free], targets.partners, scores)
+    if chosen.size == 0:
+        return _no_join("no text is as near to one of the other column as the threshold asks")
+    errors = np.full(chosen.size, 1.0 - settings.precision)
+    accepted = AcceptedMatches(
+        chosen, errors, settings.threshold, settings.precision, None, f"{chosen.size} of {scores.size} texts joined"
+    )
+    return _write_pairs(problem, accepted, settings)
+
+
+def _write_pairs(problem: Problem, accepted: AcceptedMatches, settings: FuzzySettings) -> FuzzyJoin:
+    """Write accepted pairs of texts as pairs of the rows of either side."""
     partners = problem.targets.partners[accepted.chosen]
-    rows = expand(query, problem.target_texts[accepted.chosen], reference, partners)
+    rows = expand(problem.query, problem.target_texts[accepted.chosen], problem.reference, partners)
     origin = accepted.chosen[rows.numbers]
-    pairs = (rows.partner_rows, rows.rows) if side == "left" else (rows.rows, rows.partner_rows)
+    is_left = settings.reference == "left"
+    pairs = (rows.partner_rows, rows.rows) if is_left else (rows.rows, rows.partner_rows)
     order = np.lexsort(pairs[::-1])
     return FuzzyJoin(
         left_rows=pairs[0][order],

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin._validation import show
+from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.fuzzy.score_evidence import NAMES
 from dfjoin.fuzzy.scorer import Scorer
 
 __all__ = ["FuzzyJoin", "FuzzySettings"]
+
+_LARGEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,54 @@ class FuzzySettings:
             "is_one_to_one": self.is_one_to_one,
             "seed": self.seed,
         }
+
+    @classmethod
+    def from_dict(cls, values: Any) -> FuzzySettings:
+        """Read what `to_dict` wrote, and check every part of it.
+
+        Raises
+        ------
+        InvalidTypeError, InvalidParameterError
+            Saying which part is wrong.
+        """
+        if not isinstance(values, Mapping) or not isinstance(values.get("evidence"), Mapping):
+            raise InvalidTypeError(f"`likeness` must be a JSON object with `evidence`, got {show(values)}")
+        reference, evidence = values.get("reference"), values["evidence"]
+        if reference not in ("left", "right"):
+            raise InvalidParameterError(f'`reference` of likeness must be "left" or "right", got {show(reference)}')
+        unknown = [name for name in evidence if name not in NAMES]
+        if unknown:
+            raise InvalidParameterError(
+                f"`evidence` of likeness must name kinds that this version knows ({shortlist(NAMES)}), got "
+                f"{show(unknown[0])}; join the frames again to learn it anew"
+            )
+        center, scale, weights = np.zeros(len(NAMES)), np.ones(len(NAMES)), np.zeros(len(NAMES))
+        for name, part in evidence.items():
+            if not isinstance(part, Mapping):
+                raise InvalidTypeError(f"`evidence` of likeness must map names to objects, got {show(part)}")
+            number = NAMES.index(name)
+            weights[number], center[number], scale[number] = (
+                _number(part, key) for key in ("weight", "center", "scale")
+            )
+        if (weights < 0).any() or (scale <= 0).any():
+            raise InvalidParameterError("`evidence` of likeness must have weights of at least 0 and scales above 0")
+        seed, is_one_to_one = values.get("seed"), values.get("is_one_to_one")
+        if type(seed) is not int or not 0 <= seed < 2**63 or type(is_one_to_one) is not bool:
+            raise InvalidParameterError(
+                "`seed` of likeness must be an integer from 0 to 2^63, and `is_one_to_one` true or false, got "
+                f"{show(seed)} and {show(is_one_to_one)}"
+            )
+        scorer = Scorer(center, scale, weights, _number(values, "bias"))
+        return cls(reference, scorer, _number(values, "threshold"), _number(values, "precision"), is_one_to_one, seed)
+
+
+def _number(values: Mapping[str, Any], key: str) -> float:
+    """Read a finite number."""
+    number: Any = values.get(key)
+    is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
+    if not is_number or not abs(number) < _LARGEST or math.isnan(number):
+        raise InvalidTypeError(f"`{key}` of likeness must be a number below 1e100, got {show(number)}")
+    return float(number)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidTypeError, NoMatchError, shortlist, warn
-from dfjoin.join.frame_join import join_frames
+from dfjoin.join.frame_join import join_frame_again, join_frames
 from dfjoin.join.lake_join import join_candidates, join_lake, join_plan
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinPlan
@@ -41,10 +41,16 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
     index = ""
     if not is_pandas(other):
         _check_names(options)
+        refuse_options(options, "no DataFrame", ("plan",))
     if isinstance(other, JoinCandidates):
         refuse_options(options, "a search result", (*_NOT_OF_PICKS, *RELATION_OPTIONS, *_READING_OPTIONS))
         index = str(other.context.snapshot.path)
         account = join_candidates(df, other, options)
+    elif is_pandas(other) and options.plan is not None:
+        refuse_options(options, "joined by a plan", (*_NOT_OF_PLANS, *RELATION_OPTIONS, *_READING_OPTIONS))
+        plan = options.plan if isinstance(options.plan, JoinPlan) else _plan_of(options.plan)
+        options = replace(options, how=plan.how, max_expansion=plan.max_expansion, indicator=plan.indicator)
+        account = join_frame_again(df, other, plan, options)
     elif is_pandas(other):
         refuse_options(options, "a DataFrame", ("k", "mode"))
         account = join_frames(df, other, options)
@@ -67,7 +73,8 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
         _refuse_unused_rules(account, options.aggregate)
     _warn_of_many_to_many(account)
     plan = JoinPlan(account.steps, options.how, index, options.max_expansion, options.indicator)
-    return _finish(df, account, plan, options)
+    is_related = is_pandas(other) and options.plan is None and options.is_relation_allowed
+    return _finish(df, account, plan, options, is_related)
 
 
 def _check_names(options: JoinOptions) -> None:
@@ -116,23 +123,45 @@ def _plan_of(values: dict[str, Any]) -> JoinPlan:
     return JoinPlan.from_dict(values)
 
 
-def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: JoinOptions) -> pd.DataFrame:
-    """Attach the report; say so when nothing was joined."""
+def _finish(
+    df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: JoinOptions, is_related: bool
+) -> pd.DataFrame:
+    """Attach the report; say so when nothing was joined; `is_related`: programs and likeness were tried."""
     joined = account.left.frame
     result = joined.copy() if joined is df else joined
     result.attrs = {**df.attrs, "dfjoin": report_values(df, account, plan)}
     if not account.joined:
-        text = _no_match_text(account)
+        text = _no_match_text(account, is_related)
         if options.on_no_match == "raise":
             raise NoMatchError(text + '; pass on_no_match="ignore" to get the frame unchanged')
         if options.on_no_match == "warn":
             warn(text + "; the frame is unchanged, dfjoin.report(result) lists what was passed over")
+    elif not plan.index and len(df) and not any(step["rows_matched"] for step in account.joined):
+        text = _no_match_text(account, is_related)
+        if options.on_no_match == "raise":
+            raise NoMatchError(text + '; pass on_no_match="ignore" to get the columns without values')
+        if options.on_no_match == "warn":
+            warn(text + "; name other keys, or leave `on` out")
     return result
 
 
-def _no_match_text(account: JoinAccount) -> str:
+def _no_match_text(account: JoinAccount, is_related: bool) -> str:
+    """Say why nothing was joined, or nothing found a partner; `is_related`: programs and likeness were tried."""
+    if account.joined:
+        step = account.joined[0]
+        on, right_on = (" + ".join(map(str, step[side])) for side in ("on", "right_on"))
+        tried = [passed["reason"] for passed in account.passed_over if not passed["column"]]
+        also = f", and no relation of them was found ({tried[0]})" if tried else ""
+        return f"no row found a partner on {on} = {right_on}{also}"
+    if not account.passed_over and is_related:
+        return "no columns of the two frames share a value, and no program or likeness relates any"
     if not account.passed_over:
         return "no candidate shares a value with the frame"
+    if all(not passed["column"] for passed in account.passed_over):
+        return (
+            f"no columns of the two frames share enough values, and of {len(account.passed_over)} relations that were "
+            f"tried none was accepted; the first: {account.passed_over[0]['reason']}"
+        )
     first = account.passed_over[0]
     return (
         f"no acceptable candidate among {len(account.passed_over)}; the first, {first['table'] or 'the other frame'} "

@@ -11,14 +11,16 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist, warn
 from dfjoin.join.choose_key import choose_equal_keys
 from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, expand_pairs, is_measure
 from dfjoin.join.options import JoinOptions
-from dfjoin.join.plan import JoinStep
-from dfjoin.join.relate import KINDS, Relation, relate
+from dfjoin.join.plan import JoinPlan, JoinStep, json_label
+from dfjoin.join.relate import KINDS, Relation, relate, relate_again
 from dfjoin.join.report import JoinAccount
+from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.search.lost_zeros import find_lost_zero_width_between
 from dfjoin.search.query import QueryColumn
 from dfjoin.transform.prepared_columns import Column
@@ -27,7 +29,7 @@ from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 from dfjoin.values.frames import select_column
 from dfjoin.values.names import clean_names
 
-__all__ = ["join_frames"]
+__all__ = ["join_frame_again", "join_frames"]
 
 _SETTINGS = IndexSettings()
 _KEY_UNIQUENESS = 0.8
@@ -42,11 +44,7 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
 
     First the keys are decided on, from the columns alone; then the frames are joined, once.
     """
-    if other.columns.duplicated().any():
-        raise InvalidParameterError(
-            f"`other` has columns of the same name ({shortlist(other.columns[other.columns.duplicated()])}); "
-            "rename them"
-        )
+    _check_other(other)
     settings = replace(_SETTINGS, dayfirst=options.dayfirst)
     left, right = KeyColumns(df, settings, pad=options.pad), KeyColumns(other, settings, "right_on", options.pad)
     account = JoinAccount(left)
@@ -70,6 +68,62 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
     if options.pad is None and (equal is None or len(equal[0]) == 1):
         _warn_of_lost_zeros(left, right, equal)
     return account if equal is None else _join_equal(account, right, equal, options)
+
+
+def join_frame_again(df: pd.DataFrame, other: pd.DataFrame, plan: JoinPlan, options: JoinOptions) -> JoinAccount:
+    """Join a frame as a plan says that was made with two frames: by equal keys or by the same relation."""
+    if plan.index or len(plan.steps) != 1:
+        raise InvalidParameterError(
+            "`plan` must be one that auto_join made of two frames, got "
+            + (f"one of the lake {plan.index!r}; pass it as `other`" if plan.index else f"{len(plan.steps)} steps")
+        )
+    _check_other(other)
+    (step,) = plan.steps
+    settings = replace(_SETTINGS, dayfirst=step.dayfirst)
+    left, right = KeyColumns(df, settings, pad=step.pad), KeyColumns(other, settings, "other", step.pad)
+    account = JoinAccount(left)
+    labels = [_label_of(df, label) for label in step.on]
+    by_text = {text: label for label, text in _texts_of(other).items()}
+    missing = [name for name in [*step.right_on, *(step.columns or ())] if name not in by_text]
+    if missing:
+        raise ColumnNotFoundError(
+            f"`other` must have the columns that the plan joins; it has {shortlist(by_text)}, not {show(missing[0])}"
+        )
+    columns = None if step.columns is None else tuple(by_text[name] for name in step.columns)
+    aggregate = step.aggregate
+    if isinstance(aggregate, dict):
+        aggregate = {by_text.get(name, name): rule for name, rule in aggregate.items()}
+    options = replace(options, columns=columns, aggregate=aggregate, pad=step.pad, dayfirst=step.dayfirst)
+    if step.relation is None:
+        return _join_equal(account, right, (labels, [by_text[name] for name in step.right_on]), options, step)
+    saved = SavedRelation.from_dict(step.relation)
+    sides = _text_columns(left, _texts_of(df)), _text_columns(right, _texts_of(other))
+    for names, table, what in zip(saved.columns, sides, ("`df`", "`other`"), strict=True):
+        lost = [name for name in names if name not in table]
+        if lost:
+            raise ColumnNotFoundError(
+                f"{what} must have a column {show(lost[0])} with values that have a text, which the plan relates"
+            )
+    relation, reason = relate_again(saved, *sides)
+    if reason:
+        account = account.pass_over("", "", reason)
+    return _join_related(account, right, relation, options, step)
+
+
+def _label_of(df: pd.DataFrame, label: Any) -> Any:
+    """Return the label of a column that JSON has turned into `label`; raises if there is none."""
+    own = next((own for own in df.columns if json_label(own) == label), label)
+    select_column(df, own, "on")
+    return own
+
+
+def _check_other(other: pd.DataFrame) -> None:
+    """Raise unless the columns of the other frame can be told apart by their names."""
+    if other.columns.duplicated().any():
+        raise InvalidParameterError(
+            f"`other` has columns of the same name ({shortlist(other.columns[other.columns.duplicated()])}); "
+            "rename them"
+        )
 
 
 # Which keys -----------------------------------------------------------------------------------------------
@@ -236,8 +290,10 @@ def _step(labels: list[Any], right_on: list[str], text_of: dict[Any, str], optio
     return JoinStep(labels, "", right_on, columns, {}, aggregate, options.pad, options.dayfirst)
 
 
-def _join_equal(account: JoinAccount, right: KeyColumns, keys: Labels, options: JoinOptions) -> JoinAccount:
-    """Join on keys that are equal in canonical form."""
+def _join_equal(
+    account: JoinAccount, right: KeyColumns, keys: Labels, options: JoinOptions, planned: JoinStep | None = None
+) -> JoinAccount:
+    """Join on keys that are equal in canonical form; `planned` is the step of a plan that is carried out again."""
     labels, right_labels = keys
     other = right.frame
     text_of = _texts_of(other)
@@ -248,10 +304,18 @@ def _join_equal(account: JoinAccount, right: KeyColumns, keys: Labels, options: 
     frame = other[brought].set_axis([text_of[label] for label in brought], axis=1)
     right_keys = other[right_labels].set_axis(names, axis=1).reset_index(drop=True)
     side = RightSide(frame.reset_index(drop=True), right_keys, codes, n_keys, "right")
-    return account.join(_step(labels, names, text_of, options), index, side, options)
+    step = _again(_step(labels, names, text_of, options), planned)
+    return account.join(step, index, side, options)
 
 
-def _join_related(account: JoinAccount, right: KeyColumns, relation: Relation, options: JoinOptions) -> JoinAccount:
+def _again(step: JoinStep, planned: JoinStep | None) -> JoinStep:
+    """Give a step the names that its columns had when it was planned."""
+    return step if planned is None else replace(step, names=planned.names, counted=planned.counted)
+
+
+def _join_related(
+    account: JoinAccount, right: KeyColumns, relation: Relation, options: JoinOptions, planned: JoinStep | None = None
+) -> JoinAccount:
     """Join by programs and by similarity; the other frame's key is brought along, as it is not equal."""
     by_text = {text: label for label, text in _texts_of(account.left.frame).items()}
     labels = [by_text[name] for name in relation.left_columns]
@@ -259,7 +323,8 @@ def _join_related(account: JoinAccount, right: KeyColumns, relation: Relation, o
     brought = _brought(right.frame, options, [])
     frame = right.frame[brought].set_axis([text_of[label] for label in brought], axis=1)
     side = _related_side(frame.reset_index(drop=True), relation, options)
-    step = _step(labels, relation.right_columns, text_of, options)
+    saved = relation.saved().to_dict() if planned is None else planned.relation
+    step = replace(_again(_step(labels, relation.right_columns, text_of, options), planned), relation=saved)
     return account.join(step, relation.left.index, side, options)
 
 

@@ -143,8 +143,8 @@ def join_plan(df: pd.DataFrame, plan: JoinPlan, options: JoinOptions) -> JoinAcc
     """Carry out a plan on a frame that has its key columns."""
     if not plan.index and plan.steps:
         raise InvalidParameterError(
-            "`other` is a plan made with a frame, which does not hold that frame; pass the frame itself with "
-            f"on={plan.steps[0].on!r}, right_on={plan.steps[0].right_on!r}"
+            "`other` is a plan made with a frame, which does not hold that frame; pass the frame as `other`, and the "
+            "plan as plan=, as in df.auto_join(frame, plan=plan)"
         )
     if not plan.steps:
         return JoinAccount(KeyColumns(df, IndexSettings()))

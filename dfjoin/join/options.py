@@ -9,7 +9,7 @@ from typing import Any
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.aggregate import RULES
-from dfjoin.join.plan import HOWS
+from dfjoin.join.plan import HOWS, JoinPlan
 from dfjoin.search.modes import MODES
 from dfjoin.store.table import ON_STALE
 
@@ -56,6 +56,8 @@ class JoinOptions:
         Digits to which integers of the key are written with zeros in front.
     dayfirst : bool or None
         How all-digit dates of the key are read; None: as the column itself tells.
+    plan : JoinPlan or dict or None
+        How two other frames were joined, to join these two so.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is joined.
     on_stale : {"error", "warn", "ignore"}
@@ -78,6 +80,7 @@ class JoinOptions:
     examples: tuple[tuple[str, str], ...] | None = None
     pad: int | None = None
     dayfirst: bool | None = None
+    plan: Any = None
     on_no_match: str = "warn"
     on_stale: str = "error"
 
@@ -140,6 +143,15 @@ def _check_examples(value: Any, name: str) -> tuple[tuple[str, str], ...] | None
     return tuple((left, right) for left, right in value)
 
 
+def _check_plan(value: Any, name: str) -> Any:
+    if value is None or isinstance(value, (JoinPlan, dict)):
+        return value
+    raise InvalidTypeError(
+        f"`{name}` must be a JoinPlan or its dict, as in attrs['dfjoin']['plan'] of a join of two frames, got "
+        f"{check.show(value)}"
+    )
+
+
 def _check_pad(value: Any, name: str) -> int | None:
     return None if value is None else check.check_width(value, name)
 
@@ -159,6 +171,7 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "aggregate": _check_aggregate,
     "pad": _check_pad,
     "dayfirst": _one_of(None, True, False),
+    "plan": _check_plan,
     "on_no_match": _one_of("warn", "raise", "ignore"),
     "on_stale": _one_of(*ON_STALE),
 }

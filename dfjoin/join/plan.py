@@ -7,13 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from dfjoin._validation import MOST_DIGITS, is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.transform.transform_join import TransformJoin
 
 __all__ = ["HOWS", "JoinPlan", "JoinStep", "json_label"]
 
 HOWS = ("left", "inner", "right", "outer")
 _PLAN_VERSION = 1
+_MAX_STEPS = 1000
+_MAX_KEYS = 100
+_MOST = 2.0**63
+"""Limits of a plan that is read: what a join writes is far below."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,8 @@ class JoinStep:
     pad, dayfirst : optional
         How the key of the user's frame is read.
     relation : dict, optional
-        Programs that relate the keys, as `dfjoin.transform.transform_join.TransformJoin.to_dict` writes them; None:
-        the keys are equal.
+        Programs that relate the keys, as `dfjoin.transform.transform_join.TransformJoin.to_dict` writes them; between
+        two frames also likeness and its threshold, see `dfjoin.join.saved_relation`. None: the keys are equal.
     counted : bool or None
         Whether a column counts the table's rows, as it was when the join was first made; None: where it is 1:m.
     """
@@ -124,18 +130,22 @@ class JoinPlan:
             raise InvalidParameterError(
                 "`plan` was cut, as it names too many columns for a report; join again with the same arguments"
             )
+        if len(values["steps"]) > _MAX_STEPS:
+            raise InvalidParameterError(f"`plan` must have at most {_MAX_STEPS:,} steps, got {len(values['steps']):,}")
         try:
             steps = tuple(_step(step) for step in values["steps"])
             plan = cls(steps, values["how"], values["index"], float(values["max_expansion"]), bool(values["indicator"]))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if not 1 <= plan.max_expansion <= _MOST or type(values["indicator"]) is not bool:
+                raise TypeError("`max_expansion` is a number of at least 1, `indicator` true or false")
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise InvalidParameterError(
                 f"`plan` must be what auto_join wrote into attrs['dfjoin']['plan'], but a field is missing or of "
                 f"another kind ({type(error).__name__}: {error})"
             ) from error
-        if plan.how not in HOWS or not isinstance(plan.index, str):
+        if plan.how not in HOWS or not isinstance(plan.index, str) or not is_valid_text(plan.index):
             raise InvalidParameterError(
-                f"`plan` must have a `how` of {shortlist(HOWS)} and the path of an index, got {plan.how!r} and "
-                f"{plan.index!r}"
+                f"`plan` must have a `how` of {shortlist(HOWS)} and the path of an index, got {show(plan.how)} and "
+                f"{show(plan.index)}"
             )
         return plan
 
@@ -153,14 +163,59 @@ def _step(values: dict[str, Any]) -> JoinStep:
     """Make a step of its JSON values; unknown fields are ignored."""
     known = {k: v for k, v in values.items() if k in JoinStep.__dataclass_fields__}
     step = JoinStep(**known)
-    if not (isinstance(step.on, list) and isinstance(step.right_on, list) and isinstance(step.names, dict)):
-        raise TypeError("a step needs lists of columns and a mapping of names")
+    _check_fields(step)
     if step.counted not in (None, True, False):
         raise TypeError("`counted` of a step is true, false or null")
-    if not (step.pad is None or type(step.pad) is int) or step.dayfirst not in (None, True, False):
-        raise TypeError("the pad of a step is a number of digits, its dayfirst true or false")
     if step.relation is not None:
-        TransformJoin.from_dict(step.relation)
-        if len(step.on) != 1 or len(step.right_on) != 1:
-            raise TypeError("programs of a plan relate one column with one")
+        _check_relation(step)
     return step
+
+
+def _check_fields(step: JoinStep) -> None:
+    """Raise TypeError unless the fields of a step are of the kinds that a join writes."""
+    if not isinstance(step.table, str) or not _is_texts(step.right_on) or not isinstance(step.on, list):
+        raise TypeError("a step has the name of a table, and lists of columns `on` and `right_on`")
+    if not 0 < len(step.on) == len(step.right_on) <= _MAX_KEYS and step.relation is None:
+        raise TypeError(f"`on` and `right_on` of a step name equally many columns, at most {_MAX_KEYS}")
+    if not all(_is_label(label) for label in step.on):
+        raise TypeError("`on` of a step names columns by texts, numbers, or lists of these")
+    if step.columns is not None and not _is_texts(step.columns):
+        raise TypeError("`columns` of a step is a list of texts, or null")
+    if not isinstance(step.names, dict) or not _is_texts([*step.names, *step.names.values()]):
+        raise TypeError("`names` of a step maps texts to texts")
+    if not (step.aggregate is None or isinstance(step.aggregate, str)) and not (
+        isinstance(step.aggregate, dict) and _is_texts([*step.aggregate, *step.aggregate.values()])
+    ):
+        raise TypeError("`aggregate` of a step is a rule, a mapping of columns to rules, or null")
+    if not (step.pad is None or (type(step.pad) is int and 1 <= step.pad <= MOST_DIGITS)):
+        raise TypeError(f"`pad` of a step is a number of digits from 1 to {MOST_DIGITS}, or null")
+    if step.dayfirst not in (None, True, False):
+        raise TypeError("`dayfirst` of a step is true, false or null")
+
+
+def _check_relation(step: JoinStep) -> None:
+    """Raise unless the relation of a step is a legal one, and one of the columns that the step names."""
+    if not step.table:
+        left, right = SavedRelation.from_dict(step.relation).columns
+    else:
+        if len(step.on) != 1 or len(step.right_on) != 1:
+            raise TypeError("programs of a plan relate one column with one of a table")
+        found = TransformJoin.from_dict(step.relation)
+        columns = found.source_columns, found.target_columns
+        left, right = columns if found.direction == "left_to_right" else columns[::-1]
+    own = [" ".join(map(str, label)) if isinstance(label, list) else str(label) for label in step.on]
+    if not step.table and (len(left) != len(own) or list(right) != step.right_on):
+        raise TypeError("the relation of a step relates the columns that it names in `on` and `right_on`")
+    if step.table and not (set(left) <= set(own) and set(right) <= set(step.right_on)):
+        raise TypeError("the relation of a step relates the columns that it names in `on` and `right_on`")
+
+
+def _is_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(v, str) and is_valid_text(v) for v in values)
+
+
+def _is_label(label: Any, depth: int = 3) -> bool:
+    """Tell whether a value is a label as `json_label` writes it."""
+    if isinstance(label, list):
+        return depth > 0 and all(_is_label(part, depth - 1) for part in label)
+    return label is None or (isinstance(label, str) and is_valid_text(label)) or isinstance(label, (int, float))

@@ -5,19 +5,20 @@ The relation is found on the distinct keys of either side, and handed on as pair
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.fuzzy_join import find_fuzzy
+from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin
 from dfjoin.join.keys import KeyIndex, number_rows
 from dfjoin.join.options import JoinOptions
+from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.join.similar_keys import TextColumns, choose_similar_keys, is_named_by_words
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.transform.find_programs import find_programs
@@ -31,6 +32,7 @@ __all__ = [
     "Relation",
     "distinct_keys",
     "relate",
+    "relate_again",
     "without_tried",
 ]
 
@@ -118,6 +120,11 @@ class Relation:
     programs: TransformJoin
     fuzzy: FuzzyJoin | None = None
 
+    def saved(self) -> SavedRelation:
+        """Return what can be applied to other tables."""
+        is_alike = self.fuzzy is not None and len(self.fuzzy)
+        return SavedRelation(self.programs, self.fuzzy.settings if self.fuzzy is not None and is_alike else None)
+
     def describe(self) -> dict[str, Any]:
         """Return what was found as plain JSON values, for the report."""
         keys, kinds, n_keys = self.pairs.left, self.pairs.kinds, self.left.index.n_keys
@@ -179,19 +186,64 @@ def relate(
         if equality is None:
             return None, tried
         programs = equality
+
+    def match_rest(own: DistinctKeys, other: DistinctKeys, known: KeyPairs) -> tuple[FuzzyJoin | None, str]:
+        return _find_fuzzy(own, other, known, options, is_named)
+
+    relation, reason = _carry_out(programs, left, right, match_rest)
+    return relation if relation.pairs.left.size else None, [*tried, reason] if reason else tried
+
+
+_Matcher: TypeAlias = Callable[[DistinctKeys, DistinctKeys, KeyPairs], tuple[FuzzyJoin | None, str]]
+"""What matches the keys that programs leave, and says why it found none."""
+
+
+def relate_again(saved: SavedRelation, left: TextColumns, right: TextColumns) -> tuple[Relation, str]:
+    """Relate two tables as two others were: by the same programs, and by likeness with the same threshold.
+
+    Parameters
+    ----------
+    saved : SavedRelation
+    left, right : mapping of str to Column
+        Tables that have its columns.
+
+    Returns
+    -------
+    relation : Relation
+        Without pairs if no key has a partner.
+    reason : str
+        Why likeness joined nothing; empty if it did, or was not part of the relation.
+    """
+    likeness = saved.likeness
+
+    def match_rest(own: DistinctKeys, other: DistinctKeys, known: KeyPairs) -> tuple[FuzzyJoin | None, str]:
+        if likeness is None:
+            return None, ""
+        found = apply_fuzzy(_large(own.texts()), _large(other.texts()), likeness, known=(known.left, known.right))
+        return found, "" if len(found) else found.reason
+
+    return _carry_out(saved.programs, left, right, match_rest)
+
+
+def _carry_out(
+    programs: TransformJoin, left: TextColumns, right: TextColumns, match_rest: _Matcher
+) -> tuple[Relation, str]:
+    """Pair the keys that programs relate, then those that a matcher finds for the rest; also why it found none."""
     columns = programs.source_columns, programs.target_columns
-    own_columns, other_columns = columns if programs.direction == "left_to_right" else columns[::-1]
+    own_columns, other_columns = columns[::-1] if programs.direction == "right_to_left" else columns
     own = distinct_keys({name: left[name].array for name in own_columns})
     other = distinct_keys({name: right[name].array for name in other_columns})
     pairs = _pairs_of_programs(programs, own, other)
-    fuzzy, reason = _find_fuzzy(own, other, pairs, options, is_named)
+    fuzzy, reason = match_rest(own, other, pairs)
     if reason:
-        tried.append(f"{' + '.join(own_columns)} = {' + '.join(other_columns)}: {reason}")
+        reason = f"{' + '.join(own_columns)} = {' + '.join(other_columns)}: {reason}"
     if fuzzy is not None:
         pairs = _with_fuzzy(pairs, fuzzy)
-    if pairs.left.size == 0:
-        return None, tried
-    return Relation(list(own_columns), list(other_columns), own, other, _sort_pairs(pairs), programs, fuzzy), tried
+    return Relation(list(own_columns), list(other_columns), own, other, _sort_pairs(pairs), programs, fuzzy), reason
+
+
+def _large(texts: pa.Array) -> pa.Array:
+    return texts.cast(pa.large_string())
 
 
 def _equal_keys(
@@ -238,8 +290,8 @@ def _find_fuzzy(
             "fuzzy=True to do it"
         )
     found = find_fuzzy(
-        left.texts().cast(pa.large_string()),
-        right.texts().cast(pa.large_string()),
+        _large(left.texts()),
+        _large(right.texts()),
         precision=options.precision,
         known=(known.left, known.right),
     )

@@ -13,6 +13,7 @@ from dfjoin.join.execute import RightSide, StepResult, join_step
 from dfjoin.join.keys import KeyColumns, KeyIndex
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
+from dfjoin.programs.program import Program
 
 __all__ = ["MAX_BYTES", "JoinAccount", "JoinReport", "report_of", "report_values", "truncate_report"]
 
@@ -171,14 +172,23 @@ def _left_out_lines(left_out: dict[str, str]) -> list[str]:
 
 def _relation_lines(relation: dict[str, Any]) -> list[str]:
     """Tell in a line each by which program, or how similar, keys were related."""
-    lines = [
-        f"  by {entry['text']}: {entry['support']:,} rows, precision about {entry['precision']:.3f}"
-        for entry in relation.get("transform", {}).get("programs", [])
-    ]
+    lines = []
+    found = relation.get("transform", {})
+    target = _target_text(found.get("target"))
+    for entry in found.get("programs", []):
+        if entry["support"]:  # a key that is copied, so that likeness completes it, joins nothing by itself
+            what = f"{entry['text']} = {target}" if target else entry["text"]
+            lines.append(f"  by {what}: {entry['support']:,} rows, precision about {entry['precision']:.3f}")
     if "fuzzy" in relation:
         found = relation["fuzzy"]
         lines.append(f"  by likeness: {found['n_pairs']:,} keys, precision about {found['estimated_precision']:.3f}")
     return lines
+
+
+def _target_text(target: dict[str, Any] | None) -> str:
+    """Write the program of the target; empty for one that copies its column, as the key is named already."""
+    program = None if target is None else Program.from_dict(target)
+    return "" if program is None or program.is_identity else str(program)
 
 
 def report_of(df: Any) -> JoinReport:

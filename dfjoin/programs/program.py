@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
+import keyword
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -15,7 +17,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.programs import extract, lookup, numeric, quantities, rewrite, scalar
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import quote, when_empty
-from dfjoin.programs.stored import check_step
+from dfjoin.programs.stored import MAX_TEXT, check_growth, check_step, is_stored_text
 from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["MAX_COLUMNS", "MAX_PIECES", "MAX_STEPS", "Constant", "Extract", "Piece", "Program"]
@@ -315,7 +317,7 @@ class Program:
         Raises
         ------
         InvalidParameterError
-            If `name` is no Python identifier.
+            If `name` is no Python identifier, a keyword, or a name that the code uses.
 
         Examples
         --------
@@ -324,8 +326,11 @@ class Program:
         >>> namespace["same"]("Barack Obama")
         'Barack Obama'
         """
-        if not isinstance(name, str) or not name.isidentifier():
-            raise InvalidParameterError(f"`name` must be a Python identifier, got {show(name)}")
+        if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or _is_used(name):
+            raise InvalidParameterError(
+                "`name` must be a Python identifier that is no keyword and no name that the code uses, got "
+                + show(name)
+            )
         used: dict[str, None] = {}
         lines = []
         parts = []
@@ -391,6 +396,11 @@ class Program:
         return parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})"
 
 
+def _is_used(name: str) -> bool:
+    """Tell whether a name means something to the source of `Program.to_python`."""
+    return name in ("re", "annotations") or hasattr(builtins, name) or name in vars(scalar)
+
+
 def _parameters(step: Step) -> dict[str, Any]:
     return {field.name: getattr(step, field.name) for field in fields(step)}  # type: ignore[arg-type]
 
@@ -403,8 +413,10 @@ def _read_piece(values: Mapping[str, Any], n_columns: int) -> Piece:
     """Read one piece of a stored program."""
     if set(values) == {"constant"}:
         text = values["constant"]
-        if not isinstance(text, str) or not text:
-            raise InvalidTypeError(f"`constant` of a program must be a text that is not empty, got {text!r:.80}")
+        if not is_stored_text(text):
+            raise InvalidTypeError(
+                f"`constant` of a program must be a valid text of 1 to {MAX_TEXT} characters, got {show(text)}"
+            )
         return Constant(text)
     if set(values) != {"column", "steps"}:
         names = shortlist(sorted(str(key) for key in values))
@@ -414,7 +426,9 @@ def _read_piece(values: Mapping[str, Any], n_columns: int) -> Piece:
         raise InvalidParameterError(f"`column` of a piece must be 0 to {n_columns - 1}, got {column!r:.80}")
     if not isinstance(steps, list) or len(steps) > MAX_STEPS or not all(isinstance(s, Mapping) for s in steps):
         raise InvalidTypeError(f"`steps` of a piece must be at most {MAX_STEPS} objects, got {steps!r:.80}")
-    return Extract(column, tuple(_read_step(step) for step in steps))
+    read = tuple(_read_step(step) for step in steps)
+    check_growth(read)
+    return Extract(column, read)
 
 
 def _read_step(values: Mapping[str, Any]) -> Step:

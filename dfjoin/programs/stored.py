@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dfjoin.errors import InvalidParameterError
@@ -13,9 +13,14 @@ from dfjoin.programs.numeric import BASES, GROUP_SEPARATORS, STYLES
 from dfjoin.programs.quantities import QUANTITIES
 from dfjoin.programs.rewrite import CASES
 
-__all__ = ["check_step"]
+__all__ = ["MAX_TEXT", "check_growth", "check_step", "is_stored_text"]
 
-_MAX_TEXT = 1000
+MAX_TEXT = 1000
+"""Characters of a text of a stored program."""
+
+_MAX_GROWTH = 100
+"""How many times as long as its text the steps of a piece may make it."""
+
 _MAX_INDEX = 1_000_000
 
 
@@ -24,7 +29,7 @@ def _is_integer(value: Any, low: int, high: int) -> bool:
 
 
 def _is_text(value: Any, shortest: int = 1) -> bool:
-    return isinstance(value, str) and shortest <= len(value) <= _MAX_TEXT and not _has_surrogate(value)
+    return isinstance(value, str) and shortest <= len(value) <= MAX_TEXT and not _has_surrogate(value)
 
 
 def _has_surrogate(value: str) -> bool:
@@ -43,7 +48,7 @@ def _one_of(choices: Any) -> tuple[Callable[[Any], bool], str]:
     return (lambda value: type(value) in (str, int) and value in choices), f"one of {', '.join(map(repr, choices))}"
 
 
-_TEXT = (_is_text, f"a text of 1 to {_MAX_TEXT} characters")
+_TEXT = (_is_text, f"a text of 1 to {MAX_TEXT} characters")
 _INDEX = (_is_index, f"an integer from -{_MAX_INDEX} to {_MAX_INDEX}")
 _RULES: dict[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
     ("after", "separator"): _TEXT,
@@ -63,7 +68,7 @@ _RULES: dict[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
     ("case", "style"): _one_of(CASES),
     ("keep", "kind"): _one_of(tuple(CLASSES)),
     ("replace", "old"): _TEXT,
-    ("replace", "new"): (lambda value: _is_text(value, 0), f"a text of at most {_MAX_TEXT} characters"),
+    ("replace", "new"): (lambda value: _is_text(value, 0), f"a text of at most {MAX_TEXT} characters"),
     ("pad", "width"): (lambda value: _is_integer(value, 1, 64), "an integer from 1 to 64"),
     ("pad", "fill"): (
         lambda value: isinstance(value, str) and len(value) == 1 and " " <= value <= "~",
@@ -88,3 +93,28 @@ def check_step(step: str, parameter: str, value: Any) -> None:
     is_legal, legal = _RULES[step, parameter]
     if not is_legal(value):
         raise InvalidParameterError(f"`{parameter}` of step {step!r} must be {legal}, got {value!r:.80}")
+
+
+def is_stored_text(value: Any) -> bool:
+    """Tell whether a value is a text that a stored program may hold: valid, not empty and not too long."""
+    return _is_text(value)
+
+
+def check_growth(steps: Sequence[Any]) -> None:
+    """Raise when the replacements among the steps of a piece could make a text very much longer.
+
+    A replacement of each character by a thousand, four times over, makes 10^12 of one.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    growth = 1.0
+    for step in steps:
+        if step.name == "replace":
+            growth *= max(1.0, len(step.new.encode()) / len(step.old.encode()))
+    if growth > _MAX_GROWTH:
+        raise InvalidParameterError(
+            f"the replacements of a piece must make a text at most {_MAX_GROWTH} times as long, and these "
+            f"make it {growth:.3g} times as long"
+        )

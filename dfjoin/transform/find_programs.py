@@ -255,6 +255,11 @@ def _example_outcomes(table: list[Column], main: Column, wanted: Column, pairs: 
 def _column_with(table: SampledTable, values: list[str], argument: str) -> Column:
     """Return the column that holds the values of the examples: the one given, else the one with most of them."""
     columns = [table.full_column(name) for name in table.given] or table.columns
+    if not columns:
+        raise InvalidParameterError(
+            f"`examples` must hold values of the tables, but the table of `{argument}` has no column of text, whole "
+            "numbers or dates"
+        )
     wanted = set(map(normalize_text, values))
 
     def count(column: Column) -> int:

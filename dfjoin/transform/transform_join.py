@@ -10,13 +10,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.programs.program import Program
 from dfjoin.transform.prepared_columns import SETTINGS, Column, as_columns, match_rows
 from dfjoin.values.normalize import normalize_column
 
-__all__ = ["RankedProgram", "RowJoin", "TransformJoin", "join_rows"]
+__all__ = ["MAX_PROGRAMS", "RankedProgram", "RowJoin", "TransformJoin", "join_rows"]
+
+MAX_PROGRAMS = 100
+"""Programs of a stored join; learned ones have fewer."""
+
+_LARGEST = 2.0**63
 
 Table = Mapping[str, pa.Array | Column] | Sequence[tuple[str, pa.Array | Column]]
 
@@ -134,7 +140,11 @@ class TransformJoin:
             raise InvalidParameterError(
                 "`target` of a join by programs must be given with programs, and only with them"
             )
-        return cls(
+        if len(values["programs"]) > MAX_PROGRAMS:
+            raise InvalidParameterError(
+                f"a join by programs must have at most {MAX_PROGRAMS} programs, got {len(values['programs']):,}"
+            )
+        found = cls(
             direction,
             _names(values, "source_columns"),
             _names(values, "target_columns"),
@@ -144,6 +154,20 @@ class TransformJoin:
             _number(values, "target_coverage"),
             _names({"tried": [], **values}, "tried"),
         )
+        found._check_columns()
+        return found
+
+    def _check_columns(self) -> None:
+        """Raise when a program reads a column that the join does not name."""
+        sides = (("source_columns", [ranked.program for ranked in self.programs]), ("target_columns", [self.target]))
+        for key, programs in sides:
+            known = getattr(self, key)
+            unknown = [name for program in programs if program for name in program.columns if name not in known]
+            if unknown:
+                raise InvalidParameterError(
+                    f"`{key}` of a join by programs must name the columns that the programs read, got "
+                    f"{list(known)!r:.80} and a program of {unknown[0]!r:.80}"
+                )
 
 
 def _names(values: Mapping[str, Any], key: str) -> tuple[str, ...]:
@@ -157,8 +181,8 @@ def _names(values: Mapping[str, Any], key: str) -> tuple[str, ...]:
 def _number(values: Mapping[str, Any], key: str) -> float:
     """Read a number of a stored join."""
     number = values.get(key)
-    if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise InvalidTypeError(f"`{key}` of a join by programs must be a number, got {number!r:.80}")
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not abs(number) < _LARGEST:
+        raise InvalidTypeError(f"`{key}` of a join by programs must be a number below 2^63, got {show(number)}")
     return number
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import DfjoinError, DfjoinWarning, JoinExpansionError
+from dfjoin.errors import DfjoinError, DfjoinWarning, InvalidParameterError, JoinExpansionError, NoMatchError
 from dfjoin.join import frame_join
 
 LAND = ["peru", "chad", "mali"]
@@ -123,3 +123,33 @@ def test_columns_and_rules_are_given_by_labels_of_any_type(label):
     (name,) = [c for c in wide if c not in ("k", "right_rows")]
     assert wide[name].fillna(0).tolist() == [2, 3, 0]
     json.dumps(wide.attrs["dfjoin"])
+
+
+# Nothing in common -----------------------------------------------------------------------------------------
+
+ONES, OTHERS = pd.DataFrame({"k": ["qa", "qb", "qc"]}), pd.DataFrame({"k2": ["x1", "y2", "z3"], "v": [1, 2, 3]})
+
+
+def test_named_keys_without_a_match_are_warned_of_or_raise():
+    with pytest.warns(DfjoinWarning, match="no row found a partner on k = k2.*; name other keys, or leave `on` out"):
+        wide = ONES.auto_join(OTHERS, on="k", right_on="k2")
+    assert wide["v"].isna().all()
+    with pytest.raises(NoMatchError, match=r"no row found a partner on k = k2.* to get the columns without values"):
+        ONES.auto_join(OTHERS, on="k", right_on="k2", on_no_match="raise")
+    assert ONES.auto_join(OTHERS, on="k", right_on="k2", on_no_match="ignore").shape == (3, 2)
+    assert ONES[:0].auto_join(OTHERS, on="k", right_on="k2", on_no_match="raise").shape == (0, 2)
+
+
+def test_it_is_said_that_relations_were_looked_for():
+    with pytest.warns(
+        DfjoinWarning, match="share a value, and no program or likeness relates any|relations that were tried"
+    ):
+        ONES.auto_join(OTHERS)
+    with pytest.warns(DfjoinWarning, match="no candidate shares a value with the frame"):
+        ONES.auto_join(OTHERS, transform=False, fuzzy=False)
+
+
+def test_examples_without_a_column_that_could_hold_them():
+    text = "`examples` must hold values of the tables, but the table of `on` has no column of text"
+    with pytest.raises(InvalidParameterError, match=text):
+        pd.DataFrame({"a": [1.5, 2.5]}).auto_join(pd.DataFrame({"b": ["x", "y"]}), examples=[("1.5", "x")])

@@ -1,6 +1,8 @@
 """Plans as data."""
 
+import copy
 import json
+import time
 
 import numpy as np
 import pandas as pd
@@ -14,11 +16,11 @@ from dfjoin.join.plan import HOWS, JoinPlan, JoinStep
 
 LAND = ["peru", "chad", "mali"]
 TEXT = st.text(max_size=5)
+KEYS = st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=2)
 STEPS = st.builds(
-    JoinStep,
-    on=st.lists(TEXT, min_size=1, max_size=2),
+    lambda keys, **fields: JoinStep([own for own, _ in keys], right_on=[other for _, other in keys], **fields),
+    KEYS,
     table=TEXT,
-    right_on=st.lists(TEXT, min_size=1, max_size=2),
     columns=st.none() | st.lists(TEXT, max_size=2),
     names=st.dictionaries(TEXT, TEXT, max_size=2),
     aggregate=st.sampled_from(["auto", None, "mean"]) | st.dictionaries(TEXT, st.just("sum"), max_size=2),
@@ -132,3 +134,77 @@ def test_a_plan_of_labels_of_several_levels_survives_json(lands):
     assert plan == wide.attrs["dfjoin"]["plan"], "the report is plain JSON"
     again = dfjoin.auto_join(df, plan)
     assert list(again) == list(wide)
+
+
+# Hostile plans ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def by_program(tmp_path_factory):
+    """A frame, and the plan of its join with a table of a lake by a learned program."""
+    first, last = ["ann", "bob", "cid", "dee"], ["smith", "jones", "brown", "white", "green", "black", "stone", "woods"]
+    people = pd.DataFrame({"person": [f"{a} {b}" for a in first for b in last], "wage": range(32)})
+    lake = dfjoin.build_lake(
+        {"p": people},
+        tmp_path_factory.mktemp("lake") / "i",
+        engine="inline",
+        progress=False,
+        settings={"patterns": True},
+    )
+    df = pd.DataFrame({"who": [f"{b}, {a}" for a in first for b in last]})
+    return df, df.auto_join(df.discover_joinable("who", lake, mode="transform")).attrs["dfjoin"]["plan"]
+
+
+def relation(plan):
+    return plan["steps"][0]["relation"]
+
+
+def program(plan):
+    return relation(plan)["programs"][0]["program"]
+
+
+EXPLODE = [{"step": "replace", "old": "n", "new": "n" * 1000}] * 4
+
+
+@pytest.mark.parametrize(
+    ("spoil", "text"),
+    [
+        (lambda p: relation(p)["programs"][0].update(support=float("inf")), "`support` .* must be a number below 2"),
+        (lambda p: relation(p)["programs"][0].update(precision=float("nan")), "`precision` .* must be a number below 2"),
+        (lambda p: relation(p).update(source_coverage=10**400), "`source_coverage` .* must be a number below"),
+        (lambda p: program(p).update(columns=["other"]), "`source_columns` .* must name the columns that the programs"),
+        (lambda p: relation(p)["target"].update(columns=["other"]), "`target_columns` .* must name the columns that"),
+        (lambda p: relation(p).update(direction="right_to_left"), "relates the columns that it names in `on`"),
+        (lambda p: relation(p).update(source_columns=["x", "who"], target_columns=["person", "y"]), "relates the col"),
+        (lambda p: program(p)["pieces"].insert(0, {"constant": "\ud800"}), "`constant` of a program must be a valid text"),
+        (lambda p: program(p)["pieces"].insert(0, {"constant": "x" * 1001}), "`constant` .* of 1 to 1000 characters"),
+        (lambda p: relation(p).update(programs=relation(p)["programs"] * 101), "at most 100 programs, got 101"),
+        (lambda p: program(p)["pieces"][0].update(steps=EXPLODE), "at most 100 times as long, and these make it 1e"),
+        (lambda p: p.update(max_expansion=float("nan")), "`max_expansion` is a number of at least 1"),
+        (lambda p: p.update(max_expansion=10**400), "OverflowError"),
+        (lambda p: p.update(indicator="x"), "`indicator` true or false"),
+        (lambda p: p.update(how=["left"]), "must have a `how` of"),
+        (lambda p: p.update(index="\ud800"), "and the path of an index, got"),
+        (lambda p: p.update(steps=p["steps"] * 1001), "at most 1,000 steps, got 1,001"),
+        (lambda p: p["steps"][0].update(on=[{"a": 1}]), "`on` of a step names columns by texts"),
+        (lambda p: p["steps"][0].update(on=[[[[["a"]]]]]), "`on` of a step names columns by texts"),
+        (lambda p: p["steps"][0].update(on=[], right_on=[], relation=None), "name equally many columns, at most 100"),
+        (lambda p: p["steps"][0].update(on=["who"] * 2), "programs of a plan relate one column with one of a table"),
+        (lambda p: p["steps"][0].update(right_on=[5]), "lists of columns `on` and `right_on`"),
+        (lambda p: p["steps"][0].update(table=5), "a step has the name of a table"),
+        (lambda p: p["steps"][0].update(columns="wage"), "`columns` of a step is a list of texts"),
+        (lambda p: p["steps"][0].update(names={"wage": ["x"]}), "`names` of a step maps texts to texts"),
+        (lambda p: p["steps"][0].update(aggregate=["x"]), "`aggregate` of a step is a rule"),
+        (lambda p: p["steps"][0].update(pad=-5), "`pad` of a step is a number of digits from 1 to"),
+        (lambda p: p["steps"][0].update(dayfirst=[1]), "`dayfirst` of a step is true, false or null"),
+    ],
+)  # fmt: skip
+def test_a_hostile_plan_is_refused_at_once(by_program, spoil, text):
+    df, plan = by_program
+    assert df.auto_join(plan)["wage"].notna().all()
+    spoiled = copy.deepcopy(plan)
+    spoil(spoiled)
+    begin = time.process_time()
+    with pytest.raises(InvalidParameterError, match=text):
+        df.auto_join(spoiled)
+    assert time.process_time() - begin < 2

@@ -152,3 +152,25 @@ def test_the_text_counts_the_rows_that_each_step_had(build):
     lines = str(dfjoin.report(wide)).splitlines()
     assert "2 of 4 rows found a partner (50.0%)" in lines[1]
     assert "2 of 2 rows found a partner (100.0%)" in lines[3]
+
+
+def test_the_text_shows_the_program_of_the_target_and_no_copied_key():
+    copied = {"version": 1, "columns": ["k"], "pieces": [{"column": 0, "steps": []}]}
+    joined = {"version": 1, "columns": ["k", "l"], "pieces": [{"column": 0, "steps": []}, {"column": 1, "steps": []}]}
+    entry = {"text": "a.upper()", "support": 5, "precision": 0.99}
+    wide = pd.DataFrame({"a": ["x"]}).auto_join(pd.DataFrame({"a": ["x"], "v": [1]}), on="a")
+    values = wide.attrs["dfjoin"]
+    for target, line in (
+        (copied, "  by a.upper(): 5 rows"),
+        (joined, "  by a.upper() = k + l: 5 rows"),
+        (None, "  by a."),
+    ):
+        values["joined"][0]["relation"] = {"transform": {"target": target, "programs": [entry]}}
+        assert line in str(JoinReport(values))
+    values["joined"][0]["relation"] = {
+        "transform": {"target": copied, "programs": [entry | {"support": 0}]},
+        "fuzzy": {"n_pairs": 3, "estimated_precision": 0.97},
+    }
+    assert "  by likeness: 3 keys, precision about 0.970" in str(JoinReport(values)) and " 0 rows" not in str(
+        JoinReport(values)
+    )

@@ -80,7 +80,7 @@ def test_sql_needs_an_expression_for_each_column():
 
 
 def test_python_needs_a_name():
-    with pytest.raises(InvalidParameterError, match=r"`name` must be a Python identifier, got 'a b'"):
+    with pytest.raises(InvalidParameterError, match=r"`name` must be a Python identifier that is no .*, got 'a b'"):
         NAME.to_python("a b")
 
 
@@ -90,3 +90,10 @@ def test_the_same_step_on_two_columns_and_twice_on_one(n):
     program = Program(("a", "b"), (Extract(0, upper), Extract(1, upper), Extract(0, (*upper, Slice(0, 1)))))
     made = program.apply([pa.array(["ab"] * n), pa.array(["cd"] * n)])
     assert made.to_pylist() == ["ABCDA"] * n
+
+
+@pytest.mark.parametrize("name", ["class", "None", "re", "len", "nth_run", "annotations", "__name__"])
+def test_a_function_takes_no_name_that_its_source_uses(name):
+    text = "`name` must be a Python identifier that is no keyword and no name that the code uses, got"
+    with pytest.raises(InvalidParameterError, match=text):
+        Program.identity("a").to_python(name)

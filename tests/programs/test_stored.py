@@ -30,7 +30,7 @@ def piece(**step):
         (changed(pieces=[]), InvalidTypeError, "`pieces` of a program must be 1 to 33 objects"),
         (changed(pieces=[{"constant": "a"}] * 34), InvalidTypeError, "`pieces` of a program must be 1 to 33"),
         (changed(pieces=[{"constant": "a"}]), InvalidParameterError, "must take something from a column"),
-        (changed(pieces=[{"constant": ""}]), InvalidTypeError, "`constant` of a program must be a text that is not"),
+        (changed(pieces=[{"constant": ""}]), InvalidTypeError, "`constant` of a program must be a valid text of 1 to"),
         (changed(pieces=[{"x": 1}]), InvalidParameterError, "must have constant, or column and steps; got 'x'"),
         (changed(pieces=[{"column": 1, "steps": []}]), InvalidParameterError, "`column` of a piece must be 0 to 0"),
         (changed(pieces=[{"column": True, "steps": []}]), InvalidParameterError, "`column` of a piece must be 0"),

@@ -38,7 +38,7 @@ def test_there_and_back(found):
         ({"source_columns": "name"}, InvalidTypeError, "`source_columns` .* list of texts, got 'name'"),
         ({"target_columns": [1]}, InvalidTypeError, "`target_columns` .* list of texts"),
         ({"tried": 3}, InvalidTypeError, "`tried` .* list of texts, got 3"),
-        ({"source_coverage": True}, InvalidTypeError, "`source_coverage` .* must be a number, got True"),
+        ({"source_coverage": True}, InvalidTypeError, "`source_coverage` .* must be a number below 2.63, got True"),
     ],
 )
 def test_what_is_refused(found, change, error, text):
@@ -50,7 +50,9 @@ def test_what_is_refused(found, change, error, text):
 def test_numbers_of_a_program_that_are_none(found, key):
     values = found.to_dict()
     values["programs"][0][key] = "many"
-    with pytest.raises(InvalidTypeError, match=f"`{key}` of a join by programs must be a number, got 'many'"):
+    with pytest.raises(
+        InvalidTypeError, match=f"`{key}` of a join by programs must be a number below 2.63, got 'many'"
+    ):
         TransformJoin.from_dict(values)
 
 
