@@ -152,7 +152,10 @@ class ColumnReader:
             self._n_null += array.null_count
             return
         if self._is_closed:
-            n_null = pc.sum(pc.is_null(array, nan_is_null=True)).as_py() or 0
+            whole = (
+                array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
+            )  # older Arrow has no such NaN
+            n_null = pc.sum(pc.is_null(whole, nan_is_null=True)).as_py() or 0
             self._n_null += n_null
             self._n_uncounted += len(array) - n_null
             self._widen_range(array)

@@ -95,7 +95,7 @@ def _refuse_unused_rules(account: JoinAccount, rules: dict[Any, str]) -> None:
         columns = [name for step in account.steps for name in step.names]
         raise ColumnNotFoundError(
             f"`aggregate` must name columns of the joined tables ({tables}: {shortlist(columns)}), got "
-            f"{show(unused[0])}; check the spelling, or give `tables=` if another table was meant"
+            f"{show(unused[0])}; check the spelling, or pick the table that you mean with discover_joinable"
         )
 
 

@@ -17,7 +17,7 @@ from dfjoin.join.options import MANY_HOWS, JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.read_rows import KeyLink, TableRows, brought_columns, link_keys, read_rows
 from dfjoin.join.relate import without_tried
-from dfjoin.join.report import JoinAccount
+from dfjoin.join.report import JoinAccount, joined_before
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import discover, search_queries
 from dfjoin.search.params import search_params
@@ -44,6 +44,7 @@ _TIME_OVER = (
 _KEPT_READS = 16
 """Tables whose rows are kept, in case another query column asks for them."""
 
+_JOINED_BEFORE = "it was joined to the frame before; name the columns that you want of it with `columns`"
 _NOTHING_NEW = "it brings nothing new: every column of it is in the frame already"
 
 
@@ -69,6 +70,8 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
     left.remember(queries)
     account = JoinAccount(left)
     candidates = _Candidates(hits, [], options, limit=limit)
+    if options.columns is None:  # else other columns of the same table may be wanted
+        candidates.leave_out(table for index, table in joined_before(df) if index == str(snapshot.path))
     choice = _Choice(candidates, left)
     chosen: str | None = None
     settled: set[str] = set()
@@ -217,6 +220,7 @@ class _Candidates:
         self._limit = limit
         self._end = monotonic() + _SECONDS
         self._looked_at: set[str] = set()
+        self._joined: set[str] = set()
         self._useless: dict[Any, KeyColumns] = {}
         self._opened: dict[str, LakeTable | str] = {}
         self._read: dict[str, _Read] = {}
@@ -231,6 +235,10 @@ class _Candidates:
         self._ways: dict[str, list[Any]] = {}
         for row in rows:
             self._ways.setdefault(row.table, []).append(row)
+
+    def leave_out(self, tables: Iterable[str]) -> None:
+        """Take note of tables that were joined to the frame before, which are not joined again."""
+        self._joined |= set(tables)
 
     def is_time_over(self, table: str = "") -> bool:
         """Tell whether no further table is to be looked at, or this one."""
@@ -261,6 +269,8 @@ class _Candidates:
     def known_reason(self, left: KeyColumns, row: Any) -> str | None:
         """Return what `reason_against` will, without reading the table; None where its rows have to be seen."""
         self._looked_at.add(row.table)
+        if row.table in self._joined:
+            return _JOINED_BEFORE
         if self.options.on_stale == "error" and self._useless.get(self._content(row)) is left:
             return _NOTHING_NEW
         table = self._table(row.table)

@@ -15,12 +15,21 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.programs.program import Program
 
-__all__ = ["MAX_BYTES", "JoinAccount", "JoinReport", "report_of", "report_values", "truncate_report"]
+__all__ = [
+    "MAX_BYTES",
+    "JoinAccount",
+    "JoinReport",
+    "joined_before",
+    "report_of",
+    "report_values",
+    "truncate_report",
+]
 
 MAX_BYTES = 64 << 10
 """A report with its plan stays below this as JSON text."""
 
 _MAX_PASSED_OVER = 50
+_MAX_EARLIER = 200
 
 
 @dataclass(frozen=True)
@@ -98,9 +107,21 @@ def report_values(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan) -> dic
             "joined": list(account.joined),
             "n_passed_over": len(account.passed_over),
             "passed_over": list(account.passed_over[:_MAX_PASSED_OVER]),
+            "earlier": joined_before(df)[:_MAX_EARLIER],
             "plan": plan.to_dict(),
         }
     )
+
+
+def joined_before(df: pd.DataFrame) -> list[list[str]]:
+    """Return index and name of each table of a lake that was joined to a frame before, as its reports tell."""
+    report = df.attrs.get("dfjoin")
+    if not isinstance(report, dict) or not isinstance(report.get("joined"), list):
+        return []
+    plan, earlier = report.get("plan"), report.get("earlier")
+    index = plan.get("index") if isinstance(plan, dict) else ""
+    names = [step.get("table") for step in report["joined"] if isinstance(step, dict)]
+    return [*(earlier if isinstance(earlier, list) else []), *([index, name] for name in names if index and name)]
 
 
 class JoinReport:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, TableReadError
+from dfjoin.errors import ColumnNotFoundError, DfjoinWarning, InvalidParameterError, InvalidTypeError, TableReadError
 from dfjoin.join import lake_join
 from dfjoin.store.table import LakeTable
 
@@ -247,3 +247,21 @@ def test_copies_whose_directories_differ_are_told_apart(tmp_path):
     df = pd.DataFrame({"a": list("pqrs"), "n": [1, 2, 3, 4], "y": [2019] * 4})
     wide = dfjoin.auto_join(df, lake, on="a", columns=["v", "year"])
     assert wide["year"].tolist() == [2020] * 4
+
+
+def test_a_joined_frame_gets_the_next_tables_and_never_the_same_again(build):
+    lake = build(
+        {
+            "areas": pd.DataFrame({"country": LAND, "area": [1.5, 2.5, 3.5]}),
+            "trade": pd.DataFrame({"country": LAND * 2, "value": range(6), "kind": list("aabbcd")}),
+            "rivers": pd.DataFrame({"country": LAND, "river": ["Ene", "Chari", "Niger"]}),
+        }
+    )
+    wide, joined = pd.DataFrame({"c": LAND}), []
+    for _ in range(3):
+        wide = wide.auto_join(lake, on="c")
+        joined += [step["table"] for step in wide.attrs["dfjoin"]["joined"]]
+    assert sorted(joined) == ["areas", "rivers", "trade"]
+    with pytest.warns(DfjoinWarning, match="it was joined to the frame before; name the columns that you want of it"):
+        assert list(wide.auto_join(lake, on="c")) == list(wide)
+    assert "value" in wide.auto_join(lake, on="c", columns=["value"]), "other columns may be asked for"
