@@ -13,10 +13,13 @@ from dfjoin.programs import scalar
 from dfjoin.programs.characters import LOWER, UPPER
 from dfjoin.programs.extract import Step
 from dfjoin.programs.rewrite import Case, translate
-from dfjoin.programs.spark_sql import quote
+from dfjoin.programs.spark_sql import quote, when_empty
 from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["TABLES", "Lookup", "look_up_pairs", "tables_with"]
+__all__ = ["SEPARATOR", "TABLES", "GivenPairs", "Lookup", "look_up_pairs", "tables_with"]
+
+SEPARATOR = "\x1f"
+"""Stands between the keys, and between the values, of given pairs."""
 
 _MONTHS = [
     "January",
@@ -140,3 +143,41 @@ class Lookup(Step):
 
     def describe(self) -> str:
         return f"look_up({self.table!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPairs(Step):
+    """What pairs that the user gave have for a text; nothing for other texts.
+
+    Parameters
+    ----------
+    keys, values : str
+        As many of one as of the other, U+001F between them; no key twice.
+    """
+
+    keys: str
+    values: str
+    name: ClassVar[str] = "pairs"
+    weight: ClassVar[int] = 6
+
+    def __call__(self, text: str) -> str | None:
+        return scalar.look_up_pairs(text, self.keys, self.values)
+
+    def apply(self, strings: StringColumn) -> StringColumn:
+        """Find the strings among the keys."""
+        keys, values = (pa.array(text.split(SEPARATOR)) for text in (self.keys, self.values))
+        array = strings.to_arrow()
+        return StringColumn.of(values.take(pc.index_in(array, keys.cast(array.type), skip_nulls=True)))
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        return "look_up_pairs", (self.keys, self.values)
+
+    def sql(self, operand: str) -> str:
+        """Use a map."""
+        keys, values = (f"split({quote(text)}, {quote(SEPARATOR)}, -1)" for text in (self.keys, self.values))
+        return when_empty(f"try_element_at(map_from_arrays({keys}, {values}), {operand})")
+
+    def describe(self) -> str:
+        pairs = dict(zip(self.keys.split(SEPARATOR), self.values.split(SEPARATOR), strict=True))
+        shown = ", ".join(f"{key!r}: {value!r}" for key, value in list(pairs.items())[:4])
+        return f"look_up({{{shown}{', …' if len(pairs) > 4 else ''}}})"

@@ -9,15 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin._validation import check_names, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.programs import extract, lookup, numeric, quantities, rewrite, scalar
+from dfjoin.programs import extract, intervals, lookup, numeric, quantities, ranges, rewrite, scalar, times
+from dfjoin.programs.conditions import MAX_CONDITIONS, Condition
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import quote, when_empty
-from dfjoin.programs.stored import MAX_TEXT, check_growth, check_step, is_stored_text
+from dfjoin.programs.stored import MAX_TEXT, check_condition, check_growth, check_pairs, check_step, is_stored_text
 from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["MAX_COLUMNS", "MAX_PIECES", "MAX_STEPS", "Constant", "Extract", "Piece", "Program"]
@@ -31,7 +33,9 @@ MAX_COLUMNS = 3
 _FEW_ROWS = 100
 """Columns up to this length are done row by row: that takes a millisecond, and compiles nothing."""
 VERSION = 1
-"""Version of the form that `Program.to_dict` writes."""
+"""Version of the form that `Program.to_dict` writes for programs without conditions."""
+_WITH_CONDITIONS = 2
+"""Version of programs with conditions, which older readers must refuse."""
 
 _STEPS: dict[str, Any] = {
     step.name: step
@@ -39,7 +43,10 @@ _STEPS: dict[str, Any] = {
         *(extract.After, extract.Before, extract.CharacterRun, extract.Slice, extract.Split),
         *(rewrite.Case, rewrite.Keep, rewrite.Pad, rewrite.Plain, rewrite.Replace, rewrite.Squeeze),
         *(numeric.Base, numeric.Linear, numeric.Thousands, numeric.Round, numeric.StripZeros, numeric.Year),
-        lookup.Lookup,
+        *(intervals.NthNumber, intervals.RoundTo, intervals.WriteNumber),
+        *(times.MoveTime, times.ReadTime, times.WriteTime),
+        *(ranges.FromRun, ranges.Parts, ranges.UptoRun),
+        *(lookup.GivenPairs, lookup.Lookup),
         quantities.Quantity,
     )
 }
@@ -82,9 +89,9 @@ Piece = Constant | Extract
 class Program:
     """A function that turns one to three strings of a row into one string: how the keys of two tables are related.
 
-    The result is the concatenation of all pieces. It is null when a column that is used is null or empty,
-    or when a step of any piece does not apply, that is, yields nothing. The result of a row depends on
-    that row alone.
+    The result is the concatenation of all pieces. It is null when a column that a piece uses is null or empty,
+    when a step of any piece does not apply, that is, yields nothing, or when a condition does not hold. The result of
+    a row depends on that row alone.
 
     `auto_join` and ``mode="transform"`` learn programs and put them into their reports; `from_dict` reads them there.
     A program can be applied to pyarrow columns (`apply`), to one row (a call), and written as Python source
@@ -95,7 +102,9 @@ class Program:
     columns : tuple of str
         Names of the input columns, 1 to 3, in the order of the arguments.
     pieces : tuple of Constant or Extract
-        At least one of them an `Extract`.
+        At least one of them an `Extract`, unless there are conditions.
+    conditions : tuple of Condition
+        What a row must meet, at most 4.
 
     See Also
     --------
@@ -136,6 +145,7 @@ class Program:
 
     columns: tuple[str, ...]
     pieces: tuple[Piece, ...]
+    conditions: tuple[Condition, ...] = ()
 
     @classmethod
     def identity(cls, column: str) -> Program:
@@ -154,21 +164,26 @@ class Program:
     @property
     def is_identity(self) -> bool:
         """Whether the program copies its column."""
-        return self.pieces == (Extract(0),)
+        return self.pieces == (Extract(0),) and not self.conditions
 
     @property
     def n_operators(self) -> int:
-        """Number of logical operators, which is the complexity of the paper."""
-        return len(self.pieces)
+        """Number of logical operators, which is the complexity of the paper; a condition counts as one."""
+        return len(self.pieces) + len(self.conditions)
 
     def __str__(self) -> str:
-        return " + ".join(self._describe(piece) for piece in self.pieces)
+        made = " + ".join(self._describe(piece) for piece in self.pieces)
+        held = " and ".join(one.describe(self._shown(one.column)) for one in self.conditions)
+        return f"{made} if {held}" if held else made
+
+    def _shown(self, column: int) -> str:
+        name = self.columns[column]
+        return name if name.isidentifier() else f"[{name}]"
 
     def _describe(self, piece: Piece) -> str:
         if isinstance(piece, Constant):
             return repr(piece.text)
-        name = self.columns[piece.column]
-        shown = name if name.isidentifier() else f"[{name}]"
+        shown = self._shown(piece.column)
         steps = "".join(d if (d := step.describe()).startswith("[") else f".{d}" for step in piece.steps)
         return shown + steps
 
@@ -184,6 +199,8 @@ class Program:
         -------
         str or None
         """
+        if not all(condition(row[condition.column]) for condition in self.conditions):
+            return None
         out = []
         for piece in self.pieces:
             text = piece.text if isinstance(piece, Constant) else row[piece.column]
@@ -227,7 +244,13 @@ class Program:
         if len(arrays[0]) <= _FEW_ROWS:
             rows = zip(*(array.to_pylist() for array in arrays), strict=True)
             return pa.array([self(*row) for row in rows], pa.string())
-        return self._apply_to_columns(arrays)
+        made = self._apply_to_columns(arrays)
+        if not self.conditions:
+            return made
+        held = np.ones(len(made), np.bool_)
+        for condition in self.conditions:
+            held &= condition.mask(StringColumn.of(arrays[condition.column]).to_arrow())
+        return pc.if_else(pa.array(held), made, pa.scalar(None, made.type))
 
     def _apply_to_columns(self, arrays: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array:
         """Apply step after step to whole columns."""
@@ -245,6 +268,9 @@ class Program:
                     done[key] = step.apply(strings)
                 strings = done[key]
             parts.append(strings.to_arrow())
+        if not inputs:
+            text = "".join(piece.text for piece in self.pieces if isinstance(piece, Constant))
+            return pa.repeat(pa.scalar(text, pa.string()), len(arrays[0]))
         if len(parts) == 1:
             return parts[0]
         is_small = sum(len(part.buffers()[2] or b"") for part in parts if isinstance(part, pa.Array)) < 2**30
@@ -265,7 +291,10 @@ class Program:
             else {"column": piece.column, "steps": [{"step": s.name, **_parameters(s)} for s in piece.steps]}
             for piece in self.pieces
         ]
-        return {"version": VERSION, "columns": list(self.columns), "pieces": pieces}
+        values = {"version": VERSION, "columns": list(self.columns), "pieces": pieces}
+        if self.conditions:
+            values |= {"version": _WITH_CONDITIONS, "conditions": [one.to_dict() for one in self.conditions]}
+        return values
 
     @classmethod
     def from_dict(cls, values: Any) -> Program:
@@ -286,9 +315,11 @@ class Program:
         """
         if not isinstance(values, Mapping):
             raise InvalidTypeError(f"a program must be a JSON object, got {type(values).__name__}")
-        if values.get("version") != VERSION or isinstance(values.get("version"), bool):
+        version = values.get("version")
+        if version not in (VERSION, _WITH_CONDITIONS) or isinstance(version, bool):
             raise InvalidParameterError(
-                f"a program must have version {VERSION}, got {values.get('version')!r}; use the dfjoin that wrote it"
+                f"a program must have version {VERSION}, or {_WITH_CONDITIONS} with conditions, got {version!r:.80}; "
+                f"use the dfjoin that wrote it"
             )
         columns: Any = values.get("columns")
         pieces: Any = values.get("pieces")
@@ -297,9 +328,16 @@ class Program:
         if not _is_list_of(pieces, Mapping, MAX_PIECES):
             raise InvalidTypeError(f"`pieces` of a program must be 1 to {MAX_PIECES} objects, got {pieces!r:.80}")
         read = tuple(_read_piece(piece, len(columns)) for piece in pieces)
-        if not any(isinstance(piece, Extract) for piece in read):
+        conditions: Any = values.get("conditions", [])
+        if (version == _WITH_CONDITIONS or conditions != []) and not _is_list_of(conditions, Mapping, MAX_CONDITIONS):
+            raise InvalidTypeError(
+                f"`conditions` of a program of version {_WITH_CONDITIONS} must be 1 to {MAX_CONDITIONS} objects, "
+                f"got {conditions!r:.80}"
+            )
+        held = tuple(_read_condition(condition, len(columns)) for condition in conditions)
+        if not held and not any(isinstance(piece, Extract) for piece in read):
             raise InvalidParameterError("`pieces` of a program must take something from a column, got constants only")
-        return cls(tuple(columns), read)
+        return cls(tuple(columns), read, held)
 
     def to_python(self, name: str = "transform") -> str:
         """Write the program as Python source that needs nothing else.
@@ -335,6 +373,9 @@ class Program:
         lines = []
         parts = []
         arguments = [f"column_{i}" for i in range(len(self.columns))]
+        for condition in self.conditions:
+            used["condition_holds"] = None
+            lines.append(f"    if not ({condition.python(arguments[condition.column])}):\n        return None")
         for number, piece in enumerate(self.pieces):
             if isinstance(piece, Constant):
                 parts.append(repr(piece.text))
@@ -393,7 +434,9 @@ class Program:
             for step in piece.steps:
                 expression = step.sql(expression)
             parts.append(expression)
-        return parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})"
+        made = parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})"
+        held = " AND ".join(condition.sql(operands[condition.column]) for condition in self.conditions)
+        return f"CASE WHEN {held} THEN {made} END" if held else made
 
 
 def _is_used(name: str) -> bool:
@@ -431,6 +474,20 @@ def _read_piece(values: Mapping[str, Any], n_columns: int) -> Piece:
     return Extract(column, read)
 
 
+def _read_condition(values: Mapping[str, Any], n_columns: int) -> Condition:
+    """Read one condition of a stored program."""
+    wanted = {"column", "condition", "text", "negated"}
+    if set(values) != wanted:
+        raise InvalidParameterError(
+            f"a condition of a program must have {shortlist(sorted(wanted))}, got {shortlist(sorted(map(str, values)))}"
+        )
+    column = values["column"]
+    if isinstance(column, bool) or not isinstance(column, int) or not 0 <= column < n_columns:
+        raise InvalidParameterError(f"`column` of a condition must be 0 to {n_columns - 1}, got {column!r:.80}")
+    check_condition(values["condition"], values["text"], values["negated"])
+    return Condition(column, values["condition"], values["text"], values["negated"])
+
+
 def _read_step(values: Mapping[str, Any]) -> Step:
     """Read one step of a stored program."""
     name = values.get("step")
@@ -446,4 +503,6 @@ def _read_step(values: Mapping[str, Any]) -> Step:
         )
     for key, value in given.items():
         check_step(name, key, value)
+    if name == "pairs":
+        check_pairs(given["keys"], given["values"])
     return class_(**given)

@@ -8,12 +8,15 @@ from typing import Any
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.programs.characters import CLASSES
-from dfjoin.programs.lookup import TABLES
+from dfjoin.programs.conditions import CONDITIONS
+from dfjoin.programs.intervals import DECIMAL_MARKS, GROUPS, ROUNDINGS
+from dfjoin.programs.lookup import SEPARATOR, TABLES
 from dfjoin.programs.numeric import BASES, GROUP_SEPARATORS, STYLES
 from dfjoin.programs.quantities import QUANTITIES
 from dfjoin.programs.rewrite import CASES
+from dfjoin.programs.times import DAY, ORDERS, is_layout
 
-__all__ = ["MAX_TEXT", "check_growth", "check_step", "is_stored_text"]
+__all__ = ["MAX_TEXT", "check_condition", "check_growth", "check_pairs", "check_step", "is_stored_text"]
 
 MAX_TEXT = 1000
 """Characters of a text of a stored program."""
@@ -22,6 +25,10 @@ _MAX_GROWTH = 100
 """How many times as long as its text the steps of a piece may make it."""
 
 _MAX_INDEX = 1_000_000
+_MAX_SECONDS = 100 * DAY
+_MAX_ORDERS = 12
+_MAX_RUN = 100
+_MAX_PAIRS = 20_000
 
 
 def _is_integer(value: Any, low: int, high: int) -> bool:
@@ -49,6 +56,13 @@ def _one_of(choices: Any) -> tuple[Callable[[Any], bool], str]:
 
 
 _TEXT = (_is_text, f"a text of 1 to {MAX_TEXT} characters")
+_SECONDS = (lambda value: _is_integer(value, -_MAX_SECONDS, _MAX_SECONDS), f"an integer up to {_MAX_SECONDS} in size")
+_RUN = (lambda value: _is_integer(value, -_MAX_RUN, _MAX_RUN), f"an integer from -{_MAX_RUN} to {_MAX_RUN}")
+_LONG_TEXT = (
+    lambda value: isinstance(value, str) and 1 <= len(value) <= _MAX_PAIRS and not _has_surrogate(value),
+    f"a text of 1 to {_MAX_PAIRS} characters",
+)
+_SHORT_DECIMAL = (lambda value: _is_decimal(value, 6, 6), "a decimal of at most 6 and 6 digits")
 _INDEX = (_is_index, f"an integer from -{_MAX_INDEX} to {_MAX_INDEX}")
 _RULES: dict[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
     ("after", "separator"): _TEXT,
@@ -79,6 +93,45 @@ _RULES: dict[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
     ("year", "pivot"): (lambda value: _is_integer(value, 0, 100), "an integer from 0 to 100"),
     ("lookup", "table"): _one_of(TABLES),
     ("quantity", "table"): _one_of(QUANTITIES),
+    ("from_run", "kind"): _one_of(tuple(CLASSES)),
+    ("from_run", "index"): _RUN,
+    ("upto_run", "kind"): _one_of(tuple(CLASSES)),
+    ("upto_run", "index"): _RUN,
+    ("parts", "separator"): _TEXT,
+    ("parts", "first"): _INDEX,
+    ("parts", "last"): _INDEX,
+    ("pairs", "keys"): _LONG_TEXT,
+    ("pairs", "values"): _LONG_TEXT,
+    ("nth_number", "index"): _INDEX,
+    ("nth_number", "mark"): _one_of(DECIMAL_MARKS),
+    ("round_to", "after"): _SHORT_DECIMAL,
+    ("round_to", "before"): _SHORT_DECIMAL,
+    ("round_to", "interval"): (
+        lambda value: _is_decimal(value, 6, 6) and value[0] != "-" and bool(value.strip("0.")),
+        "a decimal above 0 of at most 6 and 6 digits",
+    ),
+    ("round_to", "mode"): _one_of(ROUNDINGS),
+    ("write_number", "least"): (lambda value: _is_integer(value, 0, 18), "an integer from 0 to 18"),
+    ("write_number", "most"): (
+        lambda value: value is None or _is_integer(value, 0, 18),
+        "an integer from 0 to 18, or null",
+    ),
+    ("write_number", "mark"): _one_of(DECIMAL_MARKS),
+    ("write_number", "group"): _one_of(GROUPS),
+    ("move_time", "after"): _SECONDS,
+    ("move_time", "before"): _SECONDS,
+    ("move_time", "interval"): (lambda value: _is_integer(value, 1, DAY), f"an integer from 1 to {DAY}"),
+    ("read_time", "orders"): (
+        lambda value: (
+            _is_text(value) and 1 <= len(value.split(" ")) <= _MAX_ORDERS and set(value.split(" ")) <= {*ORDERS}
+        ),
+        f"1 to {_MAX_ORDERS} names of orders with a space between, of {', '.join(ORDERS)}",
+    ),
+    ("read_time", "pivot"): (lambda value: _is_integer(value, 0, 100), "an integer from 0 to 100"),
+    ("write_time", "layout"): (
+        lambda value: _is_text(value) and is_layout(value),
+        "a layout with at least one part of a time, such as '%Y-%m-%d'",
+    ),
 }
 
 
@@ -118,3 +171,43 @@ def check_growth(steps: Sequence[Any]) -> None:
             f"the replacements of a piece must make a text at most {_MAX_GROWTH} times as long, and these "
             f"make it {growth:.3g} times as long"
         )
+
+
+def check_pairs(keys: str, values: str) -> None:
+    """Raise unless given pairs are as many keys as values, and no key comes twice.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    listed = keys.split(SEPARATOR)
+    texts = values.split(SEPARATOR)
+    if len(listed) != len(texts) or len(set(listed)) != len(listed) or max(map(len, texts)) > MAX_TEXT:
+        raise InvalidParameterError(
+            "`keys` and `values` of step 'pairs' must be equally many, no key twice, no value above "
+            f"{MAX_TEXT} characters; got {keys!r:.80}, {values!r:.80}"
+        )
+
+
+def check_condition(kind: Any, text: Any, is_negated: Any) -> None:
+    """Raise unless kind, text and negation of a condition are legal ones.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    if not isinstance(kind, str) or kind not in CONDITIONS:
+        raise InvalidParameterError(
+            f"`condition` of a program must be one of {', '.join(map(repr, CONDITIONS))}, got {kind!r:.80}"
+        )
+    if kind == "has":
+        is_legal, legal = isinstance(text, str) and text in CLASSES, f"one of {', '.join(map(repr, CLASSES))}"
+    elif kind == "longer":
+        is_legal, legal = isinstance(text, str) and re.fullmatch("[0-9]{1,4}", text) is not None, "1 to 4 digits"
+    else:
+        shortest = int(kind != "shape")
+        is_legal, legal = _is_text(text, shortest), f"a text of {shortest} to {MAX_TEXT} characters"
+    if not is_legal:
+        raise InvalidParameterError(f"`text` of condition {kind!r} must be {legal}, got {text!r:.80}")
+    if not isinstance(is_negated, bool):
+        raise InvalidParameterError(f"`negated` of condition {kind!r} must be true or false, got {is_negated!r:.80}")

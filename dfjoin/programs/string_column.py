@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +61,12 @@ class StringColumn:
     def narrowed(self, parts: tuple[NDArray[np.int64], NDArray[np.int64]]) -> StringColumn:
         """Return other spans, starts and ends, of the same buffer."""
         return self.view(self.spans.data, *parts)
+
+    def mapped(self, function: Callable[[str], str | None]) -> StringColumn:
+        """Apply a function to each distinct string."""
+        encoded = self.to_arrow().dictionary_encode()
+        results = pa.array([function(text) for text in encoded.dictionary.to_pylist()], pa.string())
+        return self.of(results.take(encoded.indices))
 
     @property
     def n_bytes(self) -> int:

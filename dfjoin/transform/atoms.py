@@ -14,29 +14,46 @@ from dataclasses import dataclass, field
 
 from dfjoin.programs.characters import CLASSES, pattern_of
 from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split, Step
+from dfjoin.programs.intervals import NthNumber
 from dfjoin.programs.lookup import Lookup, tables_with
 from dfjoin.programs.numeric import BASES, Base, Round, StripZeros, Thousands, Year
 from dfjoin.programs.program import Extract
+from dfjoin.programs.ranges import FromRun, Parts, UptoRun
 from dfjoin.programs.rewrite import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
+from dfjoin.transform.likeness import OutputLikeness
 from dfjoin.transform.linear import fit_linear
+from dfjoin.transform.roundings import number_ways
 
-__all__ = ["Atom", "Outputs", "find_atoms"]
+__all__ = ["Atom", "Outputs", "find_atoms", "weigh_by_inputs"]
 
 _MAX_PARTS = 12
 """Parts and runs are counted up to here from either end."""
 _MAX_VIEWS = 1500
 """Views of one input column."""
 _MAX_SEPARATORS = 12
+_RANGES = ((0, 1), (1, 2), (-2, -1), (0, -2), (1, -2), (0, 2), (-3, -1), (-3, -2), (2, -1), (0, -3))
+"""First and last parts of stretches."""
 _MAX_SLICE = 12
 """Characters of a slice whose length is fixed."""
 _MAX_WAYS = 6
 """Ways that are kept for the same results."""
+_MAX_DEEP_WAYS = 48
+"""Ways that are kept where other rows choose between them,"""
+_MAX_EQUAL = 8
+"""and how many of them may have one weight."""
+_CUT_WORD = 8
+"""Weight of a slice that ends inside of a word or a number in every other row, and in no example."""
+_MAX_LIKE = 30
+"""Other rows on which ways are compared."""
 _PLAIN_NUMBER = re.compile("(?<![0-9A-Za-z)])-?[0-9]+(?:[.][0-9]+)?|[0-9]+(?:[.][0-9]+)?")
 _GAPS = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
 """Characters between words."""
 _WORD = re.compile(r"[A-Za-z0-9\u00c0-\U0010ffff]{2,}")
 
+_NUMBERS = (NthNumber(0), NthNumber(1), NthNumber(-1), NthNumber(0, ","))
+
 Outputs = tuple[str, ...]
+_Ways = list[tuple[float, Extract]]
 
 
 @dataclass(slots=True)
@@ -47,15 +64,15 @@ class Atom:
     ----------
     outputs : tuple of str
         Its result on each example.
-    ways : list of (int, Extract)
+    ways : list of (float, Extract)
         The lightest first: weight and piece.
     """
 
     outputs: Outputs
-    ways: list[tuple[int, Extract]] = field(default_factory=list)
+    ways: _Ways = field(default_factory=list)
 
     @property
-    def weight(self) -> int:
+    def weight(self) -> float:
         """Weight of the lightest way."""
         return self.ways[0][0]
 
@@ -66,26 +83,31 @@ class Atom:
 
 
 class _AtomTable:
-    """Outputs → atom, each with its lightest ways."""
+    """Outputs → atom, each with its lightest ways; deep: with some ways of each weight."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_deep: bool) -> None:
         self.atoms: dict[Outputs, Atom] = {}
+        self.is_deep = is_deep
 
-    def add(self, outputs: Outputs, weight: int, piece: Extract) -> bool:
+    def add(self, outputs: Outputs, weight: float, piece: Extract) -> bool:
         """Add a way; tell whether its outputs are new."""
         atom = self.atoms.get(outputs)
         if atom is None:
             self.atoms[outputs] = Atom(outputs, [(weight, piece)])
             return True
         ways = atom.ways
-        if len(ways) < _MAX_WAYS or weight < ways[-1][0]:
+        if self.is_deep:
+            if len(ways) < _MAX_DEEP_WAYS and sum(way[0] == weight for way in ways) < _MAX_EQUAL:
+                ways.append((weight, piece))
+                ways.sort(key=lambda way: way[0])
+        elif len(ways) < _MAX_WAYS or weight < ways[-1][0]:
             ways.append((weight, piece))
             ways.sort(key=lambda way: way[0])  # stable: of equal ones the one found first
             del ways[_MAX_WAYS:]
         return False
 
 
-def _separators(texts: Outputs) -> list[str]:
+def _separators(texts: Outputs, is_deep: bool) -> list[str]:
     """List separators of the texts: characters and runs between words, words that all texts share."""
     counts: dict[str, int] = {}
     for text in texts:
@@ -106,7 +128,7 @@ def _separators(texts: Outputs) -> list[str]:
         if not all(word in text for text in texts[1:]) or (len(texts) == 1 and len(word) < 4):
             continue
         words.append(_with_neighbours(word, texts))
-    return common[:_MAX_SEPARATORS] + words[: _MAX_SEPARATORS // 2]
+    return common[: _MAX_SEPARATORS * (1 + is_deep)] + words[: _MAX_SEPARATORS // 2]
 
 
 def _with_neighbours(word: str, texts: Outputs) -> str:
@@ -123,9 +145,9 @@ def _with_neighbours(word: str, texts: Outputs) -> str:
     return word
 
 
-def _cuts(texts: Outputs, is_first: bool) -> Iterator[tuple[int, Step, Outputs]]:
+def _cuts(texts: Outputs, is_first: bool, is_deep: bool) -> Iterator[tuple[int, Step, Outputs]]:
     """Yield weight, step and results of each split and run that works on all texts."""
-    for separator in _separators(texts):
+    for separator in _separators(texts, is_deep):
         parts = [text.split(separator) for text in texts]
         n = min(len(p) for p in parts)
         extra = 0 if not any(c.isalnum() for c in separator) else 2
@@ -134,10 +156,13 @@ def _cuts(texts: Outputs, is_first: bool) -> Iterator[tuple[int, Step, Outputs]]
             if all(outputs):
                 yield 2 + extra + abs(index if index >= 0 else index + 1) // 2, Split(separator, index), outputs
         if n > 1 and max(len(p) for p in parts) > 2:
-            for step in (After(separator), Before(separator)):
+            steps: list[Step] = [After(separator), Before(separator)]
+            if is_first and is_deep:
+                steps += [Parts(separator, *ends) for ends in _RANGES if n > 2]
+            for step in steps:
                 outputs = tuple(step(text) or "" for text in texts)
                 if all(outputs):
-                    yield 3 + extra, step, outputs
+                    yield 3 + extra + (isinstance(step, Parts)), step, outputs
     for kind in ("words", "digits", "letters", "decimals", "capitals") if is_first else ("words", "digits"):
         patterns = _PATTERNS[kind]
         runs = [patterns(text) for text in texts]
@@ -148,6 +173,15 @@ def _cuts(texts: Outputs, is_first: bool) -> Iterator[tuple[int, Step, Outputs]]
                 CharacterRun(kind, index),
                 tuple(r[index] for r in runs),
             )
+        if is_first and is_deep and kind in ("digits", "letters"):
+            for index in (0, 1, 2, -1, -2, -3):
+                if -n <= index < n:
+                    for step in (FromRun(kind, index), UptoRun(kind, index)):
+                        yield (
+                            4 + abs(index if index >= 0 else index + 1) // 2,
+                            step,
+                            tuple(step(t) or "" for t in texts),
+                        )
 
 
 def _fields(texts: Outputs) -> Iterator[tuple[int, Step, Outputs]]:
@@ -175,22 +209,22 @@ def _pattern(kind: str) -> Callable[[str], list[str]]:
 _PATTERNS = {kind: _pattern(kind) for kind in CLASSES}
 
 
-def _views(rows: Sequence[tuple[str, ...]]) -> _AtomTable:
-    """Find the parts of the input columns that one or two cuts reach."""
-    found = _AtomTable()
+def _views(rows: Sequence[tuple[str, ...]], is_deep: bool, contains: Callable[[Outputs], bool]) -> _AtomTable:
+    """Find the parts of the input columns that one or two cuts reach; deep: those in the targets by three cuts, too."""
+    found = _AtomTable(is_deep)
     n_columns = len(rows[0])
     frontier: list[tuple[int, Extract, Outputs]] = []
     for column in range(n_columns):
         texts = tuple(row[column] for row in rows)
         if all(texts) and found.add(texts, 1, Extract(column)):
             frontier.append((1, Extract(column), texts))
-    for depth in range(2):
+    for depth in range(3 if is_deep else 2):
         ahead: list[tuple[int, Extract, Outputs]] = []
         for weight, piece, texts in frontier:
-            if len(found.atoms) > _MAX_VIEWS * n_columns:
+            if len(found.atoms) > _MAX_VIEWS * n_columns * (1 + (depth > 1)):
                 break
-            for more, step, outputs in (*_cuts(texts, depth == 0), *_fields(texts)):
-                if outputs == texts:
+            for more, step, outputs in (*_cuts(texts, depth == 0, is_deep), *_fields(texts)):
+                if (outputs == texts and not is_deep) or (depth > 1 and not contains(outputs)):
                     continue
                 next_piece = Extract(piece.column, (*piece.steps, step))
                 if found.add(outputs, weight + more, next_piece):
@@ -287,11 +321,11 @@ def _run_steps(steps: tuple[Step, ...], text: str) -> str | None:
 class _Collector:
     """The atoms found so far, and what they have to be part of."""
 
-    def __init__(self, targets: Outputs, is_exact: bool) -> None:
+    def __init__(self, targets: Outputs, is_exact: bool, is_deep: bool) -> None:
         self.targets = targets
         self.lowered = tuple(target.lower() for target in targets)
         self.is_exact = is_exact
-        self.found = _AtomTable()
+        self.found = _AtomTable(is_deep)
 
     def contains(self, outputs: Outputs) -> bool:
         """Tell whether the outputs occur in the targets, casing left aside."""
@@ -300,7 +334,7 @@ class _Collector:
                 return False
         return True
 
-    def offer(self, outputs: Outputs, ways: list[tuple[int, Extract]], weight: int, steps: tuple[Step, ...]) -> None:
+    def offer(self, outputs: Outputs, ways: _Ways, weight: float, steps: tuple[Step, ...]) -> None:
         """Add the outputs of some ways and further steps, in every casing that occurs in the targets."""
         if not any(map(str.isalnum, outputs[0])):
             return
@@ -313,13 +347,13 @@ class _Collector:
             if is_new and all(out in target for out, target in zip(made, self.targets, strict=True)):
                 self._add(made, ways, weight + (style is not None), steps if style is None else (*steps, Case(style)))
 
-    def _add(self, outputs: Outputs, ways: list[tuple[int, Extract]], weight: int, steps: tuple[Step, ...]) -> None:
+    def _add(self, outputs: Outputs, ways: _Ways, weight: float, steps: tuple[Step, ...]) -> None:
         for first, piece in ways:
             self.found.add(outputs, first + weight, Extract(piece.column, piece.steps + steps))
 
 
 def find_atoms(
-    rows: Sequence[tuple[str, ...]], targets: Outputs, *, is_exact: bool, computes: bool = True
+    rows: Sequence[tuple[str, ...]], targets: Outputs, *, is_exact: bool, computes: bool = True, is_deep: bool = False
 ) -> list[Atom]:
     """Find every atom: outputs that occur in all targets, with the ways to make them.
 
@@ -333,6 +367,9 @@ def find_atoms(
         False: casing does not matter, and `targets` are in small letters.
     computes : bool, default True
         Whether numbers may be computed of numbers.
+    is_deep : bool, default False
+        Whether more ways are looked for and kept: stretches of parts, from a run on and up to a run, three cuts.
+        Other rows tell which way is right.
 
     Returns
     -------
@@ -346,21 +383,73 @@ def find_atoms(
     runs of a class, and the steps of `dfjoin.programs.rewrite`, `numeric` and `lookup`. Parts are
     counted up to 12 from either end.
     """
-    collector = _Collector(targets, is_exact)
-    for atom in _views(rows).atoms.values():
+    collector = _Collector(targets, is_exact, is_deep)
+    for atom in _views(rows, is_deep, collector.contains).atoms.values():
         is_contained = collector.contains(atom.outputs)
         if is_contained:
             collector.offer(atom.outputs, atom.ways, 0, ())
         depth = len(atom.piece.steps)
         for more, step, outputs in _slices(atom.outputs, collector.contains, depth > 1):
-            collector.offer(outputs, atom.ways[:3], more, (step,))
-        if depth > 1 or (is_contained and not any(map(str.isdigit, atom.outputs[0]))):
+            collector.offer(outputs, atom.ways[: 8 if is_deep else 3], more, (step,))
+        if computes and depth < 2 and any(map(str.isdigit, atom.outputs[0])):
+            for more, steps, made in number_ways(atom.outputs, targets, _NUMBERS[: 1 if depth else None]):
+                collector.offer(made, atom.ways[:2], more, steps)
+        if depth > 1 or (is_contained and not is_deep and not any(map(str.isdigit, atom.outputs[0]))):
             continue
         for steps in _rewritings(atom.outputs, targets, computes=computes):
             first = _run_steps(steps, atom.outputs[0])
             if not first or first.lower() not in collector.lowered[0]:
                 continue
             made = tuple(_run_steps(steps, text) or "" for text in atom.outputs)
-            if made != atom.outputs and all(made) and collector.contains(made):
+            if (made != atom.outputs or is_deep) and all(made) and collector.contains(made):
                 collector.offer(made, atom.ways[:2], 1 + sum(step.weight for step in steps), steps)
     return list(collector.found.atoms.values())
+
+
+def weigh_by_inputs(atoms: list[Atom], rows: Sequence[tuple[str, ...]], inputs: Sequence[tuple[str, ...]]) -> None:
+    """Add to the weight of each way what its results on other rows tell, and put the lightest first.
+
+    Parameters
+    ----------
+    atoms : list of Atom
+        Changed in place.
+    rows : sequence of tuple of str
+        Those of the examples.
+    inputs : sequence of tuple of str
+        Rows without an example; at most 30 are looked at, spread over all.
+    """
+    others = inputs[:: max(1, len(inputs) // _MAX_LIKE)][:_MAX_LIKE]
+    n = len(rows)
+    known = [*rows, *others]
+    done: dict[tuple[int, tuple[Step, ...]], list[str | None]] = {}
+
+    def results(column: int, steps: tuple[Step, ...]) -> list[str | None]:
+        key = (column, steps)
+        if key not in done:
+            if steps:
+                before = results(column, steps[:-1])
+                done[key] = [(steps[-1](text) or None) if text else None for text in before]
+            else:
+                done[key] = [row[column] for row in known]
+        return done[key]
+
+    for atom in atoms:
+        likeness = OutputLikeness(atom.outputs)
+        weighed = []
+        for weight, piece in atom.ways:
+            penalty = likeness.penalty(results(piece.column, piece.steps)[n:])
+            for place, step in enumerate(piece.steps):
+                if isinstance(step, Slice):
+                    cut = [_cuts_word(text, step) for text in results(piece.column, piece.steps[:place])]
+                    penalty += 0 if any(cut[:n]) else _CUT_WORD * sum(cut[n:]) / (len(others) + 1)
+            weighed.append((weight + round(penalty, 2), piece))
+        atom.ways = sorted(weighed, key=lambda way: way[0])
+
+
+def _cuts_word(text: str | None, step: Slice) -> bool:
+    """Tell whether a slice ends between two digits or two letters."""
+    if not text:
+        return False
+    start, stop, _ = slice(step.start, step.stop).indices(len(text))
+    ends = [text[i - 1 : i + 1] for i in (start, stop) if 0 < i < len(text)]
+    return any(two.isdigit() or two.isalpha() for two in ends)

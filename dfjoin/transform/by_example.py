@@ -1,24 +1,45 @@
-"""Learning programs from examples of the user: the fewest programs that make all of them."""
+"""Learning programs from examples of the user: the likeliest program, or up to three with conditions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from dfjoin.programs.program import Extract, Piece, Program
-from dfjoin.transform.compose import Learned, learn_programs
+from dfjoin.programs.conditions import Condition, shape_of
+from dfjoin.programs.program import Constant, Extract, Piece, Program
+from dfjoin.transform.compose import PIECE_WEIGHT, Learned, constant_weight, learn_programs
+from dfjoin.transform.likeness import OutputLikeness
+from dfjoin.transform.moments import learn_times
 
 __all__ = ["MAX_INPUTS", "learn_from_examples"]
 
 MAX_INPUTS = 200
 """Rows without an example that choose between programs."""
+_MAX_BRANCHES = 3
+_N_BEST = 30
+"""Programs of each group of examples that are compared on the other rows."""
+_MAX_SPLITS = 24
+"""Conditions that are tried at each place."""
+_BRANCH = 8.0
+"""Weight of a further branch."""
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Taught:
+    """A program that makes the results of some examples, and its weight: less for a likelier one."""
+
+    program: Program
+    weight: float
 
 
 def learn_from_examples(
     names: Sequence[str],
-    rows: Sequence[tuple[str, ...]],
+    rows: Sequence[Row],
     targets: Sequence[str],
     *,
-    inputs: Sequence[tuple[str, ...]] = (),
+    inputs: Sequence[Row] = (),
     is_exact: bool = True,
 ) -> tuple[Program, ...]:
     """Learn the fewest programs that make every target from its row.
@@ -32,74 +53,195 @@ def learn_from_examples(
     targets : sequence of str
         The result of each.
     inputs : sequence of tuple of str, optional
-        Other rows, whose results are not known: of programs that agree with the examples the one that
-        applies to more of them is taken; at most 200 are looked at.
+        Other rows, whose results are not known: of programs that agree with the examples the one is taken that
+        gives results for them, and such as look like those of the examples; at most 200 are looked at.
     is_exact : bool, default True
         False: casing does not matter.
 
     Returns
     -------
     tuple of Program
-        One if one makes all targets; else one for each group of examples that a program can explain, by
-        size of the group, to be tried in turn. Empty if some example cannot be explained.
+        To be tried in turn on a row; the first result that is not null counts. One if one makes all targets; else up to
+        three, each with conditions that tell its rows; else one for each group of examples that a program can explain.
+        Empty if some example cannot be explained.
 
     Notes
     -----
-    Groups grow greedily, in the order of the examples: at most n² / 2 runs of the learner.
+    Programs of strings and numbers (`learn_programs`) and of dates and times (`learn_times`) are compared by the sum of
+    the weights of their steps and constants, and by their results on the other rows (`OutputLikeness`). A branch more
+    has to be worth its weight. Conditions are learned from the inputs alone, as in FlashFill (Gulwani, POPL 2011,
+    section 5): characters that only one group of examples has, shapes, first and last characters, lengths.
     """
-    wanted = list(targets) if is_exact else [target.lower() for target in targets]
-    known = [*rows, *inputs[:MAX_INPUTS]]
-    programs: list[tuple[int, Program]] = []
-    left = list(range(len(rows)))
-    while left:
-        group, learned = _grow(rows, wanted, left, is_exact)
-        if not learned:
-            return ()
-        programs.append((len(group), _most_applicable(learned, names, known)))
-        left = [number for number in left if number not in group]
-    programs.sort(key=lambda entry: -entry[0])
-    return tuple(program for _, program in programs)
+    if not rows or not all(targets):
+        return ()
+    teacher = _Teacher(names, rows, targets, list(inputs[:MAX_INPUTS]), is_exact)
+    return teacher.programs()
 
 
-def _grow(
-    rows: Sequence[tuple[str, ...]], targets: Sequence[str], left: list[int], is_exact: bool
-) -> tuple[list[int], list[Learned]]:
-    """Learn from all examples that are left, or from a group of them around the first."""
+class _Teacher:
+    """The examples, the other rows, and what has been learned of each group of examples."""
 
-    def learn(group: list[int]) -> list[Learned]:
-        return learn_programs([rows[i] for i in group], [targets[i] for i in group], is_exact=is_exact)
+    def __init__(
+        self, names: Sequence[str], rows: Sequence[Row], targets: Sequence[str], inputs: list[Row], is_exact: bool
+    ) -> None:
+        self.names = names
+        self.rows = rows
+        self.targets = list(targets) if is_exact else [target.lower() for target in targets]
+        self.inputs = [row for row in dict.fromkeys(inputs) if any(row)]
+        self.is_exact = is_exact
+        self.learned: dict[frozenset[int], list[_Taught]] = {}
 
-    if learned := learn(left):
-        return left, learned
-    group, best = left[:1], learn(left[:1])
-    for number in left[1:]:
-        if learned := learn([*group, number]):
-            group, best = [*group, number], learned
-    return group, best
+    def programs(self) -> tuple[Program, ...]:
+        """Return the programs to be tried in turn."""
+        everything = frozenset(range(len(self.rows)))
+        best = self.solve(everything, self.inputs, _MAX_BRANCHES)
+        if best is not None:
+            return tuple(best[1])
+        return self.grown()
+
+    def solve(self, group: frozenset[int], inputs: list[Row], n_branches: int) -> tuple[float, list[Program]] | None:
+        """Solve a group of examples by one program, or by a condition and two groups."""
+        best: tuple[float, list[Program]] | None = None
+        taught = self.learn(group)
+        if taught:
+            one = min(taught, key=lambda t: t.weight + self.penalty(t.program, group, inputs))
+            best = (one.weight + self.penalty(one.program, group, inputs), [one.program])
+        if n_branches < 2 or len(group) < 2:
+            return best
+        if best is not None and best[0] < 2 * _BRANCH:
+            return best
+        for cost, condition, held in self.splits(group):
+            if best is not None and best[0] <= cost + _BRANCH:
+                continue
+            others = replace(condition, is_negated=not condition.is_negated)
+            first = self.branch(held, condition, inputs, 1)
+            if first is None:
+                continue
+            rest = self.branch(group - held, others, inputs, n_branches - 1)
+            if rest is None:
+                continue
+            total = first[0] + rest[0] + cost + _BRANCH
+            if best is None or total < best[0]:
+                best = (total, [*first[1], *rest[1]])
+        return best
+
+    def branch(
+        self, group: frozenset[int], condition: Condition, inputs: list[Row], n_branches: int
+    ) -> tuple[float, list[Program]] | None:
+        """Solve the examples of one side of a condition, on the rows of that side."""
+        mine = [row for row in inputs if condition(row[condition.column])]
+        solved = self.solve(group, mine, n_branches)
+        if solved is None:
+            constant = self.constant(group)
+            if constant is None:
+                return None
+            solved = constant
+        weight, programs = solved
+        constant = self.constant(group)
+        if constant is not None and constant[0] < weight:
+            weight, programs = constant
+        return weight, [self.with_condition(program, condition) for program in programs]
+
+    def constant(self, group: frozenset[int]) -> tuple[float, list[Program]] | None:
+        """Return the program that gives one text, if all targets of the group are the same."""
+        texts = {self.targets[i] for i in group}
+        if len(texts) != 1:
+            return None
+        (text,) = texts
+        is_repeated = len({self.rows[i] for i in group}) > 1
+        weight = 2.0 + 0.4 * len(text) if is_repeated else 2.0 + constant_weight(text)
+        return weight, [Program((self.names[0],), (Constant(text),))]
+
+    def with_condition(self, program: Program, condition: Condition) -> Program:
+        """Add a condition over the columns of the table to a program over its own."""
+        name = self.names[condition.column]
+        columns = program.columns if name in program.columns else (*program.columns, name)
+        if all(isinstance(piece, Constant) for piece in program.pieces) and not program.conditions:
+            columns = (name,)
+        moved = replace(condition, column=columns.index(name))
+        return Program(columns, program.pieces, (moved, *program.conditions))
+
+    def penalty(self, program: Program, group: frozenset[int], inputs: list[Row]) -> float:
+        """Return what the results on other rows add to the weight of a program."""
+        places = [self.names.index(name) for name in program.columns]
+        results = [program(*(row[place] for place in places)) for row in inputs]
+        likeness = OutputLikeness([self.targets[i] for i in group])
+        return likeness.penalty(results if self.is_exact else [text and text.lower() for text in results])
+
+    def learn(self, group: frozenset[int]) -> list[_Taught]:
+        """Learn programs of all kinds that make the targets of a group."""
+        if group not in self.learned:
+            rows = [self.rows[i] for i in sorted(group)]
+            targets = [self.targets[i] for i in sorted(group)]
+            best = learn_programs(rows, targets, is_exact=self.is_exact, inputs=self.inputs, n_best=_N_BEST)
+            found = [self.of_strings(learned) for learned in best]
+            self.learned[group] = [*self.of_times(rows, targets), *found]
+        return self.learned[group]
+
+    def of_strings(self, learned: Learned) -> _Taught:
+        """Weigh a program of strings by its steps and constants, and by the number of its pieces."""
+        return _Taught(learned.program(self.names), learned.weight + PIECE_WEIGHT * (len(learned.pieces) - 1))
+
+    def of_times(self, rows: list[Row], targets: list[str]) -> list[_Taught]:
+        """Learn programs of dates and times of each column."""
+        found = []
+        for column, name in enumerate(self.names):
+            texts = [row[column] for row in rows]
+            others = [row[column] for row in self.inputs]
+            if not all(texts):
+                continue
+            for learned in learn_times(texts, targets, others, is_exact=self.is_exact):
+                pieces: list[Piece] = [
+                    Constant(part) if isinstance(part, str) else Extract(0, part) for part in learned.parts
+                ]
+                found.append(_Taught(Program((name,), tuple(pieces)), learned.weight))
+        return found
+
+    def splits(self, group: frozenset[int]) -> list[tuple[float, Condition, frozenset[int]]]:
+        """List conditions that hold for some examples of a group, with their costs, the simplest first."""
+        found: dict[frozenset[int], list[tuple[float, Condition]]] = {}
+        for column in range(len(self.names)):
+            texts = {i: self.rows[i][column] for i in group}
+            for cost, kind, value in _features(list(texts.values())):
+                condition = Condition(column, kind, value)
+                held = frozenset(i for i in group if condition(texts[i]))
+                if 0 < len(held) < len(group):
+                    found.setdefault(held, []).append((cost, condition))
+        listed = [(*min(ways, key=lambda way: way[0]), held) for held, ways in found.items()]
+        listed.sort(key=lambda entry: (entry[0], repr(entry[1])))
+        return listed[:_MAX_SPLITS]
+
+    def grown(self) -> tuple[Program, ...]:
+        """Group examples greedily around the first one that is left, where no condition tells them apart."""
+        programs: list[tuple[int, Program]] = []
+        left = list(range(len(self.rows)))
+        while left:
+            group = [left[0]]
+            for number in left[1:]:
+                if self.learn(frozenset([*group, number])):
+                    group.append(number)
+            taught = self.learn(frozenset(group))
+            if not taught:
+                return ()
+            key = frozenset(group)
+            best = min(taught, key=lambda one: one.weight + self.penalty(one.program, key, self.inputs))
+            programs.append((len(group), best.program))
+            left = [number for number in left if number not in key]
+        programs.sort(key=lambda entry: -entry[0])
+        return tuple(program for _, program in programs)
 
 
-def _most_applicable(learned: list[Learned], names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Program:
-    """Choose the program that applies to most rows, with pieces exchanged where that helps; ties: the simplest."""
-
-    def count(program: Program) -> int:
-        places = [names.index(name) for name in program.columns]
-        return sum(program(*(row[place] for place in places)) is not None for row in rows)
-
-    best: tuple[int, Program] | None = None
-    for one in learned:
-        pieces: tuple[Piece, ...] = one.pieces
-        program = one.program(names)
-        reached = count(program)
-        for number, others in enumerate(one.alternatives):
-            for other in others:
-                if reached == len(rows):
-                    break
-                changed = (*pieces[:number], other, *pieces[number + 1 :])
-                used = {piece.column for piece in changed if isinstance(piece, Extract)}
-                trial = one.program(names, changed) if used else program
-                if count(trial) > reached:
-                    reached, program, pieces = count(trial), trial, changed
-        if best is None or reached > best[0]:
-            best = (reached, program)
-    assert best is not None
-    return best[1]
+def _features(texts: list[str]) -> list[tuple[float, str, str]]:
+    """List kinds and texts of conditions that tell some texts from others, with costs."""
+    found: list[tuple[float, str, str]] = []
+    marks = dict.fromkeys(c for text in texts for c in text if not c.isalnum())
+    found += [(1.0, "contains", mark) for mark in marks]
+    words = dict.fromkeys(word for text in texts for word in text.split())
+    found += [(2.0 if word.isalpha() else 3.0, "contains", word) for word in list(words)[:20] if len(word) > 1]
+    found += [(1.5, "shape", shape) for shape in dict.fromkeys(map(shape_of, texts)) if len(shape) <= 40]
+    found += [(2.0, "starts", text[0]) for text in texts if text]
+    found += [(2.0, "ends", text[-1]) for text in texts if text]
+    found += [(1.5, "has", kind) for kind in ("digits", "letters", "capitals")]
+    lengths = sorted({len(text) for text in texts})
+    found += [(3.0, "longer", str(low)) for low, _ in zip(lengths, lengths[1:], strict=False)]
+    return found

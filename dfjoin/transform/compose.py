@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from dfjoin.programs.extract import Step
 from dfjoin.programs.program import MAX_COLUMNS, Constant, Extract, Piece, Program
-from dfjoin.transform.atoms import Atom, Outputs, find_atoms
+from dfjoin.transform.atoms import Atom, Outputs, find_atoms, weigh_by_inputs
 
-__all__ = ["MAX_OPERATORS", "Learned", "learn_programs"]
+__all__ = ["MAX_OPERATORS", "PIECE_WEIGHT", "Learned", "constant_weight", "learn_programs"]
 
 MAX_OPERATORS = 16
 """Most logical operators of a program: τ of the paper."""
@@ -17,6 +17,8 @@ _MAX_BRANCHES = 8
 """Operators tried for each remainder, those with most progress first."""
 _MAX_NODES = 1500
 """Remainders that are solved by more than one operator."""
+PIECE_WEIGHT = 1.5
+"""Weight of a further operator, where the least weight is looked for."""
 _CONSTANT_WEIGHT = 3
 """Weight of a constant beside its length."""
 
@@ -30,16 +32,16 @@ class Learned:
     pieces : tuple of Piece
     alternatives : tuple of tuple of Extract
         For each piece, other extracts that give the same results on the examples, the lightest first.
-    weight : int
+    weight : float
         Sum of the weights of the pieces.
     """
 
     pieces: tuple[Piece, ...]
     alternatives: tuple[tuple[Extract, ...], ...]
-    weight: int
+    weight: float
 
     @property
-    def complexity(self) -> tuple[int, int, str]:
+    def complexity(self) -> tuple[int, float, str]:
         """Number of logical operators, then weight, then text: a total order."""
         return len(self.pieces), self.weight, _stable_text(self.pieces)
 
@@ -50,6 +52,22 @@ class Learned:
         place = {column: i for i, column in enumerate(used)}
         moved = tuple(p if isinstance(p, Constant) else Extract(place[p.column], p.steps) for p in chosen)
         return Program(tuple(names[column] for column in used), moved)
+
+
+def _constant_weight(text: str) -> float:
+    """Return the weight of a constant beside programs of as many operators: letters and digits count twice."""
+    return _CONSTANT_WEIGHT + len(text) + sum(c.isalnum() for c in text)
+
+
+def constant_weight(text: str) -> float:
+    """Return the weight of a constant beside programs of any number of operators: much for digits, little for marks.
+
+    Examples
+    --------
+    >>> constant_weight(", "), constant_weight("19")
+    (1.6, 9.0)
+    """
+    return 1.0 + sum(4.0 if c.isdigit() else 1.5 if c.isalpha() else 0.3 for c in text)
 
 
 class _Verbatim(str):
@@ -75,14 +93,22 @@ def _stable_text(pieces: tuple[Piece, ...]) -> str:
     )
 
 
-_Solution = tuple[tuple[Atom | Constant, ...], int]
+_Solution = tuple[tuple[Atom | Constant, ...], float]
 
 
 class _Composer:
-    """The recursion of one set of examples; remembers what it has solved."""
+    """The recursion of one set of examples; remembers what it has solved.
 
-    def __init__(self, atoms: list[Atom]) -> None:
+    Parameters
+    ----------
+    atoms : list of Atom
+    by_weight : bool
+        Whether the least weight is looked for, a further operator included, and not the fewest operators.
+    """
+
+    def __init__(self, atoms: list[Atom], by_weight: bool) -> None:
         self.atoms = atoms
+        self.by_weight = by_weight
         self.exact = {atom.outputs: atom for atom in atoms}
         self.solved: dict[Outputs, _Solution | None] = {}
         self.n_nodes = 0
@@ -90,10 +116,8 @@ class _Composer:
     def finish(self, rest: Outputs) -> _Solution | None:
         """Solve by one operator, or return None."""
         atom = self.exact.get(rest)
-        constant = None
-        if all(text == rest[0] for text in rest):
-            n_words = sum(c.isalnum() for c in rest[0])
-            constant = _CONSTANT_WEIGHT + len(rest[0]) - n_words + 2 * n_words
+        weigh = constant_weight if self.by_weight else _constant_weight
+        constant = weigh(rest[0]) if all(text == rest[0] for text in rest) else None
         if atom is not None and (constant is None or atom.weight < constant):
             return (atom,), atom.weight
         return None if constant is None else ((Constant(rest[0]),), constant)
@@ -111,10 +135,15 @@ class _Composer:
         self.n_nodes += 1
         if best is None and budget > 1 and self.n_nodes < _MAX_NODES:
             for solution in self.branches(rest, budget):
-                if best is None or (len(solution[0]), solution[1]) < (len(best[0]), best[1]):
+                if best is None or self.order(solution) < self.order(best):
                     best = solution
         self.solved[rest] = best
         return best
+
+    def order(self, solution: _Solution) -> tuple[float, float]:
+        """Sort key of solutions, the best first."""
+        parts, weight = solution
+        return (weight + PIECE_WEIGHT * len(parts), len(parts)) if self.by_weight else (len(parts), weight)
 
     def branches(self, rest: Outputs, budget: int) -> list[_Solution]:
         """Solve with each of the operators of most progress in turn."""
@@ -136,12 +165,12 @@ class _Composer:
                     continue
                 pieces = (*before[0], atom, *after[0])
                 solutions.append((pieces, before[1] + atom.weight + after[1]))
-                fewest = min(fewest, len(pieces))
+                fewest = fewest if self.by_weight else min(fewest, len(pieces))
         return solutions
 
     def most_progress(self, rest: Outputs) -> list[Atom]:
         """Return the operators whose output takes most of the remainders, by mean share, then weight."""
-        fitting: list[tuple[float, int, int, Atom]] = []
+        fitting: list[tuple[float, float, int, Atom]] = []
         for atom in self.atoms:
             share = 0.0
             for text, out in zip(rest, atom.outputs, strict=True):
@@ -159,6 +188,7 @@ def learn_programs(
     *,
     is_exact: bool = True,
     computes: bool = True,
+    inputs: Sequence[tuple[str, ...]] | None = None,
     n_best: int = 6,
 ) -> list[Learned]:
     """Learn programs that make every target from its row, the simplest first.
@@ -173,6 +203,9 @@ def learn_programs(
         Whether casing matters.
     computes : bool, default True
         Whether numbers may be computed of numbers, as for units of measure.
+    inputs : sequence of tuple of str, optional
+        Other rows: ways that give no result there, or one unlike those of the examples, weigh more, and the programs
+        of the least weight are returned. None: those of the fewest operators are.
     n_best : int, default 6
         The most programs to return.
 
@@ -194,7 +227,10 @@ def learn_programs(
     wanted = tuple(targets)
     if not wanted or not all(wanted):
         return []
-    composer = _Composer(find_atoms(rows, wanted, is_exact=is_exact, computes=computes))
+    atoms = find_atoms(rows, wanted, is_exact=is_exact, computes=computes, is_deep=inputs is not None)
+    if inputs:
+        weigh_by_inputs(atoms, rows, inputs)
+    composer = _Composer(atoms, inputs is not None)
     whole = composer.finish(wanted)
     solutions = [whole] if whole is not None and isinstance(whole[0][0], Atom) else []
     solutions += composer.branches(wanted, MAX_OPERATORS)
@@ -206,7 +242,10 @@ def learn_programs(
         columns = {piece.column for piece in pieces if isinstance(piece, Extract)}
         if columns and len(columns) <= MAX_COLUMNS:
             learned.setdefault(pieces, Learned(pieces, others, weight))
-    return sorted(learned.values(), key=lambda one: one.complexity)[:n_best]
+    listed = sorted(learned.values(), key=lambda one: one.complexity)
+    if inputs is not None:
+        listed.sort(key=lambda one: one.weight + PIECE_WEIGHT * len(one.pieces))
+    return listed[:n_best]
 
 
 def _merge_constants(pieces: tuple[Piece, ...], others: tuple) -> tuple[tuple[Piece, ...], tuple]:

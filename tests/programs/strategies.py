@@ -3,33 +3,25 @@
 from hypothesis import strategies as st
 
 from dfjoin.programs.characters import CLASSES
+from dfjoin.programs.conditions import Condition, shape_of
 from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split
-from dfjoin.programs.lookup import TABLES, Lookup
+from dfjoin.programs.intervals import DECIMAL_MARKS, GROUPS, ROUNDINGS, NthNumber, RoundTo, WriteNumber
+from dfjoin.programs.lookup import TABLES, GivenPairs, Lookup
 from dfjoin.programs.numeric import BASES, GROUP_SEPARATORS, STYLES, Base, Linear, Round, StripZeros, Thousands, Year
 from dfjoin.programs.program import Constant, Extract, Program
 from dfjoin.programs.quantities import QUANTITIES, Quantity
+from dfjoin.programs.ranges import FromRun, Parts, UptoRun
 from dfjoin.programs.rewrite import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
+from dfjoin.programs.times import ORDERS, MoveTime, ReadTime, WriteTime
 
 ODD = "éÉßΣσςİıŸÿŁł中😀\u0301\u00a0–'\"\\$`\n\t{}#"
 """Characters that casing, widths, quoting or patterns may get wrong."""
 _WORDS = st.sampled_from(
     [
-        "Ann",
-        "o'neil",
-        "JAN",
-        "march",
-        "12",
-        "007",
-        "1234567.5",
-        "-0.45",
-        "99",
-        "1A",
-        "texas",
-        "St",
-        "ÉCOLE",
-        "1,234.5 M",
-        "-$5 kg",
-        "\u221212 ft.",
+        *("Ann", "o'neil", "JAN", "march", "12", "007", "1234567.5", "-0.45", "99", "1A", "texas", "St", "ÉCOLE"),
+        *("1,234.5", "-7", ".5", "No.5", "2.345,25", "17 Dec 1973", "2/30/2000", "4/7/23 9:44 pm", "18:25:57"),
+        *("2023-12-31", "0001-01-01T00:00:00", "????-??-??T18:25:00", "2023-04-??T??:??:??", "9999-12-31T23:59:59"),
+        *("1,234.5 M", "-$5 kg", "\u221212 ft."),
     ]
 )
 _GAPS = st.sampled_from([" ", ", ", "  ", "-", ".", ",,", " (", ")", "é", ""])
@@ -39,6 +31,11 @@ TEXTS = st.none() | _CELLS | st.text("aAb ,.-019" + ODD, max_size=9) | st.text(m
 
 _INDEX = st.integers(-4, 4)
 _SEPARATORS = st.sampled_from([" ", ",", ", ", "aa", "a", ".", "é", "'", "\\", "$", "|", "[", "😀", "\n"])
+_SECONDS = st.integers(-100_000, 100_000)
+_PARTS = [
+    *("%Y", "%y", "%m", "%-m", "%-d", "%B", "%^b", "%~A", "%a", "%H", "%-H", "%I", "%M", "%-S", "%p", "%~p"),
+    *("%j", "%-j", "%V", "%-V", "%G", "%q", "%u", "%o"),
+]
 STEPS = st.one_of(
     st.builds(Split, _SEPARATORS, _INDEX),
     st.builds(After, _SEPARATORS),
@@ -63,10 +60,55 @@ STEPS = st.one_of(
         st.sampled_from(STYLES),
     ),
     st.sampled_from([Plain(), Squeeze(), StripZeros()]),
+    st.builds(Parts, _SEPARATORS, _INDEX, _INDEX),
+    st.builds(FromRun, st.sampled_from(sorted(CLASSES)), _INDEX),
+    st.builds(UptoRun, st.sampled_from(sorted(CLASSES)), _INDEX),
+    st.sampled_from([GivenPairs("Ann\x1f12\x1fé", "x\x1f\x1f'"), GivenPairs("march", "3")]),
+    st.builds(NthNumber, _INDEX, st.sampled_from(DECIMAL_MARKS)),
+    st.builds(
+        RoundTo,
+        st.sampled_from(["0", "-2.5", "0.01"]),
+        st.sampled_from(["1", "0.05", "25", "0.3", "999999"]),
+        st.sampled_from(ROUNDINGS),
+        st.sampled_from(["0", "-0.001", "10"]),
+    ),
+    st.builds(
+        WriteNumber,
+        st.integers(0, 3),
+        st.none() | st.integers(0, 4),
+        st.sampled_from(DECIMAL_MARKS),
+        st.sampled_from(GROUPS),
+    ),
+    st.builds(
+        ReadTime, st.lists(st.sampled_from(sorted(ORDERS)), min_size=1, max_size=2).map(" ".join), st.integers(0, 100)
+    ),
+    st.builds(MoveTime, _SECONDS, st.sampled_from([1, 7, 900, 3600, 86_400]), _SECONDS),
+    st.builds(
+        WriteTime, st.lists(st.sampled_from([*_PARTS, " at ", "-%%"]), max_size=2).map(lambda p: "%d" + "".join(p))
+    ),
+    st.builds(WriteTime, st.sampled_from(_PARTS)),
 )
-_EXTRACTS = st.builds(Extract, st.integers(0, 1), st.lists(STEPS, max_size=3).map(tuple))
+_MOMENTS = st.builds(
+    lambda order, move, layouts: (ReadTime(order), *move, WriteTime("".join(layouts))),
+    st.sampled_from(sorted(ORDERS)),
+    st.lists(st.builds(MoveTime, _SECONDS, st.just(900), _SECONDS), max_size=1),
+    st.lists(st.sampled_from(_PARTS), min_size=1, max_size=3),
+)
+_EXTRACTS = st.builds(Extract, st.integers(0, 1), st.lists(STEPS, max_size=3).map(tuple) | _MOMENTS)
 _CONSTANTS = st.builds(Constant, st.text(" -'\\$é", min_size=1, max_size=2))
-PROGRAMS = st.builds(
-    lambda first, rest: Program(("a", "b"), (first, *rest)), _EXTRACTS, st.lists(_EXTRACTS | _CONSTANTS, max_size=2)
+_CONDITIONS = st.one_of(
+    st.builds(
+        Condition, st.integers(0, 1), st.sampled_from(["contains", "starts", "ends"]), _SEPARATORS, st.booleans()
+    ),
+    st.builds(Condition, st.integers(0, 1), st.just("shape"), _CELLS.map(shape_of), st.booleans()),
+    st.builds(Condition, st.integers(0, 1), st.just("has"), st.sampled_from(sorted(CLASSES)), st.booleans()),
+    st.builds(Condition, st.integers(0, 1), st.just("longer"), st.sampled_from("0259"), st.booleans()),
+)
+_PIECES = st.lists(_EXTRACTS | _CONSTANTS, max_size=2)
+PROGRAMS = st.builds(lambda first, rest: Program(("a", "b"), (first, *rest)), _EXTRACTS, _PIECES) | st.builds(
+    lambda pieces, rest, held: Program(("a", "b"), (pieces, *rest), tuple(held)),
+    _EXTRACTS | _CONSTANTS,
+    _PIECES,
+    st.lists(_CONDITIONS, min_size=1, max_size=2),
 )
 """Programs over the columns ``a`` and ``b``."""

@@ -22,8 +22,8 @@ def piece(**step):
     ("values", "error", "text"),
     [
         ([], InvalidTypeError, "a program must be a JSON object, got list"),
-        (changed(version=2), InvalidParameterError, "a program must have version 1, got 2; use the dfjoin"),
-        (changed(version=True), InvalidParameterError, "a program must have version 1, got True"),
+        (changed(version=3), InvalidParameterError, "a program must have version 1, or 2 with conditions, got 3; use"),
+        (changed(version=True), InvalidParameterError, "a program must have version 1, or 2 with conditions, got True"),
         (changed(columns=[]), InvalidTypeError, r"`columns` of a program must be 1 to 3 names, got \[\]"),
         (changed(columns=["a"] * 4), InvalidTypeError, "`columns` of a program must be 1 to 3 names"),
         (changed(columns=[1]), InvalidTypeError, "`columns` of a program must be 1 to 3 names"),
@@ -60,8 +60,9 @@ def test_hostile_programs_are_refused_by_name(values, error, text):
 
 def test_stored_names_are_those_that_old_plans_hold():
     assert sorted(_STEPS) == [
-        *("after", "base", "before", "case", "group", "keep", "linear", "lookup", "pad", "plain"),
-        *("quantity", "replace", "round", "run", "slice", "split", "squeeze", "strip_zeros", "year"),
+        *("after", "base", "before", "case", "from_run", "group", "keep", "linear", "lookup", "move_time"),
+        *("nth_number", "pad", "pairs", "parts", "plain", "quantity", "read_time", "replace", "round", "round_to", "run"),
+        *("slice", "split", "squeeze", "strip_zeros", "upto_run", "write_number", "write_time", "year"),
     ]
 
 

@@ -1,0 +1,124 @@
+"""Conditions of a program: it gives results only for rows whose texts meet them all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dfjoin.programs import scalar
+from dfjoin.programs.characters import pattern_of
+from dfjoin.programs.spark_sql import END, quote
+
+__all__ = ["CONDITIONS", "MAX_CONDITIONS", "Condition", "shape_of", "shape_pattern"]
+
+CONDITIONS = ("contains", "starts", "ends", "has", "shape", "longer")
+MAX_CONDITIONS = 4
+"""Most conditions of a program."""
+_RUNS = re.compile(f"({pattern_of('letters')}+)|([0-9]+)")
+
+
+def shape_of(text: str) -> str:
+    """Write each run of letters as ``A`` and each run of digits as ``9``; other characters stay.
+
+    Examples
+    --------
+    >>> shape_of("596-501 x0339"), shape_of("")
+    ('9-9 A9', '')
+    """
+    return _RUNS.sub(lambda run: "A" if run[1] else "9", text)
+
+
+@cache
+def shape_pattern(shape: str) -> str:
+    """Return the regular expression of the texts of a shape, the same for Python and Java."""
+    runs = {"A": pattern_of("letters") + "+", "9": "[0-9]+"}
+    return "".join(
+        runs.get(c, c if c.isalnum() or c == " " else f"[{c}]" if c not in "^[]\\&" else f"\\{c}") for c in shape
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What the text of an input column must be like; a missing text is an empty one.
+
+    Parameters
+    ----------
+    column : int
+        Number of the input column.
+    kind : {"contains", "starts", "ends", "has", "shape", "longer"}
+        Has: some character of a class; shape: as `shape_of` writes it; longer: of more characters than that.
+    text : str
+        What the text contains, starts or ends with; the name of a class; its shape; a whole number.
+    is_negated : bool
+        Whether the condition must not hold.
+    """
+
+    column: int
+    kind: str
+    text: str
+    is_negated: bool = False
+
+    @property
+    def _value(self) -> str:
+        if self.kind == "has":
+            return pattern_of(self.text)
+        return shape_pattern(self.text) if self.kind == "shape" else self.text
+
+    def __call__(self, text: str | None) -> bool:
+        """Tell whether one text meets the condition."""
+        return scalar.condition_holds(text, self.kind, self._value) != self.is_negated
+
+    def mask(self, array: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
+        """Tell which strings of a column meet the condition; each distinct one is looked at once."""
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        encoded = array.dictionary_encode()
+        held = np.array([self(text) for text in encoded.dictionary.to_pylist()] + [self(None)], np.bool_)
+        codes = encoded.indices.fill_null(len(held) - 1).to_numpy(zero_copy_only=False)
+        return held[codes]
+
+    def python(self, argument: str) -> str:
+        """Write the condition as Python."""
+        call = f"condition_holds({argument}, {self.kind!r}, {self._value!a})"
+        return f"not {call}" if self.is_negated else call
+
+    def sql(self, operand: str) -> str:
+        """Write the condition as Spark SQL."""
+        text = f"coalesce({operand}, '')"
+        if self.kind == "longer":
+            held = f"char_length({text}) > {int(self.text)}"
+        elif self.kind == "has":
+            held = f"{text} RLIKE {quote(self._value)}"
+        elif self.kind == "shape":
+            held = f"{text} RLIKE {quote(f'^{self._value}{END}')}"
+        else:
+            name = {"contains": "contains", "starts": "startswith", "ends": "endswith"}[self.kind]
+            held = f"{name}({text}, {quote(self.text)})"
+        return f"NOT {held}" if self.is_negated else held
+
+    def describe(self, name: str) -> str:
+        """Write the condition for people."""
+        if self.kind == "shape" and not self.text:
+            return f"{name} is {'not ' if self.is_negated else ''}empty"
+        verbs = {
+            "contains": "contains",
+            "has": "has",
+            "starts": "starts with",
+            "ends": "ends with",
+            "shape": "is like",
+            "longer": ">",
+        }
+        shown = (
+            self.text if self.kind == "has" else f"{self.text} characters" if self.kind == "longer" else repr(self.text)
+        )
+        return f"{'not ' if self.is_negated else ''}{name} {verbs[self.kind]} {shown}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the condition as plain JSON values."""
+        return {"column": self.column, "condition": self.kind, "text": self.text, "negated": self.is_negated}
