@@ -19,6 +19,8 @@ _MAX_NODES = 1500
 """Remainders that are solved by more than one operator."""
 PIECE_WEIGHT = 1.5
 """Weight of a further operator, where the least weight is looked for."""
+_FINAL_WEIGHT = 4.0
+"""Weight from which operators are tried in place of a constant."""
 _CONSTANT_WEIGHT = 3
 """Weight of a constant beside its length."""
 
@@ -133,7 +135,8 @@ class _Composer:
             return known if known is None or len(known[0]) <= budget else None
         best = self.finish(rest)
         self.n_nodes += 1
-        if best is None and budget > 1 and self.n_nodes < _MAX_NODES:
+        is_open = best is None or (self.by_weight and best[1] > _FINAL_WEIGHT and isinstance(best[0][0], Constant))
+        if is_open and budget > 1 and self.n_nodes < _MAX_NODES:
             for solution in self.branches(rest, budget):
                 if best is None or self.order(solution) < self.order(best):
                     best = solution

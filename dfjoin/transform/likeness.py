@@ -12,8 +12,6 @@ _NO_RESULT = 12.0
 """Weight of a program that gives no result for any other row."""
 _STRANGE = 10.0
 """Weight of a program whose every result has kinds of characters that no example has."""
-_POWER = 0.5
-"""Power of the shares of those: a few rows count, too."""
 _OTHER_LENGTH = 4.0
 _OTHER_SHAPE = 2.0
 
@@ -59,4 +57,4 @@ class OutputLikeness:
             unlike += _OTHER_LENGTH * (not self._least <= len(result) <= self._most)
             unlike += _OTHER_SHAPE * (shape_of(result) not in self._shapes)
         n = len(results) + 1
-        return _NO_RESULT * (missing / n) ** _POWER + _STRANGE * (strange / n) ** _POWER + unlike / n
+        return (_NO_RESULT * missing + _STRANGE * strange + unlike) / n

@@ -32,6 +32,7 @@ _LITERAL = (0.3, 2.0, 4.0)
 _CHANGE = 0.5
 """What it costs to go on with another moment."""
 _CLOCK = re.compile(r"(?<![0-9:])([0-9]{1,2})(?::([0-9]{2}))?(?::([0-9]{2}))?(?: ?([AaPp])\.?[Mm])?(?![0-9:])")
+_QUARTER = 900
 _COMPACT = re.compile("(?:[01][0-9]|2[0-3])[0-5][0-9]")
 _STAY = MoveTime(0, 1, 0)
 _STEPS = tuple(60 * minutes for minutes in (720, 480, 360, 240, 180, 120, 90, 60, 45, 40, 30, 20, 15, 12, 10, 6, 5, 1))
@@ -174,10 +175,12 @@ def _clocks(target: str) -> list[int]:
     """Read the times of day in a target as seconds since midnight."""
     if _COMPACT.fullmatch(target):
         return [int(target[:2]) * 3600 + int(target[2:4]) * 60]
-    found = []
-    for hour, minute, second, half in _CLOCK.findall(target):
+    found: list[int] = []
+    clocks = _CLOCK.findall(target)
+    for place, (hour, minute, second, half) in enumerate(clocks):
         if not (minute or half):
             continue
+        half = half or (clocks[place + 1][3] if place + 1 < len(clocks) else "")  # 6:00-6:29 PM
         hours = int(hour) % 12 + 12 * (half in "Pp") if half else int(hour)
         if hours < 24:
             found.append(hours * 3600 + int(minute or 0) * 60 + int(second or 0))
@@ -218,6 +221,9 @@ def _moves(moments: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[Mov
             else:
                 if all(move == _STAY for move in moves):
                     continue
+                is_plain = all(move.before == 0 and move.after in (0, step) for move in moves)
+                if len(set(times)) == 1 and (moves[0].after % _QUARTER if step == 1 else not is_plain):
+                    continue  # one example may be moved to anything
                 ranked.append((total, -step, tuple(moves)))
     ranked.sort(key=lambda entry: entry[:2])
     yield from (moves for *_, moves in ranked[:_MAX_MOVES])

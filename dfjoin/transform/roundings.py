@@ -128,7 +128,7 @@ def _fit_intervals(numbers: list[Decimal], results: list[Decimal]) -> list[tuple
                     continue
                 is_range_end = after in (interval, interval - 1, interval - Decimal("0.01"), interval - Decimal("0.1"))
                 is_tens = interval.normalize().as_tuple().digits in ((1,), (5,))
-                shift = 0 if after in (0, -before) else 1 if is_range_end else 4
+                shift = 0 if after in (0, -before) else 2 if is_range_end else 4
                 weight = 3 + _MODES[mode] + 3 * (before != 0) + shift + (not is_tens)
                 found.append((weight, 0, -interval, step))
     found.sort(key=lambda entry: entry[:3])

@@ -51,6 +51,36 @@ def piece(**step):
         (piece(step="lookup", table="x"), InvalidParameterError, "`table` of step 'lookup' must be one of"),
         (piece(step="year", pivot=-1), InvalidParameterError, "`pivot` of step 'year' must be an integer from 0"),
         (piece(step="group", separator=";"), InvalidParameterError, "`separator` of step 'group' must be one of"),
+        (
+            piece(step="read_time", orders="x", pivot=70),
+            InvalidParameterError,
+            "`orders` of step 'read_time' must be 1 to",
+        ),
+        (
+            piece(step="read_time", orders="y " * 13, pivot=70),
+            InvalidParameterError,
+            "`orders` of step 'read_time' must",
+        ),
+        (
+            piece(step="write_time", layout="%x"),
+            InvalidParameterError,
+            "`layout` of step 'write_time' must be a layout",
+        ),
+        (
+            piece(step="nth_number", index=0, mark=";"),
+            InvalidParameterError,
+            "`mark` of step 'nth_number' must be one of",
+        ),
+        (
+            piece(step="pairs", keys="a", values="b\x1fc"),
+            InvalidParameterError,
+            "`keys` and `values` of step 'pairs' must be",
+        ),
+        (
+            piece(step="pairs", keys="a\x1fa", values="b\x1fc"),
+            InvalidParameterError,
+            "must be equally many, no key twice",
+        ),
     ],
 )
 def test_hostile_programs_are_refused_by_name(values, error, text):
@@ -87,6 +117,19 @@ def test_an_old_plan_is_read():
         ({"step": "after"}, {"separator": "x" * 1000}, {"separator": "x" * 1001}),
         ({"step": "replace", "old": "a"}, {"new": ""}, {"new": None}),
         ({"step": "slice", "start": 0}, {"stop": None}, {"stop": False}),
+        ({"step": "move_time", "before": 0, "after": 0}, {"interval": 86_400}, {"interval": 0}),
+        ({"step": "move_time", "interval": 1, "after": 0}, {"before": -8_640_000}, {"before": 8_640_001}),
+        ({"step": "round_to", "before": "0", "mode": "up", "after": "0"}, {"interval": "0.05"}, {"interval": "0.0"}),
+        (
+            {"step": "round_to", "interval": "1", "mode": "up", "after": "0"},
+            {"before": "-123456"},
+            {"before": "1234567"},
+        ),
+        ({"step": "write_number", "most": None, "mark": ".", "group": ""}, {"least": 18}, {"least": 19}),
+        ({"step": "write_number", "least": 0, "mark": ".", "group": ""}, {"most": None}, {"most": -1}),
+        ({"step": "from_run", "kind": "digits"}, {"index": -100}, {"index": 101}),
+        ({"step": "parts", "separator": "a", "first": 0}, {"last": -2}, {"last": 1_000_001}),
+        ({"step": "pairs", "keys": "a"}, {"values": "x" * 20_000}, {"values": "x" * 20_001}),
         ({"step": "linear", "scale": "1", "offset": "0", "style": "plain"}, {"digits": 12}, {"digits": 13}),
         ({"step": "linear", "offset": "0", "digits": 1, "style": "plain"}, {"scale": "12345"}, {"scale": "123456"}),
     ],
