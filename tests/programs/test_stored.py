@@ -91,7 +91,19 @@ def test_hostile_programs_are_refused_by_name(values, error, text):
 def test_stored_names_are_those_that_old_plans_hold():
     assert sorted(_STEPS) == [
         *("after", "base", "before", "case", "from_run", "group", "keep", "linear", "lookup", "move_time"),
-        *("nth_number", "pad", "pairs", "parts", "plain", "quantity", "read_time", "replace", "round", "round_to", "run"),
+        *(
+            "nth_number",
+            "pad",
+            "pairs",
+            "parts",
+            "plain",
+            "quantity",
+            "read_time",
+            "replace",
+            "round",
+            "round_to",
+            "run",
+        ),
         *("slice", "split", "squeeze", "strip_zeros", "upto_run", "write_number", "write_time", "year"),
     ]
 
@@ -129,7 +141,7 @@ def test_an_old_plan_is_read():
         ({"step": "write_number", "least": 0, "mark": ".", "group": ""}, {"most": None}, {"most": -1}),
         ({"step": "from_run", "kind": "digits"}, {"index": -100}, {"index": 101}),
         ({"step": "parts", "separator": "a", "first": 0}, {"last": -2}, {"last": 1_000_001}),
-        ({"step": "pairs", "keys": "a"}, {"values": "x" * 20_000}, {"values": "x" * 20_001}),
+        ({"step": "pairs", "values": "a"}, {"keys": "x" * 20_000}, {"keys": "x" * 20_001}),
         ({"step": "linear", "scale": "1", "offset": "0", "style": "plain"}, {"digits": 12}, {"digits": 13}),
         ({"step": "linear", "offset": "0", "digits": 1, "style": "plain"}, {"scale": "12345"}, {"scale": "123456"}),
     ],
