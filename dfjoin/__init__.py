@@ -11,7 +11,14 @@ from typing import Any
 from dfjoin import errors
 from dfjoin._version import __version__
 from dfjoin.accessors import register as _register
-from dfjoin.api import auto_join, build_lake, discover_joinable, discover_joinable_batch, report
+from dfjoin.api import (
+    auto_join,
+    build_lake,
+    discover_joinable,
+    discover_joinable_batch,
+    register_embedder,
+    report,
+)
 
 # Imported on first use: they bring numba and Arrow's readers with them.
 _LAZY = {
@@ -37,6 +44,7 @@ __all__ = [
     "discover_joinable_batch",
     "errors",
     "open_lake",
+    "register_embedder",
     "repair",
     "report",
 ]

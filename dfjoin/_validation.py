@@ -13,6 +13,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 
 __all__ = [
     "check_choice",
+    "check_distance",
     "check_flag",
     "check_fraction",
     "check_local_path",
@@ -20,6 +21,7 @@ __all__ = [
     "check_path",
     "check_patterns",
     "check_positive_int",
+    "check_text",
     "check_width",
     "is_valid_text",
     "show",
@@ -84,6 +86,23 @@ def check_fraction(value: Any, name: str) -> float:
     if not 0 <= number <= 1:
         raise InvalidParameterError(f"`{name}` must be between 0 and 1, got {show(value)}")
     return float(value)
+
+
+def check_distance(value: Any, name: str) -> float:
+    """Return `value` as a finite float of at least 0, or raise naming the argument."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InvalidTypeError(f"`{name}` must be a number of at least 0, got {show(value)}")
+    number: Any = value
+    if not 0 <= number <= 1e300:
+        raise InvalidParameterError(f"`{name}` must be finite and at least 0, got {show(value)}")
+    return float(value)
+
+
+def check_text(value: Any, name: str) -> str:
+    """Return `value` if it is a text, or raise naming the argument."""
+    if not isinstance(value, str):
+        raise InvalidTypeError(f"`{name}` must be a text, got {show(value)}")
+    return value
 
 
 def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:

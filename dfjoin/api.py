@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from dfjoin.search.candidates import JoinCandidates
     from dfjoin.types import IndexSettings
 
-__all__ = ["auto_join", "build_lake", "discover_joinable", "discover_joinable_batch", "report"]
+__all__ = [
+    "auto_join",
+    "build_lake",
+    "discover_joinable",
+    "discover_joinable_batch",
+    "register_embedder",
+    "report",
+]
 
 
 def build_lake(
@@ -30,6 +37,7 @@ def build_lake(
     spark: Any = None,
     columns: str | list[str] | None = None,
     exclude: str | list[str] | None = None,
+    embedder: Any = None,
     settings: dict[str, Any] | IndexSettings | None = None,
     keep_data: bool = True,
     on_error: str = "skip",
@@ -63,6 +71,9 @@ def build_lake(
     columns, exclude : str or list of str, optional
         Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. No value of a column that is left out
         is written into the index: frames given in memory are kept without it. Files are joined whole.
+    embedder : str, path or callable, optional
+        What makes the vectors that ``mode="embedding"`` needs; None: no vectors. ``"fasttext"`` trains on the lake's
+        own texts; `Lake.add_vectors` lists the others, and adds vectors later.
     settings : dict or IndexSettings, optional
         How values are normalised and what is kept. A dict may hold:
 
@@ -124,16 +135,22 @@ def build_lake(
     0  cities       2          2
     """
     from dfjoin import _validation as check
+    from dfjoin.errors import InvalidParameterError
     from dfjoin.ingest.build import build, find_base
     from dfjoin.ingest.build_options import BuildOptions, check_same_settings, index_settings
     from dfjoin.lake import Lake
 
     check.check_choice(engine, "engine", ("spark", "inline"))
-    options = BuildOptions(source, engine, spark, on_error, keep_data, progress)
+    options = BuildOptions(source, engine, spark, on_error, keep_data, progress, embedder)
     path, base = find_base(index, if_exists)
     chosen = index_settings(settings, columns, exclude)
     if if_exists == "add" and base is not None:
         check_same_settings(base, chosen, settings, columns, exclude)
+        if embedder is not None:
+            raise InvalidParameterError(
+                '`embedder` belongs to a new index, and if_exists="add" keeps the one that is there; leave it out, or '
+                "call `Lake.add_vectors(embedder)` afterwards"
+            )
         return Lake(path).add(
             source, engine=engine, spark=spark, on_error=on_error, keep_data=keep_data, progress=progress
         )
@@ -159,6 +176,10 @@ def discover_joinable(
     dayfirst: bool | None = None,
     recall: float | None = None,
     progressive: bool = False,
+    radius: float | None = None,
+    radius_unit: str | None = None,
+    metric: str | None = None,
+    count: str | None = None,
 ) -> JoinCandidates:
     """Find the columns of a lake that share the most values with a column of a frame.
 
@@ -175,7 +196,7 @@ def discover_joinable(
         more, in turn.
     lake : Lake or path
         The index to search.
-    mode : {"exact", "lsh", "transform"}, default "exact"
+    mode : {"exact", "lsh", "transform", "embedding"}, default "exact"
         How candidate columns are found.
 
         - ``"exact"``: from posting lists. Values match if their canonical forms are equal. No column is missed.
@@ -184,6 +205,9 @@ def discover_joinable(
         - ``"transform"``: columns of text and dates that join after a program ("Obama, Barack" with "barack
           obama"). They are found by rare pieces of their values, and a program is learned for each. Only columns
           of which the program joins more values than equality does are returned. A column may be missed.
+        - ``"embedding"``: columns of text with values near those of the query, by vectors that an embedder makes of
+          them (`Lake.add_vectors`): misspellings, other formats, related names. Equal values match in all columns.
+          No column is missed.
     k : int, optional
         Most rows per query column, at least 1. With neither `k` nor `threshold`: 10. In ``mode="lsh"`` the
         threshold is lowered from 1 in steps of 0.05 until `k` columns reach it.
@@ -197,9 +221,11 @@ def discover_joinable(
         Patterns (``fnmatch``, case-sensitive) of table names to search, and to leave out.
     kinds : str or list of str, optional
         Kinds of candidate columns: text, integer, decimal, date.
-    plan : {None, "mergelist", "probeset", "josie"}
-        How posting lists are read; None: chosen by estimated cost. The rows are the same. Only with
-        ``mode="exact"``.
+    plan : str, optional
+        How the index is read; None: chosen by estimated cost. The rows are the same.
+
+        - In ``mode="exact"``: "mergelist", "probeset" or "josie".
+        - In ``mode="embedding"``: "tree" (a tree of boxes over principal axes) or "gemm" (products of matrices).
     verify : bool, default True
         Whether the matched values of candidates are counted. Only with ``mode="lsh"``.
 
@@ -218,6 +244,19 @@ def discover_joinable(
     progressive : bool, default False
         Return an iterator of two results: first the estimates, and then the exact and complete answer (where the
         index keeps no sets: the best that it can give). Only with ``mode="lsh"``.
+    radius : float, optional
+        Distance up to which two values match, default 0.06. Only with ``mode="embedding"``, as the three that follow.
+        What a radius finds depends on the embedder: with ``"fasttext"`` trained on a lake, misspellings of names are
+        found from 0.2 on; look at ``pairs(i)``.
+    radius_unit : {"fraction", "absolute"}, optional
+        - ``"fraction"`` (default): of the largest distance, which is 2 for Euclidean distance and π for angles.
+        - ``"absolute"``: the distance itself.
+    metric : str, optional
+        How unit vectors are compared: "euclidean" (default) or "angular".
+    count : {"hit", "all"}, optional
+        - ``"hit"`` (default): candidates are ranked by the query values with a partner.
+        - ``"all"``: by pairs of partners, in the column ``matched_pairs``; `threshold` is compared with pairs per query
+          value.
 
     Returns
     -------
@@ -227,10 +266,10 @@ def discover_joinable(
         - ``query_column, table, column`` (str).
         - ``matched`` (int64): shared distinct values, at least 1.
         - ``containment`` (float64): matched / query cardinality.
-        - ``jaccard`` (float64): null in ``mode="transform"``.
+        - ``jaccard`` (float64): null in ``mode="transform"`` and ``mode="embedding"``.
         - ``query_cardinality, cardinality, n_rows`` (int64).
         - ``kind`` (str).
-        - ``relationship`` (str): 1:1, 1:m, m:1 or m:m, with `df` on the left.
+        - ``relationship`` (str): 1:1, 1:m, m:1 or m:m, with `df` on the left; null in ``mode="embedding"``.
         - ``accidental`` (bool): True if two integer columns overlap no more than two random ranges would.
         - ``method`` (str): the mode.
         - ``exact`` (bool): the numbers of the row are counts, not estimates.
@@ -277,12 +316,19 @@ def discover_joinable(
     are counted over all values. This takes about a second for each candidate, more for long texts. Columns of the
     lake are read in canonical form; those whose sets are not kept (``keep_sets=False``) are not found.
 
+    In ``mode="embedding"`` each distinct text of the lake is compared once, by a bound on a few axes first. Distances
+    are computed in float64 from float32 unit vectors; every plan gives the same rows. A text whose vector is zero (for
+    fastText: one without a letter) matches equal values alone, and so does every value of a query column that is not
+    text.
+
     The rows do not depend on how the index is cut into segments.
 
     Source: Zhu, Deng, Nargesian, Miller: "JOSIE: Overlap Set Similarity Search for Finding Joinable
     Tables in Data Lakes", SIGMOD 2019, sections 2 and 3; Zhu, Nargesian, Pu, Miller: "LSH Ensemble:
     Internet-Scale Domain Search", VLDB 2016; Zhu, He, Chaudhuri: "Auto-Join", VLDB 2017, and E. Zhu, PhD
-    thesis, University of Toronto, 2019, section 5.3.1, for search by transformation. Deviation: ties are broken
+    thesis, University of Toronto, 2019, section 5.3.1, for search by transformation; Dong, Takeoka, Xiao, Oyamada:
+    "Efficient Joinable Table Discovery in Data Lakes: A High-Dimensional Similarity-Based Approach", ICDE 2021, for
+    search by vectors. Deviation: ties are broken
     by cardinality and name, where the paper leaves them open.
 
     Examples
@@ -314,6 +360,10 @@ def discover_joinable(
         dayfirst=dayfirst,
         recall=recall,
         progressive=progressive,
+        radius=radius,
+        radius_unit=radius_unit,
+        metric=metric,
+        count=count,
     )
     columns = getattr(df, "columns", ())
     if not (isinstance(on, str) and on in columns):
@@ -335,6 +385,10 @@ def discover_joinable_batch(
     plan: str | None = None,
     verify: bool = True,
     recall: float | None = None,
+    radius: float | None = None,
+    radius_unit: str | None = None,
+    metric: str | None = None,
+    count: str | None = None,
     n_threads: int | None = None,
 ) -> JoinCandidates:
     """Find joinable columns for many query columns in one call.
@@ -345,7 +399,7 @@ def discover_joinable_batch(
         Name → query column; the name appears as ``query_column``.
     lake : Lake or path
         The index to search.
-    mode, k, threshold, weighted, tables, exclude, kinds, plan, verify, recall
+    mode, k, threshold, weighted, tables, exclude, kinds, plan, verify, recall, radius, radius_unit, metric, count
         As in `discover_joinable`, per query column.
     n_threads : int, optional
         Threads to search with; as many as there are processors by default.
@@ -390,6 +444,10 @@ def discover_joinable_batch(
         plan=plan,
         verify=verify,
         recall=recall,
+        radius=radius,
+        radius_unit=radius_unit,
+        metric=metric,
+        count=count,
     )
     return discover_batch(columns, resolve_lake(lake).snapshot, params, n_threads)
 
@@ -621,3 +679,48 @@ def report(df: pd.DataFrame) -> Any:
     from dfjoin.join.report import report_of
 
     return report_of(df)
+
+
+def register_embedder(embedder: Any) -> str:
+    """Make an embedder known to this process, for indexes whose vectors it made.
+
+    An index keeps a trained model, and finds fastText files and sentence-transformers by their names. It does not keep
+    functions: a process that opens an index made with one calls this before it searches.
+
+    Parameters
+    ----------
+    embedder : path, str or callable
+        As in `Lake.add_vectors`.
+
+    Returns
+    -------
+    str
+        Its identity, which the index has to name.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidTypeError
+        If it is none of these.
+
+    Notes
+    -----
+    When an index is opened, the vectors of a few texts are compared with those that were noted when it was made.
+
+    Examples
+    --------
+    >>> import dfjoin
+    >>> def lengths(texts):
+    ...     return [[len(text), 1.0] for text in texts]
+    >>> dfjoin.register_embedder(lengths).rpartition(".")[2]
+    'lengths'
+    """
+    from dfjoin.errors import InvalidParameterError
+    from dfjoin.vectors.embedders import choose_embedder, remember_embedder
+
+    chosen = choose_embedder(embedder)
+    if chosen is None:
+        raise InvalidParameterError(
+            '`embedder` "fasttext" is trained by an index and kept in it; it need not be made known'
+        )
+    remember_embedder(chosen)
+    return chosen.identity

@@ -72,7 +72,7 @@ def test_signatures_are_those_of_the_contract():
     build = defaults(dfjoin.build_lake)
     assert build == {
         "source": empty, "index": empty, "if_exists": "error", "engine": "spark", "spark": None, "columns": None,
-        "exclude": None, "settings": None, "keep_data": True,
+        "exclude": None, "embedder": None, "settings": None, "keep_data": True,
         "on_error": "skip", "progress": True,
     }  # fmt: skip
     assert defaults(dfjoin.open_lake) == {"index": empty, "version": None, "roots": None, "verify": None}

@@ -178,6 +178,7 @@ def _add_build(commands: Any) -> None:
         help="keep the signatures of large columns alone, for lsh",
     )
     parser.add_argument("--patterns", action="store_true", help="index pieces of values, for discover --mode transform")
+    parser.add_argument("--embedder", help="fasttext, or the file of a model: index vectors for --mode embedding")
     parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
     parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
 
@@ -201,8 +202,13 @@ def _add_discover(commands: Any) -> None:
     parser.add_argument(
         "--mode",
         default="exact",
-        help="exact; lsh: candidates by MinHash signatures; transform: columns that join after a learned program",
+        help="exact; lsh: candidates by MinHash signatures; transform: columns that join after a learned program; "
+        "embedding: columns with values that lie near",
     )
+    parser.add_argument("--radius", type=float, help="distance up to which values match, with embedding (default 0.06)")
+    parser.add_argument("--radius-unit", help="fraction (of the largest distance; the default) or absolute")
+    parser.add_argument("--metric", help="euclidean (the default) or angular, with embedding")
+    parser.add_argument("--count", help="hit: rank by values with a partner (the default); all: by pairs of partners")
     parser.add_argument("--recall", type=float, help="share of the matching columns that lsh is to find (default 0.95)")
     parser.add_argument(
         "--no-verify", action="store_false", dest="verify", help="estimate what lsh finds instead of counting it"
@@ -298,6 +304,7 @@ def _build(options: argparse.Namespace) -> int:
         engine=options.engine,
         columns=options.columns,
         exclude=options.exclude,
+        embedder=options.embedder,
         settings=settings or None,
         on_error=options.on_error,
         progress=options.progress,
@@ -325,6 +332,10 @@ def _discover(options: argparse.Namespace) -> int:
         plan=options.plan,
         pad=options.pad,
         dayfirst=options.dayfirst,
+        radius=options.radius,
+        radius_unit=options.radius_unit,
+        metric=options.metric,
+        count=options.count,
     )
     if options.explain is not None:
         explanation = hits.explain(options.explain)

@@ -76,6 +76,13 @@ Index the pieces of values that `discover --mode transform` needs; no table is r
   dfjoin add-patterns lake.dfjoin"""
 
 
+_VECTORS_HELP = """\
+Index the vectors that `discover --mode embedding` needs; no table is read.
+
+  dfjoin add-vectors lake.dfjoin
+  dfjoin add-vectors lake.dfjoin --embedder wiki.en.bin"""
+
+
 def add_life_commands(commands: Any) -> None:
     """Add the commands to argparse's subparsers."""
     _add_reading_commands(commands)
@@ -116,10 +123,13 @@ def _add_repairing_commands(commands: Any) -> None:
         ("verify", _VERIFY_HELP, _verify),
         ("repair", _REPAIR_HELP, _repair),
         ("add-patterns", _PATTERNS_HELP, _add_patterns),
+        ("add-vectors", _VECTORS_HELP, _add_vectors),
         ("add-signatures", _SIGNATURES_HELP, _add_signatures),
     ):
         parser = add_command(commands, name, text, run)
         parser.add_argument("index", help="directory of the index")
+        if run is _add_vectors:
+            parser.add_argument("--embedder", help="fasttext, trained here (the default), or the file of a model")
     parser.add_argument("--permutations", type=int, default=256, help="values of a signature (default 256)")
     parser.add_argument("--signature-min", type=int, help="columns with fewer distinct values get none")
     parser.add_argument("--partitions", type=int, default=32, help="parts by set size, at most (default 32)")
@@ -179,6 +189,10 @@ def _repair(options: argparse.Namespace) -> int:
 
 def _add_patterns(options: argparse.Namespace) -> int:
     return show_index(_open(options.index).add_patterns(), options.json)
+
+
+def _add_vectors(options: argparse.Namespace) -> int:
+    return show_index(_open(options.index).add_vectors(options.embedder), options.json)
 
 
 def _add_signatures(options: argparse.Namespace) -> int:

@@ -86,7 +86,7 @@ def _build(path: Path) -> Lake:
     people = _people()
     settings = {"permutations": 32, "signature_min": 50, "partitions": 2, "patterns": True}
     tables = {"people": people, "names": people[["name", "count"]], "some": people.iloc[::3]}
-    lake = build_lake(tables, path, engine="inline", progress=False, settings=settings)
+    lake = build_lake(tables, path, engine="inline", progress=False, settings=settings, embedder="fasttext")
     lake.add({"more": people.iloc[::2]}, engine="inline", progress=False)
     return lake.remove("some").compact(full=True)
 
@@ -103,6 +103,9 @@ def _search(lake: Lake) -> None:
         discover_joinable(pd.DataFrame({"number": range(first, first + _N)}), "number", lake)
     for verify in (True, False):
         discover_joinable(people, "name", lake, mode="lsh", threshold=0.5, verify=verify)
+    for plan in ("tree", "gemm"):
+        near = discover_joinable(people, "name", lake, mode="embedding", plan=plan, tables="names")
+    str(near.explain(0))
     by_program = discover_joinable(people, "reversed", lake, mode="transform", tables="names")
     if len(by_program):
         str(by_program.explain(0))

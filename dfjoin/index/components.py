@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import shutil
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ __all__ = [
     "PATTERNS",
     "SIGNATURES",
     "TOKENS",
+    "VECTORS",
+    "WORD_MODEL",
     "ComponentMeta",
     "ComponentStream",
     "check_size",
@@ -34,6 +37,7 @@ __all__ = [
     "save_array",
     "write_bytes",
     "write_component",
+    "write_rows",
 ]
 
 TOKENS: dict[str, np.dtype] = {
@@ -86,9 +90,35 @@ PATTERNS: dict[str, np.dtype] = {
 }
 """Components of the ``patterns`` group and their dtypes, all one-dimensional."""
 
-_DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS}
+VECTORS: dict[str, np.dtype] = {
+    # The unit vectors, in the order of the blocks.
+    "vector_rows": np.dtype("<f4"),
+    # Token of each vector.
+    "vector_tokens": np.dtype("<u4"),
+    # Features of 64 neighbours, axis by axis: what a search reads first.
+    "vector_blocks": np.dtype("<f4"),
+    # Boxes of the blocks, 64 by 64, and above them the boxes of these, level by level.
+    "vector_boxes": np.dtype("<f4"),
+    # Orthonormal axes that features are coordinates along.
+    "vector_axes": np.dtype("<f8"),
+    # The point from which they are measured.
+    "vector_center": np.dtype("<f8"),
+}
+"""Components of the ``vectors`` group and their dtypes; their shapes are in FORMAT.md."""
 
-GROUPS = ("tokens", "catalog", "signatures", "patterns")
+WORD_MODEL: dict[str, np.dtype] = {
+    # Where the words lie in `word_bytes`.
+    "word_offsets": np.dtype("<i8"),
+    # The words in UTF-8, one after the other.
+    "word_bytes": np.dtype("u1"),
+    # A row for each word, then one for each bucket of n-grams.
+    "word_matrix": np.dtype("<f4"),
+}
+"""Components of a trained model of words, which lies beside the segments."""
+
+_DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS, **VECTORS, **WORD_MODEL}
+
+GROUPS = ("tokens", "catalog", "signatures", "patterns", "vectors")
 """Component groups that this version reads and writes; each is a feature of the manifest."""
 
 _CHUNK = 16 << 20
@@ -160,7 +190,7 @@ def write_component(directory: Path, group: str, name: str, array: NDArray) -> C
     group : str
         Directory name of the component group.
     name : str
-        Component name, in `TOKENS`, `SIGNATURES` or `PATTERNS`.
+        Component name, in `TOKENS`, `SIGNATURES`, `PATTERNS`, `VECTORS` or `WORD_MODEL`.
     array : ndarray
         Of the dtype that these say.
 
@@ -169,14 +199,40 @@ def write_component(directory: Path, group: str, name: str, array: NDArray) -> C
     ComponentMeta
     """
     array = np.ascontiguousarray(array, _DTYPES[name])
+    return write_rows(directory, group, name, array.shape, [array])
+
+
+def write_rows(
+    directory: Path, group: str, name: str, shape: tuple[int, ...], parts: Iterable[NDArray]
+) -> ComponentMeta:
+    """Write an array that comes in parts of its first axis, so that it need not be held whole, and sync it.
+
+    Parameters
+    ----------
+    directory, group, name
+        As in `write_component`.
+    shape : tuple of int
+        Of the whole array.
+    parts : iterable of ndarray
+        Consecutive stretches of it.
+
+    Returns
+    -------
+    ComponentMeta
+    """
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, np.lib.format.header_data_from_array_1_0(array))
-    parts: list[Any] = [header.getvalue()]
-    view = array.view(np.uint8).reshape(-1)
-    parts += [view[i : i + _CHUNK].data for i in range(0, view.size, _CHUNK)]
+    fields = {"descr": _DTYPES[name].str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, fields)
     file = f"{group}/{name}.npy"
-    size, crc = _write(directory / file, parts)
-    return ComponentMeta(name, file, _DTYPES[name].str, array.shape, size, crc)
+    size, crc = _write(directory / file, itertools.chain([header.getvalue()], _chunks(parts, _DTYPES[name])))
+    return ComponentMeta(name, file, _DTYPES[name].str, shape, size, crc)
+
+
+def _chunks(parts: Iterable[NDArray], dtype: np.dtype) -> Iterator[memoryview]:
+    for part in parts:
+        view = np.ascontiguousarray(part, dtype).view(np.uint8).reshape(-1)
+        for i in range(0, view.size, _CHUNK):
+            yield view[i : i + _CHUNK].data
 
 
 @contextmanager
@@ -250,7 +306,7 @@ def write_bytes(directory: Path, group: str, file_name: str, data: Any) -> Compo
     return ComponentMeta(file_name.partition(".")[0], file, "arrow-ipc", (size,), size, crc)
 
 
-def _write(path: Path, parts: list[Any]) -> tuple[int, int]:
+def _write(path: Path, parts: Iterable[Any]) -> tuple[int, int]:
     path.parent.mkdir(parents=True, exist_ok=True)
     size = crc = 0
     with path.open("xb") as stream:

@@ -10,6 +10,7 @@ __all__ = [
     "CATALOG_FILE",
     "FRAMES",
     "MANIFESTS",
+    "MODELS",
     "RUNS",
     "SEGMENTS",
     "TOMBSTONES",
@@ -18,6 +19,7 @@ __all__ = [
     "is_mark_of",
     "make_directories",
     "manifest_path",
+    "model_directory",
     "run_directory",
     "segment_directory",
     "tombstones_file",
@@ -35,6 +37,9 @@ TOMBSTONES = "tombstones"
 
 FRAMES = "frames"
 """Tables that were given in memory, as Parquet."""
+
+MODELS = "models"
+"""Models of words that the index was embedded with, one directory each."""
 
 RUNS = "runs"
 """Scratch of builds and compactions."""
@@ -64,6 +69,11 @@ def segment_directory(index: Path, segment: str) -> Path:
 def group_directory(index: Path, segment: str, group: str) -> Path:
     """Return the directory of a component group, by the ids of its segment and its own."""
     return index / SEGMENTS / segment / group
+
+
+def model_directory(index: Path, model: str) -> Path:
+    """Return the directory of a model of words, by its id."""
+    return index / MODELS / model
 
 
 def tombstones_file(segment: str, version: int, mark: str) -> str:

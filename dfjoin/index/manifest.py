@@ -19,12 +19,13 @@ from dfjoin.errors import (
     shortlist,
 )
 from dfjoin.index.components import GROUPS, ComponentMeta
-from dfjoin.index.layout import MANIFESTS, SEGMENTS, manifest_path, version_of
+from dfjoin.index.layout import MANIFESTS, MODELS, SEGMENTS, manifest_path, version_of
 from dfjoin.types import IndexSettings, Root
 
 __all__ = [
     "COUNTS",
     "FORMAT_VERSION",
+    "EmbedderMeta",
     "GroupMeta",
     "Manifest",
     "SegmentMeta",
@@ -94,6 +95,10 @@ class SegmentMeta:
         """Return the component group of that name, None if the segment has none."""
         return next((group for group in self.groups if group.name == name), None)
 
+    def with_group(self, group: GroupMeta) -> SegmentMeta:
+        """Return the entry with a group in the place of the one of its name."""
+        return replace(self, groups=(*(g for g in self.groups if g.name != group.name), group))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
         groups = [{"name": g.name, "id": g.id, "components": [c.to_dict() for c in g.components]} for g in self.groups]
@@ -107,6 +112,51 @@ class SegmentMeta:
             for g in values["groups"]
         )
         return cls(values["id"], dict(values["counts"]), groups, values.get("tombstones"))
+
+
+@dataclass(frozen=True)
+class EmbedderMeta:
+    """What the manifest says of the embedder that made the vectors.
+
+    Parameters
+    ----------
+    identity : str
+        Names it.
+    dimension : int
+        Length of a vector.
+    probe : list of list of float
+        First numbers of the vectors of a few texts, by which it is known again.
+    place : str
+        File that it was read from; empty for none.
+    model : str
+        Id of the model of words below ``models``; empty for none.
+    ngrams : tuple of int
+        Shortest and longest n-gram of the model.
+    components : tuple of ComponentMeta
+        Its files.
+    """
+
+    identity: str
+    dimension: int
+    probe: list[list[float]]
+    place: str = ""
+    model: str = ""
+    ngrams: tuple[int, int] = (0, 0)
+    components: tuple[ComponentMeta, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain JSON values."""
+        components = [c.to_dict() for c in self.components]
+        return {**self.__dict__, "ngrams": list(self.ngrams), "components": components}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> EmbedderMeta:
+        """Make a record from JSON values; unknown fields are ignored."""
+        components = tuple(ComponentMeta.from_dict(c) for c in values["components"])
+        probe = [[float(number) for number in row] for row in values["probe"]]
+        shortest, longest = (int(n) for n in values["ngrams"])
+        texts = (str(values["place"]), str(values["model"]))
+        return cls(str(values["identity"]), int(values["dimension"]), probe, *texts, (shortest, longest), components)
 
 
 @dataclass(frozen=True)
@@ -126,6 +176,7 @@ class Manifest:
     created_at: str = ""
     operation: str = "build"
     later_features: tuple[str, ...] = ()
+    embedder: EmbedderMeta | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -147,6 +198,8 @@ class Manifest:
             named |= {start, *(f"{start}/{group.id}" for group in segment.groups)}
             if segment.tombstones is not None:
                 named.add(segment.tombstones["file"])
+        if self.embedder is not None and self.embedder.model:
+            named.add(f"{MODELS}/{self.embedder.model}")
         return named
 
     def next(self, operation: str, **changes: Any) -> Manifest:
@@ -189,6 +242,7 @@ class Manifest:
                 "roots": [{"id": r.id, "name": r.name, "uri": r.uri, "kind": r.kind} for r in self.roots],
                 "counts": self.counts,
                 "segments": [segment.to_dict() for segment in self.segments],
+                **({} if self.embedder is None else {"embedder": self.embedder.to_dict()}),
             }
         )
 
@@ -216,6 +270,7 @@ class Manifest:
                 str(values.get("created_at", "")),
                 str(values.get("operation", "")),
                 tuple(f for f in values.get("writer_features", ()) if f not in _FEATURES),
+                None if values.get("embedder") is None else EmbedderMeta.from_dict(values["embedder"]),
             )
             _check_paths(manifest)
             _check_numbers(manifest)
@@ -287,18 +342,24 @@ def _check_version(values: Any, where: str) -> None:
 
 def _check_paths(manifest: Manifest) -> None:
     """Refuse names that could lead outside the index."""
+    if manifest.embedder is not None and manifest.embedder.model:
+        _check_names([manifest.embedder.model, *(c.file for c in manifest.embedder.components)])
     for segment in manifest.segments:
         names = [segment.id, *(c.file for group in segment.groups for c in group.components)]
         if segment.tombstones is not None:
             names.append(segment.tombstones["file"])
-        for name in names:
-            if _PLAIN_PATH.fullmatch(name) and ".." not in name:
-                continue  # what is written looks so; an index of many segments has thousands of them
-            path = PurePosixPath(name)
-            if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
-                raise ValueError(f"the path {name!r} leads outside the index")
+        _check_names(names)
         if "/" in segment.id:
             raise ValueError(f"the segment id {segment.id!r} is not a plain name")
+
+
+def _check_names(names: list[str]) -> None:
+    for name in names:
+        if _PLAIN_PATH.fullmatch(name) and ".." not in name:
+            continue  # what is written looks so; an index of many segments has thousands of them
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
+            raise ValueError(f"the path {name!r} leads outside the index")
 
 
 def list_versions(index: Path) -> list[int]:

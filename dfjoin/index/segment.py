@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from dfjoin.index.catalog import Catalog
 from dfjoin.index.components import (
     PATTERNS,
     SIGNATURES,
+    VECTORS,
     ComponentMeta,
     check_size,
     crc_of_file,
@@ -25,7 +26,10 @@ from dfjoin.index.layout import segment_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.tombstones import read_alive
 
-__all__ = ["Patterns", "Segment", "SegmentPool", "Signatures", "Tokens"]
+if TYPE_CHECKING:
+    from dfjoin.vectors.trees import VectorTree
+
+__all__ = ["Patterns", "Segment", "SegmentPool", "Signatures", "Tokens", "Vectors"]
 
 
 class Tokens(NamedTuple):
@@ -61,6 +65,14 @@ class Patterns(NamedTuple):
     indptr: NDArray[np.int64]
     columns: NDArray[np.int32]
     sizes: NDArray[np.int32]
+
+
+class Vectors(NamedTuple):
+    """The ``vectors`` group of a segment: the vectors and their tokens, in the order of their tree."""
+
+    rows: NDArray[np.float32]
+    tokens: NDArray[np.uint32]
+    tree: VectorTree
 
 
 class Segment:
@@ -137,6 +149,32 @@ class Segment:
         if not fits or stored.indptr[-1] != stored.columns.size:
             raise self.damaged("pattern_columns", "the pieces do not fit the columns of the segment")
         return stored
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        """Map the ``vectors`` group.
+
+        Raises
+        ------
+        IncompatibleSettingsError
+            If the segment has none.
+        """
+        if self.meta.group("vectors") is None:
+            raise IncompatibleSettingsError(
+                f'segment {self.meta.id} of the index has no vectors, which mode="embedding" needs; add them with '
+                "`lake.add_vectors()`"
+            )
+        from dfjoin.vectors.trees import MAX_AXES, Projection, make_tree  # compiles kernels
+
+        rows, tokens, blocks, boxes, axes, center = self._map("vectors", VECTORS)
+        fits = rows.ndim == 2 and tokens.shape == rows.shape[:1] and center.shape == rows.shape[1:]
+        if not fits or axes.shape[:1] != center.shape or axes.shape[1] != min(center.size, MAX_AXES):
+            raise self.damaged("vector_rows", "the vectors do not fit their tokens and axes")
+        try:
+            tree = make_tree(Projection(axes, center), blocks, boxes, tokens.size)
+        except ValueError as error:
+            raise self.damaged("vector_blocks", str(error)) from error
+        return Vectors(rows, tokens, tree)
 
     @cached_property
     def catalog(self) -> Catalog:

@@ -13,6 +13,7 @@ from dfjoin.index.layout import make_directories
 from dfjoin.index.manifest import Manifest, now, read_manifest
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import freeze_partitions, write_segments
+from dfjoin.ingest.embed_task import add_vectors_of, prepare_embedder
 from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.source import frames_place, gather
 from dfjoin.types import IndexSettings
@@ -75,6 +76,10 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
         _make(path)
         given = gather(options.source, [], engine.spark_reader(path, settings), frames, written, settings)
         segments = write_segments(given, settings, engine.start(given.tables), options, written)
+        embedder = None
+        if options.embedder is not None:
+            made, embedder = prepare_embedder(options.embedder, settings, segments, written)
+            segments = add_vectors_of(segments, made, embedder, written)
         manifest = Manifest(
             base.index_uuid if base else uuid.uuid4().hex,
             base.version + 1 if base else 1,
@@ -83,6 +88,7 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
             tuple(segments),
             created_at=now(),
             operation="replace all" if base else "build",
+            embedder=embedder,
         )
         commit(path, manifest)
         return manifest

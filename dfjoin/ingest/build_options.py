@@ -30,6 +30,8 @@ class BuildOptions:
     spark : SparkSession, optional
     on_error : {"skip", "raise"}
     keep_data, progress : bool
+    embedder : object, optional
+        What makes vectors of the texts; None: no vectors.
 
     Raises
     ------
@@ -43,6 +45,7 @@ class BuildOptions:
     on_error: str = "skip"
     keep_data: bool = True
     progress: bool = True
+    embedder: Any = None
 
     def __post_init__(self) -> None:
         check.check_choice(self.engine, "engine", (None, "spark", "inline"))

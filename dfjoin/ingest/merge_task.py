@@ -18,6 +18,7 @@ from dfjoin.index.runs import Run, merge_runs, read_run, run_of_segment
 from dfjoin.index.segment import Segment
 from dfjoin.index.segment_writer import SegmentRecords, write_segment
 from dfjoin.index.signatures import merge_signatures
+from dfjoin.index.vector_group import carry_vectors
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
 from dfjoin.values.profile import Profile, merge_profiles
@@ -106,7 +107,9 @@ def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSetting
     merged = merge_runs(runs, maps, max(1 << 20, settings.segment_bytes // 256))
     signed = merge_signatures(segments, maps) if settings.permutations else None
     records = SegmentRecords(tables, columns, _merge_skipped(catalogs, []))
-    return _first_name(tables), write_segment(index, merged, records, settings, signed)
+    meta = write_segment(index, merged, records, settings, signed)
+    vectors = carry_vectors(segments, Segment(index, meta))
+    return _first_name(tables), meta if vectors is None else meta.with_group(vectors)
 
 
 def _first_name(tables: pa.StructArray) -> str:

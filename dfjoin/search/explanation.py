@@ -35,6 +35,10 @@ class Explanation:
         Standard error of the containment where `matched` is an estimate.
     program : str
         The program that joins the columns, one line for each; empty where they join by equality.
+    radius : str
+        How near values have to lie, in words; empty where they join by equality.
+    n_alone : int or None
+        Values of the candidate without a partner; None: those that are not shared.
     """
 
     query_column: str
@@ -51,14 +55,17 @@ class Explanation:
     found_by: dict[str, Any]
     error: float | None = None
     program: str = ""
+    radius: str = ""
+    n_alone: int | None = None
 
     def __str__(self) -> str:
         """Write the explanation in a few lines."""
         missing = self.query_cardinality - self.matched
-        extra = self.cardinality - self.matched
+        extra = self.cardinality - self.matched if self.n_alone is None else self.n_alone
+        how = self.radius or self.relationship
         share = self.matched / max(1, self.query_cardinality)
         lines = [
-            f"{self.query_column!r} joins {self.table} column {self.column!r}, {self.relationship}",
+            f"{self.query_column!r} joins {self.table} column {self.column!r}, {how}",
             f"  shared: {self.matched:,} of {self.query_cardinality:,} values ({share:.1%})"
             + (_examples(self.shared) if self.error is None else f", estimated, standard error {self.error:.1%}"),
             f"  only in your column: {missing:,}" + _examples(self.only_query),
@@ -77,6 +84,8 @@ class Explanation:
                 f"  {read['signatures_compared']:,} signatures compared, {read['candidates']:,} candidates, "
                 f"expected recall {read['expected_recall']:.3f}"
             )
+        if self.radius:
+            lines.append(f"  {read['distances']:,} distances computed, {read['near_pairs']:,} within the radius")
         if self.program:
             lines.append(f"  {read['candidates']:,} candidates learned from")
         return "\n".join(lines)
@@ -98,8 +107,9 @@ def explain_hit(candidate: Candidate, **evidence: Any) -> Explanation:
         Further fields of `Explanation`: the examples, and what the mode knows better than the hit.
     """
     row, hits = candidate.row, candidate.found.hits.hits
-    known: dict[str, Any] = {name: row[name] for name in ("query_column", "table", "column", "relationship")}
+    known: dict[str, Any] = {name: row[name] for name in ("query_column", "table", "column")}
     known |= {
+        "relationship": row["relationship"] if isinstance(row["relationship"], str) else "",
         "matched": int(hits.matched[candidate.place]),
         "query_cardinality": len(candidate.found.query.values),
         "cardinality": int(hits.cardinality[candidate.place]),

@@ -25,6 +25,7 @@ _CLASSES = {
     "exact": "dfjoin.search.exact.exact_mode:ExactMode",
     "lsh": "dfjoin.search.lsh.lsh_mode:LshMode",
     "transform": "dfjoin.search.transform.transform_mode:TransformMode",
+    "embedding": "dfjoin.search.embedding.embedding_mode:EmbeddingMode",
 }
 
 MODES = tuple(_CLASSES)

@@ -11,10 +11,21 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.index.catalog import KINDS
 from dfjoin.search.modes import MODES
 
-__all__ = ["PLANS", "SearchParams", "SearchStats", "search_params"]
+__all__ = ["COUNTS", "NEAR_PLANS", "PLANS", "RADIUS_UNITS", "SearchParams", "SearchStats", "search_params"]
 
 PLANS = ("mergelist", "probeset", "josie")
 """Names of the plans of exact search; each returns the same rows in the same order."""
+
+NEAR_PLANS = ("tree", "gemm")
+"""Names of the plans of search by distance; each returns the same rows in the same order."""
+
+_PLANS_OF = {"exact": PLANS, "embedding": NEAR_PLANS}
+
+COUNTS = ("hit", "all")
+"""What a search by distance counts: query values with a partner, or pairs of partners."""
+
+RADIUS_UNITS = ("fraction", "absolute", "m", "km")
+"""Units of a radius."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +44,8 @@ class SearchParams:
         Patterns (``fnmatch``) of table names to search, and to leave out.
     kinds : tuple of str
         Kinds of candidate columns; empty: all.
-    plan : {None, "mergelist", "probeset", "josie"}
-        The plan to use; None: the planner's choice.
+    plan : str or None
+        The plan to use, one of `PLANS` or, by distance, of `NEAR_PLANS`; None: the planner's choice.
     mode : str
         How candidates are found, one of `dfjoin.search.modes.MODES`.
     verify : bool
@@ -47,6 +58,13 @@ class SearchParams:
         Digits to which the integers of the query are written with zeros in front.
     dayfirst : bool or None
         How all-digit dates of the query are read; None: as the column itself tells.
+    radius : float
+        Distance up to which two values match.
+    radius_unit : {"fraction", "absolute", "m", "km"}
+    metric : str
+        How distance is measured, one of `dfjoin.vectors.metrics.METRICS`.
+    count : {"hit", "all"}
+        What candidates are ranked by.
     """
 
     k: int | None = 10
@@ -62,6 +80,10 @@ class SearchParams:
     progressive: bool = False
     pad: int | None = None
     dayfirst: bool | None = None
+    radius: float = 0.06
+    radius_unit: str = "fraction"
+    metric: str = "euclidean"
+    count: str = "hit"
 
 
 _Check = Callable[[Any, str], Any]
@@ -86,12 +108,16 @@ _CHECKS: dict[str, _Check] = {
     "tables": check.check_patterns,
     "exclude": check.check_patterns,
     "kinds": _check_kinds,
-    "plan": _one_of(*PLANS),
+    "plan": _one_of(*PLANS, *NEAR_PLANS),
     "verify": _one_of(True, False),
     "recall": check.check_fraction,
     "progressive": _one_of(True, False),
     "pad": check.check_width,
     "dayfirst": _one_of(None, True, False),
+    "radius": check.check_distance,
+    "radius_unit": _one_of(*RADIUS_UNITS),
+    "metric": check.check_text,
+    "count": _one_of(*COUNTS),
 }
 """Argument → its check, which returns the value to use."""
 
@@ -104,7 +130,15 @@ _DEFAULTS: dict[str, Any] = {
 }
 """Argument → the value of one that was not given."""
 
-_BELONGS = {"plan": "exact", "recall": "lsh", "verify": "lsh", "progressive": "lsh"}
+_BELONGS = {
+    "recall": "lsh",
+    "verify": "lsh",
+    "progressive": "lsh",
+    "radius": "embedding",
+    "radius_unit": "embedding",
+    "metric": "embedding",
+    "count": "embedding",
+}
 """Argument that one mode alone has → that mode."""
 
 
@@ -127,6 +161,11 @@ def search_params(**arguments: Any) -> SearchParams:
     for name, owner in _BELONGS.items():
         if name in given and mode != owner:
             raise InvalidParameterError(f'`{name}` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')
+    if "plan" in given and values["plan"] not in _PLANS_OF.get(mode, ()):
+        owner = next(name for name, plans in _PLANS_OF.items() if values["plan"] in plans)
+        raise InvalidParameterError(f'`plan` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')
+    if values.get("weighted") and values.get("count", "hit") != "hit":
+        raise InvalidParameterError('`count` "all" ranks by pairs and `weighted` by rows; leave one of them out')
     if "threshold" in given:
         values.setdefault("k", None)
     return SearchParams(is_weighted=values.pop("weighted", False), **values)
@@ -154,6 +193,8 @@ class SearchStats:
         Columns whose signature was compared with the query's.
     candidates : int
         Columns that their signature made candidates, or that programs were learned for.
+    blocks_read, distances, near_pairs : int
+        Blocks of 64 vectors that were scanned, distances computed, and those within the radius.
     expected_recall : float
         Share of the columns above the threshold that their signature is expected to make candidates, their
         containment taken as uniform; 1 where nothing depended on signatures.
@@ -172,6 +213,9 @@ class SearchStats:
     candidates_pruned: int = 0
     signatures_compared: int = 0
     candidates: int = 0
+    blocks_read: int = 0
+    distances: int = 0
+    near_pairs: int = 0
     expected_recall: float = 1.0
     is_complete: bool = True
 

@@ -1,6 +1,6 @@
-"""Component groups that an existing index is given: signatures and pattern tokens, from what its segments hold.
+"""Component groups that an existing index is given: signatures, pattern tokens, vectors; from what its segments hold.
 
-The methods ``add_signatures`` and ``add_patterns`` of `dfjoin.lake.Lake` call these.
+The methods ``add_signatures``, ``add_patterns`` and ``add_vectors`` of `dfjoin.lake.Lake` call these.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from dfjoin import _validation as check
 from dfjoin.errors import ConcurrentCommitError, IncompatibleSettingsError
 from dfjoin.index.commit import Uncommitted, commit_change
 from dfjoin.index.layout import group_directory
-from dfjoin.index.manifest import GroupMeta, Manifest, SegmentMeta, read_manifest
+from dfjoin.index.manifest import Manifest, SegmentMeta, read_manifest
 from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import check_signature_settings, sign_large_columns, write_signatures
+from dfjoin.index.stored_model import open_embedder
 from dfjoin.ingest.driver import freeze_partitions
+from dfjoin.ingest.embed_task import add_vectors_of, prepare_embedder
 from dfjoin.types import IndexSettings
+from dfjoin.vectors.embedders import TRAINED
 
-__all__ = ["add_patterns", "add_signatures"]
+__all__ = ["add_patterns", "add_signatures", "add_vectors"]
 
 
 def add_signatures(path: Path, **signature_settings: Any) -> Manifest:
@@ -49,6 +52,36 @@ def add_patterns(path: Path) -> Manifest:
     if base.settings.patterns and all(segment.group("patterns") is not None for segment in base.segments):
         return base
     return _add_group(path, base, replace(base.settings, patterns=True), _with_patterns, "patterns")
+
+
+def add_vectors(path: Path, given: Any) -> Manifest:
+    """Give the latest version vectors of its texts, see `Lake.add_vectors`."""
+    base = read_manifest(path)
+    with Uncommitted(path) as written:
+        if given is None:
+            if base.embedder is None:
+                given = TRAINED
+            elif all(segment.group("vectors") is not None for segment in base.segments):
+                return base
+        if given is None:
+            missing = [segment for segment in base.segments if segment.group("vectors") is None]
+            embedder, meta = open_embedder(path, base), base.embedder
+        else:
+            missing = list(base.segments)
+            embedder, meta = prepare_embedder(given, base.settings, base.segments, written)
+        assert meta is not None
+        done = {segment.id: segment for segment in add_vectors_of(missing, embedder, meta, written)}
+        segments = tuple(done.get(segment.id, segment) for segment in base.segments)
+
+        def change(latest: Manifest) -> Manifest:
+            if (latest.segments, latest.settings, latest.embedder) != (base.segments, base.settings, base.embedder):
+                raise ConcurrentCommitError(
+                    "another writer has changed the index while vectors were added; nothing of this change is visible: "
+                    "call add_vectors() again"
+                )
+            return latest.next("add vectors", segments=segments, embedder=meta)
+
+        return commit_change(path, change)
 
 
 def _add_group(
@@ -82,18 +115,13 @@ def _with_signatures(segment: Segment, settings: IndexSettings) -> SegmentMeta:
     numbers = segment.catalog.numbers
     cardinality = np.where(numbers["is_indexed"] > 0, numbers["cardinality"], 0)
     signed = sign_large_columns(segment.tokens._asdict(), cardinality, settings)
-    return _with_group(segment, write_signatures(segment.directory, signed, numbers["cardinality"]))
+    return segment.meta.with_group(write_signatures(segment.directory, signed, numbers["cardinality"]))
 
 
 def _with_patterns(segment: Segment, settings: IndexSettings) -> SegmentMeta:
     """Write pattern tokens for a segment; return its manifest entry with them."""
     numbers = segment.catalog.numbers
     kinds = np.where(numbers["is_indexed"] > 0, numbers["kind"], -1)
-    return _with_group(
-        segment, write_patterns(segment.directory, find_patterns(segment.tokens._asdict(), kinds, settings))
+    return segment.meta.with_group(
+        write_patterns(segment.directory, find_patterns(segment.tokens._asdict(), kinds, settings))
     )
-
-
-def _with_group(segment: Segment, group: GroupMeta) -> SegmentMeta:
-    """Return the manifest entry of a segment with a group in the place of the one of its name."""
-    return replace(segment.meta, groups=(*(g for g in segment.meta.groups if g.name != group.name), group))

@@ -25,6 +25,7 @@ from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.tombstones import write_alive
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import write_segments
+from dfjoin.ingest.embed_task import embed_new
 from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.source import Input, frames_place, gather
 from dfjoin.sources.readers import current_fingerprint
@@ -78,6 +79,7 @@ def add(
             if not given.tables and not given.extra:
                 return base
         segments = write_segments(given, base.settings, engine.start(given.tables), options, written)
+        segments = embed_new(base, segments, written)
         addition = _Addition(opened, base, given, replaces)
         return commit_change(path, lambda latest: addition.apply(latest, segments))
 
@@ -177,10 +179,10 @@ class _Addition:
 
     def apply(self, latest: Manifest, segments: list[SegmentMeta]) -> Manifest:
         """Return the version after `latest` that has the new segments."""
-        if latest.settings != self.base.settings:
+        if latest.settings != self.base.settings or latest.embedder != self.base.embedder:
             raise ConcurrentCommitError(
-                "another writer has replaced the whole index with other settings meanwhile; nothing of this change is "
-                "visible: repeat it"
+                "another writer has replaced the whole index with other settings or vectors meanwhile; nothing of this "
+                "change is visible: repeat it"
             )
         present = self.opened.of(latest.segments)
         # A table that could not be read supersedes nothing: what was indexed of it stays.

@@ -18,7 +18,7 @@ from dfjoin.errors import (
     InvalidParameterError,
     InvalidTypeError,
 )
-from dfjoin.index.layout import FRAMES, MANIFESTS, RUNS, SEGMENTS, TOMBSTONES, manifest_path
+from dfjoin.index.layout import FRAMES, MANIFESTS, MODELS, RUNS, SEGMENTS, TOMBSTONES, manifest_path
 from dfjoin.index.manifest import Manifest, SegmentMeta, list_versions, read_manifest
 from dfjoin.index.segment import Segment
 
@@ -118,7 +118,7 @@ def _unneeded(path: Path, kept: list[Manifest], seconds: float) -> list[Path]:
         needed |= {f"{FRAMES}/{name}" for name in _frames_of(path, segment, kept)}
     found = [
         entry
-        for directory in (SEGMENTS, TOMBSTONES, FRAMES, RUNS, *(f"{SEGMENTS}/{name}" for name in segments))
+        for directory in (SEGMENTS, TOMBSTONES, FRAMES, RUNS, MODELS, *(f"{SEGMENTS}/{name}" for name in segments))
         for entry in _entries(path / directory)
         if f"{directory}/{entry.name}" not in needed
     ]

@@ -10,6 +10,7 @@ from dfjoin.errors import IndexCorruptedError, IndexFormatError, InvalidParamete
 from dfjoin.index.catalog import KEPT
 from dfjoin.index.components import ComponentMeta, check_size
 from dfjoin.index.segment import Segment
+from dfjoin.index.stored_model import verify_model
 from dfjoin.sources.readers import current_fingerprint
 from dfjoin.store.snapshot import Snapshot
 
@@ -23,9 +24,10 @@ _CHUNK = 1 << 20
 
 def verify_all(snapshot: Snapshot) -> list[str]:
     """Compare every file with what was recorded of it; return what is damaged, see `Lake.verify`."""
-    return [
+    problems = [
         problem for segment in snapshot.segments for problem in [*segment.verify(), *_verify_frames(snapshot, segment)]
     ]
+    return [*problems, *verify_model(snapshot.path, snapshot.manifest)]
 
 
 def verify_sample(snapshot: Snapshot, seed: int, seconds: float = SECONDS) -> list[str]:

@@ -26,9 +26,17 @@ def find(lake, df=DF, on="q", **options):
 
 
 BAD = [
-    ({"mode": "embedding"}, InvalidParameterError, r"`mode` must be one of 'exact', 'lsh', 'transform', got 'embedd"),
+    (
+        {"mode": "similar"},
+        InvalidParameterError,
+        r"`mode` must be one of 'exact', 'lsh', 'transform', 'embedding', got 'simil",
+    ),
     ({"mode": "transform"}, IncompatibleSettingsError, r"no pattern tokens, .*`lake.add_patterns\(\)`, or use"),
-    ({"mode": "fuzzy"}, InvalidParameterError, r"`mode` must be one of 'exact', 'lsh', 'transform', got 'fuzzy'"),
+    (
+        {"mode": "fuzzy"},
+        InvalidParameterError,
+        r"`mode` must be one of 'exact', 'lsh', 'transform', 'embedding', got 'fuzzy'",
+    ),
     ({"mode": None}, InvalidParameterError, r"`mode` must be one of"),
     ({"k": 0}, InvalidParameterError, r"`k` must be at least 1, got 0"),
     ({"k": -3}, InvalidParameterError, r"`k` must be at least 1, got -3"),

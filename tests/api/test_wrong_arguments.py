@@ -145,6 +145,8 @@ CALLS = {
     "Lake.replace": on_a_copy("replace", source=lambda world: {"t": OTHER}, **QUICK),
     "Lake.remove": on_a_copy("remove", tables="t"),
     "Lake.add_signatures": on_a_copy("add_signatures"),
+    "Lake.add_vectors": on_a_copy("add_vectors"),
+    "register_embedder": (dfjoin.register_embedder, lambda world, **given: dfjoin.register_embedder(**given)),
     "Lake.compact": on_a_copy("compact"),
     "Lake.vacuum": on_a_copy("vacuum"),
     "Lake.restore": on_a_copy("restore", version=1),

@@ -126,28 +126,28 @@ class TestRefusals:
             Manifest.from_json(text, "here")
 
     def test_unknown_feature(self):
-        text = edited(lambda v: v["reader_features"].append("vectors"))
+        text = edited(lambda v: v["reader_features"].append("clusters"))
         with pytest.raises(
-            IndexVersionError, match=r"index here needs the features 'vectors', this dfjoin .* knows 't"
+            IndexVersionError, match=r"index here needs the features 'clusters', this dfjoin .* knows 't"
         ):
             Manifest.from_json(text, "here")
 
     def test_unknown_writer_feature_is_readable(self):
-        text = edited(lambda v: v["writer_features"].append("vectors"))
+        text = edited(lambda v: v["writer_features"].append("clusters"))
         found = Manifest.from_json(text, "here")
-        assert replace(found, later_features=()) == make_manifest() and found.later_features == ("vectors",)
+        assert replace(found, later_features=()) == make_manifest() and found.later_features == ("clusters",)
 
     def test_unknown_writer_feature_cannot_be_changed(self, build):
         lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
         path = manifest_path(lake.path, 1)
         values = json.loads(path.read_text("utf-8"))
-        values["writer_features"].append("vectors")
+        values["writer_features"].append("clusters")
         path.write_text(seal(values), "utf-8")
         opened = dfjoin.open_lake(lake.path)
         assert opened.tables["table"].tolist() == ["t"]
         (lake.path / "segments" / "orphan").mkdir()
         for change in (lambda: opened.remove("t"), lambda: opened.add_patterns(), lambda: opened.restore(1)):
-            with pytest.raises(IndexVersionError, match=r"has to keep up 'vectors', which this .* upgrade dfjoin"):
+            with pytest.raises(IndexVersionError, match=r"has to keep up 'clusters', which this .* upgrade dfjoin"):
                 change()
         assert opened.vacuum(0)["files"] == 0 and (lake.path / "segments" / "orphan").exists()
         assert list_versions(lake.path) == [1]
@@ -299,9 +299,9 @@ class TestOpening:
         lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
         path = next((lake.path / "manifests").glob("*.json"))
         values = json.loads(path.read_text())
-        values["reader_features"].append("vectors")
+        values["reader_features"].append("clusters")
         path.write_text(seal(values))
-        with pytest.raises(IndexVersionError, match="vectors"):
+        with pytest.raises(IndexVersionError, match="clusters"):
             dfjoin.open_lake(lake.path)
 
     def test_the_manifest_does_not_grow_with_the_lake(self, build):

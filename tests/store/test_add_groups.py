@@ -7,10 +7,12 @@ import dfjoin
 from dfjoin.errors import ConcurrentCommitError
 from dfjoin.index import commit as commit_module
 from tests.store.lakes import OPTIONS, frame, overtake
+from tests.vectors.makers import letters
 
 CALLS = {
     "patterns": lambda lake: lake.add_patterns(),
     "signatures": lambda lake: lake.add_signatures(permutations=8, signature_min=2),
+    "vectors": lambda lake: lake.add_vectors(letters),
 }
 
 

@@ -1,0 +1,112 @@
+"""The embedder of an index: what the manifest keeps of it, and the model of words that lies below ``models``."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.components import (
+    WORD_MODEL,
+    check_size,
+    crc_of_file,
+    damaged,
+    map_component,
+    removed_on_error,
+    write_component,
+)
+from dfjoin.index.layout import MODELS, model_directory
+from dfjoin.index.manifest import EmbedderMeta, Manifest
+from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, check_probe, known_embedder, probe_of
+from dfjoin.vectors.fasttext_model import FastTextModel
+
+__all__ = ["describe_embedder", "open_embedder", "verify_model", "write_model"]
+
+_TRAINED = "fasttext-lake"
+
+
+def write_model(index: Path, model: FastTextModel) -> tuple[FastTextEmbedder, EmbedderMeta]:
+    """Write a trained model of words into an index.
+
+    Parameters
+    ----------
+    index : Path
+    model : FastTextModel
+
+    Returns
+    -------
+    embedder : FastTextEmbedder
+    meta : EmbedderMeta
+        For the manifest that names it.
+    """
+    identity = f"{_TRAINED}:{hashlib.blake2b(model.matrix.data, digest_size=8).hexdigest()}"
+    embedder = FastTextEmbedder(model, identity)
+    arrays: dict[str, Any] = {"word_offsets": model.offsets, "word_bytes": model.data, "word_matrix": model.matrix}
+    name = uuid.uuid4().hex
+    with removed_on_error(model_directory(index, name)):
+        components = tuple(write_component(index / MODELS, name, part, arrays[part]) for part in WORD_MODEL)
+    dimension, probe = probe_of(embedder)
+    ngrams = model.shortest, model.longest
+    return embedder, EmbedderMeta(identity, dimension, probe, "", name, ngrams, components)
+
+
+def describe_embedder(embedder: Embedder) -> EmbedderMeta:
+    """Return what the manifest keeps of an embedder that lies outside the index."""
+    dimension, probe = probe_of(embedder)
+    return EmbedderMeta(embedder.identity, dimension, probe, embedder.place)
+
+
+def open_embedder(index: Path, manifest: Manifest) -> Embedder:
+    """Return the embedder that made the vectors of an index.
+
+    Parameters
+    ----------
+    index : Path
+    manifest : Manifest
+        Of a version that has one.
+
+    Returns
+    -------
+    Embedder
+
+    Raises
+    ------
+    IndexCorruptedError
+        If the model of words is damaged.
+    IncompatibleSettingsError
+        If the embedder lies outside the index and cannot be found, or is another one now.
+    """
+    meta = manifest.embedder
+    assert meta is not None
+    if not meta.model:
+        embedder = known_embedder(meta.identity, meta.place)
+        check_probe(embedder, meta.dimension, meta.probe)
+        return embedder
+    by_name = {component.name: component for component in meta.components}
+    try:
+        offsets, data, matrix = (map_component(index / MODELS, by_name[name]) for name in WORD_MODEL)
+    except (IndexCorruptedError, KeyError) as error:
+        raise IndexCorruptedError(
+            f"the model of words of the index is damaged ({error}); make the vectors anew with "
+            '`lake.add_vectors("fasttext")`'
+        ) from error
+    model = FastTextModel(np.asarray(offsets), np.asarray(data), np.asarray(matrix), *meta.ngrams)
+    return FastTextEmbedder(model, meta.identity)
+
+
+def verify_model(index: Path, manifest: Manifest) -> list[str]:
+    """Compare the files of the model of words with what was recorded of them; return what is damaged."""
+    problems = []
+    for meta in () if manifest.embedder is None else manifest.embedder.components:
+        try:
+            check_size(index / MODELS, meta)
+        except IndexCorruptedError as error:
+            problems.append(str(error))
+            continue
+        if crc_of_file(index / MODELS / meta.file) != meta.crc32:
+            problems.append(str(damaged(None, meta.name, f"its CRC-32 is not the recorded one ({meta.file})")))
+    return problems

@@ -1,0 +1,1 @@
+"""mode="embedding": columns whose values lie near those of the query, by vectors of their texts."""

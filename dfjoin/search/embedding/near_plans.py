@@ -1,0 +1,160 @@
+"""Plans of a search by distance: a block tree, or a product of matrices; both give the same counts."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.vector_blocks import BLOCK
+from dfjoin.kernels.vector_search import (
+    BlockTree,
+    MatchTally,
+    QueryVectors,
+    TokenColumns,
+    VectorTable,
+    Within,
+    count_pairs,
+    count_within,
+    make_scratch,
+)
+from dfjoin.search.params import SearchStats
+
+__all__ = ["NearSegment", "run_near_plan"]
+
+_PILOT = 16
+"""Query values that are searched first, to learn what the others will cost."""
+
+_STEP = 256
+"""Query values between two chances to interrupt a search."""
+
+_GROUP_NS, _BLOCK_NS = 150.0, 115.0
+_DISTANCE_NS, _NUMBER_NS = 8.0, 0.2
+_PRODUCT_NS = 0.02
+"""Costs, measured: a group of boxes, a block of 64, a distance and each number in it, a product in a GEMM."""
+
+_CHUNK = 8192
+_MAX_PAIRS = 16_000_000
+_MAX_BATCH = 1024
+
+
+class NearSegment(NamedTuple):
+    """A segment as a search by distance reads it."""
+
+    tree: BlockTree
+    table: VectorTable
+    postings: TokenColumns
+
+
+def run_near_plan(
+    segment: NearSegment,
+    queries: QueryVectors,
+    within: Within,
+    tally: MatchTally,
+    plan: str | None,
+    stats: SearchStats,
+) -> None:
+    """Count the columns near query values, by the plan that is expected to be faster.
+
+    Parameters
+    ----------
+    segment : NearSegment
+    queries : QueryVectors
+        In an order in which neighbours lie close together.
+    within : Within
+    tally : MatchTally
+        Counted into.
+    plan : {None, "tree", "gemm"}
+        None: some of the query values are searched in the tree; if the rest would cost more than a product of
+        matrices, it is searched by that.
+    stats : SearchStats
+        Counted into.
+    """
+    n = queries.numbers.size
+    read = np.zeros(4, np.int64)
+    if plan == "gemm":
+        _by_product(segment, queries, within, tally, read)
+        names = ["gemm"]
+    elif plan == "tree" or n <= 2 * _PILOT:
+        _by_tree(segment, queries, within, tally, read)
+        names = ["tree"]
+    else:
+        is_pilot = np.zeros(n, bool)
+        is_pilot[np.linspace(0, n - 1, _PILOT).astype(np.int64)] = True
+        _by_tree(segment, _chosen(queries, is_pilot), within, tally, read)
+        rest = _chosen(queries, ~is_pilot)
+        d = queries.rows.shape[1]
+        tree_ns = (_GROUP_NS * read[0] + _BLOCK_NS * read[1] + (_DISTANCE_NS + _NUMBER_NS * d) * read[2]) / _PILOT
+        product_ns = _PRODUCT_NS * d * segment.table.tokens.size + (_DISTANCE_NS + _NUMBER_NS * d) * read[3] / _PILOT
+        if tree_ns <= product_ns:
+            _by_tree(segment, rest, within, tally, read)
+            names = ["tree"]
+        else:
+            _by_product(segment, rest, within, tally, read)
+            names = ["tree", "gemm"]
+    stats.plan = "+".join(names)
+    stats.blocks_read += int(read[1])
+    stats.distances += int(read[2])
+    stats.near_pairs += int(read[3])
+    width = segment.tree.blocks.shape[1] * BLOCK * 4
+    stats.bytes_read += int(read[0]) * 2 * width + int(read[1]) * width + int(read[2]) * queries.rows.shape[1] * 4
+
+
+def _chosen(queries: QueryVectors, chosen: Any) -> QueryVectors:
+    return QueryVectors(*(array[chosen] for array in queries))
+
+
+def _sealed(queries: QueryVectors) -> QueryVectors:
+    """Return query values as kernels take them: a kernel is compiled apart for arrays that may be written."""
+    return QueryVectors(*(as_read_only(np.ascontiguousarray(array)) for array in queries))
+
+
+def _by_tree(
+    segment: NearSegment, queries: QueryVectors, within: Within, tally: MatchTally, read: NDArray[np.int64]
+) -> None:
+    scratch = make_scratch(segment.tree.levels.size - 1)
+    for start in range(0, queries.numbers.size, _STEP):
+        part = _sealed(_chosen(queries, slice(start, start + _STEP)))
+        count_within(segment.tree, segment.table, part, within, segment.postings, tally, scratch, read)
+
+
+def _by_product(
+    segment: NearSegment, queries: QueryVectors, within: Within, tally: MatchTally, read: NDArray[np.int64]
+) -> None:
+    """Propose pairs by products in float32, and compare them in float64.
+
+    ||q - x||² = ||q||² + ||x||² - 2 q x. Lengths are 1 within 2⁻²³, and a product of d numbers errs by d 2⁻²⁴ at most;
+    twice both is taken.
+    """
+    rows = segment.table.rows
+    d = rows.shape[1]
+    least = np.float32(1 - within.radius**2 / 2 - (d + 16) * 2.0**-23)
+    scratch = make_scratch(1)
+    n, start, batch = queries.numbers.size, 0, min(_MAX_BATCH, 64)
+    while start < n:
+        part = _sealed(_chosen(queries, slice(start, start + batch)))
+        transposed = np.ascontiguousarray(part.rows.T)
+        places, owners = [], []
+        for first in range(0, rows.shape[0], _CHUNK):
+            of_vector, of_query = np.nonzero(rows[first : first + _CHUNK] @ transposed >= least)
+            places.append(of_vector + first)
+            owners.append(of_query)
+        place, owner = (np.concatenate([*found, np.empty(0, np.int64)]) for found in (places, owners))
+        order = np.argsort(owner, kind="stable")
+        indptr = np.searchsorted(owner[order], np.arange(part.numbers.size + 1))
+        count_pairs(
+            as_read_only(indptr.astype(np.int64)),
+            as_read_only(place[order].astype(np.int64)),
+            segment.table,
+            part,
+            within,
+            segment.postings,
+            tally,
+            scratch,
+            read,
+        )
+        start += batch
+        share = max(1.0, place.size / part.numbers.size)
+        batch = int(min(_MAX_BATCH, max(1, _MAX_PAIRS // share)))

@@ -1,0 +1,258 @@
+"""Search by distance over the segments of a snapshot: query values → vectors within a radius → columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.errors import IncompatibleSettingsError
+from dfjoin.index.reading import reading
+from dfjoin.index.segment import Segment
+from dfjoin.index.stored_model import open_embedder
+from dfjoin.index.vector_group import text_columns
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.vector_search import (
+    EUCLIDEAN,
+    MatchTally,
+    QueryVectors,
+    TokenColumns,
+    VectorTable,
+    Within,
+    count_equal,
+)
+from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
+from dfjoin.search.exact.allowed import allowed_columns
+from dfjoin.search.exact.matcher import match_tokens
+from dfjoin.search.exact.searcher import smallest_count
+from dfjoin.search.hits import Hits, join_hits
+from dfjoin.search.params import SearchParams, SearchStats
+from dfjoin.search.query import QueryColumn
+from dfjoin.store.snapshot import Snapshot
+from dfjoin.vectors.embedders import Embedder, unit_rows
+from dfjoin.vectors.metrics import chord_of_arc, metric_of, radius_of
+from dfjoin.vectors.trees import bound_of, features_of
+
+__all__ = ["NO_REACH", "Reach", "embedder_of", "query_rows", "reach_of", "search_near"]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A radius in three forms: as a distance of the metric, as a Euclidean distance, and what a unit is worth.
+
+    Parameters
+    ----------
+    metric : str
+    distance : float
+        In the metric's own measure.
+    chord : float
+        The Euclidean distance between unit vectors that is compared.
+    unit : float
+        Distance in the metric's own measure that the user's unit stands for.
+    """
+
+    metric: str
+    distance: float
+    chord: float
+    unit: float
+
+    def __str__(self) -> str:
+        """Say how near values have to lie."""
+        part = f" ({self.distance / self.unit:g} of {self.unit:.3g})" if self.unit != 1 else ""
+        return f"{self.metric} distance up to {self.distance:g}{part}"
+
+    def shown(self, chords: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Euclidean distances between unit vectors in the unit of the user."""
+        own = 2 * np.arcsin(np.minimum(1.0, chords / 2)) if self.metric == "angular" else chords
+        return own / self.unit
+
+
+_ALL = 4.0
+"""No two unit vectors are farther apart."""
+
+NO_REACH = Reach("euclidean", 0.0, 0.0, 1.0)
+"""Nothing but equal vectors."""
+
+
+def reach_of(params: SearchParams) -> Reach:
+    """Return the radius of a search.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the unit is not one of the metric.
+    """
+    metric = metric_of(params.metric)
+    distance = radius_of(metric, params.radius, params.radius_unit)
+    chord = chord_of_arc(distance) if params.metric == "angular" else min(distance, _ALL)
+    unit = metric.full if params.radius_unit == "fraction" else 1.0
+    return Reach(params.metric, distance, chord, unit)
+
+
+_EMBEDDERS: WeakKeyDictionary[Snapshot, Embedder] = WeakKeyDictionary()
+
+
+def embedder_of(snapshot: Snapshot) -> Embedder:
+    """Return the embedder of a snapshot, opened once.
+
+    Raises
+    ------
+    IncompatibleSettingsError
+        If the index has no vectors, or its embedder cannot be found.
+    """
+    if snapshot.manifest.embedder is None:
+        raise IncompatibleSettingsError(
+            'the index has no vectors, which mode="embedding" needs; add them with `lake.add_vectors()`, or use '
+            'mode="exact"'
+        )
+    known = _EMBEDDERS.get(snapshot)
+    if known is None:
+        known = _EMBEDDERS.setdefault(snapshot, open_embedder(snapshot.path, snapshot.manifest))
+    return known
+
+
+def query_rows(snapshot: Snapshot, query: QueryColumn) -> NDArray[np.float32]:
+    """Embed the values of a query column; zeros for those that have no vector.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    query : QueryColumn
+
+    Returns
+    -------
+    ndarray of float32, shape (n_values, d)
+        All zeros for a column that is not of text: numbers are near each other as numbers, not as texts.
+    """
+    meta = snapshot.manifest.embedder
+    assert meta is not None
+    if query.profile.kind != "text" or len(query.values) == 0:
+        return np.zeros((len(query.values), meta.dimension), np.float32)
+    rows = unit_rows(embedder_of(snapshot).embed((query.values.offsets, query.values.data)))
+    if rows.shape[1] != meta.dimension:
+        raise IncompatibleSettingsError(
+            f"the embedder {meta.identity!r} made vectors of {rows.shape[1]} numbers, and the index has vectors of "
+            f"{meta.dimension}; make them anew with `lake.add_vectors(embedder)`"
+        )
+    return rows
+
+
+def search_near(
+    snapshot: Snapshot, query: QueryColumn, rows: NDArray[np.float32], params: SearchParams
+) -> tuple[Hits, SearchStats]:
+    """Find the columns with values near those of the query.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    query : QueryColumn
+    rows : ndarray of float32, shape (n_values, d)
+        As `query_rows` returns them.
+    params : SearchParams
+
+    Returns
+    -------
+    hits : Hits
+        Not ranked; all columns that reach the threshold.
+    stats : SearchStats
+
+    Notes
+    -----
+    A query value matches a column if the column holds an equal value, or if the column is of text and holds a value
+    whose vector lies within the radius. Source: Dong et al., "Efficient joinable table discovery in data lakes: a
+    high-dimensional similarity-based approach", ICDE 2021, section II. A value that many columns hold is compared
+    once; posting lists spread the match.
+    """
+    search = _NearSearch(query, rows, params)
+    parts = [search.segment(number, segment) for number, segment in enumerate(snapshot.segments) if segment.n_tokens]
+    search.stats.n_values = len(query.values)
+    return join_hits(parts), search.stats
+
+
+class _NearSearch:
+    """One query on its way through the segments of an index."""
+
+    def __init__(self, query: QueryColumn, rows: NDArray[np.float32], params: SearchParams) -> None:
+        values = query.values
+        self.values, self.params = values, params
+        self.reach = reach_of(params)
+        self.is_all = params.count == "all"
+        counts = values.row_counts().astype(np.int64)
+        self.weights = counts if params.is_weighted else np.ones(len(values), np.int64)
+        self.minimum = smallest_count(params.threshold, int(self.weights.sum()))
+        has_vector = rows.any(axis=1) if len(values) else np.empty(0, bool)
+        self.near, self.others = np.flatnonzero(has_vector), np.flatnonzero(~has_vector)
+        self.rows = rows
+        self.stats = SearchStats()
+
+    def segment(self, number: int, segment: Segment) -> Hits:
+        """Count the columns of a segment."""
+        tokens = segment.tokens
+        own = match_tokens(self.values, tokens)
+        is_near = as_read_only(text_columns(segment))
+        postings = TokenColumns(tokens.group, tokens.list_indptr, tokens.list_columns, is_near)
+        n, n_lists = segment.n_columns, tokens.list_indptr.size - 1
+        tally = MatchTally(
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
+            np.full(n, -1, np.int64),
+            np.full(n_lists, -1, np.int64),
+            self.is_all,
+        )
+        stats = SearchStats(n_found=int(np.count_nonzero(own >= 0)))
+        with reading("vector_tokens", "names tokens or columns that the segment does not have", segment.meta.id):
+            if self.others.size:
+                count_equal(own[self.others], self.others, self.weights[self.others], postings, tally)
+            if self.near.size:
+                self._near(segment, own, postings, tally, stats)
+        self.stats = stats if not self.stats.plan else _added(self.stats, stats)
+        return self._hits(number, segment, tally)
+
+    def _near(
+        self,
+        segment: Segment,
+        own: NDArray[np.int64],
+        postings: TokenColumns,
+        tally: MatchTally,
+        stats: SearchStats,
+    ) -> None:
+        """Count what lies near the query values that have a vector."""
+        stored = segment.vectors
+        if stored.rows.shape[1] != self.rows.shape[1]:
+            raise segment.damaged("vector_rows", "its vectors have another length than the embedder's")
+        rows = self.rows[self.near]
+        features = features_of(rows, stored.tree.projection)
+        order = np.argsort(features[:, 0], kind="stable")  # neighbours visit the same blocks
+        chosen = self.near[order]
+        queries = QueryVectors(features[order], rows[order], chosen, own[chosen], self.weights[chosen])
+        scale = max(stored.tree.scale, float(np.abs(features).max()))
+        within = Within(bound_of(self.reach.chord, scale), self.reach.chord, EUCLIDEAN)
+        table = VectorTable(stored.rows, stored.tokens)
+        run_near_plan(NearSegment(stored.tree.tree, table, postings), queries, within, tally, self.params.plan, stats)
+
+    def _hits(self, number: int, segment: Segment, tally: MatchTally) -> Hits:
+        """Return the columns that reach the threshold; of many, those that may be among the best."""
+        scores = tally.scores
+        allowed = allowed_columns(segment, self.params)
+        if allowed.size:
+            scores = np.where(allowed > 0, scores, 0)
+        columns = np.flatnonzero(scores >= self.minimum)
+        k = self.params.k
+        if k is not None and columns.size > k:
+            least = np.partition(scores[columns], columns.size - k)[columns.size - k]
+            columns = columns[scores[columns] >= least]
+        return Hits(
+            np.full(columns.size, number, np.int64),
+            columns,
+            tally.hits[columns],
+            scores[columns],
+            segment.catalog.numbers["cardinality"][columns],
+            np.full(columns.size, np.nan),
+        )
+
+
+def _added(one: SearchStats, other: SearchStats) -> SearchStats:
+    one.add(other)
+    return one

@@ -1,0 +1,1 @@
+"""Texts and numbers as vectors: embedders, metrics, and the trees in which vectors are found by distance."""

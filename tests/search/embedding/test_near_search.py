@@ -1,0 +1,196 @@
+"""Search by distance against every pair of values; what does not change the answer."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dfjoin
+from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
+from dfjoin.search.embedding.near_search import reach_of
+from dfjoin.search.params import search_params
+from tests.oracles.vectors import count_near, unit
+from tests.vectors.makers import letters, scattered
+
+OPTIONS = {"engine": "inline", "progress": False}
+WORDS = [a + b + c for a in "abcd" for b in "ef" for c in "ghij"]
+
+
+def tables(seed, n=6):
+    """Tables with a column of text and one of numbers each."""
+    rng = np.random.default_rng(seed)
+    made = {}
+    for i in range(n):
+        words = rng.choice(WORDS, rng.integers(2, 12), replace=False)
+        words = [w[::-1] if rng.random() < 0.2 else w for w in words]
+        numbers = rng.choice(30, len(words), replace=False)
+        made[f"t{i}"] = pd.DataFrame({"text": [*words, "12-3"], "number": [*numbers, 99]})
+    return made
+
+
+def columns_of(frames):
+    found = {}
+    for table, frame in frames.items():
+        found[table, "text"] = frame["text"].tolist(), True
+        found[table, "number"] = [str(n) for n in frame["number"]], False
+    return found
+
+
+def vector_of(value):
+    return unit(letters([value])[0])
+
+
+def answer(hits):
+    return {(t, c): m for t, c, m in zip(hits["table"], hits["column"], hits["matched"], strict=True)}
+
+
+@pytest.fixture(scope="module")
+def lakes(tmp_path_factory):
+    """The same tables as one segment and as three."""
+    frames = tables(0)
+    root = tmp_path_factory.mktemp("near")
+    whole = dfjoin.build_lake(frames, root / "whole", embedder=letters, **OPTIONS)
+    names = list(frames)
+    parts = dfjoin.build_lake({n: frames[n] for n in names[:2]}, root / "parts", embedder=letters, **OPTIONS)
+    parts.add({n: frames[n] for n in names[2:4]}, **OPTIONS).add({n: frames[n] for n in names[4:]}, **OPTIONS)
+    assert len(parts.segments) == 3
+    return frames, whole, parts
+
+
+QUERY = ["aeg", "bfh", "gea", "zzz", "12-3", "5", "7", "cej", "cejj"]
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.1, 0.4, 0.8, 1.2, 2.0])
+@pytest.mark.parametrize("plan", [None, "tree", "gemm"])
+def test_counts_are_those_of_all_pairs(lakes, radius, plan):
+    frames, whole, parts = lakes
+    df = pd.DataFrame({"q": QUERY})
+    expected = count_near(QUERY, columns_of(frames), vector_of, radius)
+    for lake in (whole, parts):
+        options = {"mode": "embedding", "radius": radius, "radius_unit": "absolute", "plan": plan, "threshold": 0.0}
+        hits = df.discover_joinable("q", lake, **options)
+        assert answer(hits) == {name: counts[0] for name, counts in expected.items()}
+        pairs = df.discover_joinable("q", lake, count="all", **options)
+        assert answer(pairs) == answer(hits)
+        found = dict(zip(zip(pairs["table"], pairs["column"], strict=True), pairs["matched_pairs"], strict=True))
+        assert found == {name: counts[1] for name, counts in expected.items()}
+
+
+@given(st.integers(0, 10**6), st.floats(0, 2), st.integers(1, 9), st.sampled_from([None, 0.2, 0.5]))
+@settings(max_examples=8, deadline=None)
+def test_random_queries(lakes, seed, radius, k, threshold):
+    """Threshold, top-k and order: those of the whole list."""
+    frames, whole, parts = lakes
+    rng = np.random.default_rng(seed)
+    values = [str(v) for v in rng.choice([*WORDS, "ge", "xyz", "3", "12-3"], rng.integers(1, 15), replace=False)]
+    df = pd.DataFrame({"q": values * 2})
+    options = {"mode": "embedding", "radius": radius, "radius_unit": "absolute"}
+    every = df.discover_joinable("q", whole, threshold=0.0, **options)
+    expected = count_near(values, columns_of(frames), vector_of, radius)
+    assert answer(every) == {name: counts[0] for name, counts in expected.items()}
+    chosen = every[every["containment"] >= (threshold or 0)].head(k)
+    for lake in (whole, parts):
+        best = df.discover_joinable("q", lake, k=k, threshold=threshold, **options)
+        pd.testing.assert_frame_equal(pd.DataFrame(best), pd.DataFrame(chosen), check_exact=True)
+    weighted = df.discover_joinable("q", whole, weighted=True, threshold=0.0, **options)
+    assert (weighted["matched_rows"] == 2 * weighted["matched"]).all() and answer(weighted) == answer(every)
+
+
+def test_radius_zero_contains_equality_and_equals_it_for_an_injective_embedder(build):
+    frames = tables(5)
+    df = pd.DataFrame({"q": [*WORDS[:20], "12-3", "3"]})
+    exact = answer(df.discover_joinable("q", build(frames), threshold=0.0))
+    injective = df.discover_joinable("q", build(frames, embedder=scattered), mode="embedding", radius=0, threshold=0.0)
+    assert answer(injective) == exact
+    anagrams = answer(
+        df.discover_joinable("q", build(frames, embedder=letters), mode="embedding", radius=0, threshold=0.0)
+    )
+    assert exact.items() != anagrams.items() and all(anagrams[name] >= n for name, n in exact.items())
+
+
+def test_a_query_that_is_not_text_matches_equal_values(lakes):
+    _, whole, _ = lakes
+    df = pd.DataFrame({"q": [3, 4, 5, 12]})
+    near = df.discover_joinable("q", whole, mode="embedding", radius=2.0, radius_unit="absolute", threshold=0.0)
+    assert answer(near) == answer(df.discover_joinable("q", whole, threshold=0.0))
+    empty = pd.DataFrame({"q": pd.Series([], dtype=object)}).discover_joinable("q", whole, mode="embedding")
+    assert len(empty) == 0 and "jaccard" in empty
+
+
+def test_tables_can_be_chosen_and_removed_ones_are_gone(build):
+    frames = tables(1)
+    lake = build(frames, embedder=letters).remove("t1")
+    df = pd.DataFrame({"q": WORDS})
+    options = {"mode": "embedding", "radius": 0.5}
+    assert set(df.discover_joinable("q", lake, **options, k=99)["table"]) == set(frames) - {"t1"}
+    assert set(df.discover_joinable("q", lake, **options, tables="t2")["table"]) == {"t2"}
+    assert set(df.discover_joinable("q", lake, **options, kinds="integer")["column"]) <= {"number"}
+
+
+def test_angles_and_chords_give_the_same_rows(lakes):
+    _, whole, _ = lakes
+    df = pd.DataFrame({"q": QUERY})
+    angle = 0.9
+    by_angle = df.discover_joinable(
+        "q", whole, mode="embedding", metric="angular", radius=angle, radius_unit="absolute", threshold=0.0
+    )
+    chord = 2 * np.sin(angle / 2)
+    by_chord = df.discover_joinable("q", whole, mode="embedding", radius=chord, radius_unit="absolute", threshold=0.0)
+    assert answer(by_angle) == answer(by_chord)
+    pairs = by_angle.pairs(0)
+    assert (pairs["distance"] <= angle).all() and (pairs["distance"] >= by_chord.pairs(0)["distance"] - 1e-12).all()
+
+
+def test_many_query_columns_and_threads(lakes):
+    _, whole, _ = lakes
+    columns = {f"c{i}": pd.Series(np.random.default_rng(i).choice(WORDS, 20)) for i in range(6)}
+    one, other = (
+        dfjoin.discover_joinable_batch(columns, whole, mode="embedding", radius=0.3, n_threads=n) for n in (1, 4)
+    )
+    pd.testing.assert_frame_equal(pd.DataFrame(one), pd.DataFrame(other))
+
+
+def test_reach():
+    reach = reach_of(search_params(mode="embedding", metric="angular", radius=0.25))
+    assert reach.chord == pytest.approx(2 * np.sin(np.pi / 8))
+    np.testing.assert_allclose(reach.shown(np.array([0.0, 2.0])), [0, 1])
+    assert str(reach) == "angular distance up to 0.785398 (0.25 of 3.14)"
+    assert str(reach_of(search_params(mode="embedding", radius=0.5, radius_unit="absolute"))) == (
+        "euclidean distance up to 0.5"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"radius": -1}, "`radius` must be finite and at least 0, got -1"),
+        ({"radius": float("nan")}, "`radius` must be finite and at least 0, got nan"),
+        ({"radius": 10**400}, "`radius` must be finite and at least 0, got 1000"),
+        ({"radius_unit": "m"}, "`radius_unit` of texts must be"),
+        ({"radius_unit": "miles"}, "`radius_unit` must be one of"),
+        ({"metric": "cosine"}, "`metric` must be one of"),
+        ({"count": "some"}, "`count` must be one of 'hit', 'all', got 'some'"),
+        ({"count": "all", "weighted": True}, '`count` "all" ranks by pairs and `weighted` by rows; leave one'),
+        ({"plan": "josie"}, "`plan` belongs to mode=\"exact\", but the mode is 'embedding'"),
+    ],
+)
+def test_illegal_arguments(lakes, options, text):
+    with pytest.raises(InvalidParameterError, match=text):
+        pd.DataFrame({"q": ["a"]}).discover_joinable("q", lakes[1], mode="embedding", **options)
+
+
+def test_an_embedder_that_changes_its_length_later_is_refused(build, monkeypatch):
+    size = [3]
+
+    def changing(texts):
+        return np.ones((len(texts), size[0]))
+
+    lake = build({"t": pd.DataFrame({"a": ["x", "y"]})}, embedder=changing)
+    df = pd.DataFrame({"q": ["x"]})
+    assert len(df.discover_joinable("q", lake, mode="embedding")) == 1
+    size[0] = 4
+    with pytest.raises(IncompatibleSettingsError, match="made vectors of 4 numbers, and the index has vectors of 3"):
+        df.discover_joinable("q", lake, mode="embedding")
+    with pytest.raises(IncompatibleSettingsError, match="makes vectors of 4 numbers, and the index has vectors of 3"):
+        df.discover_joinable("q", dfjoin.open_lake(lake.path), mode="embedding")

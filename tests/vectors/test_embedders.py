@@ -1,0 +1,130 @@
+"""Embedders: what may be given, what they must return, and how they are known again."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError, InvalidTypeError, MissingDependencyError
+from dfjoin.vectors import embedders
+from dfjoin.vectors.embedders import (
+    FunctionEmbedder,
+    check_probe,
+    choose_embedder,
+    known_embedder,
+    probe_of,
+    remember_embedder,
+    to_texts,
+    unit_rows,
+)
+from tests.vectors.test_fasttext_model import write_model
+
+
+def lengths(texts):
+    return [[len(text), 1.0] for text in texts]
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch):
+    monkeypatch.setattr(embedders, "_KNOWN", {})
+
+
+def test_texts_keep_their_bytes():
+    offsets, data = to_texts(["a", "", "é"])
+    assert offsets.tolist() == [0, 1, 1, 3] and data[:3].tobytes().decode() == "aé"
+
+
+def test_rows_have_length_one_or_zero():
+    rows = unit_rows(np.array([[3, 4], [0, 0], [1e-30, 0], [1e30, 1e30]], np.float32))
+    np.testing.assert_allclose(np.linalg.norm(rows.astype(float), axis=1), [1, 0, 1, 1], atol=1e-7)
+    assert rows.dtype == np.float32 and unit_rows(np.empty((0, 3))).shape == (0, 3)
+
+
+def test_a_function_is_called_in_batches(monkeypatch):
+    monkeypatch.setattr(embedders, "_BATCH", 2)
+    seen = []
+
+    def note(texts):
+        seen.append(texts)
+        return lengths(texts)
+
+    vectors = FunctionEmbedder(note, "note").embed(to_texts(["a", "bb", "ccc"]))
+    assert seen == [["a", "bb"], ["ccc"]] and vectors.tolist() == [[1, 1], [2, 1], [3, 1]]
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (lambda texts: [1.0], r"array of shape \(n, d\), but f returned shape \(1,\) for 2 texts"),
+        (lambda texts: np.zeros((1, 3)), r"returned shape \(1, 3\) for 2 texts"),
+        (lambda texts: np.zeros((2, 0)), r"returned shape \(2, 0\) for 2 texts"),
+        (lambda texts: [[1.0, 2.0], [float("nan"), 1.0]], "returned NaN or infinity for 'b'; return zeros"),
+        (lambda texts: [["a"], ["b"]], "map a list of n texts to numbers .*but f failed"),
+    ],
+)
+def test_a_function_that_returns_something_else(result, text):
+    with pytest.raises(InvalidParameterError, match=f"`embedder` must .*{text}"):
+        FunctionEmbedder(result, "f").embed(to_texts(["a", "b"]))
+
+
+def test_a_function_must_keep_to_one_length(monkeypatch):
+    monkeypatch.setattr(embedders, "_BATCH", 1)
+    with pytest.raises(InvalidParameterError, match="must return vectors of one length, but f returned several"):
+        FunctionEmbedder(lambda texts: np.ones((1, len(texts[0]))), "f").embed(to_texts(["a", "bb"]))
+
+
+def test_what_may_be_given(tmp_path):
+    write_model(tmp_path / "m.bin")
+    assert choose_embedder("fasttext") is None
+    assert choose_embedder(lengths).identity == "function:tests.vectors.test_embedders.lengths"
+    model = choose_embedder(str(tmp_path / "m.bin"))
+    assert model.identity.startswith("fasttext-file:m.bin:") and model.place == str(tmp_path / "m.bin")
+    assert choose_embedder(model) is model
+    assert not model.embed(to_texts(["12"])).any() and model.embed(to_texts(["1a"])).any()
+    with pytest.raises(
+        InvalidParameterError, match=r"`embedder` must be 'fasttext', the file .* got 'nope.bin', which is no"
+    ):
+        choose_embedder("nope.bin")
+    with pytest.raises(InvalidTypeError, match=r"`embedder` must be 'fasttext', .* got int"):
+        choose_embedder(3)
+
+
+def test_sentence_transformers_are_optional(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install \"dfjoin\[sentence\]\""):
+        choose_embedder("sentence-transformers/all-MiniLM-L6-v2")
+
+
+def test_what_was_used_is_known_again(tmp_path):
+    write_model(tmp_path / "m.bin")
+    model = choose_embedder(tmp_path / "m.bin")
+    assert known_embedder(model.identity, model.place).identity == model.identity
+    function = choose_embedder(lengths)
+    with pytest.raises(
+        IncompatibleSettingsError, match=r"it is a function of another process; make it known with dfjoin.reg"
+    ):
+        known_embedder(function.identity, "")
+    remember_embedder(function)
+    assert known_embedder(function.identity, "") is function
+    write_model(tmp_path / "m.bin", buckets=60)
+    embedders._KNOWN.clear()
+    with pytest.raises(IncompatibleSettingsError, match=r"its file '.*m.bin' is gone or another one"):
+        known_embedder(model.identity, model.place)
+
+
+def test_another_embedder_is_noticed():
+    dimension, probe = probe_of(choose_embedder(lengths))
+    check_probe(choose_embedder(lengths), dimension, probe)
+    other = FunctionEmbedder(lambda texts: [[1.0, len(text)] for text in texts], "other")
+    with pytest.raises(IncompatibleSettingsError, match="'other' makes other vectors than when the index was made"):
+        check_probe(other, dimension, probe)
+    longer = FunctionEmbedder(lambda texts: np.ones((len(texts), 3)), "longer")
+    with pytest.raises(IncompatibleSettingsError, match="makes vectors of 3 numbers, and the index has vectors of 2"):
+        check_probe(longer, dimension, probe)
+
+
+def test_choosing_brings_no_library():
+    code = "import sys, dfjoin.vectors.embedders; print('fasttext' in sys.modules or 'torch' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"
