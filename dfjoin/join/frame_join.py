@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -33,6 +34,8 @@ __all__ = ["join_frame_again", "join_frames"]
 
 _SETTINGS = IndexSettings()
 _KEY_UNIQUENESS = 0.8
+_MAX_MEASURES = 200_000
+"""Rows up to which columns of fractions that are not named are looked at as keys: writing them takes a while."""
 _MATCH, _DISTANCE = "_match", "_distance"
 
 Labels = tuple[list[Any], list[Any]]
@@ -97,7 +100,8 @@ def join_frame_again(df: pd.DataFrame, other: pd.DataFrame, plan: JoinPlan, opti
     if step.relation is None:
         return _join_equal(account, right, (labels, [by_text[name] for name in step.right_on]), options, step)
     saved = SavedRelation.from_dict(step.relation)
-    sides = _text_columns(left, _texts_of(df)), _text_columns(right, _texts_of(other))
+    own, theirs = saved.columns
+    sides = _text_columns(left, _texts_of(df), own), _text_columns(right, _texts_of(other), theirs)
     for names, table, what in zip(saved.columns, sides, ("`df`", "`other`"), strict=True):
         lost = [name for name in names if name not in table]
         if lost:
@@ -225,25 +229,30 @@ def _find_relation(
     on, right_on = None, None
     if named is not None:
         on, right_on = [own_texts[label] for label in named[0]], [other_texts[label] for label in named[1]]
-    sides = _text_columns(left, own_texts), _text_columns(right, other_texts)
+    sides = _text_columns(left, own_texts, on or []), _text_columns(right, other_texts, right_on or [])
     for named_columns, columns in zip((on, right_on), sides, strict=True):
         for name in named_columns or []:
             if name not in columns:
-                return None, [f"{name}: booleans, fractions and values without text are related by equality alone"]
+                return None, [f"{name}: booleans and values without text are related by equality alone"]
     relation, tried = relate(*sides, on, right_on, options)
     # A relation of equal keys alone is the business of the plain join.
     return relation if relation is not None and relation.pairs.kinds.any() else None, tried
 
 
-def _text_columns(side: KeyColumns, names: dict[Any, str]) -> dict[str, Column]:
-    """Return the columns that can be keys as strings, with the canonical values that are known of them."""
+def _text_columns(side: KeyColumns, names: dict[Any, str], named: Sequence[str]) -> dict[str, Column]:
+    """Return the columns that can be keys as strings, with the canonical values that are known of them.
+
+    Fractions are keys where they are named, or where they are few.
+    """
     found = {}
     for position, label in enumerate(side.frame.columns):
         try:
             array = side.array(position)
         except InvalidTypeError:
             continue
-        if pa.types.is_boolean(array.type) or is_measure(array):
+        is_fraction = is_measure(array)
+        is_large = len(array) > _MAX_MEASURES and names[label] not in named
+        if pa.types.is_boolean(array.type) or (is_fraction and is_large):
             continue
         known = None if pa.types.is_floating(array.type) else partial(side.values, position)
         if isinstance(array, pa.ChunkedArray):
@@ -252,7 +261,7 @@ def _text_columns(side: KeyColumns, names: dict[Any, str]) -> dict[str, Column]:
             texts = array if pa.types.is_string(array.type) else pc.cast(array, pa.large_string())
         except CONVERSION_ERRORS:  # as a time of a zone that is not known here
             texts = cell_texts(array)
-        found[names[label]] = Column(names[label], texts, known)
+        found[names[label]] = Column(names[label], texts, known, is_fraction)
     return found
 
 

@@ -188,6 +188,8 @@ def relate(
         programs = equality
 
     def match_rest(own: DistinctKeys, other: DistinctKeys, known: KeyPairs) -> tuple[FuzzyJoin | None, str]:
+        if any(ranked.program.computes for ranked in programs.programs):  # numbers that are alike are others
+            return None, ""
         return _find_fuzzy(own, other, known, options, is_named)
 
     relation, reason = _carry_out(programs, left, right, match_rest)

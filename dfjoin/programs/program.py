@@ -167,6 +167,12 @@ class Program:
         return self.pieces == (Extract(0),) and not self.conditions
 
     @property
+    def computes(self) -> bool:
+        """Whether numbers are computed: scaled, read with their units, or written in another base."""
+        kinds = (numeric.Linear, numeric.Base, quantities.Quantity)
+        return any(isinstance(step, kinds) for p in self.pieces if isinstance(p, Extract) for step in p.steps)
+
+    @property
     def n_operators(self) -> int:
         """Number of logical operators, which is the complexity of the paper; a condition counts as one."""
         return len(self.pieces) + len(self.conditions)

@@ -20,6 +20,7 @@ from dfjoin.transform.accept import (
 from dfjoin.transform.by_example import MAX_INPUTS, learn_from_examples
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.composite import split_column
+from dfjoin.transform.linear import number_styles
 from dfjoin.transform.outcome import FULL_COVERAGE, Outcome, evaluate
 from dfjoin.transform.prepared_columns import Column, as_columns
 from dfjoin.transform.relate_numbers import relate_numbers
@@ -36,8 +37,6 @@ _MAX_COLUMN_PAIRS = 10
 """Pairs of columns that programs are learned for, the most similar ones."""
 _GOOD_WHOLENESS = 0.9
 """Wholeness from which a join of all values is not compared with others."""
-_GOOD_QUALITY = 1.0
-"""Quality of a program over texts from which columns are not related as numbers."""
 _MAX_EXAMPLE_COLUMNS = 4
 """Columns of the rows of examples that programs may read beside the main one."""
 
@@ -128,7 +127,7 @@ def find_programs(
     if examples is not None:
         return _find_from_examples(sides, _check_examples(examples), tried)
     accepted = _learn(sides, rng, tried, splits=False) or _learn(sides, rng, tried, splits=True)
-    if max((one.quality for one in accepted), default=0.0) < _GOOD_QUALITY:
+    if max((one.quality for one in accepted), default=0.0) < 2 * FULL_COVERAGE:
         accepted += relate_numbers(sides, rng, tried)
     if not accepted:
         return TransformJoin(tried=tuple(tried))
@@ -246,10 +245,16 @@ def _example_outcomes(table: list[Column], main: Column, wanted: Column, pairs: 
         names = [column.name for column in columns]
         programs = learn_from_examples(names, rows, targets, inputs=inputs, is_exact=False)
         if programs:
-            found.append([evaluate(program, columns, main, wanted.values) for program in programs])
+            found.append([_best_style(program, columns, main, wanted) for program in programs])
         if len(programs) == 1 or not others:
             break
     return min(found, key=len, default=[])
+
+
+def _best_style(program: Program, columns: list[Column], main: Column, wanted: Column) -> Outcome:
+    """Evaluate a program with its numbers written in each style; return the outcome that joins most values."""
+    outcomes = [evaluate(one, columns, main, wanted.values) for one in number_styles(program)]
+    return max(outcomes, key=lambda outcome: outcome.n_joined)
 
 
 def _column_with(table: SampledTable, values: list[str], argument: str) -> Column:
@@ -257,7 +262,7 @@ def _column_with(table: SampledTable, values: list[str], argument: str) -> Colum
     columns = [table.full_column(name) for name in table.given] or table.columns
     if not columns:
         raise InvalidParameterError(
-            f"`examples` must hold values of the tables, but the table of `{argument}` has no column of text, whole "
+            f"`examples` must hold values of the tables, but the table of `{argument}` has no column of text, "
             "numbers or dates"
         )
     wanted = set(map(normalize_text, values))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -11,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.programs.numeric import Linear
+from dfjoin.programs.program import Extract, Piece, Program
 
-__all__ = ["fit_linear", "known_lines"]
+__all__ = ["fit_linear", "known_lines", "number_styles"]
 
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:[.][0-9]{1,6})?")
 _MADE = re.compile(r"-?[0-9]+(?:[.]([0-9]+))?")
@@ -175,3 +177,27 @@ def fit_linear(texts: Sequence[str], targets: Sequence[str]) -> list[Linear]:
             if step.scale != "0" and all(step(t) == y for t, y in zip(texts, targets, strict=True)):
                 steps.append(step)
     return steps
+
+
+def number_styles(program: Program) -> list[Program]:
+    """Return a program, and the same with the numbers that it computes written without zeros at their ends.
+
+    Parameters
+    ----------
+    program : Program
+        As learned from examples, which may all have the same number of digits by chance.
+
+    Returns
+    -------
+    list of Program
+        The program first; it alone if it computes no number of a fixed number of digits.
+    """
+
+    def plainly(piece: Piece) -> Piece:
+        if not isinstance(piece, Extract):
+            return piece
+        steps = (replace(s, style="plain") if isinstance(s, Linear) and s.style == "fixed" else s for s in piece.steps)
+        return Extract(piece.column, tuple(steps))
+
+    other = Program(program.columns, tuple(map(plainly, program.pieces)))
+    return [program] if other == program else [program, other]

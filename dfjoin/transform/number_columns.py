@@ -20,6 +20,7 @@ from dfjoin.transform.sorted_numbers import SortedNumbers, last_units
 __all__ = ["NumberReading", "read_numbers"]
 
 _PLAIN = "^-?[0-9]{1,15}([.][0-9]{1,17})?$"
+_LONG = "[.][0-9]{7}"
 _READABLE = 0.9
 """Share of the values that must be numbers."""
 _HEAD = 200
@@ -112,7 +113,10 @@ def _fitting_steps(head: pa.Array) -> Iterator[tuple[Step, ...]]:
         return
     is_plain = _share(head, _PLAIN) >= _READABLE
     if is_plain:
-        yield _rounding(head)
+        noise = _rounding(head)
+        yield noise
+        if not noise and _share(head, _LONG) > 0:  # more digits than arithmetic takes
+            yield (Round(_MAX_ROUNDED),)
     else:
         for table in quantity_tables(head.to_pylist()):
             yield (Quantity(table),)

@@ -36,11 +36,14 @@ class Column:
     array : pyarrow.Array of string
     known : callable, optional
         Returns its distinct canonical values, where the caller keeps them.
+    is_measure : bool
+        Whether it holds fractions: these are related as numbers, and as texts only where the column is named.
     """
 
     name: str
     array: pa.Array
     known: Callable[[], ValueSet] | None = None
+    is_measure: bool = False
 
     def __len__(self) -> int:
         return len(self.array)
@@ -67,7 +70,7 @@ class Column:
 
     def take(self, rows: NDArray[np.int64]) -> Column:
         """Return some rows, as a column of the same name, its values numbered in the order of their hashes."""
-        return Column(self.name, self.array.take(pa.array(rows)), lambda: _by_hash(self.values, rows))
+        return Column(self.name, self.array.take(pa.array(rows)), lambda: _by_hash(self.values, rows), self.is_measure)
 
 
 def _by_hash(values: ValueSet, rows: NDArray[np.int64]) -> ValueSet:

@@ -106,10 +106,10 @@ class SampledTable:
     arrays: dict[str, SuffixArray] = field(default_factory=dict)
 
     def candidates(self) -> list[Column]:
-        """Return the columns that may take part: those given, else all that hold two values."""
+        """Return the columns that may take part: those given, else all that hold two values and no fractions."""
         if self.given:
             return [column for column in self.sample if column.name in self.given]
-        return [column for column in self.sample if len(column.values) >= 2]
+        return [column for column in self.sample if not column.is_measure and len(column.values) >= 2]
 
     def keys(self) -> list[tuple[Program, Column]]:
         """Return the keys that may be joined, each with the program that makes it.
@@ -164,6 +164,7 @@ def sample_sides(
         sizes = [max(forward[0], backward[1]), max(forward[1], backward[0])]
     sides = []
     for columns, size, names in zip(tables, sizes, given, strict=True):
-        rows = order_rows([column for column in columns if not names or column.name in names], size)
+        telling = [column for column in columns if column.name in names or not (names or column.is_measure)]
+        rows = order_rows(telling or columns, size)
         sides.append(SampledTable(columns, [column.take(rows) for column in columns], names, rows))
     return sides[0], sides[1]

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -152,4 +153,50 @@ def test_it_is_said_that_relations_were_looked_for():
 def test_examples_without_a_column_that_could_hold_them():
     text = "`examples` must hold values of the tables, but the table of `on` has no column of text"
     with pytest.raises(InvalidParameterError, match=text):
-        pd.DataFrame({"a": [1.5, 2.5]}).auto_join(pd.DataFrame({"b": ["x", "y"]}), examples=[("1.5", "x")])
+        pd.DataFrame({"a": [True, False]}).auto_join(pd.DataFrame({"b": ["x", "y"]}), examples=[("1.5", "x")])
+
+
+@pytest.fixture
+def prices(rng):
+    return np.unique(np.round(rng.lognormal(3, 1, 60), 2))[:50]
+
+
+@pytest.mark.parametrize("named", [{}, {"on": "price", "right_on": "cost"}])
+def test_fractions_are_related_as_numbers(prices, named):
+    costs = np.round(1.1075 * prices, 4)
+    df = pd.DataFrame({"price": prices, "x": range(50)})
+    wide = dfjoin.auto_join(df, pd.DataFrame({"cost": costs, "y": range(50)}).iloc[::-1], **named)
+    assert wide["cost"].tolist() == costs.tolist()
+    assert wide["y"].tolist() == list(range(50))
+
+
+def test_fractions_of_binary_arithmetic_are_related(prices):
+    df, other = pd.DataFrame({"cm": prices}), pd.DataFrame({"inch": prices / 2.54, "v": range(50)})
+    assert dfjoin.auto_join(df, other, on="cm", right_on="inch")["v"].tolist() == list(range(50))
+    df, other = pd.DataFrame({"cm": prices * 2.54}), pd.DataFrame({"inch": prices, "v": range(50)})
+    assert dfjoin.auto_join(df, other, on="cm", right_on="inch")["v"].tolist() == list(range(50))
+
+
+def test_fractions_are_keys_beside_texts(prices):
+    other = pd.DataFrame({"cost": [f"${price:,.2f}" for price in prices], "v": range(50)})
+    wide = dfjoin.auto_join(pd.DataFrame({"price": prices}), other, on="price", right_on="cost")
+    assert wide["v"].notna().mean() >= 0.95
+    assert (wide["v"].dropna() == wide["v"].dropna().index).all()
+
+
+def test_fractions_are_keys_of_examples(prices):
+    df, other = pd.DataFrame({"price": prices}), pd.DataFrame({"cost": np.round(prices * 2, 2), "v": range(50)})
+    examples = [(str(price), str(round(price * 2, 2))) for price in prices[:3]]
+    wide = dfjoin.auto_join(df, other, on="price", right_on="cost", examples=examples)
+    assert wide["v"].tolist() == list(range(50))
+
+
+def test_unrelated_fractions_join_nothing(rng):
+    df, other = (pd.DataFrame({name: rng.lognormal(3, 1, 80)}) for name in ("price", "cost"))
+    other["v"] = range(80)
+    assert "v" not in dfjoin.auto_join(df, other, on_no_match="ignore")
+
+
+def test_examples_may_name_fractions_that_nothing_relates():
+    df, other = pd.DataFrame({"a": [1.5, 2.5]}), pd.DataFrame({"b": ["x", "y"]})
+    assert len(dfjoin.auto_join(df, other, examples=[("1.5", "x")], on_no_match="ignore")) == 2

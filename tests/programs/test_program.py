@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from dfjoin.errors import InvalidParameterError
 from dfjoin.programs.extract import Slice, Split
 from dfjoin.programs.lookup import Lookup
+from dfjoin.programs.numeric import Base
 from dfjoin.programs.program import _FEW_ROWS, Constant, Extract, Program
+from dfjoin.programs.quantities import Quantity
 from dfjoin.programs.rewrite import Case, Pad
 from tests.programs.strategies import PROGRAMS, TEXTS
 
@@ -97,3 +99,8 @@ def test_a_function_takes_no_name_that_its_source_uses(name):
     text = "`name` must be a Python identifier that is no keyword and no name that the code uses, got"
     with pytest.raises(InvalidParameterError, match=text):
         Program.identity("a").to_python(name)
+
+
+@pytest.mark.parametrize(("step", "computes"), [(Base(16, 10), True), (Quantity("mass"), True), (Pad(2), False)])
+def test_programs_that_compute_are_told(step, computes):
+    assert Program(("a",), (Constant("x"), Extract(0, (Pad(3), step)))).computes is computes

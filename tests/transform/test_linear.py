@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.transform.linear import fit_linear
+from dfjoin.programs.extract import Split
+from dfjoin.programs.numeric import Linear
+from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.transform.linear import fit_linear, known_lines, number_styles
 
 
 @pytest.mark.parametrize(
@@ -52,3 +55,16 @@ def test_any_line_through_whole_numbers_is_found(xs, hundredths, offset):
     steps = fit_linear(texts, targets)
     assert steps or scale == 0 or (scale, offset) == (1, 0)
     assert all([step(t) for t in texts] == targets for step in steps)
+
+
+def test_known_lines_are_different_and_hold_their_inverses():
+    lines = set(zip(*(part.tolist() for part in known_lines()), strict=True))
+    assert len(lines) == known_lines()[0].size
+    assert {(2.54, 0.0), (1.8, 32.0), (12.0, 0.0), (1000.0, 0.0), (1.0, 0.0)} <= lines
+    assert all(any(abs(a * c - 1) < 1e-12 and abs(c * b + d) < 1e-9 for c, d in lines) for a, b in lines)
+
+
+def test_numbers_may_be_written_in_another_style():
+    fixed = Program(("a",), (Constant("$"), Extract(0, (Split(" ", 0), Linear("2", "0", 2, "fixed")))))
+    assert [one("1.25 x") for one in number_styles(fixed)] == ["$2.50", "$2.5"]
+    assert number_styles(Program.identity("a")) == [Program.identity("a")]

@@ -18,6 +18,7 @@ def read(texts):
         (["1.2 M", "500 K", "3 bn"], "a.quantity('magnitude')", [5e5, 1.2e6, 3e9]),
         (["1 kg", "2 lb"], "a.quantity('mass')", [907.18474, 1000.0]),
         (["1A", "ff", "b0"], "a.base(16 to 10)", [26.0, 176.0, 255.0]),
+        (["0.123456789", "5.25", "7.1"], "a.round(6)", [0.123457, 5.25, 7.1]),
         (["12.340000000000002", "5.1", "7.000000000000001"], "a.round(2)", [5.1, 7.0, 12.34]),
     ],
 )
@@ -37,7 +38,7 @@ def test_other_bases_are_read_beside_plain_numbers():
 
 
 def test_the_last_digit_is_that_of_the_column():
-    (reading,) = read_numbers(Column("a", pa.array(["0.0393701", "0.314961", "26.2467", "100"])))
+    reading, *_ = read_numbers(Column("a", pa.array(["0.0393701", "0.314961", "26.2467", "100"])))
     assert reading.numbers.slack == pytest.approx([5e-8, 5e-7, 5e-5, 5e-4])
     assert reading.rows.tolist() == [0, 1, 2, 3]
     assert np.isclose(reading.numbers.own_unit[-1], 100)
