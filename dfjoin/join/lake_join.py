@@ -16,7 +16,6 @@ from dfjoin.join.novelty import IndexedKey, adds_columns, adds_columns_by_index
 from dfjoin.join.options import MANY_HOWS, JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.read_rows import KeyLink, TableRows, brought_columns, link_keys, read_rows
-from dfjoin.join.relate import without_tried
 from dfjoin.join.report import JoinAccount, joined_before
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import discover, search_queries
@@ -383,8 +382,7 @@ class _Candidates:
         aggregate = self.options.aggregate
         if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
-        programs = self._context.joins.get((row.query_column, row.table, row.column))
-        relation = None if programs is None else without_tried(programs)
+        relation = self._context.relation_of(row.query_column, row.table, row.column)
         return JoinStep(
             [query.label], row.table, [row.column], columns, {}, aggregate, query.pad, query.dayfirst, relation
         )

@@ -10,6 +10,7 @@ import numpy as np
 from dfjoin._validation import MOST_DIGITS, is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.search.embedding.near_join import NearRelation
 from dfjoin.transform.transform_join import TransformJoin
 
 __all__ = ["HOWS", "JoinPlan", "JoinStep", "json_label"]
@@ -200,6 +201,9 @@ def _check_relation(step: JoinStep) -> None:
     else:
         if len(step.on) != 1 or len(step.right_on) != 1:
             raise TypeError("programs of a plan relate one column with one of a table")
+        if NearRelation.is_one(step.relation):
+            NearRelation.from_dict(step.relation or {})
+            return
         found = TransformJoin.from_dict(step.relation)
         columns = found.source_columns, found.target_columns
         left, right = columns if found.direction == "left_to_right" else columns[::-1]

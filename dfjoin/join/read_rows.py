@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, KeyIndex, concat_values, expand_pairs, take_values
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
+from dfjoin.search.embedding.near_join import NearKeys, NearRelation
 from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
 from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
@@ -63,6 +64,8 @@ def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
     table.check_columns(step.columns or [])
     if step.relation is None:
         return _EqualLink(step, left.index(step.on, step.pad, step.dayfirst))
+    if NearRelation.is_one(step.relation):
+        return _NearLink(left, table, step)
     return _ProgramLink(left, step)
 
 
@@ -126,18 +129,53 @@ class _ProgramLink:
     def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
         values = rows.keys[self.name]
         pairs = join_rows(self._join, self._texts, {self.name: _texts_of(values)})
-        of_pair, chosen = expand_pairs(pairs.right_rows, values.codes.astype(np.int64), len(values))
-        codes, n_keys = pairs.left_rows[of_pair], self.index.n_keys
-        if keeps_all:
-            alone = np.setdiff1d(np.arange(values.n_rows), chosen)
-            chosen, codes = np.append(chosen, alone), np.append(codes, n_keys + np.arange(alone.size))
-            n_keys += alone.size
-        order = np.argsort(chosen, kind="stable")
-        chosen, codes = chosen[order], codes[order]
-        frame = rows.to_frame(brought_columns(rows.table, self.step), chosen)
         relation = {"transform": self.step.relation}
-        left_out = left_out_columns(rows.table, self.step)
-        return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem_of(rows.table.name), relation, left_out)
+        return _side_of_pairs(self, rows, (pairs.left_rows, pairs.right_rows), keeps_all, relation)
+
+
+def _side_of_pairs(
+    link: KeyLink,
+    rows: TableRows,
+    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    keeps_all: bool,
+    relation: dict[str, Any],
+) -> RightSide:
+    """Return the rows of a table whose key is paired with keys of the frame, and with `keeps_all` the others.
+
+    `pairs` are the number of the frame's key and that of the table's; a row stands there once for each of its pairs.
+    """
+    values = rows.keys[link.step.right_on[0]]
+    of_pair, chosen = expand_pairs(pairs[1], values.codes.astype(np.int64), len(values))
+    codes, n_keys = pairs[0][of_pair], link.index.n_keys
+    if keeps_all:
+        alone = np.setdiff1d(np.arange(values.n_rows), chosen)
+        chosen, codes = np.append(chosen, alone), np.append(codes, n_keys + np.arange(alone.size))
+        n_keys += alone.size
+    order = np.argsort(chosen, kind="stable")
+    chosen, codes = chosen[order], codes[order]
+    frame = rows.to_frame(brought_columns(rows.table, link.step), chosen)
+    left_out = left_out_columns(rows.table, link.step)
+    return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem_of(rows.table.name), relation, left_out)
+
+
+class _NearLink:
+    """Each key of the frame belongs to the nearest key of the table within a radius."""
+
+    def __init__(self, left: KeyColumns, table: LakeTable, step: JoinStep) -> None:
+        ((label,), (self.name,)) = step.on, step.right_on
+        self.step = step
+        self.index = left.index([label], step.pad, step.dayfirst)
+        values = left.values(left.position(label), step.pad, step.dayfirst)
+        self._keys = NearKeys(table.snapshot, values, NearRelation.from_dict(step.relation or {}))
+
+    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+        (values,) = parts
+        return np.append(self._keys.has_partner(values), False)[values.codes]
+
+    def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
+        values = rows.keys[self.name]
+        left, right = self._keys.nearest(values)
+        return _side_of_pairs(self, rows, (left, right), keeps_all, self.step.relation or {})
 
 
 def _values_of(texts: list[str]) -> ValueSet:

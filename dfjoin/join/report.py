@@ -200,6 +200,12 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
         if entry["support"]:  # a key that is copied, so that likeness completes it, joins nothing by itself
             what = f"{entry['text']} = {target}" if target else entry["text"]
             lines.append(f"  by {what}: {entry['support']:,} rows, precision about {entry['precision']:.3f}")
+    if "near" in relation:
+        found = relation["near"]
+        lines.append(
+            f"  by distance: the nearest key up to {found['radius']:g} ({found['radius_unit']}), {found['metric']}, "
+            f"of {found['embedder']}"
+        )
     if "fuzzy" in relation:
         found = relation["fuzzy"]
         lines.append(f"  by likeness: {found['n_pairs']:,} keys, precision about {found['estimated_precision']:.3f}")

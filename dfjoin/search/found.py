@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
@@ -40,6 +41,12 @@ class Found:
     stats: SearchStats
     matched: MatchedQuery
     joins: Sequence[TransformJoin] = ()
+
+    def relation_of(self, place: int) -> dict[str, Any] | None:
+        """Return how the keys of a hit are related, as plain JSON values; None where they are equal."""
+        if not self.joins:
+            return None
+        return {key: value for key, value in self.joins[place].to_dict().items() if key != "tried"}
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,13 @@ class SearchContext:
             if found.joins
             for table, column, join in zip(found.hits.tables, found.hits.names, found.joins, strict=True)
         }
+
+    def relation_of(self, query_column: str, table: str, column: str) -> dict[str, Any] | None:
+        """Return how the keys of a row are related, see `Found.relation_of`."""
+        found = self.found[query_column]
+        names = zip(found.hits.tables, found.hits.names, strict=True)
+        place = next((place for place, name in enumerate(names) if name == (table, column)), None)
+        return None if place is None else found.relation_of(place)
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,7 @@ class LakeTable:
         columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
         columns.sort(key=lambda c: c["position"])
         self.name = name
+        self.snapshot = snapshot
         self.settings = snapshot.settings
         self._max_columns = max(snapshot.settings.max_columns, record["n_columns"])
         self.n_rows: int = record["n_rows"]

@@ -10,6 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError
+from dfjoin.index.catalog import KINDS
+from dfjoin.search.embedding.near_join import NearRelation
 from dfjoin.search.embedding.near_pairs import NearPairs, near_pairs
 from dfjoin.search.embedding.near_search import NO_REACH, Reach, embedder_of, query_rows, reach_of, search_near
 from dfjoin.search.exact.searcher import MatchedQuery
@@ -36,11 +38,19 @@ class NearFound(Found):
     reach : Reach
     is_all : bool
         Pairs were counted.
+    relation : NearRelation, optional
+        The radius as a plan keeps it.
     """
 
     rows: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), np.float32))
     reach: Reach = NO_REACH
     is_all: bool = False
+    relation: NearRelation | None = None
+
+    def relation_of(self, place: int) -> dict[str, Any] | None:
+        """See `Found`; in columns that are not of text equal values alone match."""
+        is_text = KINDS[int(self.hits.profile["kind"][place])] == "text"
+        return self.relation.to_dict() if self.relation is not None and is_text and self.rows.any() else None
 
 
 class EmbeddingMode(Mode):
@@ -63,7 +73,17 @@ class EmbeddingMode(Mode):
         hits, stats = search_near(snapshot, query, rows, params)
         ranked = rank_hits(snapshot.segments, hits, params.k, query.profile.has_range)
         matched = MatchedQuery(snapshot, query.values)
-        return NearFound(query, ranked, stats, matched, rows=rows, reach=reach, is_all=params.count == "all")
+        identity = embedder_of(snapshot).identity
+        return NearFound(
+            query,
+            ranked,
+            stats,
+            matched,
+            rows=rows,
+            reach=reach,
+            is_all=params.count == "all",
+            relation=NearRelation(params.radius, params.radius_unit, params.metric, identity),
+        )
 
     def columns(self, found: Found) -> dict[str, Any]:
         assert isinstance(found, NearFound)

@@ -1,0 +1,149 @@
+"""Keys that are joined by distance: each value with its nearest partner, as data that a plan keeps."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin import _validation as check
+from dfjoin.errors import IncompatibleSettingsError, InvalidTypeError
+from dfjoin.search.embedding.near_pairs import pairs_within
+from dfjoin.search.embedding.near_search import Reach, embedder_of, reach_of
+from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
+from dfjoin.search.params import SearchParams, search_params
+from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.normalize import ValueSet
+from dfjoin.vectors.embedders import unit_rows
+
+__all__ = ["NearKeys", "NearRelation"]
+
+_KIND = "near"
+
+
+@dataclass(frozen=True)
+class NearRelation:
+    """How near two keys have to be.
+
+    Parameters
+    ----------
+    radius : float
+    radius_unit, metric : str
+    embedder : str
+        Identity of the embedder that the distances are measured with.
+    """
+
+    radius: float
+    radius_unit: str
+    metric: str
+    embedder: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the relation as plain JSON values."""
+        return {_KIND: asdict(self)}
+
+    @classmethod
+    def is_one(cls, values: Any) -> bool:
+        """Tell whether the relation of a step is one by distance."""
+        return isinstance(values, dict) and _KIND in values
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> NearRelation:
+        """Read what `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidTypeError, InvalidParameterError
+            If it is no such relation.
+        """
+        own = values[_KIND]
+        if not isinstance(own, dict) or set(own) != set(cls.__dataclass_fields__):
+            raise InvalidTypeError(f"a relation by distance must have {sorted(cls.__dataclass_fields__)}")
+        relation = cls(**{**own, "embedder": check.check_text(own["embedder"], "embedder")})
+        relation.params()
+        return relation
+
+    def params(self) -> SearchParams:
+        """Return the search that has this radius; raises for an illegal one."""
+        return search_params(mode="embedding", radius=self.radius, radius_unit=self.radius_unit, metric=self.metric)
+
+
+class NearKeys:
+    """The keys of a frame, to be joined with the nearest keys of a table.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Of the lake, whose embedder measures.
+    values : ValueSet
+        The frame's keys.
+    relation : NearRelation
+
+    Raises
+    ------
+    IncompatibleSettingsError
+        If the lake has other vectors now than when the relation was found.
+    """
+
+    def __init__(self, snapshot: Snapshot, values: ValueSet, relation: NearRelation) -> None:
+        self._embedder = embedder_of(snapshot)
+        if self._embedder.identity != relation.embedder:
+            raise IncompatibleSettingsError(
+                f"`plan` joins by distances of the embedder {relation.embedder!r}, and the index has vectors of "
+                f"{self._embedder.identity!r} now; search again with discover_joinable"
+            )
+        self._values = values
+        self._reach: Reach = reach_of(relation.params())
+        self._rows = self._embed(values)
+        self._vocabulary = vocabulary_of(values)
+
+    def _embed(self, values: ValueSet) -> NDArray[np.float32]:
+        return unit_rows(self._embedder.embed((values.offsets, values.data)))
+
+    def _pairs(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Pair the frame's keys with others: numbers of both, and distances."""
+        if len(values) == 0 or len(self._values) == 0:
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        equal = match_tokens(values, self._vocabulary)
+        own = np.where(equal >= 0, self._vocabulary.order.astype(np.int64)[np.maximum(equal, 0)], -1)
+        rows = self._embed(values)
+        left, right = (np.flatnonzero(one.any(axis=1)) for one in (self._rows, rows))
+        i, j, chords = pairs_within(self._rows[left], rows[right], self._reach.chord)
+        i, j = left[i], right[j]
+        is_new = own[j] != i
+        is_equal = np.flatnonzero(own >= 0)
+        return (
+            np.append(own[is_equal], i[is_new]),
+            np.append(is_equal, j[is_new]),
+            np.append(np.full(is_equal.size, -1.0), chords[is_new]),  # equal values come first
+        )
+
+    def has_partner(self, values: ValueSet) -> NDArray[np.bool_]:
+        """Tell which values have a key of the frame within the radius."""
+        found = np.zeros(len(values), bool)
+        found[self._pairs(values)[1]] = True
+        return found
+
+    def nearest(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the nearest partner of each key of the frame; of several, the equal one, then the first by code point.
+
+        Parameters
+        ----------
+        values : ValueSet
+            The keys of the table.
+
+        Returns
+        -------
+        left, right : ndarray of int64
+            Numbers of the keys that have a partner, ascending, and of the partners.
+        """
+        left, right, distances = self._pairs(values)
+        names = np.argsort(np.array(values.values(), dtype=object)) if len(values) else np.empty(0, np.int64)
+        rank = np.empty(len(values), np.int64)
+        rank[names] = np.arange(len(values))
+        order = np.lexsort((rank[right], distances, left))
+        left, right = left[order], right[order]
+        first = np.append(True, left[1:] != left[:-1])[: left.size]
+        return left[first], right[first]
