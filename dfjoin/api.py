@@ -234,7 +234,8 @@ def discover_joinable(
           ``containment_error`` is their standard error.
     pad : int, optional
         Write the query's integers with zeros in front up to this many digits, for codes such as ZIP
-        codes that a frame has read as numbers.
+        codes that a frame has read as numbers. By default codes that lost their zeros, in the query or in a column of
+        the lake, are found where half of the query matches and clearly more than as it is: a twentieth, at least two.
     dayfirst : bool, optional
         How to read all-digit dates of the query; None: as the column itself shows.
     recall : float, optional
@@ -273,6 +274,7 @@ def discover_joinable(
         - ``accidental`` (bool): True if two integer columns overlap no more than two random ranges would.
         - ``method`` (str): the mode.
         - ``exact`` (bool): the numbers of the row are counts, not estimates.
+        - ``pad`` (Int64), where some row has it: the width of codes that lost the zeros in front of them.
         - ``containment_error`` (float64), in ``mode="lsh"``: standard error of `containment`, 0 for counts.
         - ``program`` (str), in ``mode="transform"``: the programs as JSON. ``explain(i)`` prints them, and
           ``pairs(i)`` lists the values that they join.
@@ -293,8 +295,8 @@ def discover_joinable(
     Warns
     -----
     DfjoinWarning
-        If the query's integers match more with zeros in front: it names the column, the width and the
-        remedy.
+        If codes that lost their zeros match more than any column does as they are: it names the column, the width and
+        the remedy.
     ApproximateResultWarning
         If counts were asked for and the index keeps no sets to count in (``keep_sets=False``).
 
@@ -549,7 +551,8 @@ def auto_join(
         Pairs that belong together; programs are learned from them alone.
     pad : int, optional
         Digits to which shorter integers of the key are written with zeros in front, of either key between two
-        frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own.
+        frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own. By default codes that
+        lost their zeros are joined where that matches clearly more, and the report says so.
     dayfirst : bool, optional
         How all-digit dates of the key, of either key between two frames, are read: ``3/4/2024`` is in April if True.
         By default as the column itself tells. A search result and a plan have their own.
@@ -590,8 +593,8 @@ def auto_join(
     Warns
     -----
     DfjoinWarning
-        If nothing is acceptable, named keys have no value in common, integers have lost their leading zeros, or a join
-        is m:m.
+        If nothing is acceptable, named keys have no value in common, integers seem to have lost their leading zeros, or
+        a join is m:m.
 
     See Also
     --------

@@ -22,7 +22,7 @@ from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.relate import KINDS, Relation, relate, relate_again
 from dfjoin.join.report import JoinAccount
 from dfjoin.join.saved_relation import SavedRelation
-from dfjoin.search.lost_zeros import find_lost_zero_width_between
+from dfjoin.search.lost_zeros import LostZeros, find_lost_zeros_between, is_clearly_more
 from dfjoin.search.query import QueryColumn
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.types import IndexSettings
@@ -61,6 +61,13 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
         for columns, reason in passed:
             account = account.pass_over("", columns, reason)
         equal = None if pair is None else ([pair[0]], [pair[1]])
+    if options.pad is None and not options.is_relation_requested and (equal is None or len(equal[0]) == 1):
+        keys, lost = _find_lost_zeros(left, right, equal, options.threshold)
+        if lost.width:
+            options = replace(options, pad=lost.width)
+            left = KeyColumns(df, settings, pad=options.pad)
+            right = KeyColumns(other, settings, "right_on", options.pad)
+            return _join_equal(replace(account, left=left), right, keys, options)
     relation: Relation | None = None
     if is_allowed and not (equal is not None and _is_enough(left, right, equal, named is not None, options)):
         relation, tried = _find_relation(left, right, named, options)
@@ -68,8 +75,6 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
             account = account.pass_over("", "", reason)
     if relation is not None:
         return _join_related(account, right, relation, options)
-    if options.pad is None and (equal is None or len(equal[0]) == 1):
-        _warn_of_lost_zeros(left, right, equal)
     return account if equal is None else _join_equal(account, right, equal, options)
 
 
@@ -187,30 +192,39 @@ def _is_key(side: KeyColumns, label: Any) -> bool:
     return len(values) >= _KEY_UNIQUENESS * int(np.count_nonzero(values.codes >= 0))
 
 
-def _warn_of_lost_zeros(left: KeyColumns, right: KeyColumns, keys: Labels | None) -> None:
-    """Warn when the integers of a key match more with zeros in front than as they are.
+def _find_lost_zeros(
+    left: KeyColumns, right: KeyColumns, keys: Labels | None, threshold: float
+) -> tuple[Labels, LostZeros]:
+    """Find out whether the integers of a key match clearly more with zeros in front than as they are.
 
-    Where no keys were found, every pair of columns is looked at, and the one that would match most is named.
+    Where no keys were found, every pair of columns is looked at: the one that matches most is taken, if it reaches the
+    threshold. Zeros that help a little, or too little, are warned of.
     """
-    best: tuple[int, str] = 0, ""
+    found: list[tuple[LostZeros, QueryColumn, QueryColumn, bool]] = []
     if keys is None:
         sides = [left.candidates(), right.candidates()]
     else:
         sides = [_as_query(side, labels[0]) for side, labels in zip((left, right), keys, strict=True)]
     for own in sides[0]:
         for theirs in sides[1]:
-            for integers, texts, whose in ((own, theirs, ""), (theirs, own, "of the other frame ")):
-                width, padded, plain = find_lost_zero_width_between(integers, texts.values)
-                if width and padded > best[0]:
-                    remedy = "" if keys is not None else f", with on={own.label!r}, right_on={theirs.label!r}"
-                    text = (
-                        f"the integers of column {integers.name!r} {whose}match {padded:,} values of {texts.name!r} "
-                        f"when written with zeros up to {width} digits, and {plain:,} as they are; read the column "
-                        f"with dtype=str, or pass `pad={width}`{remedy}"
-                    )
-                    best = padded, text
-    if best[0]:
-        warn(best[1])
+            for integers, texts in ((own, theirs), (theirs, own)):
+                lost = find_lost_zeros_between(integers, texts.values)
+                if lost.width:
+                    found.append((lost, own, theirs, integers is own))
+    if not found:
+        return ([], []), LostZeros(0, 0, 0)
+    lost, own, theirs, is_own = max(found, key=lambda one: one[0].respelled)
+    is_enough = keys is not None or lost.respelled >= threshold * len(own.values)
+    if is_enough and is_clearly_more(lost.respelled, lost.plain):
+        return ([own.label], [theirs.label]), lost
+    integers, texts = (own, theirs) if is_own else (theirs, own)
+    remedy = "" if keys is not None else f", with on={own.label!r}, right_on={theirs.label!r}"
+    warn(
+        f"the integers of column {integers.name!r} {'' if is_own else 'of the other frame '}match {lost.respelled:,} "
+        f"values of {texts.name!r} when written with zeros up to {lost.width} digits, and {lost.plain:,} as they are; "
+        f"read the column with dtype=str, or pass `pad={lost.width}`{remedy}"
+    )
+    return ([], []), LostZeros(0, 0, 0)
 
 
 def _as_query(side: KeyColumns, label: Any) -> list[QueryColumn]:

@@ -19,7 +19,7 @@ from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
 from dfjoin.search.query import QueryColumn
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_to_arrow, select_column
-from dfjoin.values.normalize import ValueSet, keep_values, normalize_column, pad_integers, unite_value_sets
+from dfjoin.values.normalize import ValueSet, keep_values, normalize_column, respell_zeros, unite_value_sets
 from dfjoin.values.profile import profile_values
 
 __all__ = [
@@ -79,7 +79,7 @@ class KeyColumns:
         if key not in self._values:
             settings = self.settings if dayfirst is None else replace(self.settings, dayfirst=dayfirst)
             values = normalize_column(self.array(position), settings)
-            self._values[key] = values if pad is None else pad_integers(values, pad, settings)
+            self._values[key] = respell_zeros(values, pad, settings)
         return self._values[key]
 
     def all_values(self) -> list[ValueSet]:

@@ -375,7 +375,9 @@ class _Candidates:
 
     def _step(self, table: LakeTable, row: Any) -> JoinStep:
         """Write a candidate as the step of a plan."""
-        query = self._context.queries[row.query_column]
+        found = self._context.found_of(row)
+        assert found is not None  # the row is of this result
+        query = found.query
         columns = None if self.options.columns is None else list(self.options.columns)
         if columns is not None and not self._is_picked:
             columns = [name for name in columns if name in table.column_names and name != row.column]

@@ -42,7 +42,8 @@ class JoinStep:
     aggregate : str, dict or None
         Rule or rules; None keeps the rows.
     pad, dayfirst : optional
-        How the key of the user's frame is read.
+        How the key of the user's frame is read: the digits to which integers are written with zeros in front (−5: texts
+        of five digits are read without theirs), and the order of all-digit dates.
     relation : dict, optional
         Programs that relate the keys, as `dfjoin.transform.transform_join.TransformJoin.to_dict` writes them; between
         two frames also likeness and its threshold, see `dfjoin.join.saved_relation`. None: the keys are equal.
@@ -188,8 +189,8 @@ def _check_fields(step: JoinStep) -> None:
         isinstance(step.aggregate, dict) and _is_texts([*step.aggregate, *step.aggregate.values()])
     ):
         raise TypeError("`aggregate` of a step is a rule, a mapping of columns to rules, or null")
-    if not (step.pad is None or (type(step.pad) is int and 1 <= step.pad <= MOST_DIGITS)):
-        raise TypeError(f"`pad` of a step is a number of digits from 1 to {MOST_DIGITS}, or null")
+    if not (step.pad is None or (type(step.pad) is int and 1 <= abs(step.pad) <= MOST_DIGITS)):
+        raise TypeError(f"`pad` of a step is a number of digits, 1 to {MOST_DIGITS} or negative, or null")
     if step.dayfirst not in (None, True, False):
         raise TypeError("`dayfirst` of a step is true, false or null")
 

@@ -14,6 +14,7 @@ from dfjoin.join.keys import KeyColumns, KeyIndex
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.programs.program import Program
+from dfjoin.search.explanation import tell_zeros
 
 __all__ = [
     "MAX_BYTES",
@@ -57,6 +58,8 @@ class JoinAccount:
         report = _step_report(step, index, result, len(self.left.frame))
         if right.relation:
             report["relation"] = right.relation
+        if step.pad:
+            report["pad"] = step.pad
         if right.left_out:
             report["left_out"] = right.left_out
         return replace(
@@ -152,6 +155,8 @@ class JoinReport:
                 f"({step['coverage']:.1%})"
             )
             lines += _relation_lines(step.get("relation", {}))
+            if step.get("pad"):
+                lines.append("  zeros: " + tell_zeros(step["pad"], on, step["table"] or "the other frame"))
             added = [_column_text(column) for column in step["columns"][:12]]
             rest = step["n_columns"] - len(added)
             more = [f"{rest:,} more" if added else f"{rest:,}"] if rest > 0 else []

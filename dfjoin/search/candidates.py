@@ -71,7 +71,7 @@ class JoinCandidates(pd.DataFrame):
         if not isinstance(i, (int, np.integer)) or not -len(self) <= i < len(self):
             raise InvalidParameterError(f"`i` must be a position in this frame of {len(self)} rows, got {show(i)}")
         row, context = self.iloc[int(i)], self.context
-        found = context.found.get(row["query_column"])
+        found = context.found_of(row)
         names = [] if found is None else zip(found.hits.tables, found.hits.names, strict=True)
         place = next((p for p, name in enumerate(names) if name == (row["table"], row["column"])), None)
         if found is None or place is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from dfjoin.errors import (
 )
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.found import Found, SearchContext
-from dfjoin.search.lost_zeros import warn_of_lost_zeros
+from dfjoin.search.lost_zeros import merge_respelled, respell_query, warn_of_lost_zeros
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
@@ -75,7 +76,7 @@ def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_thr
 
     with ThreadPoolExecutor(min(threads, max(1, len(columns)))) as pool:
         found = list(pool.map(run, columns.items()))
-    return _make_result(snapshot, found, params)
+    return _make_result(snapshot, found, params, _search_respelled(snapshot, [one.query for one in found], params))
 
 
 def _to_series(column: Any, name: Any) -> pd.Series:
@@ -161,16 +162,27 @@ def search_queries(
     JoinCandidates
     """
     mode = mode_of(params.mode)
-    found = []
-    for query in queries:
-        one = mode.search(snapshot, query, params)
-        if params.verify and is_first:  # estimates are made without a look into the dictionary
-            warn_of_lost_zeros(snapshot, one, params)
-        found.append(one)
-    return _make_result(snapshot, found, params)
+    found = [mode.search(snapshot, query, params) for query in queries]
+    respelled = _search_respelled(snapshot, queries, params)
+    if is_first:
+        for one in found:
+            if one.query.name in respelled:
+                warn_of_lost_zeros(one, respelled[one.query.name])
+    return _make_result(snapshot, found, params, respelled)
 
 
-def _make_result(snapshot: Snapshot, found: list[Found], params: SearchParams) -> JoinCandidates:
+def _search_respelled(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams) -> dict[str, Found]:
+    """Search for query columns whose codes or integers may have lost zeros, in their other spelling."""
+    mode = mode_of(params.mode)
+    if not (mode.is_by_equality and params.verify):  # estimates are made without a look into the dictionary
+        return {}
+    other = {query.name: respell_query(snapshot, query, params) for query in queries}
+    return {name: mode.search(snapshot, query, params) for name, query in other.items() if query is not None}
+
+
+def _make_result(
+    snapshot: Snapshot, found: list[Found], params: SearchParams, respelled: dict[str, Found] | None = None
+) -> JoinCandidates:
     """Make the result frame of one or more query columns."""
     may_be_estimated = params.verify and not snapshot.settings.keep_sets
     if may_be_estimated and any(not np.isnan(one.hits.hits.errors).all() for one in found):
@@ -180,7 +192,11 @@ def _make_result(snapshot: Snapshot, found: list[Found], params: SearchParams) -
             ApproximateResultWarning,
         )
     frame = make_frame(found or [_search_nothing(snapshot, params)], params)
-    frame._context = SearchContext(snapshot, params, {one.query.name: one for one in found})
+    context = frame._context = SearchContext(snapshot, params, {one.query.name: one for one in found}, respelled or {})
+    if respelled:
+        both = {name: (context.found[name], other) for name, other in respelled.items()}
+        frame = merge_respelled(frame, both, partial(make_frame, params=params))
+        frame._context = context
     frame.attrs["dfjoin"] = {
         "mode": params.mode,
         "complete": all(one.stats.is_complete for one in found),

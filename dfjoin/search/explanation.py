@@ -7,7 +7,7 @@ from typing import Any
 
 from dfjoin.search.found import Candidate
 
-__all__ = ["N_EXAMPLES", "Explanation", "explain_hit"]
+__all__ = ["N_EXAMPLES", "Explanation", "explain_hit", "tell_zeros"]
 
 N_EXAMPLES = 5
 """Values that an explanation shows of each kind."""
@@ -39,6 +39,9 @@ class Explanation:
         How near values have to lie, in words; empty where they join by equality.
     n_alone : int or None
         Values of the candidate without a partner; None: those that are not shared.
+    pad : int or None
+        Digits up to which the integers of the query were written with zeros in front; −5: its codes of five digits
+        were read without theirs.
     """
 
     query_column: str
@@ -57,6 +60,7 @@ class Explanation:
     program: str = ""
     radius: str = ""
     n_alone: int | None = None
+    pad: int | None = None
 
     def __str__(self) -> str:
         """Write the explanation in a few lines."""
@@ -72,6 +76,8 @@ class Explanation:
             f"  only in the table: {extra:,}" + _examples(self.only_candidate),
         ]
         lines[1:1] = [f"  by {line}" for line in self.program.splitlines()]
+        if self.pad:
+            lines.insert(1, "  zeros: " + tell_zeros(self.pad, "your column", "the table"))
         if self.accidental:
             lines.append("  accidental: both are integers, and ranges alone explain this overlap")
         read = self.found_by
@@ -97,6 +103,19 @@ class Explanation:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
+def tell_zeros(pad: int, own: str, other: str) -> str:
+    """Say how codes that have lost their zeros were compared.
+
+    Examples
+    --------
+    >>> tell_zeros(5, "your column", "the table")
+    'integers of your column were written with 5 digits, as the codes of the table are'
+    """
+    if pad > 0:
+        return f"integers of {own} were written with {pad} digits, as the codes of {other} are"
+    return f"codes of {-pad} digits of {own} were read without their zeros in front, which {other} has lost"
+
+
 def explain_hit(candidate: Candidate, **evidence: Any) -> Explanation:
     """Make the explanation of a candidate from its hit.
 
@@ -115,6 +134,7 @@ def explain_hit(candidate: Candidate, **evidence: Any) -> Explanation:
         "cardinality": int(hits.cardinality[candidate.place]),
         "accidental": bool(row["accidental"]),
         "found_by": candidate.found.stats.to_dict(),
+        "pad": candidate.found.query.pad,
     }
     return Explanation(**known | evidence)
 

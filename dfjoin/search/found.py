@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -60,11 +60,20 @@ class SearchContext:
         What was asked for.
     found : dict
         Name in ``query_column`` → what its search found.
+    respelled : dict
+        Name → what the search of its codes with other zeros found; rows with `pad` are of these.
     """
 
     snapshot: Snapshot
     params: SearchParams
     found: dict[str, Found]
+    respelled: dict[str, Found] = field(default_factory=dict)
+
+    def found_of(self, row: Any) -> Found | None:
+        """Return the search that found a row of the result."""
+        pad = getattr(row, "pad", None)
+        searches = self.found if pad is None or pd.isna(pad) else self.respelled
+        return searches.get(row.query_column)
 
     @property
     def queries(self) -> dict[str, QueryColumn]:

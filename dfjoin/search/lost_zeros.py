@@ -1,123 +1,247 @@
-"""Integers of a query that have lost the zeros in front of them, as ZIP codes that were read as numbers."""
+"""Codes that have lost the zeros in front of them, as ZIP codes read as numbers: in the query, or in the lake."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.errors import warn
-from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
+from dfjoin.kernels.numbers import INTEGER, TEXT
+from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.found import Found
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
+from dfjoin.search.shared_values import shared_mask
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers
-from dfjoin.values.profile import Profile
+from dfjoin.values.normalize import ValueSet, keep_values, normalize_column, pad_integers, respell_zeros
+from dfjoin.values.profile import Profile, profile_values
 
-__all__ = ["find_lost_zero_width", "find_lost_zero_width_between", "warn_of_lost_zeros"]
+__all__ = [
+    "LostZeros",
+    "find_lost_zeros_between",
+    "is_clearly_more",
+    "merge_respelled",
+    "respell_query",
+    "warn_of_lost_zeros",
+]
 
 _EXTRA_DIGITS = 2
-"""Digits more than the longest number has, up to which every value of the query is looked up."""
+"""Digits more than the longest number has, up to which many values of the query are looked up."""
 
 _SETTINGS = IndexSettings()
 _MAX_DIGITS = 18
-_SAMPLE = 16
-"""Values of the query, at most, that tell whether the vocabulary holds any spelling of a greater width."""
+_SAMPLES = 32, 8
+"""Values of the query, at most, that tell whether the vocabulary holds a width: a near one, another one."""
+
+_LEAST_GAIN, _LEAST_SHARE = 2, 0.05
+"""Values that another spelling has to match more, and their share of all that it matches."""
+
+_LEAST_CONTAINMENT = 0.5
+"""Share of the query's values that a column has to hold in the other spelling."""
+
+_SERIAL_DIGITS = 2
+"""Up to this width, integers without a gap are taken for serial numbers, and not for codes."""
+
+_MOST_COMPARED = 1000
 
 
-def warn_of_lost_zeros(snapshot: Snapshot, found: Found, params: SearchParams) -> None:
-    """Warn when a query's integers match more with zeros in front than as they are."""
-    query, hits = found.query, found.hits.hits
-    best = int(hits.matched[0]) if len(hits) else 0
-    width, padded = find_lost_zero_width(snapshot, query, params, best)
-    if width:
-        warn(
-            f"the integers of column {query.name!r} match {padded:,} values when written with zeros up "
-            f"to {width} digits, and {best:,} as they are; read the column with dtype=str, or pass "
-            f"`pad={width}`"
-        )
+def is_clearly_more(respelled: int, plain: int) -> bool:
+    """Tell whether another spelling matches clearly more values: at least two, and a twentieth of all."""
+    gain = respelled - plain
+    return gain >= _LEAST_GAIN and gain >= _LEAST_SHARE * respelled
 
 
-def find_lost_zero_width(snapshot: Snapshot, query: QueryColumn, params: SearchParams, best: int) -> tuple[int, int]:
-    """Find a width to which zero-padding the query's integers matches more than their own digits.
+# In a lake ------------------------------------------------------------------------------------------------
+
+
+def respell_query(snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> QueryColumn | None:
+    """Write a query with the zeros that it may have lost, or without those that a column of the lake may have lost.
 
     Parameters
     ----------
     snapshot : Snapshot
     query : QueryColumn
     params : SearchParams
-        Filters of the search that was made.
-    best : int
-        Most values that a column shares with the query as it is.
+        Filters of the search.
 
     Returns
     -------
-    width, matched : int
-        The best width and what it matches; (0, best) when no width is better.
+    QueryColumn or None
+        Integers, written with zeros to the width of which the vocabulary holds the most spellings, `pad` digits. Or
+        texts of which some are digits with a zero in front: those of the most frequent width are read as integers,
+        −`pad` digits. None where neither applies, where no column holds enough of the values that change, and for a
+        query whose `pad` was given.
 
     Notes
     -----
-    Widths from the longest number to 18 digits; those of more than two digits more than the longest number only
-    when the vocabulary holds one of at most 16 numbers, spread over the query, in such a spelling. A width is
-    searched only when the vocabulary holds more of its spellings than `best`, and none when some column holds all
-    values as they are.
+    Widths from the longest number to 18 digits are looked up: 32 values of the query, spread over those that zeros
+    would change, in widths up to two digits above it, 8 in the others. Then the values that change are searched for:
+    only if some column holds so many that it may match clearly more, and half of the query, is the query spelled anew.
     """
-    if query.pad is not None or best >= len(query.values):
-        return 0, best
-    widths = _widths(query.profile)
-    if not widths:
-        return 0, best
-    found = 0
-    single = replace(params, k=1, threshold=None, is_weighted=False)
-    near = range(widths.start, min(widths.start + _EXTRA_DIGITS + 1, widths.stop))
-    for width in (*near, *_widths_of_sample(snapshot, query, range(near.stop, widths.stop), best)):
-        matched = MatchedQuery(snapshot, pad_integers(query.values, width, snapshot.settings))
-        if sum(map(np.count_nonzero, _is_found(snapshot, matched))) <= best:
-            continue
-        hits, _ = searcher_of(snapshot).search(matched, single)
-        if len(hits) and int(hits.matched.max()) > best:
-            best, found = int(hits.matched.max()), width
-    return found, best
+    if query.pad is not None or not len(query.values):
+        return None
+    pad = _width_of_vocabulary(snapshot, query) or -_width_of_codes(query.values)
+    if not pad or not _may_match_more(snapshot, query, pad, params):
+        return None
+    values = respell_zeros(query.values, pad, snapshot.settings)
+    profile = profile_values(values, pa.string(), has_texts=False)
+    return replace(query, values=values, profile=profile, pad=pad)
 
 
-def find_lost_zero_width_between(integers: QueryColumn, texts: ValueSet) -> tuple[int, int, int]:
-    """Find a width to which zero-padding the integers of a column matches more values of another than they do.
+def _may_match_more(snapshot: Snapshot, query: QueryColumn, pad: int, params: SearchParams) -> bool:
+    """Tell whether some column holds so many of the values that another spelling changes that it may gain by it."""
+    n_query, lengths = len(query.values), np.diff(query.values.offsets)
+    if pad > 0:
+        is_changed = lengths < pad
+    else:
+        is_changed = (query.values.data[query.values.offsets[:-1]] == ord("0")) & (lengths == -pad)
+    changed = respell_zeros(keep_values(query.values, is_changed), pad, snapshot.settings)
+    only_best = replace(params, k=1, threshold=None, is_weighted=False)
+    hits, _ = searcher_of(snapshot).search(MatchedQuery(snapshot, changed), only_best)
+    gain = int(hits.matched.max(initial=0))
+    most = gain + n_query - int(np.count_nonzero(is_changed))
+    least = max(_LEAST_GAIN, _LEAST_SHARE * _LEAST_CONTAINMENT * n_query)
+    return gain >= least and most >= _LEAST_CONTAINMENT * n_query
+
+
+def merge_respelled(
+    frame: JoinCandidates, found: dict[str, tuple[Found, Found]], make: Callable[[list[Found]], JoinCandidates]
+) -> JoinCandidates:
+    """Put the candidates that match clearly more in another spelling into a result.
 
     Parameters
     ----------
-    integers : QueryColumn
-    texts : ValueSet
-        Distinct values of the other column.
+    frame : JoinCandidates
+        What was found for the query columns as they are.
+    found : dict
+        Name of a query column that was spelled anew → the search of it as it is, and the other one.
+    make : callable
+        Makes the frame of searches.
 
     Returns
     -------
-    width, padded, plain : int
-        The best width, what it matches, and what the integers match as they are; the width is 0 when none is better.
+    JoinCandidates
+        Rows of both in the order of the result, with the column `pad`: the width of the codes, null in rows of the
+        former; or `frame` where nothing matches clearly more. A column of the lake stands there once. Accidental
+        candidates of another spelling are left out.
     """
-    widths = _widths(integers.profile)
+    snapshot = frame.context.snapshot
+    parts = [_are_better(snapshot, plain, respelled) for plain, respelled in found.values()]
+    is_better = np.concatenate(parts)
+    if not is_better.any():
+        return frame
+    widths = [abs(respelled.query.pad or 0) for _, respelled in found.values()]
+    pads = pd.array(np.repeat(widths, [part.size for part in parts]), "Int64")
+    respelled = make([other for _, other in found.values()])
+    better = respelled[is_better & ~respelled["accidental"].to_numpy(bool)]
+    if not len(better):
+        return frame
+    taken = set(_places(better))
+    rest = frame[np.array([place not in taken for place in _places(frame)], bool)]
+    both = [rest.assign(pad=pd.array([None] * len(rest), "Int64")), better.assign(pad=pads[better.index])]
+    queries = list(dict.fromkeys([*frame["query_column"], *found]))
+    return JoinCandidates(_in_order(pd.concat(both), queries, frame.context.params.k))
+
+
+def _places(frame: pd.DataFrame) -> list[tuple[str, ...]]:
+    return list(zip(*(frame[name].tolist() for name in ("query_column", "table", "column")), strict=True))
+
+
+def _are_better(snapshot: Snapshot, plain: Found, respelled: Found) -> NDArray[np.bool_]:
+    """Tell which hits of the other spelling match clearly more than the same columns do as they are."""
+    places = range(min(len(respelled.hits), _MOST_COMPARED))
+    is_better = np.zeros(len(respelled.hits), bool)
+    is_better[: len(places)] = [_is_better(snapshot, plain, respelled, place) for place in places]
+    return is_better
+
+
+def _is_better(snapshot: Snapshot, plain: Found, respelled: Found, place: int) -> bool:
+    """Tell whether a hit of the other spelling matches clearly more than the same column does as it is."""
+    hits = respelled.hits.hits
+    number, column, matched = int(hits.segments[place]), int(hits.columns[place]), int(hits.matched[place])
+    if matched < _LEAST_CONTAINMENT * len(respelled.query.values) or not is_clearly_more(matched, 0):
+        return False
+    segment = snapshot.segments[number]
+    own = int(np.count_nonzero(shared_mask(segment, column, plain.matched.groups(number))))
+    if not is_clearly_more(matched, own):
+        return False
+    width = respelled.query.pad or 0
+    if width > 0:
+        return True
+    numbers = segment.catalog.numbers  # integers of the same largest width are what codes of it have become
+    largest, smallest = int(numbers["max_integer"][column]), int(numbers["min_integer"][column])
+    return bool(numbers["has_range"][column]) and smallest >= 0 and len(str(largest)) == -width
+
+
+def _in_order(frame: pd.DataFrame, queries: list[str], k: int | None) -> pd.DataFrame:
+    """Sort rows as a result is sorted, query column by query column, and keep the k best of each."""
+    counts = frame["matched_rows" if "matched_rows" in frame else "matched"].to_numpy()
+    useful = frame["usefulness"].to_numpy(float) if "usefulness" in frame else np.zeros(len(frame))
+    rank = {name: place for place, name in enumerate(queries)}
+    columns = (frame["query_column"].map(rank), -useful, -counts, frame["cardinality"], frame["table"], frame["column"])
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    order = sorted(range(len(rows)), key=rows.__getitem__)
+    merged = frame.iloc[order].reset_index(drop=True)
+    if k is None:
+        return merged
+    return merged[merged.groupby("query_column").cumcount() < k].reset_index(drop=True)
+
+
+def _width_of_vocabulary(snapshot: Snapshot, query: QueryColumn) -> int:
+    """Return the width in which the vocabulary holds the most of some integers of a query, 0 if it holds hardly any."""
+    widths = _widths(query.profile)
     if not widths:
-        return 0, 0, 0
-    lengths = np.diff(texts.offsets)
-    begins_with_zero = (lengths > 1) & (texts.data[texts.offsets[:-1]] == ord("0"))
-    vocabulary: Vocabulary | None = None
-    found, best, plain = 0, 0, 0
-    for width in np.unique(lengths[begins_with_zero]).tolist():
-        if width not in widths:
-            continue
-        if vocabulary is None:
-            vocabulary = vocabulary_of(texts)
-            best = plain = int(np.count_nonzero(match_tokens(integers.values, vocabulary) >= 0))
-        padded = pad_integers(integers.values, width, _SETTINGS)
-        matched = int(np.count_nonzero(match_tokens(padded, vocabulary) >= 0))
-        if matched > best:
-            found, best = width, matched
-    return found, best, plain
+        return 0
+    near = range(widths.start, min(widths.start + _EXTRA_DIGITS + 1, widths.stop))
+    texts: list[str] = []
+    counts: list[int] = []
+    for width in widths:
+        changed = query.integers[: int(np.searchsorted(query.integers, 10 ** (width - 1)))]
+        n_taken = _SAMPLES[0 if width in near else 1]
+        taken = changed[:: max(1, -(-changed.size // n_taken))].tolist()
+        texts += [str(integer).zfill(width) for integer in taken]
+        counts.append(len(taken))
+    values = normalize_column(pa.array(texts, pa.large_string()), snapshot.settings)
+    is_found = np.zeros(len(values) + 1, bool)  # the last one serves code -1, the null
+    for one in _is_found(snapshot, MatchedQuery(snapshot, values)):
+        is_found[:-1] |= one
+    ends = np.cumsum(counts)
+    n_found = [int(part.sum()) for part in np.split(is_found[values.codes], ends[:-1])]
+    best = max(range(len(widths)), key=lambda place: (n_found[place] / max(1, counts[place]), -place))
+    width = widths[best]
+    is_serial = query.profile.max_integer - query.profile.min_integer < len(query.values)
+    return width if n_found[best] >= _LEAST_GAIN and not (is_serial and width <= _SERIAL_DIGITS) else 0
+
+
+def _is_found(snapshot: Snapshot, matched: MatchedQuery) -> Iterator[NDArray[np.bool_]]:
+    """Tell for each segment which values its vocabulary holds."""
+    for number, segment in enumerate(snapshot.segments):
+        if segment.n_tokens:
+            yield matched.groups(number) >= 0
+
+
+def _width_of_codes(values: ValueSet) -> int:
+    """Return the most frequent width of texts that are digits with a zero in front; 0 where hardly any are."""
+    lengths = np.diff(values.offsets)
+    first = values.data[values.offsets[:-1]]
+    places = np.flatnonzero((values.classes == TEXT) & (first == ord("0")) & (lengths > 1) & (lengths <= _MAX_DIGITS))
+    if places.size < _LEAST_GAIN:
+        return 0
+    width = int(np.argmax(np.bincount(lengths[places])))
+    places = places[lengths[places] == width]
+    digits = values.data[values.offsets[places][:, None] + np.arange(width)]
+    n_codes = int(((digits >= ord("0")) & (digits <= ord("9"))).all(axis=1).sum())
+    longer = (values.classes == INTEGER) & (lengths > width)
+    return width if n_codes >= _LEAST_GAIN and not longer.any() else 0
 
 
 def _widths(profile: Profile) -> range:
@@ -128,28 +252,65 @@ def _widths(profile: Profile) -> range:
     return range(longest + (longest == shortest), _MAX_DIGITS + 1)
 
 
-def _is_found(snapshot: Snapshot, matched: MatchedQuery) -> Iterator[NDArray[np.bool_]]:
-    """Tell for each segment which values its vocabulary holds."""
-    for number, segment in enumerate(snapshot.segments):
-        if segment.n_tokens:
-            yield matched.groups(number) >= 0
+# Between two frames ---------------------------------------------------------------------------------------
 
 
-def _widths_of_sample(snapshot: Snapshot, query: QueryColumn, widths: range, best: int) -> list[int]:
-    """Return the widths in which the vocabulary holds at least one of a few integers of the query.
+class LostZeros(NamedTuple):
+    """A width of codes that integers of one column had: how many values match in it, and how many as they are."""
 
-    A width that is better than none holds more than `best` of them, so that few tell where `best` is high: three
-    times the reciprocal of the share misses it once in twenty times.
+    width: int
+    respelled: int
+    plain: int
+
+
+def find_lost_zeros_between(integers: QueryColumn, texts: ValueSet) -> LostZeros:
+    """Find a width to which zero-padding the integers of a column matches more values of another than they do.
+
+    Parameters
+    ----------
+    integers : QueryColumn
+    texts : ValueSet
+        Distinct values of the other column.
+
+    Returns
+    -------
+    LostZeros
+        The width is 0 when none is better.
     """
+    widths = _widths(integers.profile)
     if not widths:
-        return []
-    n_values = len(query.integers)
-    n_taken = min(_SAMPLE, 1 + 3 * n_values // max(1, best))
-    integers = query.integers[:: -(-n_values // n_taken)].tolist()
-    texts = pa.array([str(integer).zfill(width) for width in widths for integer in integers], pa.large_string())
-    values = normalize_column(texts, snapshot.settings)
-    is_found = np.zeros(len(values) + 1, bool)  # the last one serves code -1, the null
-    for one in _is_found(snapshot, MatchedQuery(snapshot, values)):
-        is_found[:-1] |= one
-    by_width = is_found[values.codes].reshape(len(widths), len(integers))
-    return [widths[row] for row in np.flatnonzero(by_width.any(axis=1)).tolist()]
+        return LostZeros(0, 0, 0)
+    lengths = np.diff(texts.offsets)
+    begins_with_zero = (lengths > 1) & (texts.data[texts.offsets[:-1]] == ord("0"))
+    best: LostZeros | None = None
+    for width in np.unique(lengths[begins_with_zero]).tolist():
+        if width not in widths:
+            continue
+        vocabulary = vocabulary_of(texts)
+        if best is None:
+            plain = int(np.count_nonzero(match_tokens(integers.values, vocabulary) >= 0))
+            best = LostZeros(0, plain, plain)
+        padded = pad_integers(integers.values, width, _SETTINGS)
+        matched = int(np.count_nonzero(match_tokens(padded, vocabulary) >= 0))
+        if matched > best.respelled:
+            best = LostZeros(width, matched, best.plain)
+    return best or LostZeros(0, 0, 0)
+
+
+def warn_of_lost_zeros(plain: Found, respelled: Found) -> None:
+    """Warn when a query matches more in the other spelling than any column does as it is."""
+    own, other = (int(found.hits.hits.matched.max(initial=0)) for found in (plain, respelled))
+    width = respelled.query.pad or 0
+    if other <= own:
+        return
+    name = plain.query.name
+    if width > 0:
+        warn(
+            f"the integers of column {name!r} match {other:,} values when written with zeros up to {width} digits, and "
+            f"{own:,} as they are; read the column with dtype=str, or pass `pad={width}`"
+        )
+    elif is_clearly_more(other, own):
+        warn(
+            f"the codes of column {name!r} match {other:,} values when their zeros in front are left out, as integers "
+            f"have lost theirs, and {own:,} as they are; rows with `pad` say which columns of the lake lost them"
+        )

@@ -38,6 +38,9 @@ class Mode(Protocol):
     nothing_found: str = "no column of the lake shares a value"
     """What is said of a search without a result."""
 
+    is_by_equality: bool = True
+    """Whether candidates share values as they are, not after a program."""
+
     def check(self, snapshot: Snapshot) -> None:
         """Raise IncompatibleSettingsError when the index was built without what the mode needs."""
 

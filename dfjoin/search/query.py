@@ -37,7 +37,7 @@ class QueryColumn:
     profile : Profile
         Kind and range of integers.
     pad : int or None
-        Width to which integers were padded with zeros.
+        Width to which integers were padded with zeros; −5: texts of five digits were read without theirs.
     dayfirst : bool or None
         How all-digit dates were read.
     """

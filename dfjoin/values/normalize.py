@@ -34,7 +34,9 @@ __all__ = [
     "pack_strings",
     "pad_integers",
     "read_dates",
+    "respell_zeros",
     "settings_for",
+    "strip_zeros",
     "unite_value_sets",
 ]
 
@@ -403,6 +405,56 @@ def pad_integers(values: ValueSet, width: int, settings: IndexSettings) -> Value
     merged = _deduplicate(_locked(out), _locked(offsets), settings)
     codes = np.where(values.codes >= 0, merged.codes[values.codes], values.codes).astype(np.int32)
     return replace(merged, codes=codes, date_order=values.date_order, nulls=values.nulls)
+
+
+def strip_zeros(values: ValueSet, width: int, settings: IndexSettings) -> ValueSet:
+    """Read the digit texts of one width as integers: without the zeros in front of them.
+
+    Parameters
+    ----------
+    values : ValueSet
+    width : int
+        Digits; texts of another length stay as they are.
+    settings : IndexSettings
+        Those that made the values.
+
+    Returns
+    -------
+    ValueSet
+        With the same number of rows. ``07`` and ``7`` at width 2 become one value.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> settings = IndexSettings()
+    >>> strip_zeros(normalize_column(pa.array(["00501", "0501", "10001", "a"]), settings), 5, settings).values()
+    ['501', '0501', '10001', 'a']
+    """
+    lengths = np.diff(values.offsets)
+    places = np.flatnonzero((lengths == width) & (values.data[values.offsets[:-1]] == ord("0")))
+    digits = values.data[values.offsets[places][:, None] + np.arange(width)]
+    is_code = ((digits >= ord("0")) & (digits <= ord("9"))).all(axis=1) if places.size else np.zeros(0, bool)
+    places, digits = places[is_code], digits[is_code]
+    if not places.size:
+        return values
+    n_zeros = np.minimum(np.argmax(np.c_[digits != ord("0"), np.ones(places.size, bool)], axis=1), width - 1)
+    starts, kept = values.offsets[:-1].copy(), lengths.copy()
+    starts[places] += n_zeros
+    kept[places] -= n_zeros
+    offsets = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(kept, out=offsets[1:])
+    out = np.zeros(int(offsets[-1]) + _PADDING, np.uint8)
+    out[: int(offsets[-1])] = values.data[expand_stretches(starts, kept)]
+    merged = _deduplicate(_locked(out), _locked(offsets), settings)
+    codes = np.where(values.codes >= 0, merged.codes[values.codes], values.codes).astype(np.int32)
+    return replace(merged, codes=codes, date_order=values.date_order, nulls=values.nulls)
+
+
+def respell_zeros(values: ValueSet, pad: int | None, settings: IndexSettings) -> ValueSet:
+    """Write zeros in front of integers up to `pad` digits; read texts of −`pad` digits without theirs; or leave all."""
+    if pad is None:
+        return values
+    return pad_integers(values, pad, settings) if pad > 0 else strip_zeros(values, -pad, settings)
 
 
 def unite_value_sets(parts: list[ValueSet], settings: IndexSettings) -> ValueSet:

@@ -82,15 +82,25 @@ def test_pad_with_rows_that_only_one_side_has(how):
 
 @pytest.mark.parametrize("others_are_integers", [False, True])
 @pytest.mark.parametrize("on", ["zip", None])
-def test_lost_zeros_between_two_frames_are_told_with_a_remedy_that_works(on, others_are_integers):
+@pytest.mark.filterwarnings("error")
+def test_lost_zeros_between_two_frames_are_written_and_reported(on, others_are_integers):
+    frames = [pd.DataFrame({"zip": [501, 2134, 7]}), ZIPS][:: -1 if others_are_integers else 1]
+    wide = frames[0].auto_join(frames[1], on=on, threshold=0.4)
+    (step,) = wide.attrs["dfjoin"]["joined"]
+    assert (step["matched"], step["pad"]) == (2, 5)
+    assert "zeros: integers of zip were written with 5 digits" in str(dfjoin.report(wide))
+
+
+@pytest.mark.parametrize("others_are_integers", [False, True])
+def test_lost_zeros_that_help_too_little_are_told_with_a_remedy_that_works(others_are_integers):
     plain = {"transform": False, "fuzzy": False, "on_no_match": "ignore"}
     frames = [pd.DataFrame({"zip": [501, 2134, 7]}), ZIPS][:: -1 if others_are_integers else 1]
     with pytest.warns(DfjoinWarning, match="match 2 values of 'zip' when written with zeros up to 5 digits") as caught:
-        frames[0].auto_join(frames[1], on=on, **plain)
+        frames[0].auto_join(frames[1], threshold=0.9, **plain)
     text = str(caught[0].message)
     assert "and 0 as they are; read the column with dtype=str, or pass `pad=5`" in text
     assert ("'zip' of the other frame match" in text) is others_are_integers
-    assert ("with on='zip', right_on='zip'" in text) is (on is None)
+    assert "with on='zip', right_on='zip'" in text
     wide = frames[0].auto_join(frames[1], on="zip", pad=5, **plain)
     assert wide.attrs["dfjoin"]["joined"][0]["matched"] == 2
 

@@ -195,7 +195,7 @@ EXPLODE = [{"step": "replace", "old": "n", "new": "n" * 1000}] * 4
         (lambda p: p["steps"][0].update(columns="wage"), "`columns` of a step is a list of texts"),
         (lambda p: p["steps"][0].update(names={"wage": ["x"]}), "`names` of a step maps texts to texts"),
         (lambda p: p["steps"][0].update(aggregate=["x"]), "`aggregate` of a step is a rule"),
-        (lambda p: p["steps"][0].update(pad=-5), "`pad` of a step is a number of digits from 1 to"),
+        (lambda p: p["steps"][0].update(pad=-5000), "`pad` of a step is a number of digits, 1 to"),
         (lambda p: p["steps"][0].update(dayfirst=[1]), "`dayfirst` of a step is true, false or null"),
     ],
 )  # fmt: skip

@@ -26,7 +26,8 @@ class TestZeroPadding:
         message = str(caught[0].message)
         assert "dtype=str" in message and "`pad=5`" in message
         assert caught[0].filename == __file__
-        assert hits["matched"].max() == 1
+        assert hits[["table", "matched", "pad"]].values.tolist() == [["zips", 3, 5], ["rows", 1, pd.NA]]
+        assert hits["pad"].dtype == "Int64" and hits["containment"].tolist() == [1, 1 / 3]
 
     def test_pad_finds_the_matches_without_a_warning(self, codes):
         with warnings.catch_warnings():
@@ -48,16 +49,15 @@ class TestZeroPadding:
             warnings.simplefilter("error")
             find([51, 7], build({"zips": pd.DataFrame({"zip": ["00501", "02134", "10001"]})}))
 
-    def test_nothing_is_searched_when_every_value_is_found_as_it_is(self, codes, monkeypatch):
-        """No width can match more than all."""
-
+    def test_nothing_is_searched_when_the_vocabulary_holds_no_other_spelling(self, codes, monkeypatch):
         def fail(*_):
-            raise AssertionError("padded")
+            raise AssertionError("spelled anew")
 
-        monkeypatch.setattr("dfjoin.search.lost_zeros.pad_integers", fail)
+        monkeypatch.setattr("dfjoin.search.lost_zeros.respell_zeros", fail)
         find([1, 501], codes)
-        with pytest.raises(AssertionError, match="padded"):
-            find([1, 502], codes)
+        find([10001, 90210, 501], codes)
+        with pytest.raises(AssertionError, match="spelled anew"):
+            find([501, 2134], codes)
 
     @pytest.mark.parametrize("query", [["00501", "02134"], [10001, 90210], [-501, 2134], [0.5, 501.0]])
     def test_no_warning_where_zeros_do_not_help(self, codes, query):
@@ -69,4 +69,80 @@ class TestZeroPadding:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             hits = dfjoin.discover_joinable_batch({"Postal": [501, 2134, 90210]}, codes)
-        assert hits["matched"].max() == 1
+        assert hits["matched"].max() == 3 and hits["pad"][0] == 5
+
+
+STATES = {
+    f"{state:02}": n for state, n in {1: 67, 2: 29, 4: 15, 5: 75, 6: 58, 12: 66, 13: 159, 36: 62, 48: 254}.items()
+}
+COUNTIES = [f"{state}{2 * i + 1:03}" for state, n in STATES.items() for i in range(n)]
+"""Codes of counties; those of five states have a zero in front."""
+
+N_ZEROS = sum(code[0] == "0" for code in COUNTIES)
+
+
+@pytest.fixture
+def lake(build):
+    return build(
+        {
+            "texts": pd.DataFrame({"fips": COUNTIES, "people": [i * 1.5 for i in range(len(COUNTIES))]}),
+            "numbers": pd.DataFrame(
+                {"geoid": [int(c) for c in COUNTIES], "area": [i * 2.5 for i in range(len(COUNTIES))]}
+            ),
+            "ranks": pd.DataFrame({"rank": range(1, 60), "city": [f"c{i}" for i in range(59)]}),
+        }
+    )
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("values", "other"), [(COUNTIES, "numbers"), ([int(c) for c in COUNTIES], "texts")])
+class TestBothWays:
+    def test_the_column_that_lost_or_kept_its_zeros_is_found_whole(self, lake, values, other):
+        hits = find(values, lake, name="county")
+        by_table = hits.set_index("table")
+        n = len(COUNTIES)
+        assert by_table["matched"].to_dict() == {"texts": n, "numbers": n}
+        assert by_table["pad"].dropna().to_dict() == {other: 5}
+        i = hits["table"].tolist().index(other)
+        text = str(hits.explain(i))
+        assert (
+            "  zeros: codes of 5 digits of your column were read without their zeros in front" in text
+            if other == "numbers"
+            else "  zeros: integers of your column were written with 5 digits, as the codes of the table are" in text
+        )
+        assert hits.explain(i).to_dict()["pad"] == (-5 if other == "numbers" else 5)
+        assert "zeros:" not in str(hits.explain(1 - i))
+        pairs = hits.pairs(i)
+        assert len(pairs) == n and pairs["query_value"][0] == str(values[0])
+
+    def test_it_is_joined_and_reported(self, lake, values, other):
+        df = pd.DataFrame({"county": values})
+        hits = df.discover_joinable("county", lake)
+        for wide in (df.auto_join(lake, on="county", k=2), df.auto_join(hits)):
+            assert wide["people"].notna().all() and wide["area"].notna().all()
+            (step,) = (step for step in wide.attrs["dfjoin"]["joined"] if step["table"] == other)
+            assert step["pad"] == (-5 if other == "numbers" else 5) and step["coverage"] == 1
+            assert "  zeros: " in str(dfjoin.report(wide))
+            again = df.iloc[:9].auto_join(wide.attrs["dfjoin"]["plan"])
+            pd.testing.assert_frame_equal(again, wide.iloc[:9])
+
+    def test_without_it_the_states_would_be_lost(self, lake, values, other):
+        hits = find(values, lake, name="county", plan="mergelist", k=10)
+        by_table = hits.set_index("table")
+        assert by_table["matched"][other] == (len(COUNTIES) if "pad" in hits else len(COUNTIES) - N_ZEROS)
+
+
+@pytest.mark.filterwarnings("error")
+def test_little_gain_changes_nothing(build):
+    lake = build({"t": pd.DataFrame({"id": [*range(100, 200), *range(10, 20)], "v": range(110)})})
+    assert "pad" not in find([*map(str, range(100, 200)), "011"], lake)
+    assert "pad" not in find(["007", "x", "y"], lake)
+
+
+def test_the_best_k_are_kept_and_every_query_column_has_its_own(lake):
+    df = pd.DataFrame({"a": COUNTIES, "b": [f"c{i % 59}" for i in range(len(COUNTIES))]})
+    hits = df.discover_joinable("*", lake, k=1)
+    assert hits[["query_column", "matched"]].values.tolist() == [["a", len(COUNTIES)], ["b", 59]]
+    hits = df.discover_joinable("a", lake, k=2)
+    assert sorted(hits["table"]) == ["numbers", "texts"]
+    assert len(df.discover_joinable("a", lake, threshold=0.99)) == 2

@@ -57,6 +57,7 @@ class EmbeddingMode(Mode):
     """Search by vectors of texts; see `Mode` for the methods."""
 
     nothing_found = "no column of the lake has a value within the radius"
+    is_by_equality = False
 
     def check(self, snapshot: Snapshot) -> None:
         embedder_of(snapshot)

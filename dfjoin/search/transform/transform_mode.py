@@ -27,6 +27,7 @@ class TransformMode(Mode):
     """Search by learned programs; see `Mode` for the methods."""
 
     nothing_found = "no column of the lake joins after a program"
+    is_by_equality = False
 
     def check(self, snapshot: Snapshot) -> None:
         if not snapshot.settings.patterns:
