@@ -169,11 +169,13 @@ def quantity_tables(texts: Sequence[str | None]) -> list[str]:
     if len(parts) < 0.9 * len(texts) or not parts:
         return []
     units = [found[4].lstrip(" ").rstrip(". ") for found in parts]
+    is_bytes = any("b" in unit.lower() for unit in units)
     fitting = [
         table
         for table in QUANTITIES
         if table != "number"
         and any(units)
+        and (is_bytes or "bytes" not in table)
         and sum(unit in _unit_names(table) or unit.lower() in _unit_names(table) for unit in units) >= 0.9 * len(units)
     ]
     return [*fitting, "number"] if len({(found[1], found[4]) for found in parts}) <= 2 else fitting

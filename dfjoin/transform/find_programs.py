@@ -19,12 +19,13 @@ from dfjoin.transform.accept import (
 )
 from dfjoin.transform.by_example import MAX_INPUTS, learn_from_examples
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
-from dfjoin.transform.composite import split_column
+from dfjoin.transform.composite import composite_keys, split_column
 from dfjoin.transform.linear import number_styles
 from dfjoin.transform.outcome import FULL_COVERAGE, Outcome, evaluate
 from dfjoin.transform.prepared_columns import Column, as_columns
 from dfjoin.transform.relate_numbers import relate_numbers
-from dfjoin.transform.sides import DIRECTIONS, Direction, SampledTable, sample_sides
+from dfjoin.transform.sides import DIRECTIONS, KEY_UNIQUENESS, Direction, SampledTable, sample_sides
+from dfjoin.transform.signatures import Signatures, signature_pairs
 from dfjoin.transform.transform_join import Table, TransformJoin
 from dfjoin.transform.value_pairs import find_pairs, no_pairs
 from dfjoin.values.unicode import normalize_text
@@ -37,6 +38,10 @@ _MAX_COLUMN_PAIRS = 10
 """Pairs of columns that programs are learned for, the most similar ones."""
 _GOOD_WHOLENESS = 0.9
 """Wholeness from which a join of all values is not compared with others."""
+_MAX_SIGNED_PAIRS = 8
+"""Pairs of columns, and kinds of signatures of their values, that programs are learned for."""
+_MAX_KINDS = 3
+"""Kinds of signatures of one pair of columns, those of most pairs."""
 _MAX_EXAMPLE_COLUMNS = 4
 """Columns of the rows of examples that programs may read beside the main one."""
 
@@ -126,7 +131,9 @@ def find_programs(
     tried: list[str] = []
     if examples is not None:
         return _find_from_examples(sides, _check_examples(examples), tried)
-    accepted = _learn(sides, rng, tried, splits=False) or _learn(sides, rng, tried, splits=True)
+    accepted: list[AcceptedPrograms] = []
+    for column_pairs in (_similar_columns, _signed_columns, _split_columns):
+        accepted = accepted or _learn(sides, column_pairs(sides), rng, tried)
     if max((one.quality for one in accepted), default=0.0) < 2 * FULL_COVERAGE:
         accepted += relate_numbers(sides, rng, tried)
     if not accepted:
@@ -160,11 +167,42 @@ def _check_examples(examples: Sequence[tuple[str, str]]) -> list[tuple[str, str]
     return pairs  # type: ignore[return-value]
 
 
-def _column_pairs(
-    sides: tuple[SampledTable, SampledTable], splits: bool
-) -> list[tuple[Direction, ColumnPair, Program]]:
-    """List the pairs of columns that share rare q-grams, the most similar first, with the program of the target."""
-    found: list[tuple[Direction, ColumnPair, Program]] = []
+_ColumnPairs = list[tuple[Direction, ColumnPair, Program]]
+"""Pairs of columns, each with its direction and with the program that makes the target."""
+
+
+def _similar_columns(sides: tuple[SampledTable, SampledTable]) -> _ColumnPairs:
+    """List the pairs of columns that share rare q-grams, the most similar first."""
+    return _pairs_by_pieces(sides, splits=False)
+
+
+def _split_columns(sides: tuple[SampledTable, SampledTable]) -> _ColumnPairs:
+    """List the columns and parts of columns that share rare q-grams, the most similar first."""
+    return _pairs_by_pieces(sides, splits=True)
+
+
+def _signed_columns(sides: tuple[SampledTable, SampledTable]) -> _ColumnPairs:
+    """List the pairs of columns whose values have the same signatures, those of most values first."""
+    found: _ColumnPairs = []
+    signed: dict[int, Signatures] = {}
+    for direction, (source, target) in zip(DIRECTIONS, (sides, sides[::-1]), strict=True):
+        targets = target.keys()
+        if not target.is_key_fixed:  # columns that are a key together, whatever else is one
+            targets += composite_keys([c for c in target.candidates() if c.uniqueness < KEY_UNIQUENESS])
+        unique = dict(targets)
+        for program, wanted in unique.items():
+            theirs = signed.setdefault(id(wanted), Signatures(wanted))
+            for column in source.candidates():
+                own = signed.setdefault(id(column), Signatures(column))
+                for pairs in signature_pairs(own, theirs)[:_MAX_KINDS]:
+                    found.append((direction, ColumnPair(source.candidates(), column, wanted, pairs), program))
+    found.sort(key=lambda entry: (-len(entry[1].pairs), entry[0], entry[1].main.name, entry[1].target.name))
+    return found[:_MAX_SIGNED_PAIRS]
+
+
+def _pairs_by_pieces(sides: tuple[SampledTable, SampledTable], splits: bool) -> _ColumnPairs:
+    """List the pairs of columns that share rare q-grams, the most similar first."""
+    found: _ColumnPairs = []
     for direction, (source, target) in zip(DIRECTIONS, (sides, sides[::-1]), strict=True):
         targets = target.keys()
         if splits:
@@ -180,11 +218,11 @@ def _column_pairs(
 
 
 def _learn(
-    sides: tuple[SampledTable, SampledTable], rng: np.random.Generator, tried: list[str], splits: bool
+    sides: tuple[SampledTable, SampledTable], column_pairs: _ColumnPairs, rng: np.random.Generator, tried: list[str]
 ) -> list[AcceptedPrograms]:
-    """Learn programs for the most similar pairs of columns; return those that are accepted."""
+    """Learn programs for pairs of columns; return those that are accepted."""
     found: list[AcceptedPrograms] = []
-    for direction, pair, target in _column_pairs(sides, splits):
+    for direction, pair, target in column_pairs:
         source_table, target_table = sides if direction == "left_to_right" else sides[::-1]
         outcomes = [evaluate(Program.identity(pair.main.name), pair.table, pair.main, pair.target.values)]
         if outcomes[0].score < 2 * FULL_COVERAGE:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.programs.extract import Step
+from dfjoin.programs.extract import Slice, Step
 from dfjoin.programs.numeric import Base, Round
 from dfjoin.programs.program import Extract, Program
 from dfjoin.programs.quantities import Quantity, quantity_tables
@@ -34,8 +34,15 @@ _STEP_BITS = 3.0
 """Description length of a step that reads numbers in another base or unit."""
 _ANY_UNIT_BITS = 1.0
 """The same of the step that takes whatever unit there is."""
-_BASES = ((2, "^[01]{1,12}$", ""), (16, "^[0-9a-fA-F]{1,12}$", "[a-fA-F]"), (8, "^[0-7]{1,12}$", ""))
-"""Base, the values that it may have written, and what some of them must hold."""
+_BASES: tuple[tuple[str, str, tuple[Step, ...]], ...] = (
+    ("^[01]{1,12}$", "", (Base(2, 10),)),
+    ("^[0-9a-fA-F]{1,12}$", "[a-fA-F]", (Base(16, 10),)),
+    ("^[0-7]{1,12}$", "", (Base(8, 10),)),
+    ("^#[0-9a-fA-F]{1,12}$", "", (Slice(1, None), Base(16, 10))),
+    ("^0[xX][0-9a-fA-F]{1,12}$", "", (Slice(2, None), Base(16, 10))),
+    ("^0[bB][01]{1,12}$", "", (Slice(2, None), Base(2, 10))),
+)
+"""The values that numbers of another base may be, what some of them must hold, and the steps that read them."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,9 @@ class NumberReading:
     @property
     def cost(self) -> float:
         """Bits that single the reading out."""
-        return _ANY_UNIT_BITS if self.steps == (Quantity("number"),) else _STEP_BITS * len(self.steps)
+        if self.steps == (Quantity("number"),):
+            return _ANY_UNIT_BITS
+        return _STEP_BITS * sum(not isinstance(step, Slice) for step in self.steps)
 
     @property
     def program(self) -> Program:
@@ -109,7 +118,7 @@ def _share(head: pa.Array, pattern: str) -> float:
 
 def _fitting_steps(head: pa.Array) -> Iterator[tuple[Step, ...]]:
     """Yield the steps that read nearly all values, the likeliest first."""
-    if _share(head, "[0-9]") < _READABLE and _share(head, "^[0-9a-fA-F]{2,12}$") < _READABLE:
+    if _share(head, "[0-9]") < _READABLE and _share(head, "^#?[0-9a-fA-F]{2,12}$") < _READABLE:
         return
     is_plain = _share(head, _PLAIN) >= _READABLE
     if is_plain:
@@ -120,9 +129,9 @@ def _fitting_steps(head: pa.Array) -> Iterator[tuple[Step, ...]]:
     else:
         for table in quantity_tables(head.to_pylist()):
             yield (Quantity(table),)
-    for base, pattern, needed in _BASES:
+    for pattern, needed, steps in _BASES:
         if _share(head, pattern) >= _READABLE and (not needed or _share(head, needed) > 0):
-            yield (Base(base, 10),)
+            yield steps
 
 
 def _rounding(head: pa.Array) -> tuple[Step, ...]:
