@@ -22,10 +22,10 @@ from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.composite import composite_keys, split_column
 from dfjoin.transform.linear import number_styles
 from dfjoin.transform.outcome import FULL_COVERAGE, Outcome, evaluate
+from dfjoin.transform.pair_signatures import Signatures, signature_pairs
 from dfjoin.transform.prepared_columns import Column, as_columns
 from dfjoin.transform.relate_numbers import relate_numbers
 from dfjoin.transform.sides import DIRECTIONS, KEY_UNIQUENESS, Direction, SampledTable, sample_sides
-from dfjoin.transform.signatures import Signatures, signature_pairs
 from dfjoin.transform.transform_join import Table, TransformJoin
 from dfjoin.transform.value_pairs import find_pairs, no_pairs
 from dfjoin.values.unicode import normalize_text

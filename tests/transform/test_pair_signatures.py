@@ -2,8 +2,8 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.pair_signatures import Signatures, signature_pairs
 from dfjoin.transform.prepared_columns import Column
-from dfjoin.transform.signatures import Signatures, signature_pairs
 from dfjoin.transform.transform_join import join_rows
 
 NAMES = [
