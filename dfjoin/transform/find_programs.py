@@ -22,7 +22,7 @@ from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.composite import composite_keys, split_column
 from dfjoin.transform.linear import number_styles
 from dfjoin.transform.outcome import FULL_COVERAGE, Outcome, evaluate
-from dfjoin.transform.pair_signatures import Signatures, signature_pairs
+from dfjoin.transform.pair_signatures import SignedValues, signature_pairs
 from dfjoin.transform.prepared_columns import Column, as_columns
 from dfjoin.transform.relate_numbers import relate_numbers
 from dfjoin.transform.sides import DIRECTIONS, KEY_UNIQUENESS, Direction, SampledTable, sample_sides
@@ -184,16 +184,16 @@ def _split_columns(sides: tuple[SampledTable, SampledTable]) -> _ColumnPairs:
 def _signed_columns(sides: tuple[SampledTable, SampledTable]) -> _ColumnPairs:
     """List the pairs of columns whose values have the same signatures, those of most values first."""
     found: _ColumnPairs = []
-    signed: dict[int, Signatures] = {}
+    signed: dict[int, SignedValues] = {}
     for direction, (source, target) in zip(DIRECTIONS, (sides, sides[::-1]), strict=True):
         targets = target.keys()
         if not target.is_key_fixed:  # columns that are a key together, whatever else is one
             targets += composite_keys([c for c in target.candidates() if c.uniqueness < KEY_UNIQUENESS])
         unique = dict(targets)
         for program, wanted in unique.items():
-            theirs = signed.setdefault(id(wanted), Signatures(wanted))
+            theirs = signed.setdefault(id(wanted), SignedValues(wanted))
             for column in source.candidates():
-                own = signed.setdefault(id(column), Signatures(column))
+                own = signed.setdefault(id(column), SignedValues(column))
                 for pairs in signature_pairs(own, theirs)[:_MAX_KINDS]:
                     found.append((direction, ColumnPair(source.candidates(), column, wanted, pairs), program))
     found.sort(key=lambda entry: (-len(entry[1].pairs), entry[0], entry[1].main.name, entry[1].target.name))

@@ -15,7 +15,7 @@ from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.value_pairs import ValuePairs
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["Signatures", "signature_pairs"]
+__all__ = ["SignedValues", "signature_pairs"]
 
 _MAX_VALUES = 1_000
 """Values of a column whose signatures are compared."""
@@ -43,7 +43,7 @@ _Signer = Callable[[list[str]], list[set[str]]]
 
 
 @dataclass(frozen=True)
-class Signatures:
+class SignedValues:
     """The values of a column by their signatures, of each kind.
 
     Parameters
@@ -74,12 +74,12 @@ class Signatures:
         ]
 
 
-def signature_pairs(source: Signatures, target: Signatures) -> list[ValuePairs]:
+def signature_pairs(source: SignedValues, target: SignedValues) -> list[ValuePairs]:
     """Pair values of two columns by signatures, one list of pairs for each kind of signature.
 
     Parameters
     ----------
-    source, target : Signatures
+    source, target : SignedValues
 
     Returns
     -------
@@ -101,7 +101,7 @@ def signature_pairs(source: Signatures, target: Signatures) -> list[ValuePairs]:
     return sorted((pairs for pairs in found if len(pairs) >= n_least), key=lambda pairs: -len(pairs))
 
 
-def _pair(mine: Holders, others: Holders, target: Signatures) -> ValuePairs:
+def _pair(mine: Holders, others: Holders, target: SignedValues) -> ValuePairs:
     """Pair each value with those of its rarest signature."""
     best: dict[int, tuple[float, str]] = {}
     for sign, values in mine.items():
@@ -194,4 +194,4 @@ _KINDS: tuple[tuple[_Signer, _Signer], ...] = (
     (_each(_entries), _each(lambda text: (normalize_text(text),))),
     (_each(_short_words), _each(_short_value)),
 )
-"""Signatures of the source and those of the target that they are compared with."""
+"""SignedValues of the source and those of the target that they are compared with."""

@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.pair_signatures import Signatures, signature_pairs
+from dfjoin.transform.pair_signatures import SignedValues, signature_pairs
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.transform_join import join_rows
 
@@ -22,7 +22,7 @@ CHINESE = [a + " " + b for a in "王李张刘陈杨赵黄" for b in ("伟", "芳
 
 def pairs_of(left, right):
     """The pairs of values of each kind of signature."""
-    source, target = Signatures(Column("a", pa.array(left))), Signatures(Column("b", pa.array(right)))
+    source, target = SignedValues(Column("a", pa.array(left))), SignedValues(Column("b", pa.array(right)))
     found = []
     for pairs in signature_pairs(source, target):
         found.append({(left[i], right[j]) for i, j in zip(pairs.left, pairs.right, strict=True)})
@@ -66,8 +66,8 @@ def test_a_signature_of_many_values_pairs_none():
 
 def test_the_score_is_that_of_the_rarest_signature():
     (pairs,) = signature_pairs(
-        Signatures(Column("a", pa.array(["Ann Bell", "Abe Boyd", "Cid Dorn", "Eva Fink"]))),
-        Signatures(Column("b", pa.array(["AB", "CD", "EF"]))),
+        SignedValues(Column("a", pa.array(["Ann Bell", "Abe Boyd", "Cid Dorn", "Eva Fink"]))),
+        SignedValues(Column("b", pa.array(["AB", "CD", "EF"]))),
     )
     assert sorted(pairs.score.tolist()) == [0.5, 0.5, 1.0, 1.0]
     assert set(pairs.length.tolist()) == {2}
