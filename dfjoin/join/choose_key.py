@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
+from dfjoin.join.key_evidence import (
+    MIN_ONE_SIDED,
+    is_row_number,
+    names_agree,
+    one_sided,
+    reason_against,
+    rows_agree,
+)
 from dfjoin.join.keys import KeyColumns
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
+from dfjoin.search.query import QueryColumn
 from dfjoin.search.result_frame import is_accidental
 
 __all__ = ["choose_equal_keys"]
@@ -21,8 +31,10 @@ def choose_equal_keys(
 ) -> tuple[tuple[Any, Any] | None, list[tuple[str, str]]]:
     """Choose the pair of columns that share the most.
 
-    Pairs that reach the threshold and are not accidental are ranked by containment, then shared values,
-    then by whether their names agree, then by whether the right column is a key.
+    A pair is passed over below the threshold; if its values stand in many rows on both sides, which is no key; and
+    if chance may explain what is shared, as with row numbers (`key_evidence.reason_against`), unless other
+    columns of the same rows agree (`key_evidence.rows_agree`). The others are ranked by containment, then shared
+    values, then by whether their names agree, then by whether the right column is a key.
 
     Parameters
     ----------
@@ -42,27 +54,21 @@ def choose_equal_keys(
     InvalidParameterError
         If the two best pairs are equally good.
     """
+    shared = _shared_pairs(left, right)
     scored = []
     passed = []
-    own_columns = left.candidates()
-    for theirs in right.candidates():
-        vocabulary = vocabulary_of(theirs.values)
-        for own in own_columns:
-            matched = int(np.count_nonzero(match_tokens(own.values, vocabulary) >= 0))
-            containment = matched / len(own.values)
-            if matched == 0:
-                continue
-            low, high = theirs.profile.min_integer, theirs.profile.max_integer
-            both = own.profile.has_range and theirs.profile.has_range
-            if containment < threshold:
-                reason = f"containment {containment:.3f} is below the threshold {threshold:g}"
-            elif both and is_accidental(own, theirs.name, matched, len(theirs.values), low, high):
-                reason = "accidental: integers whose ranges explain the overlap"
-            else:
-                names_agree = own.name.casefold() == theirs.name.casefold()
-                scored.append(((containment, matched, names_agree, theirs.is_unique), own.label, theirs.label))
-                continue
+    for own, theirs, tokens in shared:
+        matched = int(np.count_nonzero(tokens >= 0))
+        containment = matched / len(own.values)
+        if containment < threshold:
+            reason = f"containment {containment:.3f} is below the threshold {threshold:g}"
+        else:
+            reason = _reason_against(left, right, (own, theirs), tokens, len(shared))
+        if reason:
             passed.append((containment, f"{own.name} = {theirs.name}", reason))
+        else:
+            names_agree = own.name.casefold() == theirs.name.casefold()
+            scored.append(((containment, matched, names_agree, theirs.is_unique), own.label, theirs.label))
     passed.sort(key=lambda item: -item[0])
     notes = [(columns, reason) for _, columns, reason in passed[:_MAX_NOTES]]
     if not scored:
@@ -75,3 +81,49 @@ def choose_equal_keys(
             "pass `on` and `right_on`"
         )
     return (scored[0][1], scored[0][2]), notes
+
+
+def _shared_pairs(left: KeyColumns, right: KeyColumns) -> list[tuple[QueryColumn, QueryColumn, NDArray[np.int64]]]:
+    """List the pairs of columns that share a value, with the number of each own value on the other side or -1."""
+    found = []
+    own_columns = left.candidates()
+    for theirs in right.candidates():
+        vocabulary = vocabulary_of(theirs.values)
+        order = vocabulary.order.astype(np.int64)
+        for own in own_columns:
+            tokens = match_tokens(own.values, vocabulary)
+            if (tokens >= 0).any():
+                found.append((own, theirs, np.where(tokens >= 0, order[tokens], -1)))
+    return found
+
+
+def _reason_against(
+    left: KeyColumns,
+    right: KeyColumns,
+    columns: tuple[QueryColumn, QueryColumn],
+    numbers: NDArray[np.int64],
+    n_pairs: int,
+) -> str:
+    """Return why two columns that share enough values are not the key, an empty text if they may be."""
+    own, theirs = columns
+    is_shared = numbers >= 0
+    matched = int(is_shared.sum())
+    rows = own.values.row_counts()[is_shared], theirs.values.row_counts()[numbers[is_shared]]
+    share = one_sided(*rows)
+    if share < MIN_ONE_SIDED:
+        return (
+            f"no key: a shared value stands in {rows[0].mean():.1f} rows on the left and {rows[1].mean():.1f} on the "
+            "right; name it by `on` if that is meant"
+        )
+    low, high = theirs.profile.min_integer, theirs.profile.max_integer
+    both = own.profile.has_range and theirs.profile.has_range
+    agree = names_agree(own.name, theirs.name)
+    if both and not agree and is_accidental(own, theirs.name, matched, len(theirs.values), low, high):
+        reason = "accidental: integers whose ranges explain the overlap"
+    elif both and is_row_number(own) and is_row_number(theirs) and not agree:
+        reason = "row numbers"
+    else:
+        reason = reason_against(own, theirs, matched, share, n_pairs)
+    if reason and rows_agree(left, right, own, theirs):
+        return ""
+    return reason and f"{reason}; no other columns of these rows agree"

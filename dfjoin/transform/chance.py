@@ -18,6 +18,7 @@ __all__ = [
     "MIN_BITS",
     "SAMPLE_VALUES",
     "chance_of_match",
+    "decoys",
     "description_bits",
     "evidence_bits",
     "matching_bits",
@@ -30,6 +31,9 @@ _PRIOR_WEIGHT = 3.0
 """Weight of single characters beside the counted pairs of neighbours."""
 _MIN_SHAPED_VALUES = 4
 """Fewer values of one length say nothing about their shape."""
+_FITTING = 0.9
+"""Share of the targets that have a constant which needs no comparison with others."""
+_MAX_DECOYS = 3
 SAMPLE_VALUES = 500
 """Values of a column from which the probability of a match is estimated."""
 
@@ -128,6 +132,39 @@ def without_constants(program: Program, values: Sequence[str]) -> list[str]:
         for value in values
         if len(value) > least and value.startswith(prefix) and value.endswith(suffix)
     ]
+
+
+def decoys(program: Program, outputs: Sequence[str], targets: Sequence[str]) -> list[list[str]]:
+    """Write outputs with other constants, to see whether these would do as well.
+
+    Parameters
+    ----------
+    program : Program
+    outputs, targets : sequence of str
+        Canonical values.
+
+    Returns
+    -------
+    list of list of str
+        For a constant at the start, then for one at the end, up to three lists each: the outputs with the constant
+        exchanged for another beginning or end of targets, of the same length, the most frequent first. Nothing for a
+        constant without letters and digits, or that nine tenths of the targets have.
+    """
+    found: list[list[str]] = []
+    ends = (program.pieces[0], program.pieces[-1])
+    texts = [
+        normalize_text(ends[0].text + "x")[:-1] if isinstance(ends[0], Constant) else "",
+        normalize_text("x" + ends[1].text)[1:] if isinstance(ends[1], Constant) else "",
+    ]
+    for text, is_start in zip(texts, (True, False), strict=True):
+        n = len(text)
+        seen = Counter(target[:n] if is_start else target[-n:] for target in targets if len(target) >= n)
+        if not any(map(str.isalnum, text)) or seen[text] >= _FITTING * len(targets):
+            continue
+        others = [other for other, _ in seen.most_common(_MAX_DECOYS + 1) if other != text][:_MAX_DECOYS]
+        stems = [output[n:] if is_start else output[:-n] for output in outputs if len(output) > n]
+        found += [[other + stem if is_start else stem + other for stem in stems] for other in others]
+    return found
 
 
 def description_bits(program: Program) -> float:

@@ -8,10 +8,18 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.programs.program import Program
-from dfjoin.transform.chance import SAMPLE_VALUES, chance_of_match, description_bits, evidence_bits, without_constants
+from dfjoin.transform.chance import (
+    SAMPLE_VALUES,
+    chance_of_match,
+    decoys,
+    description_bits,
+    evidence_bits,
+    without_constants,
+)
 from dfjoin.transform.prepared_columns import SETTINGS, Column, count_distinct, match_rows
 from dfjoin.values.normalize import ValueSet, normalize_column
 
@@ -105,15 +113,24 @@ class Outcome:
 
     @cached_property
     def chance(self) -> float:
-        """Probability that a result is a target value by chance."""
+        """Probability that a result is a target value by chance.
+
+        That of `chance.chance_of_match`, or if that is larger the share of results that would be one with another
+        constant in the place of the program's (`chance.decoys`): numbered things have neighbours.
+        """
         if len(self.outputs) == 0 or len(self.target) == 0:
             return 1.0
-        outputs = without_constants(self.program, _sample(self.outputs))
-        targets = without_constants(self.program, _sample(self.target))
+        made, wanted = _sample(self.outputs), _sample(self.target)
+        outputs, targets = without_constants(self.program, made), without_constants(self.program, wanted)
         if not outputs or not targets:
             return 1.0
-        chance = chance_of_match(outputs, targets)
-        return min(1.0, chance * max(1.0, len(self.target) / SAMPLE_VALUES))
+        chance = chance_of_match(outputs, targets) * max(1.0, len(self.target) / SAMPLE_VALUES)
+        return min(1.0, max(chance, *map(self._hit_rate, decoys(self.program, made, wanted)), 0.0))
+
+    def _hit_rate(self, texts: list[str]) -> float:
+        """Return the share of some texts that are target values."""
+        values = normalize_column(pa.array(texts, pa.string()), SETTINGS)
+        return float((match_rows(values, self.target) >= 0).mean()) if len(values) else 0.0
 
     @cached_property
     def bits(self) -> float:

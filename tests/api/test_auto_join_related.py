@@ -79,8 +79,10 @@ def test_columns_that_are_no_keys_give_way_to_a_learned_key(left, right):
     df = left.dropna().assign(party=["x", "y", "z", "x"] * 4)
     wide = dfjoin.auto_join(df, right)
     assert wide.attrs["dfjoin"]["joined"][0]["on"] == ["name"]
-    plain = dfjoin.auto_join(df, right, transform=False, fuzzy=False)
-    assert plain.attrs["dfjoin"]["joined"][0]["on"] == ["party"]
+    with pytest.warns(
+        DfjoinWarning, match="no key: a shared value stands in 5.3 rows on the left and 5.0 on the right"
+    ):
+        dfjoin.auto_join(df, right, transform=False, fuzzy=False)
 
 
 def test_nothing_is_learned_when_it_is_not_wanted(left, right):

@@ -40,8 +40,12 @@ def test_two_pairs_that_are_equally_good_are_an_error():
 
 
 def test_what_did_not_pass_is_told_best_first():
-    left = {"a": ["p", "q", "r", "s"], "n": [3, 4, 5, 60]}
-    right = {"b": [*"pqxy"] * 15, "c": [*"pxyz"] * 15, "rank": [3, 4, 5, *range(10, 67)]}
+    left = {"a": ["pear", "quince", "rhubarb", "sloe"], "n": [3, 4, 5, 60]}
+    right = {
+        "b": ["pear", "quince", "x", "y"] * 15,
+        "c": ["pear", "x", "y", "z"] * 15,
+        "rank": [3, 4, 5, *range(10, 67)],
+    }
     pair, passed = _choose(left, right, threshold=0.6)
     assert pair is None
     assert [columns for columns, _ in passed] == ["n = rank", "a = b", "a = c"]
@@ -52,3 +56,51 @@ def test_what_did_not_pass_is_told_best_first():
 def test_columns_without_keys_take_no_part():
     constant, flags, lists = ["a", "a"], [True, False], [[1], [2]]
     assert _choose({"c": constant, "f": flags, "l": lists}, {"c": constant, "f": flags, "l": lists}) == (None, [])
+
+
+def test_a_key_stands_in_one_row_of_one_side():
+    left, right = {"brand": list("abcde") * 4}, {"brand": list("abcde") * 3}
+    pair, passed = _choose(left, right)
+    assert pair is None
+    text = (
+        "no key: a shared value stands in 4.0 rows on the left and 3.0 on the right; name it by `on` if that is meant"
+    )
+    assert passed == [("brand = brand", text)]
+    assert _choose(left, {"brand": list("abcde")})[0] == ("brand", "brand")
+
+
+N = 40
+NAMES = [
+    f"{a}{b}"
+    for a in ("Oak", "Elm", "Ash", "Fir", "Yew")
+    for b in ("ton", "by", "ley", "ford", "ham", "wick", "dale", "port")
+]
+
+
+@pytest.mark.parametrize(("own", "theirs"), [("id", "id"), ("rank", "no"), ("Unnamed: 0", "index")])
+def test_row_numbers_relate_only_rows_that_agree_otherwise(own, theirs):
+    left = {own: range(N), "town": NAMES}
+    pair, passed = _choose(left, {theirs: range(N), "place": NAMES[::-1], "v": list("ab") * 20})
+    assert pair == ("town", "place") and [columns for columns, _ in passed] == [f"{own} = {theirs}"]
+    assert "no other columns of these rows agree" in passed[0][1]
+    pair, passed = _choose({own: range(N), "kind": list("xyzw") * 10}, {theirs: range(N), "kind": list("ywzx") * 10})
+    assert pair is None
+    same = {theirs: range(N), "kind": list("xyzw") * 10}
+    assert _choose({own: range(N), "kind": list("xyzw") * 10}, same)[0] == (own, theirs)
+
+
+def test_names_that_say_what_is_counted_are_evidence():
+    assert _choose({"patient": range(N)}, {"patient_id": range(N), "v": range(100, 100 + N)})[0] == (
+        "patient",
+        "patient_id",
+    )
+    assert _choose({"year": range(1980, 2000)}, {"Year": range(1985, 2010)})[0] == ("year", "Year")
+    assert _choose({"stage": range(1, 22)}, {"rownames": range(1, 40)})[0] is None
+
+
+def test_short_codes_of_another_list_are_no_evidence():
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    codes = [a + b for a in letters for b in letters][::3]
+    others = [code for i, code in enumerate(codes) if i % 4] + [a + a for a in letters]
+    assert _choose({"fips": codes}, {"alpha": others})[0] is None
+    assert _choose({"fips": codes}, {"alpha": [*codes, "a1"]})[0] == ("fips", "alpha")

@@ -1,0 +1,187 @@
+"""Evidence that two columns of equal values are keys of the same things: names, chance, other columns that agree."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.join.keys import KeyColumns
+from dfjoin.search.query import QueryColumn
+from dfjoin.transform.chance import SAMPLE_VALUES, chance_of_match, evidence_bits
+
+__all__ = ["MIN_ONE_SIDED", "is_row_number", "names_agree", "one_sided", "reason_against", "rows_agree"]
+
+MIN_ONE_SIDED = 0.5
+"""Pairs of rows of a relation of one to one, or of many to one, over those of a key: a key has at least this share."""
+_STRICTLY_ONE_SIDED = 0.95
+"""The same for keys that only their names speak for."""
+_MIN_BITS = 5.0
+_SHORT = 3.5
+"""Mean length of texts up to which they are codes, which meet by accident."""
+_GRID_KINDS = ("integer", "decimal")
+_DENSE = 0.9
+"""Share of the numbers between the smallest and the largest that row numbers fill."""
+_GENERIC = frozenset(
+    (
+        *(
+            "id",
+            "ids",
+            "key",
+            "keys",
+            "index",
+            "idx",
+            "no",
+            "nr",
+            "num",
+            "number",
+            "row",
+            "rows",
+            "rownum",
+            "rownumber",
+        ),
+        *("rowname", "rownames", "rowid", "rank", "pos", "position", "order", "seq", "sequence", "serial", "record"),
+        *("n", "i", "x", "count", "counter", "unnamed", "level", "code", "value", "values", "name", "field", "column"),
+        *("col", "ref", "total", "sum", "score", "points"),
+    )
+)
+"""Words of column names that say nothing about what is counted."""
+_MIN_AGREEING = 0.5
+_MAX_EXPECTED = 0.5
+_MIN_AGREEMENT_BITS = 10.0
+_MIN_ROWS = 8
+_MAX_ROWS = 1_000
+_MAX_COLUMNS = 30
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a column name that say something."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold()
+    return set(re.findall(r"[^\W\d_]+", spaced)) - _GENERIC
+
+
+def names_agree(some: str, other: str) -> bool:
+    """Tell whether the words of one name, without ``id``, ``number`` and the like, are among those of the other.
+
+    Examples
+    --------
+    >>> names_agree("customer_id", "Customer"), names_agree("Release Year", "year"), names_agree("id", "ID")
+    (True, True, False)
+    """
+    words = _words(some), _words(other)
+    return all(words) and (words[0] <= words[1] or words[1] <= words[0])
+
+
+def is_row_number(column: QueryColumn) -> bool:
+    """Tell whether a column numbers its rows from 0 or 1: different integers with hardly a gap."""
+    profile = column.profile
+    if not profile.has_range or not column.is_unique or not 0 <= profile.min_integer <= 1 or len(column.values) < 2:
+        return False
+    return len(column.values) >= _DENSE * (profile.max_integer - profile.min_integer + 1)
+
+
+def one_sided(own: NDArray[np.int64], theirs: NDArray[np.int64]) -> float:
+    """Return the pairs of rows that a relation of one to one, or of many to one, would have, over those that there are.
+
+    Parameters
+    ----------
+    own, theirs : ndarray of int64, shape (n_shared,)
+        Rows of each shared value on either side; at least one value.
+    """
+    return max(int(own.sum()), int(theirs.sum())) / int((own * theirs).sum())
+
+
+def reason_against(own: QueryColumn, theirs: QueryColumn, matched: int, share: float, n_pairs: int) -> str:
+    """Return why equal values of two columns are no evidence of a relation, an empty text if they are.
+
+    Parameters
+    ----------
+    own, theirs : QueryColumn
+    matched : int
+        Shared values.
+    share : float
+        See `one_sided`.
+    n_pairs : int
+        Pairs of columns that share values, among which these were found.
+
+    Notes
+    -----
+    Integers, and short codes of which the other column lacks some, need evidence: the shared values must be more than
+    chance explains (`chance.chance_of_match`), by 5 bits and the logarithm of the number of pairs; or the
+    names agree and, of integers, each value stands in one row on one side. Days are days, and longer texts are not
+    equal by accident as often as half of them.
+    """
+    is_number = own.profile.kind in _GRID_KINDS or theirs.profile.kind in _GRID_KINDS
+    if not is_number and (matched == len(own.values) or not _is_short(own) or own.profile.kind == "date"):
+        return ""
+    if names_agree(own.name, theirs.name) and (share >= _STRICTLY_ONE_SIDED or not is_number):
+        return ""
+    chance = chance_of_match(_sample(own), _sample(theirs)) * max(1.0, len(theirs.values) / SAMPLE_VALUES)
+    bits = evidence_bits(matched, len(own.values), min(1.0, chance))
+    needed = _MIN_BITS + math.log2(max(1, n_pairs))
+    if bits >= needed:
+        return ""
+    return f"chance may explain the shared values ({bits:.0f} bits of evidence, {needed:.0f} needed)"
+
+
+def _is_short(column: QueryColumn) -> bool:
+    return int(column.values.offsets[-1]) <= _SHORT * len(column.values)
+
+
+def _sample(column: QueryColumn) -> list[str]:
+    """Return the values of the smallest hashes."""
+    values = column.values
+    return [values.value(code) for code in np.argsort(values.hashes, kind="stable")[:SAMPLE_VALUES].tolist()]
+
+
+def rows_agree(left: KeyColumns, right: KeyColumns, own: QueryColumn, theirs: QueryColumn) -> bool:
+    """Tell whether rows with an equal key agree in some other pair of columns, more than chance makes them.
+
+    Parameters
+    ----------
+    left, right : KeyColumns
+    own, theirs : QueryColumn
+        The key.
+
+    Notes
+    -----
+    Of up to 1,000 shared keys the first row on either side is compared, in up to 30 columns of each. A pair of columns
+    agrees if at least half of the rows have the same value, if at most half would if rows were
+    paired at random, and if that is 10 bits of evidence.
+    """
+    shared, places, partners = np.intersect1d(own.values.hashes, theirs.values.hashes, return_indices=True)
+    kept = np.argsort(shared * np.uint64(0x9E3779B97F4A7C15))[:_MAX_ROWS]
+    rows = own.values.first_rows()[places[kept]], theirs.values.first_rows()[partners[kept]]
+    sides = [
+        [column for column in side.candidates() if column is not key][:_MAX_COLUMNS]
+        for side, key in ((left, own), (right, theirs))
+    ]
+    cells = [[_cells(column, chosen) for column in columns] for columns, chosen in zip(sides, rows, strict=True)]
+    needed = _MIN_AGREEMENT_BITS + math.log2(max(1, len(sides[0]) * len(sides[1])))
+    return any(_agree(mine, other, needed) for mine in cells[0] for other in cells[1])
+
+
+def _cells(column: QueryColumn, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """Return the hashes of some rows of a column, and which of them have a value."""
+    codes = column.values.codes[rows]
+    return np.append(column.values.hashes, np.uint64(0))[codes], codes >= 0
+
+
+def _agree(
+    mine: tuple[NDArray[np.uint64], NDArray[np.bool_]],
+    other: tuple[NDArray[np.uint64], NDArray[np.bool_]],
+    needed: float,
+) -> bool:
+    present = mine[1] & other[1]
+    n = int(present.sum())
+    some, others = mine[0][present], other[0][present]
+    n_equal = int((some == others).sum())
+    if n < _MIN_ROWS or n_equal < _MIN_AGREEING * n:
+        return False
+    values, counts = np.unique(some, return_counts=True)
+    their_values, their_counts = np.unique(others, return_counts=True)
+    _, at, their_at = np.intersect1d(values, their_values, return_indices=True)
+    expected = float((counts[at] * their_counts[their_at]).sum()) / n**2
+    return expected <= _MAX_EXPECTED and evidence_bits(n_equal, n, expected) >= needed
