@@ -14,14 +14,17 @@ import pyarrow.compute as pc
 
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist, warn
+from dfjoin.join.break_ties import break_ties
 from dfjoin.join.choose_key import choose_equal_keys
 from dfjoin.join.execute import RightSide
+from dfjoin.join.key_evidence import is_row_number
 from dfjoin.join.keys import KeyColumns, expand_pairs, is_measure
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.relate import KINDS, Relation, relate, relate_again
 from dfjoin.join.report import JoinAccount
 from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.programs.program import MAX_COLUMNS
 from dfjoin.search.lost_zeros import LostZeros, find_lost_zeros_between, is_clearly_more
 from dfjoin.search.query import QueryColumn
 from dfjoin.transform.prepared_columns import Column
@@ -36,6 +39,8 @@ _SETTINGS = IndexSettings()
 _KEY_UNIQUENESS = 0.8
 _MAX_MEASURES = 200_000
 """Rows up to which columns of fractions that are not named are looked at as keys: writing them takes a while."""
+_LEFT_OVER = 0.03
+"""Share of the values of both sides from which more than equality is tried for the rest."""
 _MATCH, _DISTANCE = "_match", "_distance"
 
 Labels = tuple[list[Any], list[Any]]
@@ -52,16 +57,20 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
     left, right = KeyColumns(df, settings, pad=options.pad), KeyColumns(other, settings, "right_on", options.pad)
     account = JoinAccount(left)
     named = _named_keys(df, other, options)
-    equal = named
+    equal = named if named is not None and len(named[0]) == len(named[1]) else None
     is_allowed = options.is_relation_allowed
-    if named is not None and len(named[0]) > 1:
+    if equal is not None and len(equal[0]) > 1:
         is_allowed = options.is_relation_requested  # a composite key is meant whole, and a program may read a part
     if named is None and not options.is_relation_requested:
         pair, passed = choose_equal_keys(left, right, options.threshold)
         for columns, reason in passed:
             account = account.pass_over("", columns, reason)
         equal = None if pair is None else ([pair[0]], [pair[1]])
-    if options.pad is None and not options.is_relation_requested and (equal is None or len(equal[0]) == 1):
+    if (
+        options.pad is None
+        and not options.is_relation_requested
+        and (named is None if equal is None else len(equal[0]) == 1)
+    ):
         keys, lost = _find_lost_zeros(left, right, equal, options.threshold)
         if lost.width:
             options = replace(options, pad=lost.width)
@@ -69,11 +78,19 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
             right = KeyColumns(other, settings, "right_on", options.pad)
             return _join_equal(replace(account, left=left), right, keys, options)
     relation: Relation | None = None
-    if is_allowed and not (equal is not None and _is_enough(left, right, equal, named is not None, options)):
-        relation, tried = _find_relation(left, right, named, options)
+    if is_allowed:
+        is_enough = equal is not None and _is_enough(left, right, equal, named is not None, options)
+        if not is_enough:
+            relation, tried = _find_relation(left, right, named, options)
+        elif equal is not None and _leaves_texts(left, right, equal):
+            relation, tried = _find_relation(left, right, equal, options, equals_first=True)
+        else:
+            tried = []
         for reason in tried:
             account = account.pass_over("", "", reason)
     if relation is not None:
+        if named is None:
+            relation = break_ties(relation, left, right)
         return _join_related(account, right, relation, options)
     return account if equal is None else _join_equal(account, right, equal, options)
 
@@ -154,9 +171,15 @@ def _named_keys(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
                 f"`on` must name columns of both frames when `right_on` is not given; the other frame has "
                 f"{shortlist(other.columns)}, not {missing[0]!r}: pass `right_on`"
             )
-    if len(labels) != len(right_labels):
+    if len(labels) != len(right_labels) and options.transform is False:
         raise InvalidParameterError(
-            f"`right_on` must name as many columns as `on` ({len(labels)}), got {len(right_labels)}"
+            f"`right_on` must name as many columns as `on` ({len(labels)}), got {len(right_labels)}; a program may "
+            "relate them, if you leave out transform=False"
+        )
+    if len(labels) != len(right_labels) and max(len(labels), len(right_labels)) > MAX_COLUMNS:
+        raise InvalidParameterError(
+            f"`right_on` must name as many columns as `on` ({len(labels)}), got {len(right_labels)}; a program relates "
+            f"at most {MAX_COLUMNS}"
         )
     return labels, right_labels
 
@@ -184,6 +207,18 @@ def _is_enough(left: KeyColumns, right: KeyColumns, keys: Labels, is_named: bool
     index = left.index(keys[0])
     found = index.match(right.parts(keys[1]))
     return not index.n_keys or np.unique(found[found >= 0]).size / index.n_keys >= options.threshold
+
+
+def _leaves_texts(left: KeyColumns, right: KeyColumns, keys: Labels) -> bool:
+    """Tell whether one column of texts is the key of either side, and equality leaves some of both sides alone."""
+    if len(keys[0]) != 1 or len(keys[1]) != 1:
+        return False
+    sides = [_as_query(side, labels[0]) for side, labels in zip((left, right), keys, strict=True)]
+    if not all(side and side[0].profile.kind == "text" for side in sides):
+        return False
+    own, theirs = sides[0][0].values, sides[1][0].values
+    shared = int(np.isin(own.hashes, theirs.hashes).sum())
+    return all(len(side) - shared >= max(2, _LEFT_OVER * len(side)) for side in (own, theirs))
 
 
 def _is_key(side: KeyColumns, label: Any) -> bool:
@@ -236,7 +271,7 @@ def _as_query(side: KeyColumns, label: Any) -> list[QueryColumn]:
 
 
 def _find_relation(
-    left: KeyColumns, right: KeyColumns, named: Labels | None, options: JoinOptions
+    left: KeyColumns, right: KeyColumns, named: Labels | None, options: JoinOptions, *, equals_first: bool = False
 ) -> tuple[Relation | None, list[str]]:
     """Look for programs, or similar texts, that relate the keys; return what was tried and failed, too."""
     own_texts, other_texts = _texts_of(left.frame), _texts_of(right.frame)
@@ -244,13 +279,21 @@ def _find_relation(
     if named is not None:
         on, right_on = [own_texts[label] for label in named[0]], [other_texts[label] for label in named[1]]
     sides = _text_columns(left, own_texts, on or []), _text_columns(right, other_texts, right_on or [])
+    if named is None:
+        sides = _without_row_numbers(left, sides[0], own_texts), _without_row_numbers(right, sides[1], other_texts)
     for named_columns, columns in zip((on, right_on), sides, strict=True):
         for name in named_columns or []:
             if name not in columns:
                 return None, [f"{name}: booleans and values without text are related by equality alone"]
-    relation, tried = relate(*sides, on, right_on, options)
+    relation, tried = relate(*sides, on, right_on, options, equals_first=equals_first)
     # A relation of equal keys alone is the business of the plain join.
     return relation if relation is not None and relation.pairs.kinds.any() else None, tried
+
+
+def _without_row_numbers(side: KeyColumns, columns: dict[str, Column], names: dict[Any, str]) -> dict[str, Column]:
+    """Leave out columns that number the rows: any two of them are related by accident. The last column stays."""
+    numbers = {names[query.label] for query in side.candidates() if is_row_number(query)}
+    return {name: column for name, column in columns.items() if name not in numbers} or columns
 
 
 def _text_columns(side: KeyColumns, names: dict[Any, str], named: Sequence[str]) -> dict[str, Column]:

@@ -22,7 +22,8 @@ from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.join.similar_keys import TextColumns, choose_similar_keys, is_named_by_words
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.prepared_columns import count_distinct
+from dfjoin.transform.outcome import evaluate
+from dfjoin.transform.prepared_columns import Column, count_distinct
 from dfjoin.transform.transform_join import RankedProgram, TransformJoin, join_rows
 
 __all__ = [
@@ -41,6 +42,8 @@ KINDS = ("equal", "program", "fuzzy")
 
 _QUICK_KEYS = 100_000
 """Keys up to which a fuzzy join takes seconds."""
+_QUICK_REST = 20_000
+"""Keys up to which it is tried for what equality leaves."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,8 @@ def relate(
     on: Sequence[str] | None,
     right_on: Sequence[str] | None,
     options: JoinOptions,
+    *,
+    equals_first: bool = False,
 ) -> tuple[Relation | None, list[str]]:
     """Relate two tables by learned programs, and what these leave over by a fuzzy join.
 
@@ -161,13 +166,16 @@ def relate(
     options : JoinOptions
         `transform`, `fuzzy` (None: if that is a matter of seconds, by the number of keys), `precision` and
         `examples`.
+    equals_first : bool, default False
+        The columns `on` and `right_on`, one each, were chosen because many of their values are equal. These are
+        joined; programs and likeness serve those that are left over.
 
     Returns
     -------
     relation : Relation or None
         None if nothing was accepted.
     tried : list of str
-        What was tried, and why it was not taken.
+        What was tried, and why it was not taken; of programs only where none was.
 
     Notes
     -----
@@ -176,11 +184,13 @@ def relate(
     the most rare words is looked at.
     """
     tried: list[str] = []
-    is_named = on is not None and right_on is not None
+    is_named = on is not None and right_on is not None and not equals_first
     programs = TransformJoin()
     if options.transform is not False and all(names is None or len(names) <= MAX_COLUMNS for names in (on, right_on)):
         programs = find_programs(left, right, on=on, right_on=right_on, examples=options.examples)
-        tried += programs.tried
+        tried += () if programs.found else programs.tried
+    if equals_first and on is not None and right_on is not None:
+        programs = _with_equal_keys(programs, left[on[0]], right[right_on[0]])
     if not programs.found:
         equality = _equal_keys(left, right, on, right_on, options)
         if equality is None:
@@ -190,7 +200,12 @@ def relate(
     def match_rest(own: DistinctKeys, other: DistinctKeys, known: KeyPairs) -> tuple[FuzzyJoin | None, str]:
         if any(ranked.program.computes for ranked in programs.programs):  # numbers that are alike are others
             return None, ""
-        return _find_fuzzy(own, other, known, options, is_named)
+        quick = _QUICK_REST if equals_first else _QUICK_KEYS
+        if options.fuzzy is False or count_distinct(known.left, own.index.n_keys) == own.index.n_keys:
+            return None, ""
+        if not is_named and not _are_named_by_words(own, other):
+            return None, "values that differ by digits alone are joined by likeness only if `on` names them"
+        return _find_fuzzy(own, other, known, options, quick)
 
     relation, reason = _carry_out(programs, left, right, match_rest)
     return relation if relation.pairs.left.size else None, [*tried, reason] if reason else tried
@@ -267,6 +282,33 @@ def _equal_keys(
     return TransformJoin("left_to_right", tuple(on), tuple(right_on), Program.identity(right_on[0]), (copy,))
 
 
+def _with_equal_keys(programs: TransformJoin, left: Column, right: Column) -> TransformJoin:
+    """Put equality before the programs that were found; programs that make a part of a key are dropped."""
+    source, target = (right, left) if programs.direction == "right_to_left" else (left, right)
+    candidates = [Program.identity(source.name)]
+    known = {ranked.program: ranked for ranked in programs.programs}
+    if programs.target is not None and programs.target.is_identity:
+        candidates += [one for one in known if one.columns == (source.name,) and not one.is_identity]
+    is_joined = np.zeros(len(source), bool)
+    ranked = []
+    for program in candidates:
+        outcome = evaluate(program, [source], source, target.values)
+        is_new = (outcome.row_targets >= 0) & ~is_joined
+        is_joined |= is_new
+        support, n_rows = int(is_new.sum()), max(1, source.n_present)
+        precision, evidence = (known[program].precision, known[program].evidence) if program in known else (1.0, 0.0)
+        ranked.append(RankedProgram(program, support, support / n_rows, precision, evidence))
+    return TransformJoin(
+        "right_to_left" if programs.direction == "right_to_left" else "left_to_right",
+        (source.name,),
+        (target.name,),
+        Program.identity(target.name),
+        tuple(ranked),
+        programs.source_coverage,
+        programs.target_coverage,
+    )
+
+
 def _pairs_of_programs(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> KeyPairs:
     """Pair the keys that programs join; a program that copies the key joins equal ones."""
     rows = join_rows(programs, left.columns, right.columns)
@@ -277,16 +319,12 @@ def _pairs_of_programs(programs: TransformJoin, left: DistinctKeys, right: Disti
 
 
 def _find_fuzzy(
-    left: DistinctKeys, right: DistinctKeys, known: KeyPairs, options: JoinOptions, is_named: bool
+    left: DistinctKeys, right: DistinctKeys, known: KeyPairs, options: JoinOptions, quick: int
 ) -> tuple[FuzzyJoin | None, str]:
     """Join by similarity the keys that are left over; also return why there is no such join, or no pair in it."""
     n_left, n_right = left.index.n_keys, right.index.n_keys
     n_left_over = n_left - count_distinct(known.left, n_left)
-    if n_left_over == 0 or options.fuzzy is False:
-        return None, ""
-    if not is_named and not _are_named_by_words(left, right):
-        return None, "values that differ by digits alone are joined by likeness only if `on` names them"
-    if options.fuzzy is None and max(n_left_over, n_right) > _QUICK_KEYS:
+    if options.fuzzy is None and max(n_left_over, n_right) > quick:
         return None, (
             f"{n_left_over:,} keys are left to be joined by likeness with {n_right:,}, which takes minutes; pass "
             "fuzzy=True to do it"

@@ -412,9 +412,14 @@ def test_illegal_arguments_are_named_with_what_is_legal(people, lake, options, e
         ({"on": "land"}, ColumnNotFoundError, "must name columns of both frames .*not 'land': pass `right_on`"),
         ({"on": "land", "right_on": "zip"}, ColumnNotFoundError, "`right_on` must name a column"),
         (
-            {"on": "land", "right_on": ["country", "name"]},
+            {"on": "land", "right_on": ["country", "name"], "transform": False},
             InvalidParameterError,
-            r"as many columns as `on` \(1\), got 2",
+            r"as many columns as `on` \(1\), got 2; a program may relate them, if you leave out transform=False",
+        ),
+        (
+            {"on": ["land"] * 4, "right_on": "country"},
+            InvalidParameterError,
+            r"as many columns as `on` \(4\), got 1; a program relates at most 3",
         ),
         ({"on": "land", "right_on": "country", "columns": "zip"}, ColumnNotFoundError, "`columns` must name"),
         ({"on": "land", "right_on": "country", "aggregate": {"zip": "sum"}}, ColumnNotFoundError, "`aggregate` must"),

@@ -100,7 +100,8 @@ def test_names_that_say_what_is_counted_are_evidence():
 
 def test_short_codes_of_another_list_are_no_evidence():
     letters = "abcdefghijklmnopqrstuvwxyz"
-    codes = [a + b for a in letters for b in letters][::3]
-    others = [code for i, code in enumerate(codes) if i % 4] + [a + a for a in letters]
-    assert _choose({"fips": codes}, {"alpha": others})[0] is None
-    assert _choose({"fips": codes}, {"alpha": [*codes, "a1"]})[0] == ("fips", "alpha")
+    codes = [a + b for a in letters for b in letters]
+    others = codes[: len(codes) // 2 : 2] + codes[len(codes) // 2 :]
+    own = codes[::3]
+    assert _choose({"fips": own}, {"alpha": others})[0] is None
+    assert _choose({"fips": own}, {"alpha": codes})[0] == ("fips", "alpha")

@@ -47,7 +47,7 @@ def test_named_keys_that_reach_the_threshold_are_not_learned():
 
 def test_a_chosen_column_that_is_nearly_a_key_on_one_side_is_enough(monkeypatch):
     asked = []
-    monkeypatch.setattr(frame_join, "relate", lambda *args: asked.append(args) or (None, []))
+    monkeypatch.setattr(frame_join, "relate", lambda *args, **kwargs: asked.append(args) or (None, []))
     df = pd.DataFrame({"kind": list("abcde") * 4})
     nearly = pd.DataFrame({"kind": [*"abcdefgh", "a", "b"], "v": range(10)})
     assert dfjoin.auto_join(df, nearly)["v"].notna().all() and not asked
