@@ -26,8 +26,10 @@ _LAZY = {
     "JoinCandidates": "dfjoin.search.candidates",
     "JoinPlan": "dfjoin.join.plan",
     "Lake": "dfjoin.lake",
+    "Metric": "dfjoin.vectors.metrics",
     "Program": "dfjoin.programs.program",
     "open_lake": "dfjoin.lake",
+    "register_metric": "dfjoin.vectors.metrics",
     "repair": "dfjoin.store.repair",
 }
 
@@ -36,6 +38,7 @@ __all__ = [
     "JoinCandidates",
     "JoinPlan",
     "Lake",
+    "Metric",
     "Program",
     "__version__",
     "auto_join",
@@ -45,6 +48,7 @@ __all__ = [
     "errors",
     "open_lake",
     "register_embedder",
+    "register_metric",
     "repair",
     "report",
 ]

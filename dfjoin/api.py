@@ -225,7 +225,8 @@ def discover_joinable(
         How the index is read; None: chosen by estimated cost. The rows are the same.
 
         - In ``mode="exact"``: "mergelist", "probeset" or "josie".
-        - In ``mode="embedding"``: "tree" (a tree of boxes over principal axes) or "gemm" (products of matrices).
+        - In ``mode="embedding"``: "tree" (a tree of boxes over principal axes), "gemm" (products of matrices) or
+          "pexeso" (pivots and hierarchical grids, for every metric; its index is built in memory when first used).
     verify : bool, default True
         Whether the matched values of candidates are counted. Only with ``mode="lsh"``.
 
@@ -253,7 +254,8 @@ def discover_joinable(
         - ``"fraction"`` (default): of the largest distance, which is 2 for Euclidean distance and π for angles.
         - ``"absolute"``: the distance itself.
     metric : str, optional
-        How unit vectors are compared: "euclidean" (default) or "angular".
+        How unit vectors are compared: "euclidean" (default), "angular", or the name of a metric that was registered
+        with `dfjoin.register_metric`.
     count : {"hit", "all"}, optional
         - ``"hit"`` (default): candidates are ranked by the query values with a partner.
         - ``"all"``: by pairs of partners, in the column ``matched_pairs``; `threshold` is compared with pairs per query

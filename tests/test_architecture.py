@@ -45,7 +45,7 @@ BASE = {"types", "errors", "_validation", "_optional", "_version"}
 EDGES = {
     "__main__": {"cli"},
     "dfjoin": {"accessors", "api"},
-    "cli": {"api", "lake", "join", "search", "store", "index", "sources", "programs", "kernels"},
+    "cli": {"api", "lake", "join", "search", "store", "index", "sources", "programs", "vectors", "kernels"},
     "accessors": {"api"},
     "spark_ext": {"api", "ingest", "values"},
     "api": {"lake", "join", "search", "ingest", "vectors"},

@@ -20,6 +20,8 @@ from dfjoin.kernels.records import Sets, Tally
 from dfjoin.lake import Lake
 from dfjoin.programs.program import Program
 from dfjoin.search.exact.read_ahead import ReadAhead
+from dfjoin.vectors.embedders import to_texts
+from dfjoin.vectors.fasttext_model import TrainingOptions, train_fasttext
 
 __all__ = ["warm_up"]
 
@@ -60,6 +62,7 @@ def warm_up() -> tuple[int, float]:
         warnings.simplefilter("ignore", DfjoinWarning)
         lake = _build(Path(directory) / "warmup.dfjoin")
         _search(lake)
+        _train()
         _join()
     return watch.n_compiled - n_before, watch.seconds - seconds_before
 
@@ -103,14 +106,22 @@ def _search(lake: Lake) -> None:
         discover_joinable(pd.DataFrame({"number": range(first, first + _N)}), "number", lake)
     for verify in (True, False):
         discover_joinable(people, "name", lake, mode="lsh", threshold=0.5, verify=verify)
-    for plan in ("tree", "gemm"):
+    for plan in ("tree", "gemm", "pexeso"):
         near = discover_joinable(people, "name", lake, mode="embedding", plan=plan, tables="names")
     str(near.explain(0))
+    auto_join(people, near.iloc[:1])
+    discover_joinable(people, "number", lake, mode="embedding")
     by_program = discover_joinable(people, "reversed", lake, mode="transform", tables="names")
     if len(by_program):
         str(by_program.explain(0))
     auto_join(people, lake, on="name")
     _read_segment(lake.segments[0])
+
+
+def _train() -> None:
+    """Train vectors of words; a small index has too few of them."""
+    texts = to_texts([f"word{i} word{i + 1}" for i in range(1200)])
+    train_fasttext(texts, TrainingOptions(dimension=8, n_buckets=64))
 
 
 def _read_segment(segment: Segment) -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "Within",
     "count_equal",
     "count_pairs",
+    "count_token",
     "count_within",
     "distances_of_pairs",
     "make_scratch",
@@ -140,7 +141,7 @@ def _count_column(column, number, weight, is_equal, postings, tally):
 
 
 @njit_inner
-def _count_token(token, number, weight, is_equal, postings, tally):
+def count_token(token, number, weight, is_equal, postings, tally):
     """Count the columns of a token for a query value, each once a query value."""
     if token < 0 or token >= postings.group.size:
         raise DamagedArraysError("a vector names a token that the segment does not have")
@@ -291,7 +292,7 @@ def count_within(tree, table, queries, within, postings, tally, scratch, stats):
     for q in range(queries.numbers.size):
         number, weight, own = queries.numbers[q], queries.weights[q], queries.tokens[q]
         if own >= 0:
-            _count_token(own, number, weight, True, postings, tally)
+            count_token(own, number, weight, True, postings, tally)
         stack[0, 0], stack[0, 1] = n_levels - 1, 0
         n_stack = 1
         while n_stack:
@@ -321,7 +322,7 @@ def count_within(tree, table, queries, within, postings, tally, scratch, stats):
                     if _is_within(queries.rows, q, table.rows, place, within, scratch.lanes):
                         stats[3] += 1
                         if table.tokens[place] != own:
-                            _count_token(np.int64(table.tokens[place]), number, weight, False, postings, tally)
+                            count_token(np.int64(table.tokens[place]), number, weight, False, postings, tally)
 
 
 @njit_lean
@@ -340,14 +341,14 @@ def count_pairs(indptr, places, table, queries, within, postings, tally, scratch
     for q in range(queries.numbers.size):
         number, weight, own = queries.numbers[q], queries.weights[q], queries.tokens[q]
         if own >= 0:
-            _count_token(own, number, weight, True, postings, tally)
+            count_token(own, number, weight, True, postings, tally)
         for i in range(indptr[q], indptr[q + 1]):
             place = places[i]
             stats[2] += 1
             if _is_within(queries.rows, q, table.rows, place, within, scratch.lanes):
                 stats[3] += 1
                 if table.tokens[place] != own:
-                    _count_token(np.int64(table.tokens[place]), number, weight, False, postings, tally)
+                    count_token(np.int64(table.tokens[place]), number, weight, False, postings, tally)
 
 
 @njit_lean
@@ -363,7 +364,7 @@ def count_equal(tokens, numbers, weights, postings, tally):
     """
     for i in range(tokens.size):
         if tokens[i] >= 0:
-            _count_token(tokens[i], numbers[i], weights[i], True, postings, tally)
+            count_token(tokens[i], numbers[i], weights[i], True, postings, tally)
 
 
 @njit_lean

@@ -16,7 +16,7 @@ __all__ = ["COUNTS", "NEAR_PLANS", "PLANS", "RADIUS_UNITS", "SearchParams", "Sea
 PLANS = ("mergelist", "probeset", "josie")
 """Names of the plans of exact search; each returns the same rows in the same order."""
 
-NEAR_PLANS = ("tree", "gemm")
+NEAR_PLANS = ("tree", "gemm", "pexeso")
 """Names of the plans of search by distance; each returns the same rows in the same order."""
 
 _PLANS_OF = {"exact": PLANS, "embedding": NEAR_PLANS}

@@ -10,12 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin._validation import show
-from dfjoin.errors import InvalidParameterError, shortlist
+from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 
-__all__ = ["EARTH_RADIUS", "METRICS", "Metric", "chord_of_arc", "metric_of", "radius_of", "register_metric"]
-
-EARTH_RADIUS = 6_371_008.8
-"""Mean radius of the Earth in metres (IUGG)."""
+__all__ = [
+    "METRICS",
+    "PROJECTED",
+    "Metric",
+    "chord_of_arc",
+    "metric_of",
+    "radius_of",
+    "register_metric",
+]
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,8 @@ METRICS: dict[str, Metric] = {
 }
 """Name → metric that texts may be compared by."""
 
-_PROJECTED = ("euclidean", "angular")
+PROJECTED = ("euclidean", "angular")
+"""Metrics that follow from Euclidean distance, so that orthogonal axes bound them."""
 
 
 def register_metric(metric: Metric) -> None:
@@ -67,8 +73,17 @@ def register_metric(metric: Metric) -> None:
     ------
     InvalidParameterError
         If the name is taken by a metric of dfjoin, or the triangle inequality fails for random unit vectors.
+    InvalidTypeError
+        If it is no Metric.
+
+    Examples
+    --------
+    >>> import dfjoin, numpy as np
+    >>> dfjoin.register_metric(dfjoin.Metric("cityblock", lambda one, many: np.abs(many - one).sum(axis=1)))
     """
-    if metric.name in _PROJECTED:
+    if not isinstance(metric, Metric):
+        raise InvalidTypeError(f"`metric` must be a dfjoin.Metric, got {show(metric)}")
+    if metric.name in PROJECTED:
         raise InvalidParameterError(f"`metric` must have a name of its own, got {show(metric.name)}, which dfjoin has")
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(24, 8))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.vectors.metrics import METRICS, Metric, chord_of_arc, metric_of, radius_of, register_metric
 
 
@@ -59,6 +59,11 @@ def test_what_is_no_metric_is_refused(cleaned):
         register_metric(Metric("angular", manhattan))
     with pytest.raises(InvalidParameterError, match="must be one of 'euclidean', 'angular', got 'cosine'; register"):
         metric_of("cosine")
+
+
+def test_a_metric_is_one():
+    with pytest.raises(InvalidTypeError, match=r"`metric` must be a dfjoin.Metric, got 'angular'"):
+        register_metric("angular")
 
 
 def test_units_of_places_are_refused_for_texts():

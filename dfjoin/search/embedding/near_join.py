@@ -110,7 +110,7 @@ class NearKeys:
         own = np.where(equal >= 0, self._vocabulary.order.astype(np.int64)[np.maximum(equal, 0)], -1)
         rows = self._embed(values)
         left, right = (np.flatnonzero(one.any(axis=1)) for one in (self._rows, rows))
-        i, j, chords = pairs_within(self._rows[left], rows[right], self._reach.chord)
+        i, j, chords = pairs_within(self._rows[left], rows[right], self._reach)
         i, j = left[i], right[j]
         is_new = own[j] != i
         is_equal = np.flatnonzero(own >= 0)

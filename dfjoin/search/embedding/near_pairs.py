@@ -14,6 +14,7 @@ from dfjoin.search.embedding.near_search import Reach
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.found import Candidate
 from dfjoin.search.shared_values import tokens_of_column
+from dfjoin.vectors.metrics import PROJECTED, metric_of
 
 __all__ = ["NearPairs", "near_pairs", "pairs_within"]
 
@@ -54,7 +55,7 @@ def near_pairs(candidate: Candidate, rows: NDArray[np.float32], reach: Reach) ->
         stored = segment.vectors
         places = np.flatnonzero(np.isin(stored.tokens, held))
         with_vector = np.flatnonzero(rows.any(axis=1))
-        left, right, chords = pairs_within(rows[with_vector], stored.rows[places], reach.chord)
+        left, right, chords = pairs_within(rows[with_vector], stored.rows[places], reach)
         left, right = with_vector[left], stored.tokens[places[right]].astype(np.int64)
         is_new = own[left] != right
         codes = np.append(codes, left[is_new])
@@ -65,25 +66,29 @@ def near_pairs(candidate: Candidate, rows: NDArray[np.float32], reach: Reach) ->
 
 
 def pairs_within(
-    one: NDArray[np.float32], other: NDArray[np.float32], radius: float
+    one: NDArray[np.float32], other: NDArray[np.float32], reach: Reach
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """List the pairs of unit vectors within a Euclidean radius, as a search compares them.
+    """List the pairs of unit vectors within a radius, as a search compares them.
 
     Parameters
     ----------
     one, other : ndarray of float32, shapes (n, d), (m, d)
-    radius : float
+    reach : Reach
 
     Returns
     -------
     rows, columns : ndarray of int64
         The pairs, by row.
     distances : ndarray of float64
+        As `Reach.shown` takes them.
 
     Notes
     -----
     Products in float32 propose, distances in float64 decide. O(n m d).
     """
+    if reach.metric not in PROJECTED:
+        return _pairs_of_metric(one, other, reach)
+    radius = reach.chord
     least = 1 - radius**2 / 2 - (one.shape[1] + 16) * 2.0**-23
     step = max(1, _CHUNK // max(1, other.shape[0]))
     rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
@@ -98,3 +103,18 @@ def pairs_within(
     distances_of_pairs(*arrays, EUCLIDEAN, np.empty(_LANES), distances)
     is_near = distances <= radius
     return left[is_near], right[is_near], distances[is_near]
+
+
+def _pairs_of_metric(
+    one: NDArray[np.float32], other: NDArray[np.float32], reach: Reach
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """List the pairs within a radius of a metric that was registered."""
+    metric = metric_of(reach.metric)
+    rows, columns, distances = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+    for i in range(one.shape[0] if other.size else 0):
+        own = metric.distances(one[i], other)
+        near = np.flatnonzero(own <= reach.distance)
+        rows.append(np.full(near.size, i))
+        columns.append(near)
+        distances.append(own[near])
+    return np.concatenate(rows), np.concatenate(columns), np.concatenate(distances)

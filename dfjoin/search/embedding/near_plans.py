@@ -22,7 +22,7 @@ from dfjoin.kernels.vector_search import (
 )
 from dfjoin.search.params import SearchStats
 
-__all__ = ["NearSegment", "run_near_plan"]
+__all__ = ["NearSegment", "chosen_queries", "run_near_plan", "sealed_queries"]
 
 _PILOT = 16
 """Query values that are searched first, to learn what the others will cost."""
@@ -83,8 +83,8 @@ def run_near_plan(
     else:
         is_pilot = np.zeros(n, bool)
         is_pilot[np.linspace(0, n - 1, _PILOT).astype(np.int64)] = True
-        _by_tree(segment, _chosen(queries, is_pilot), within, tally, read)
-        rest = _chosen(queries, ~is_pilot)
+        _by_tree(segment, chosen_queries(queries, is_pilot), within, tally, read)
+        rest = chosen_queries(queries, ~is_pilot)
         d = queries.rows.shape[1]
         tree_ns = (_GROUP_NS * read[0] + _BLOCK_NS * read[1] + (_DISTANCE_NS + _NUMBER_NS * d) * read[2]) / _PILOT
         product_ns = _PRODUCT_NS * d * segment.table.tokens.size + (_DISTANCE_NS + _NUMBER_NS * d) * read[3] / _PILOT
@@ -102,11 +102,12 @@ def run_near_plan(
     stats.bytes_read += int(read[0]) * 2 * width + int(read[1]) * width + int(read[2]) * queries.rows.shape[1] * 4
 
 
-def _chosen(queries: QueryVectors, chosen: Any) -> QueryVectors:
+def chosen_queries(queries: QueryVectors, chosen: Any) -> QueryVectors:
+    """Return some query values, in the order of `chosen`."""
     return QueryVectors(*(array[chosen] for array in queries))
 
 
-def _sealed(queries: QueryVectors) -> QueryVectors:
+def sealed_queries(queries: QueryVectors) -> QueryVectors:
     """Return query values as kernels take them: a kernel is compiled apart for arrays that may be written."""
     return QueryVectors(*(as_read_only(np.ascontiguousarray(array)) for array in queries))
 
@@ -116,7 +117,7 @@ def _by_tree(
 ) -> None:
     scratch = make_scratch(segment.tree.levels.size - 1)
     for start in range(0, queries.numbers.size, _STEP):
-        part = _sealed(_chosen(queries, slice(start, start + _STEP)))
+        part = sealed_queries(chosen_queries(queries, slice(start, start + _STEP)))
         count_within(segment.tree, segment.table, part, within, segment.postings, tally, scratch, read)
 
 
@@ -134,7 +135,7 @@ def _by_product(
     scratch = make_scratch(1)
     n, start, batch = queries.numbers.size, 0, min(_MAX_BATCH, 64)
     while start < n:
-        part = _sealed(_chosen(queries, slice(start, start + batch)))
+        part = sealed_queries(chosen_queries(queries, slice(start, start + batch)))
         transposed = np.ascontiguousarray(part.rows.T)
         places, owners = [], []
         for first in range(0, rows.shape[0], _CHUNK):

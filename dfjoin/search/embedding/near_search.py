@@ -24,6 +24,7 @@ from dfjoin.kernels.vector_search import (
     count_equal,
 )
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
+from dfjoin.search.embedding.pexeso_plan import PexesoSearch, pivot_index_of
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.searcher import smallest_count
@@ -32,7 +33,7 @@ from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.vectors.embedders import Embedder, unit_rows
-from dfjoin.vectors.metrics import chord_of_arc, metric_of, radius_of
+from dfjoin.vectors.metrics import PROJECTED, chord_of_arc, metric_of, radius_of
 from dfjoin.vectors.trees import bound_of, features_of
 
 __all__ = ["NO_REACH", "Reach", "embedder_of", "query_rows", "reach_of", "search_near"]
@@ -40,7 +41,7 @@ __all__ = ["NO_REACH", "Reach", "embedder_of", "query_rows", "reach_of", "search
 
 @dataclass(frozen=True)
 class Reach:
-    """A radius in three forms: as a distance of the metric, as a Euclidean distance, and what a unit is worth.
+    """A radius: as a distance of the metric, as a Euclidean distance where one decides, and what a unit is worth.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class Reach:
     distance : float
         In the metric's own measure.
     chord : float
-        The Euclidean distance between unit vectors that is compared.
+        The Euclidean distance between unit vectors that is compared, for metrics that follow from it.
     unit : float
         Distance in the metric's own measure that the user's unit stands for.
     """
@@ -64,7 +65,7 @@ class Reach:
         return f"{self.metric} distance up to {self.distance:g}{part}"
 
     def shown(self, chords: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return Euclidean distances between unit vectors in the unit of the user."""
+        """Return distances in the unit of the user; chords, for metrics that follow from Euclidean distance."""
         own = 2 * np.arcsin(np.minimum(1.0, chords / 2)) if self.metric == "angular" else chords
         return own / self.unit
 
@@ -222,6 +223,12 @@ class _NearSearch:
         stored = segment.vectors
         if stored.rows.shape[1] != self.rows.shape[1]:
             raise segment.damaged("vector_rows", "its vectors have another length than the embedder's")
+        if self.params.plan == "pexeso" or self.reach.metric not in PROJECTED:
+            if stored.tokens.size:
+                self._by_pivots(segment, own, postings, tally, stats)
+            else:
+                count_equal(own[self.near], self.near, self.weights[self.near], postings, tally)
+            return
         rows = self.rows[self.near]
         features = features_of(rows, stored.tree.projection)
         order = np.argsort(features[:, 0], kind="stable")  # neighbours visit the same blocks
@@ -231,6 +238,26 @@ class _NearSearch:
         within = Within(bound_of(self.reach.chord, scale), self.reach.chord, EUCLIDEAN)
         table = VectorTable(stored.rows, stored.tokens)
         run_near_plan(NearSegment(stored.tree.tree, table, postings), queries, within, tally, self.params.plan, stats)
+
+    def _by_pivots(
+        self,
+        segment: Segment,
+        own: NDArray[np.int64],
+        postings: TokenColumns,
+        tally: MatchTally,
+        stats: SearchStats,
+    ) -> None:
+        """Count by PEXESO's plan, which needs nothing of a metric but the triangle inequality."""
+        stored = segment.vectors
+        near = self.near
+        queries = QueryVectors(
+            np.empty((near.size, 0), np.float32), self.rows[near], near, own[near], self.weights[near]
+        )
+        minimum = 0 if self.is_all else self.minimum
+        index = pivot_index_of(segment, metric_of(self.reach.metric))
+        radius = self.reach.distance, self.reach.chord
+        search = PexesoSearch(index, stored.rows, stored.tokens, postings, radius, minimum)
+        search.run(queries, tally, stats)
 
     def _hits(self, number: int, segment: Segment, tally: MatchTally) -> Hits:
         """Return the columns that reach the threshold; of many, those that may be among the best."""

@@ -62,7 +62,7 @@ QUERY = ["aeg", "bfh", "gea", "zzz", "12-3", "5", "7", "cej", "cejj"]
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.1, 0.4, 0.8, 1.2, 2.0])
-@pytest.mark.parametrize("plan", [None, "tree", "gemm"])
+@pytest.mark.parametrize("plan", [None, "tree", "gemm", "pexeso"])
 def test_counts_are_those_of_all_pairs(lakes, radius, plan):
     frames, whole, parts = lakes
     df = pd.DataFrame({"q": QUERY})
