@@ -142,7 +142,22 @@ def _count_column(column, number, weight, is_equal, postings, tally):
 
 @njit_inner
 def count_token(token, number, weight, is_equal, postings, tally):
-    """Count the columns of a token for a query value, each once a query value."""
+    """Count the columns of a token for a query value, each once a query value.
+
+    Parameters
+    ----------
+    token, number, weight : int
+        The token; number and weight of the query value.
+    is_equal : bool
+        The token is the query value itself, which matches in every column.
+    postings : TokenColumns
+    tally : MatchTally
+        Output, added to.
+
+    Notes
+    -----
+    O(columns of the token).
+    """
     if token < 0 or token >= postings.group.size:
         raise DamagedArraysError("a vector names a token that the segment does not have")
     group = np.int64(postings.group[token])
