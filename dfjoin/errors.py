@@ -7,11 +7,12 @@ the argument in backticks, says what is legal, what came instead, and the remedy
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 import warnings
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 __all__ = [
     "ApproximateResultWarning",
@@ -33,6 +34,7 @@ __all__ = [
     "TableChangedError",
     "TableNotFoundError",
     "TableReadError",
+    "did_you_mean",
     "shortlist",
     "warn",
 ]
@@ -141,7 +143,52 @@ def shortlist(names: Iterable[object], limit: int = 5) -> str:
     """
     items = list(names)
     shown = ", ".join(repr(item) for item in items[:limit]) or "none"
-    return shown if len(items) <= limit else f"{shown}, … ({len(items)} in all)"
+    return shown if len(items) <= limit else f"{shown}, … ({len(items):,} in all)"
+
+
+def did_you_mean(name: object, names: Iterable[str], limit: int = 3) -> str:
+    """Name the nearest of some names; empty when none is near.
+
+    A name is near if it holds the other one, letters and digits alone and in any case, or if it, or the name of a file
+    without its directories and extension, is spelled alike.
+
+    Parameters
+    ----------
+    name : object
+        What was given; only a text has near names.
+    names : iterable of str
+    limit : int, default 3
+        The most names to show.
+
+    Returns
+    -------
+    str
+        ``"; did you mean 'a' or 'b'?"``, or nothing. O(length of all names).
+
+    Examples
+    --------
+    >>> did_you_mean("Countries", ["geo/countries.csv", "geo/capitals.csv"])
+    "; did you mean 'geo/countries.csv'?"
+    >>> did_you_mean("poulation", ["area", "population"]), did_you_mean("x", ["area"])
+    ("; did you mean 'population'?", '')
+    """
+    plain = _letters(name) if isinstance(name, str) else ""
+    if len(plain) < 2:
+        return ""
+    known: dict[str, str] = {}
+    for other in names:
+        known.setdefault(_letters(other), other)
+    near = sorted((text for text in known if plain in text and len(plain) > 2), key=lambda text: (len(text), text))
+    for other in known.copy().values():
+        known.setdefault(_letters(PurePosixPath(other).name.partition(".")[0]), other)
+    near += difflib.get_close_matches(plain, known, limit, 0.7)
+    found = list(dict.fromkeys(repr(known[text]) for text in near))[:limit]
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+def _letters(text: str) -> str:
+    """Reduce a name to its letters and digits."""
+    return "".join(character for character in text.casefold() if character.isalnum())
 
 
 def warn(message: str, category: type[Warning] = DfjoinWarning) -> None:

@@ -223,12 +223,75 @@ class Lake:
         -------
         DataFrame
             ``table, column, kind, is_indexed, reason, n_rows, n_null, cardinality, key_likeness, min, max,
-            samples``; `reason` tells why a column is not indexed; `key_likeness` is cardinality per non-null row,
-            1 for a key.
+            samples, null_spellings``; `reason` tells why a column is not indexed; `key_likeness` is cardinality per
+            non-null row, 1 for a key; `null_spellings` are texts that the other values make nulls.
         """
         from dfjoin.store import overview
 
         return overview.catalog_columns(self._snapshot)
+
+    def search(self, words: str, *, k: int | None = 10) -> pd.DataFrame:
+        """Find tables by words in their names, in the names of their columns, and in the samples of their values.
+
+        Parameters
+        ----------
+        words : str
+            Words; order and case do not matter, nor whether a word is plural. ``by`` and the like do not count.
+        k : int, optional
+            Most tables, default 10; None: all that hold one of the words.
+
+        Returns
+        -------
+        DataFrame
+            ``table``; ``score`` (BM25, without a unit); ``words`` that the table holds; ``columns``, a list of those
+            that hold one, best first; ``n_rows, n_columns``. Best first; ties by name.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no word in `words`.
+
+        Notes
+        -----
+        The names and samples of the catalogue are read once for each version, and then scanned for each word:
+        O(bytes of the names and samples). See `dfjoin.store.word_search`.
+
+        Examples
+        --------
+        >>> import dfjoin, pandas as pd, tempfile, pathlib
+        >>> index = pathlib.Path(tempfile.mkdtemp()) / "lake.dfjoin"
+        >>> frames = {"geo/counties": pd.DataFrame({"county": ["Ada", "Bay"], "population": [5, 7]})}
+        >>> lake = dfjoin.build_lake(frames, index, engine="inline", progress=False)
+        >>> lake.search("population by county")[["table", "words", "columns"]]
+                  table              words               columns
+        0  geo/counties  population county  [county, population]
+        """
+        from dfjoin.store import word_search
+
+        return word_search.search_words(self._snapshot, words, k)
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """Return what the catalogue says of one table.
+
+        Parameters
+        ----------
+        name : str
+            Name of the table.
+
+        Returns
+        -------
+        dict
+            ``table, n_rows, n_columns, size, format, root``, and ``columns``: a frame as `Lake.columns`, without the
+            name of the table, in the order of the file.
+
+        Raises
+        ------
+        TableNotFoundError
+            If there is no such table; the nearest names are told.
+        """
+        from dfjoin.store import overview
+
+        return overview.describe_table(self._snapshot, name)
 
     def table(self, name: str, columns: str | list[str] | None = None, *, on_stale: str = "error") -> pd.DataFrame:
         """Read a table of the lake.

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-__all__ = ["Parser", "add_command", "in_shell_words"]
+__all__ = ["Parser", "add_command", "add_format", "in_shell_words"]
 
 _SETTINGS = re.compile(r"""settings=\{["'](\w+)["']: ([^{}]*)\}|`settings\['(\w+)'\]`""")
 _OPTION = re.compile(r"""\b(\w+)=("[^"]*"|'[^']*'|[\w.-]+)""")
@@ -48,6 +48,23 @@ def add_command(commands: Any, name: str, text: str, run: Any) -> argparse.Argum
     parser.set_defaults(run=run, command=name)
     parser.add_argument("--json", action="store_true", help="write JSON, for programs")
     return parser
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add ``--format`` to a command that prints a table; ``--json`` is short for one of them."""
+    parser.set_defaults(format="table")
+    parser.add_argument("--format", choices=("table", "csv", "json"), help="how to print (default table)")
+    for action in parser._actions:
+        if action.dest == "json":
+            action.help = "short for --format json"
+            action.__class__ = _Json  # keeps its place in the help
+
+
+class _Json(argparse._StoreTrueAction):
+    """``--json``, which is ``--format json`` too."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, *arguments: Any) -> None:
+        namespace.json, namespace.format = True, "json"
 
 
 def in_shell_words(text: str, commands: Mapping[str, argparse.ArgumentParser], command: str) -> str:

@@ -1,6 +1,6 @@
 """The shell: ``dfjoin build | discover | join | info``; each is one call into the library.
 
-``dfjoin add | remove | compact | vacuum`` are in `dfjoin.cli.maintain`.
+``dfjoin add | remove | compact | vacuum`` are in `dfjoin.cli.maintain`, ``search | show`` in `dfjoin.cli.look_up`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from dfjoin._optional import import_optional
 from dfjoin._version import __version__
-from dfjoin.cli.command import Parser, add_command, in_shell_words
+from dfjoin.cli.command import Parser, add_command, add_format, in_shell_words
+from dfjoin.cli.look_up import add_look_up_commands
 from dfjoin.cli.maintain import add_life_commands
 from dfjoin.cli.output import (
     print_json,
+    print_table,
     print_text,
     read_frame,
     read_typed,
@@ -151,6 +153,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     _add_discover(commands)
     _add_join(commands)
     _add_info(commands)
+    add_look_up_commands(commands)
     add_life_commands(commands)
     add_command(commands, "warmup", _WARMUP_HELP, _warmup)
     return parser, commands.choices
@@ -215,6 +218,7 @@ def _add_discover(commands: Any) -> None:
     )
     _add_spelling_options(parser)
     parser.add_argument("--explain", type=int, metavar="I", help="explain result number I")
+    add_format(parser)
 
 
 def _add_spelling_options(parser: argparse.ArgumentParser) -> None:
@@ -281,6 +285,7 @@ def _add_info(commands: Any) -> None:
     parser.add_argument("--verify", action="store_true", help="read everything and compare checksums")
     parser.add_argument("--versions", action="store_true", help="list the versions that still exist")
     parser.add_argument("--check", action="store_true", help="list the tables that changed since they were indexed")
+    add_format(parser)
 
 
 def _build(options: argparse.Namespace) -> int:
@@ -339,8 +344,10 @@ def _discover(options: argparse.Namespace) -> int:
     )
     if options.explain is not None:
         explanation = hits.explain(options.explain)
-        return print_json(explanation.to_dict()) if options.json else print_text(str(explanation))
-    if options.json:
+        return print_json(explanation.to_dict()) if options.format == "json" else print_text(str(explanation))
+    if options.format == "csv":
+        return print_table(hits, "csv")
+    if options.format == "json":
         return print_json({"hits": hits.to_dict(orient="records"), **hits.attrs["dfjoin"]})
     return print_text(repr(hits) if len(hits) else mode_of(options.mode).nothing_found)
 
@@ -414,13 +421,13 @@ def _info(options: argparse.Namespace) -> int:
 
     lake = open_lake(options.index)
     problems = lake.verify() if options.verify else []
-    if problems and not options.json:
+    if problems and options.format != "json":
         print("\n".join(problems))
         return 1
     if problems:
         print_json({"index": options.index, "version": lake.version, "problems": problems})
         return 1
-    return _info_as_json(lake, options) if options.json else _info_as_text(lake, options)
+    return _info_as_json(lake, options) if options.format == "json" else _info_as_text(lake, options)
 
 
 def _info_as_json(lake: Lake, options: argparse.Namespace) -> int:
@@ -435,22 +442,26 @@ def _info_as_json(lake: Lake, options: argparse.Namespace) -> int:
 
 def _info_as_text(lake: Lake, options: argparse.Namespace) -> int:
     info = lake.info()
-    print(summary(info))
+    if options.format == "table":
+        print(summary(info))
     if options.tables:
-        print(lake.tables.drop(columns="root").to_string(max_rows=1000, max_colwidth=60))
+        print_table(lake.tables.drop(columns="root"), options.format)
     if options.columns:
         shown = ["table", "column", "kind", "is_indexed", "n_rows", "n_null", "cardinality"]
-        print(lake.columns[shown].to_string(max_rows=1000, max_colwidth=50))
+        print_table(lake.columns[shown], options.format)
     if options.skipped:
         for record in info["skipped"]:
             print(f"{record['name']}: {record['reason']}")
     if options.verify:
         print("every file is as it was written")
     if options.versions:
-        print(lake.versions().to_string(index=False))
+        print_table(lake.versions(), options.format)
     if options.check:
         changed = lake.check()
-        print(changed.to_string(index=False) if len(changed) else "every table is the one that was indexed")
+        if len(changed):
+            print_table(changed, options.format)
+        else:
+            print("every table is the one that was indexed")
     return 0
 
 

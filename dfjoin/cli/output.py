@@ -15,7 +15,17 @@ from dfjoin.errors import InvalidParameterError
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
 
-__all__ = ["print_json", "print_text", "read_frame", "read_typed", "show_index", "summary", "to_json", "write_frame"]
+__all__ = [
+    "print_json",
+    "print_table",
+    "print_text",
+    "read_frame",
+    "read_typed",
+    "show_index",
+    "summary",
+    "to_json",
+    "write_frame",
+]
 
 
 def show_index(lake: Lake, as_json: bool) -> int:
@@ -80,6 +90,20 @@ def write_frame(df: pd.DataFrame, path: str | None) -> None:
 def print_text(text: str) -> int:
     """Print a text; return the exit status 0."""
     print(text)
+    return 0
+
+
+def print_table(frame: pd.DataFrame, form: str) -> int:
+    """Print a frame as an aligned table or as CSV, no name shortened; return the exit status 0."""
+    if form == "csv":
+        frame.to_csv(sys.stdout, index=False)
+        return 0
+    texts = frame.astype(object).where(frame.notna(), "").map(lambda value: " ".join(str(value).split()))
+    is_number = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
+    widths = [max([len(name), *map(len, texts[name])]) for name in frame]
+    for row in [list(frame), *texts.values.tolist()]:
+        cells = zip(row, widths, is_number, strict=True)
+        print("  ".join(c.rjust(w) if n else c.ljust(w) for c, w, n in cells).rstrip())
     return 0
 
 

@@ -80,6 +80,7 @@ def _people() -> pd.DataFrame:
             "day": [f"{i % 28 + 1}/{i % 12 + 1}/{2000 + i % 20}" for i in range(_N)],
             "moment": [f"2020-01-{i % 28 + 1:02d} 10:00:00+02:00" for i in range(_N)],
             "accents": [f"e\u0301t\u00e9 {i} \ufb03" for i in range(_N)],
+            "nulls": ["NA" if i % 7 == 0 else i + 5000 for i in range(_N)],
         }
     )
 

@@ -19,6 +19,9 @@ __all__ = ["JoinCandidates"]
 _SHOWN = ("query_column", "table", "column", "matched", "containment", "relationship", "accidental")
 
 
+_NO_WIDTH = 1 << 20
+"""Columns of what is no terminal."""
+
 _NARROWEST = 8
 """Characters that are left of a name, however narrow the terminal is."""
 
@@ -157,7 +160,8 @@ class JoinCandidates(pd.DataFrame):
     def __repr__(self) -> str:
         """Write the main columns so that they fit the terminal; of a weighted search, rows instead of distinct values.
 
-        Where they do not fit, ``accidental`` is left out if no row is, and then names are cut in their middle.
+        Where they do not fit, ``accidental`` is left out if no row is, and then names are cut in their middle. Where no
+        width is known, as in a pipe, names are whole.
         """
         if not self._is_complete() or len(self) == 0:
             return super().__repr__()
@@ -172,7 +176,8 @@ class JoinCandidates(pd.DataFrame):
         shown = pd.DataFrame({name: self[name].to_numpy() for name in names}, index=self.index)
         for name in shown.columns.intersection(["containment", "row_containment"]):
             shown[name] = shown[name].map("{:.3f}".format)
-        available = shutil.get_terminal_size().columns
+        available = shutil.get_terminal_size((_NO_WIDTH, 24)).columns
+        widths = dict.fromkeys(widths, _NO_WIDTH) if available == _NO_WIDTH else widths
         while True:
             for name, width in widths.items():
                 shown[name] = [_cut(str(value), width) for value in self[name]]

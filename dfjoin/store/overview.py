@@ -15,7 +15,7 @@ from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS, reason_of
 from dfjoin.index.manifest import list_versions, read_manifest
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["catalog_columns", "catalog_tables", "list_history", "summarize"]
+__all__ = ["catalog_columns", "catalog_tables", "describe_table", "list_history", "summarize"]
 
 _NO_COUNTS = {"tables": 0, "columns": 0, "segments": 0, "created_by": ""}
 
@@ -59,11 +59,28 @@ def catalog_columns(snapshot: Snapshot) -> pd.DataFrame:
         parts.append((records, tables))
     records = pa.concat_arrays([r for r, _ in parts]) if parts else pa.array([], COLUMN_FIELDS)
     tables = pa.concat_arrays([t for _, t in parts]) if parts else pa.array([], pa.string())
+    return _sorted(_columns_frame(records, tables), ["table", "column"])
+
+
+def describe_table(snapshot: Snapshot, name: str) -> dict[str, Any]:
+    """Return what the catalogue says of one table, see `Lake.describe`."""
+    segment, number = snapshot.find_table(name)
+    record = segment.catalog.table_record(number)
+    records = segment.catalog.columns().slice(record["first_column"], record["n_columns"])
+    order = np.argsort(records.field("position").to_numpy(), kind="stable")
+    columns = _columns_frame(records.take(pa.array(order)), pa.array([name] * len(records), pa.string()))
+    told = {key: record[key] for key in ("n_rows", "n_columns", "size", "format")}
+    root = snapshot.root_of(record["root"]).uri
+    return {"table": name, **told, "root": root, "columns": columns.drop(columns="table")}
+
+
+def _columns_frame(records: pa.StructArray, tables: pa.Array) -> pd.DataFrame:
+    """Make the frame of some column records, and of the names of their tables."""
     filled = pc.subtract(records.field("n_rows"), records.field("n_null"))
     cardinality = records.field("cardinality")
     with np.errstate(divide="ignore", invalid="ignore"):
         likeness = cardinality.to_numpy() / filled.to_numpy()
-    frame = _frame(
+    return _frame(
         {
             "table": tables,
             "column": records.field("name"),
@@ -80,7 +97,6 @@ def catalog_columns(snapshot: Snapshot) -> pd.DataFrame:
             "null_spellings": records.field("null_spellings"),
         }
     )
-    return _sorted(frame, ["table", "column"])
 
 
 def _reasons(records: pa.StructArray) -> list[str]:

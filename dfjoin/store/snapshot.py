@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin import _validation as check
-from dfjoin.errors import IndexNotFoundError, InvalidTypeError, TableNotFoundError, shortlist
+from dfjoin.errors import IndexNotFoundError, InvalidTypeError, TableNotFoundError, did_you_mean, shortlist
 from dfjoin.index.manifest import Manifest, read_manifest
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.types import IndexSettings, Root, TableSource
@@ -158,8 +158,11 @@ class Snapshot:
             table = segment.find_alive_table(name)
             if table >= 0:
                 return segment, table
-        some = [t for segment in self.segments for t in segment.alive_table_names()[:6]]
-        raise TableNotFoundError(f"`name` must be a table of the lake ({shortlist(some)}), got {check.show(name)}")
+        names = [table for segment in self.segments for table in segment.alive_table_names()]
+        raise TableNotFoundError(
+            f"`name` must be a table of the lake ({shortlist(names)}), got {check.show(name)}"
+            + did_you_mean(name, names)
+        )
 
 
 def _check_table_name(name: Any) -> None:

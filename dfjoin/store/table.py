@@ -14,7 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin import _validation as check
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, TableReadError, shortlist, warn
+from dfjoin.errors import (
+    ColumnNotFoundError,
+    InvalidParameterError,
+    TableChangedError,
+    TableReadError,
+    did_you_mean,
+    shortlist,
+    warn,
+)
 from dfjoin.index.catalog import KINDS, NOT_IN_FILE
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.store.snapshot import Snapshot
@@ -141,7 +149,7 @@ class LakeTable:
         if missing:
             raise ColumnNotFoundError(
                 f"`columns` must name columns of `{self.name}` ({shortlist(self._columns)}), "
-                f"got {check.show(missing[0])}{self.note_excluded(missing)}"
+                f"got {check.show(missing[0])}{did_you_mean(missing[0], self._columns)}{self.note_excluded(missing)}"
             )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from dfjoin._validation import show
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, did_you_mean, shortlist
 from dfjoin.values.cells import (
     CONVERSION_ERRORS,
     cell_texts,
@@ -92,9 +92,11 @@ def select_column(df: pd.DataFrame, name: Any, argument: str) -> pd.Series:
 
 
 def _hint(df: pd.DataFrame, name: Any) -> str:
-    """Say where a name is that is no column: a level of the index is one after ``reset_index``."""
+    """Say where a name is that is no column, or which are near: a level of the index is one after ``reset_index``."""
     is_level = isinstance(name, Hashable) and name is not None and any(name == level for level in df.index.names)
-    return f"; it is a level of the index: pass df.reset_index({show(name)})" if is_level else ""
+    if is_level:
+        return f"; it is a level of the index: pass df.reset_index({show(name)})"
+    return did_you_mean(name, [label for label in df.columns if isinstance(label, str)])
 
 
 def column_to_arrow(column: pd.Series, argument: str = "on") -> pa.Array | pa.ChunkedArray:

@@ -127,7 +127,8 @@ class TestEvidence:
 
 
 class TestDisplay:
-    def test_repr_fits_100_columns(self, build):
+    def test_repr_fits_100_columns(self, build, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "100")
         name = "a very long name of a table that lies deep below the root " * 2
         lake = build({name: pd.DataFrame({name: ["a", "b"], "c": ["a", "c"]})})
         df = pd.DataFrame({"q" * 60: ["a", "b"], "p" * 60: ["a", "x"]})
@@ -178,11 +179,14 @@ class TestDisplay:
         pyplot.close("all")
 
 
-def test_repr_fits_a_terminal(build):
+def test_repr_fits_a_terminal_and_is_whole_in_a_pipe(build, monkeypatch):
     name = "a long name of a table that lies deep below the root"
     lake = build({name: pd.DataFrame({name: ["a", "b"]})})
-    text = repr(dfjoin.discover_joinable(pd.DataFrame({"q": ["a", "b"]}), "q", lake))
-    assert max(map(len, text.splitlines())) <= 100
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["a", "b"]}), "q", lake)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert repr(hits).count(name) == 2, "there is no terminal"
+    monkeypatch.setenv("COLUMNS", "100")
+    assert max(map(len, repr(hits).splitlines())) <= 100 and name not in repr(hits)
 
 
 @pytest.fixture
