@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.decoys import Problem, estimate_errors, wrong_share
-from dfjoin.fuzzy.scorer import Scorer
+from dfjoin.fuzzy.match_evidence import EVIDENCE_NAMES, Evidence
+from dfjoin.fuzzy.match_model import MatchModel
+from dfjoin.fuzzy.match_problem import Problem
 from dfjoin.fuzzy.texts import Texts
 from dfjoin.kernels.ragged import expand_stretches
 
-__all__ = ["AcceptedMatches", "RowsOfTexts", "accept_matches", "expand", "keep_best"]
+__all__ = ["AcceptedMatches", "RowsOfTexts", "accept_matches", "chances_of", "expand", "keep_best"]
 
 _MIN_KNOWN = 20
 """Known pairs from which their own error rate is estimated."""
@@ -29,7 +30,7 @@ class AcceptedMatches:
     errors : ndarray of float64, shape of `chosen`
         Estimated share of wrong pairs among those at least as good.
     threshold : float
-        The least score among them.
+        The least probability among them.
     precision : float
     recall : float or None
         Estimates; None: there is none.
@@ -44,20 +45,13 @@ class AcceptedMatches:
     reason: str
 
 
-def accept_matches(problem: Problem, scorer: Scorer, precision: float, is_one_to_one: bool) -> AcceptedMatches:
+def accept_matches(problem: Problem, model: MatchModel, precision: float, is_one_to_one: bool) -> AcceptedMatches:
     """Accept as many matches as the precision allows that was asked for.
-
-    Query texts without a counterpart make wrong pairs of two kinds. The error rate is estimated for both, and the
-    larger one counts:
-
-    - Where both columns hold similar texts, such a pair scores like a reference text with its nearest other one.
-    - Where they do not, as names and codes, it scores like a query text with the runner-up of its nearest reference
-      text.
 
     Parameters
     ----------
     problem : Problem
-    scorer : Scorer
+    model : MatchModel
     precision : float
     is_one_to_one : bool
         Keep one target for each reference text, and none for one that is taken.
@@ -67,27 +61,33 @@ def accept_matches(problem: Problem, scorer: Scorer, precision: float, is_one_to
     AcceptedMatches
         Empty, with the reason, where no threshold reaches the precision: columns that are not related are
         not joined.
+
+    Notes
+    -----
+    The estimated error of a target is the mean of 1 - probability over the targets at least as probable: the share
+    of wrong pairs that are expected among them. Where at least 20 pairs are known, the share of known texts above
+    the same probability, or of the 20 most probable, whose nearest text is not their partner counts if it is larger.
     """
     targets = problem.targets
-    scores = np.where(targets.partners >= 0, scorer.score(targets.values), -np.inf)
-    wrong_kinds = [scorer.score(wrong.values) for wrong in (problem.decoys, problem.runners_up)]
-    errors = np.maximum.reduce([estimate_errors(scores, targets.partners, wrong) for wrong in wrong_kinds])
-    errors = np.maximum(errors, _known_errors(problem, scorer, scores))
-    is_admissible = targets.is_admissible
-    if not is_admissible.any():
-        return _refuse("no text shares a quarter of its 3-grams with its nearest text of the other column")
-    chosen = np.flatnonzero((errors <= 1.0 - precision) & is_admissible)
-    if chosen.size == 0:
-        best = max(0.0, 1.0 - float(errors[is_admissible].min()))
+    chances = chances_of(model, targets)
+    order = np.argsort(-chances, kind="stable")
+    errors = np.empty(chances.size)
+    errors[order] = np.cumsum(1.0 - chances[order]) / np.arange(1, chances.size + 1)
+    errors = np.maximum(errors, _known_errors(chances_of(model, problem.known), problem.is_known_right, chances))
+    allowed = errors[order] <= 1.0 - precision
+    allowed &= chances[order] > 0.0
+    if not allowed.any():
+        best = max(0.0, 1.0 - float(errors.min()))
         return _refuse(f"by estimate at best {best:.1%} of the pairs would be right, and {precision:.1%} are asked for")
-    threshold = float(scores[chosen].min())
-    error = float(errors[chosen].max())
-    n_right = (1.0 - min(wrong_share(scores, targets.partners, wrong) for wrong in wrong_kinds)) * scores.size
+    last = int(np.flatnonzero(allowed)[-1])
+    chosen = np.sort(order[: last + 1])
+    threshold, error = float(chances[order[last]]), float(errors[order[last]])
+    n_right = float(chances.sum())
     if is_one_to_one:
         is_free = ~np.isin(targets.partners[chosen], problem.taken)
-        chosen = keep_best(chosen[is_free], targets.partners, scores)
+        chosen = keep_best(chosen[is_free], targets.partners, chances)
     recall = min(1.0, chosen.size * (1.0 - error) / max(n_right, 1.0))
-    reason = f"{chosen.size} of {scores.size} texts joined, estimated precision {1.0 - error:.1%}"
+    reason = f"{chosen.size} of {chances.size} texts joined, estimated precision {1.0 - error:.1%}"
     return AcceptedMatches(chosen, errors[chosen], threshold, 1.0 - error, recall, reason)
 
 
@@ -95,15 +95,21 @@ def _refuse(reason: str) -> AcceptedMatches:
     return AcceptedMatches(np.empty(0, np.int64), np.empty(0), np.inf, 0.0, 0.0, reason)
 
 
-def _known_errors(problem: Problem, scorer: Scorer, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each score the share of known texts above it whose nearest text is not their partner."""
-    if len(problem.known) < _MIN_KNOWN:
-        return np.zeros(scores.size)
-    known = scorer.score(problem.known.values)
+def chances_of(model: MatchModel, evidence: Evidence) -> NDArray[np.float64]:
+    """Return the probability of each nearest pair, 0 where there is none."""
+    return np.where(evidence.partners >= 0, model.probability(EVIDENCE_NAMES, evidence.values), 0.0)
+
+
+def _known_errors(
+    known: NDArray[np.float64], is_right: NDArray[np.bool_], chances: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return for each chance the share of known texts above it, at least 20, whose nearest text is no partner."""
+    if known.size < _MIN_KNOWN:
+        return np.zeros(chances.size)
     order = np.argsort(-known, kind="stable")
-    n_wrong = np.append(0, np.cumsum(~problem.is_known_right[order]))
-    n_above = np.searchsorted(-known[order], -scores, side="right")
-    return np.where(n_above > 0, n_wrong[n_above] / np.maximum(n_above, 1), 0.0)
+    n_wrong = np.append(0, np.cumsum(~is_right[order]))
+    n_above = np.maximum(np.searchsorted(-known[order], -chances, side="right"), _MIN_KNOWN)
+    return np.asarray(n_wrong[n_above] / n_above)
 
 
 def keep_best(chosen: NDArray[np.int64], partners: NDArray[np.int32], scores: NDArray[np.float64]) -> NDArray[np.int64]:

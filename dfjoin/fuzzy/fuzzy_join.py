@@ -6,14 +6,13 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from dfjoin._validation import check_fraction
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.fuzzy.accept_matches import AcceptedMatches, accept_matches, expand, keep_best
-from dfjoin.fuzzy.decoys import MAX_SAMPLE, Problem, draw_sample, is_left_reference, set_up
+from dfjoin.fuzzy.accept_matches import AcceptedMatches, accept_matches, chances_of, expand, keep_best
+from dfjoin.fuzzy.match_model import published_model
+from dfjoin.fuzzy.match_problem import KnownPairs, Problem, is_left_reference, set_up
 from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings
-from dfjoin.fuzzy.scorer import Scorer, train_scorer
 from dfjoin.fuzzy.texts import Texts, fold_texts
 
 __all__ = ["apply_fuzzy", "find_fuzzy"]
@@ -22,7 +21,6 @@ _MIN_REFERENCE_TEXTS = 10
 """Distinct reference texts from which precision is estimated."""
 
 Strings: TypeAlias = pa.Array | pa.ChunkedArray
-KnownPairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def find_fuzzy(
@@ -37,9 +35,8 @@ def find_fuzzy(
     """Join two columns of strings by similarity, at a precision that is estimated without labels.
 
     One column is the reference: its texts are different things. Each text of the other column, the
-    query, is joined to its nearest reference text if that is so much nearer than the next one, in the
-    configurations that turn out to matter, that the estimated share of wrong pairs stays within
-    ``1 - precision``.
+    query, has one nearest reference text; a published model says how likely that pair is right, and as many
+    pairs are joined, the likeliest first, as keep the expected share of wrong ones within ``1 - precision``.
 
     Parameters
     ----------
@@ -54,7 +51,7 @@ def find_fuzzy(
     is_one_to_one : bool, default False
         Join each reference text to one query text only, the best.
     seed : int, default 0
-        Chooses the samples to learn from where a column has more than 10,000 texts.
+        Chooses the reference texts whose neighbours are looked at where there are more than 10,000.
 
     Returns
     -------
@@ -73,13 +70,15 @@ def find_fuzzy(
     Notes
     -----
     Source: thesis, section 4.6, equations 4.9 and 4.10. Deviations: the configurations are not
-    alternatives with one threshold each but are weighed against each other, and the threshold on their
-    sum is the one that joins most texts at the asked precision; the first constraint, one partner for
-    each text, is evidence in degrees (how much nearer the nearest is than the next one) and holds
-    strictly in the result; the second is `is_one_to_one`. `dfjoin.fuzzy.scorer` and
-    `dfjoin.fuzzy.decoys` name the sources of both. `dfjoin.fuzzy.decoys.is_left_reference` chooses the reference.
+    alternatives with one threshold each but features of one model, which is fitted on labelled pairs of
+    columns, once (`dfjoin.fuzzy.match_model`), and knows these columns by what their wrong pairs look like
+    (`dfjoin.fuzzy.match_evidence`); the first constraint, one partner for each text, is evidence in degrees (how
+    much nearer the nearest is than the next one, and than other texts are to it) and holds strictly in the
+    result; the second is `is_one_to_one`. Likeness looks at the first 2,000 characters of a text, at 24 words of
+    them in their order, and at words and 3-grams rarest first. `dfjoin.fuzzy.match_problem.is_left_reference`
+    chooses the reference.
 
-    Cost grows with the number of texts, not with the product of the columns: about 0.2 ms a text on one
+    Cost grows with the number of texts, not with the product of the columns: about 0.4 ms a text on one
     core, and 40 MB beside the token sets.
 
     Examples
@@ -99,14 +98,14 @@ def find_fuzzy(
             f"the {side} column has {len(reference)} distinct {plural}, and precision is not estimated from fewer "
             f"than {_MIN_REFERENCE_TEXTS}"
         )
-    problem = set_up(reference, query, known_rows, seed)
+    model = published_model()
+    problem = set_up(reference, query, known_rows, model, seed)
     if problem.target_texts.size == 0:
         return _no_join("no text is left to join")
-    scorer = _train(problem, seed)
-    accepted = accept_matches(problem, scorer, precision, is_one_to_one)
+    accepted = accept_matches(problem, model, precision, is_one_to_one)
     if accepted.chosen.size == 0:
         return _no_join(accepted.reason)
-    settings = FuzzySettings(side, scorer, accepted.threshold, float(precision), is_one_to_one, seed)
+    settings = FuzzySettings(side, accepted.threshold, float(precision), is_one_to_one, seed)
     return _write_pairs(problem, accepted, settings)
 
 
@@ -120,14 +119,14 @@ def apply_fuzzy(
     left, right : pyarrow Array or ChunkedArray of strings
         The columns, in the roles that they had then.
     settings : FuzzySettings
-        Of the earlier join: which side is the reference, the weight of the evidence and the least score.
+        Of the earlier join: which side is the reference, and the least probability.
     known : pair of ndarray of int64, optional
         Left and right rows that are joined already; their query rows are not joined again.
 
     Returns
     -------
     FuzzyJoin
-        Pairs of query texts with their nearest reference text whose score reaches the threshold. `errors` and the
+        Pairs of query texts with their nearest reference text whose probability reaches the threshold. `errors` and the
         estimates are those of the earlier join: ``1 - precision`` at most, none of these rows. Without pairs, with
         the reason, where the reference has fewer than 10 texts: how much nearer the nearest is than the next one
         says nothing then.
@@ -148,10 +147,11 @@ def apply_fuzzy(
             f"the {settings.reference} column, which is the reference, has fewer than {_MIN_REFERENCE_TEXTS} distinct "
             "texts, and how much nearer the nearest of so few is says nothing"
         )
-    problem = set_up(reference, query, known_rows, settings.seed)
+    model = published_model()
+    problem = set_up(reference, query, known_rows, model, settings.seed)
     targets = problem.targets
-    scores = np.where(targets.partners >= 0, settings.scorer.score(targets.values), -np.inf)
-    chosen = np.flatnonzero((scores >= settings.threshold) & targets.is_admissible)
+    scores = chances_of(model, targets)
+    chosen = np.flatnonzero((scores >= settings.threshold) & (targets.partners >= 0))
     if settings.is_one_to_one:
         is_free = ~np.isin(targets.partners[chosen], problem.taken)
         chosen = keep_best(chosen[is_free], targets.partners, scores)
@@ -182,13 +182,6 @@ def _write_pairs(problem: Problem, accepted: AcceptedMatches, settings: FuzzySet
         estimated_recall=accepted.recall,
         reason=accepted.reason,
     )
-
-
-def _train(problem: Problem, seed: int) -> Scorer:
-    """Learn from a sample of the targets; the estimates later take all of them."""
-    known = problem.known.values[problem.is_known_right][:MAX_SAMPLE]
-    targets = problem.targets.take(draw_sample(len(problem.targets), seed))
-    return train_scorer(targets.values, targets.partners, problem.decoys.values, known)
 
 
 def _fold(column: Strings, name: str) -> Texts:

@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin._validation import show
-from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.fuzzy.score_evidence import NAMES
-from dfjoin.fuzzy.scorer import Scorer
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
 
 __all__ = ["FuzzyJoin", "FuzzySettings"]
 
@@ -28,33 +26,26 @@ class FuzzySettings:
     ----------
     reference : {"left", "right"}
         The side whose texts are different things; each text of the other side is joined to at most one of them.
-    scorer : Scorer
-        The weight of each kind of evidence.
     threshold : float
-        Least score of a pair that is joined.
+        Least probability of a pair that is joined.
     precision : float
         The precision that was asked for.
     is_one_to_one : bool
         Whether each reference text is joined at most once.
     seed : int
-        Chose the sample of the reference that rules are learned from.
+        Chose the sample of the reference whose neighbours were looked at.
     """
 
     reference: Literal["left", "right"]
-    scorer: Scorer
     threshold: float
     precision: float
     is_one_to_one: bool
     seed: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain JSON values; kinds of evidence that count for nothing are left out."""
-        scorer = self.scorer
-        parts = zip(NAMES, scorer.weights.tolist(), scorer.center.tolist(), scorer.scale.tolist(), strict=True)
+        """Return the settings as plain JSON values."""
         return {
             "reference": self.reference,
-            "evidence": {name: {"weight": w, "center": c, "scale": s} for name, w, c, s in parts if w > 0},
-            "bias": scorer.bias,
             "threshold": self.threshold,
             "precision": self.precision,
             "is_one_to_one": self.is_one_to_one,
@@ -70,35 +61,18 @@ class FuzzySettings:
         InvalidTypeError, InvalidParameterError
             Saying which part is wrong.
         """
-        if not isinstance(values, Mapping) or not isinstance(values.get("evidence"), Mapping):
-            raise InvalidTypeError(f"`likeness` must be a JSON object with `evidence`, got {show(values)}")
-        reference, evidence = values.get("reference"), values["evidence"]
+        if not isinstance(values, Mapping):
+            raise InvalidTypeError(f"`likeness` must be a JSON object, got {show(values)}")
+        reference = values.get("reference")
         if reference not in ("left", "right"):
             raise InvalidParameterError(f'`reference` of likeness must be "left" or "right", got {show(reference)}')
-        unknown = [name for name in evidence if name not in NAMES]
-        if unknown:
-            raise InvalidParameterError(
-                f"`evidence` of likeness must name kinds that this version knows ({shortlist(NAMES)}), got "
-                f"{show(unknown[0])}; join the frames again to learn it anew"
-            )
-        center, scale, weights = np.zeros(len(NAMES)), np.ones(len(NAMES)), np.zeros(len(NAMES))
-        for name, part in evidence.items():
-            if not isinstance(part, Mapping):
-                raise InvalidTypeError(f"`evidence` of likeness must map names to objects, got {show(part)}")
-            number = NAMES.index(name)
-            weights[number], center[number], scale[number] = (
-                _number(part, key) for key in ("weight", "center", "scale")
-            )
-        if (weights < 0).any() or (scale <= 0).any():
-            raise InvalidParameterError("`evidence` of likeness must have weights of at least 0 and scales above 0")
         seed, is_one_to_one = values.get("seed"), values.get("is_one_to_one")
         if type(seed) is not int or not 0 <= seed < 2**63 or type(is_one_to_one) is not bool:
             raise InvalidParameterError(
                 "`seed` of likeness must be an integer from 0 to 2^63, and `is_one_to_one` true or false, got "
                 f"{show(seed)} and {show(is_one_to_one)}"
             )
-        scorer = Scorer(center, scale, weights, _number(values, "bias"))
-        return cls(reference, scorer, _number(values, "threshold"), _number(values, "precision"), is_one_to_one, seed)
+        return cls(reference, _number(values, "threshold"), _number(values, "precision"), is_one_to_one, seed)
 
 
 def _number(values: Mapping[str, Any], key: str) -> float:

@@ -16,13 +16,19 @@ from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.kernels.tokenising import CodePoints, SparseRows, distinct_in_rows, gram_tokens, transpose_rows, word_tokens
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["WORDS", "Texts", "TokenSpace", "fold_text", "fold_texts", "tokenise"]
+__all__ = ["WORDS", "Texts", "TokenSpace", "fold_text", "fold_texts", "mark_asides", "tokenise"]
 
 WORDS = 0
 """Words, in place of the length of q-grams."""
 _MAX_CHARACTERS = 2000
 """Characters from the start of a text by which it is compared."""
 _NO_WORD = re.compile(r"[\W_]+")
+_MARKS = re.compile(r"[()\[\]{},;]")
+_OPEN, _CLOSE = "([{", ")]}"
+_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "ŧ": "t", "ŋ": "n", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+"""Letters with a stroke and the like, which Unicode does not take apart."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +41,13 @@ class Texts:
         Distinct folded texts, ascending, none of them empty.
     codes : ndarray of int64, shape (n_rows,)
         Number of each row's text; -1 for a null and for an empty text.
+    asides : ndarray of uint64, shape (n,)
+        Bit i is set if word i of a text stands in brackets or behind a comma.
     """
 
     values: list[str]
     codes: NDArray[np.int64]
+    asides: NDArray[np.uint64]
 
     def __len__(self) -> int:
         return len(self.values)
@@ -88,8 +97,43 @@ def fold_text(value: str) -> str:
     text = normalize_text(value)
     if not text.isascii():
         plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-        text = unicodedata.normalize("NFC", plain).casefold()
+        text = unicodedata.normalize("NFC", plain).casefold().translate(_LETTERS)
     return _NO_WORD.sub(" ", text).strip() or text
+
+
+def mark_asides(value: str) -> int:
+    """Tell which words of a text stand in brackets or behind a comma, as bits.
+
+    Parameters
+    ----------
+    value : str
+        Before it is folded.
+
+    Returns
+    -------
+    int
+        Bit i for word i of the folded text, of the first 64; 0 if no word would be left.
+
+    Examples
+    --------
+    >>> bin(mark_asides("The Summit (Reno), Nevada"))
+    '0b1100'
+    """
+    marks, n_words, depth, start, is_behind = 0, 0, 0, 0, False
+    n_core = 0
+    for at in [*(match.start() for match in _MARKS.finditer(value)), len(value)]:
+        n = len(_NO_WORD.sub(" ", fold_text(value[start:at])).split())
+        if depth > 0 or is_behind:
+            marks |= ((1 << n) - 1) << n_words
+        else:
+            n_core += n
+        n_words += n
+        if at < len(value):
+            sign = value[at]
+            depth = depth + 1 if sign in _OPEN else max(0, depth - 1) if sign in _CLOSE else depth
+            is_behind = is_behind or (sign in ",;" and n_core > 0)
+        start = at + 1
+    return marks & 0xFFFFFFFFFFFFFFFF if n_core else 0
 
 
 def fold_texts(column: pa.Array | pa.ChunkedArray) -> Texts:
@@ -111,12 +155,17 @@ def fold_texts(column: pa.Array | pa.ChunkedArray) -> Texts:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     encoded = pc.dictionary_encode(column.cast(pa.large_string()))
-    folded = [fold_text(value) for value in encoded.dictionary.to_pylist()]
+    raw_values = encoded.dictionary.to_pylist()
+    folded = [fold_text(value) for value in raw_values]
     values = sorted(set(folded) - {""})
     number = {value: i for i, value in enumerate(values)}
+    asides = np.zeros(len(values), np.uint64)
+    for value, text in sorted(zip(raw_values, folded, strict=True)):
+        if text and _MARKS.search(value):
+            asides[number[text]] = mark_asides(value)
     of_raw = np.array([number.get(text, -1) for text in folded] + [-1], np.int64)
     raw = encoded.indices.fill_null(len(folded)).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Texts(values, of_raw[raw])
+    return Texts(values, of_raw[raw], asides)
 
 
 @dataclass(frozen=True)
@@ -126,6 +175,8 @@ class TokenSpace:
     Parameters
     ----------
     reference, query : SparseRows
+    reference_order, query_order : SparseRows
+        The tokens in the order of each text, repeated ones included.
     list_indptr, list_rows : ndarray
         Inverted index of the reference.
     idf : ndarray of float64, shape (n_tokens,)
@@ -136,6 +187,8 @@ class TokenSpace:
 
     reference: SparseRows
     query: SparseRows
+    reference_order: SparseRows
+    query_order: SparseRows
     list_indptr: NDArray[np.int64]
     list_rows: NDArray[np.int32]
     idf: NDArray[np.float64]
@@ -188,4 +241,5 @@ def tokenise(reference: Texts, query: Texts, gram: int) -> TokenSpace:
     list_indptr, list_rows = transpose_rows(reference_rows, n_tokens)
     idf = np.log1p(len(reference) / np.maximum(frequency[by_frequency], 1))
     occurrences = order[is_new][by_frequency].astype(np.int64)
-    return TokenSpace(reference_rows, query_rows, list_indptr, list_rows, idf, occurrences)
+    orders = SparseRows(r_indptr, rank[ids[: r_hashes.size]]), SparseRows(q_indptr, rank[ids[r_hashes.size :]])
+    return TokenSpace(reference_rows, query_rows, *orders, list_indptr, list_rows, idf, occurrences)

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.fuzzy.lexicon import make_lexicon
 from dfjoin.fuzzy.texts import WORDS, Texts, TokenSpace, tokenise
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.token_rows import TextPairs, TokenIndex, WantedRows, most_similar, row_weights
 from dfjoin.kernels.tokenising import CodePoints, SparseRows, word_slices
+from dfjoin.kernels.word_alignment import Lexicon, WordRows
 
 __all__ = ["GRAM_LENGTHS", "TokenizedColumn", "TokenizedColumns", "find_candidates", "prepare"]
 
@@ -39,12 +41,15 @@ class TokenizedColumn:
         Sum of the weights of each row, and root of the sum of their squares.
     letters : CodePoints
         The texts, their characters numbered.
+    words : WordRows
+        The words in their order.
     """
 
     rows: dict[int, SparseRows]
     weights: dict[int, NDArray[np.float64]]
     norms: dict[int, NDArray[np.float64]]
     letters: CodePoints
+    words: WordRows
 
     def __len__(self) -> int:
         return int(self.letters.offsets.shape[0] - 1)
@@ -65,6 +70,8 @@ class TokenizedColumns:
         The distinct words, their characters numbered.
     word_kinds : ndarray of int64, shape (n_words,)
         1 for a number, else a kind of its own from 2.
+    lexicon : Lexicon
+        The same words as alignments look at them.
     """
 
     reference: TokenizedColumn
@@ -73,6 +80,7 @@ class TokenizedColumns:
     n_letters: int
     words: CodePoints
     word_kinds: NDArray[np.int64]
+    lexicon: Lexicon
 
 
 def prepare(reference: Texts, query: Texts) -> TokenizedColumns:
@@ -98,21 +106,28 @@ def prepare(reference: Texts, query: Texts) -> TokenizedColumns:
     texts = CodePoints(letters[:n], reference.code_points.offsets), CodePoints(letters[n:], query.code_points.offsets)
     rows = {gram: space.reference for gram, space in spaces.items()}, {gram: s.query for gram, s in spaces.items()}
     words = _spell_words(spaces[WORDS], reference, query, letters)
+    orders = (
+        WordRows(spaces[WORDS].reference_order, reference.asides),
+        WordRows(spaces[WORDS].query_order, query.asides),
+    )
     return TokenizedColumns(
-        reference=_weigh(rows[0], spaces, texts[0]),
-        query=_weigh(rows[1], spaces, texts[1]),
+        reference=_weigh(rows[0], spaces, texts[0], orders[0]),
+        query=_weigh(rows[1], spaces, texts[1], orders[1]),
         spaces=spaces,
         n_letters=max(1, alphabet.size),
         words=words,
         word_kinds=_number_kinds(alphabet, words),
+        lexicon=make_lexicon(spaces[WORDS], alphabet, words),
     )
 
 
-def _weigh(rows: dict[int, SparseRows], spaces: dict[int, TokenSpace], letters: CodePoints) -> TokenizedColumn:
+def _weigh(
+    rows: dict[int, SparseRows], spaces: dict[int, TokenSpace], letters: CodePoints, words: WordRows
+) -> TokenizedColumn:
     """Add up the weights of the tokens of each text."""
     weights = {gram: row_weights(r, spaces[gram].idf) for gram, r in rows.items()}
     norms = {gram: np.sqrt(row_weights(r, spaces[gram].idf ** 2)) for gram, r in rows.items()}
-    return TokenizedColumn(rows, weights, norms, letters)
+    return TokenizedColumn(rows, weights, norms, letters, words)
 
 
 def _spell_words(space: TokenSpace, reference: Texts, query: Texts, letters: NDArray[np.int32]) -> CodePoints:

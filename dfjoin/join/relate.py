@@ -179,9 +179,9 @@ def relate(
 
     Notes
     -----
-    Source: thesis, sections 4.4 (programs) and 4.6 (the fuzzy join covers what they do not). Programs decide
-    which columns are the key, if the caller did not; without any, the pair of columns whose values share
-    the most rare words is looked at.
+    Source: thesis, sections 4.4 (programs) and 4.6 (the fuzzy join covers what they do not, and compares what they
+    cut out of the keys, not the keys as they are). Programs decide which columns are the key, if the caller did not;
+    without any, the pair of columns whose values share the most rare words is looked at.
     """
     tried: list[str] = []
     is_named = on is not None and right_on is not None and not equals_first
@@ -197,13 +197,13 @@ def relate(
             return None, tried
         programs = equality
 
-    def match_rest(own: DistinctKeys, other: DistinctKeys, known: KeyPairs) -> tuple[FuzzyJoin | None, str]:
+    def match_rest(own: pa.Array, other: pa.Array, known: KeyPairs) -> tuple[FuzzyJoin | None, str]:
         if any(ranked.program.computes for ranked in programs.programs):  # numbers that are alike are others
             return None, ""
         quick = _QUICK_REST if equals_first else _QUICK_KEYS
-        if options.fuzzy is False or count_distinct(known.left, own.index.n_keys) == own.index.n_keys:
+        if options.fuzzy is False or count_distinct(known.left, len(own)) == len(own):
             return None, ""
-        if not is_named and not _are_named_by_words(own, other):
+        if not is_named and not (is_named_by_words(own) and is_named_by_words(other)):
             return None, "values that differ by digits alone are joined by likeness only if `on` names them"
         return _find_fuzzy(own, other, known, options, quick)
 
@@ -211,8 +211,8 @@ def relate(
     return relation if relation.pairs.left.size else None, [*tried, reason] if reason else tried
 
 
-_Matcher: TypeAlias = Callable[[DistinctKeys, DistinctKeys, KeyPairs], tuple[FuzzyJoin | None, str]]
-"""What matches the keys that programs leave, and says why it found none."""
+_Matcher: TypeAlias = Callable[[pa.Array, pa.Array, KeyPairs], tuple[FuzzyJoin | None, str]]
+"""What matches the keys that programs leave, given a text of each, and says why it found none."""
 
 
 def relate_again(saved: SavedRelation, left: TextColumns, right: TextColumns) -> tuple[Relation, str]:
@@ -233,10 +233,10 @@ def relate_again(saved: SavedRelation, left: TextColumns, right: TextColumns) ->
     """
     likeness = saved.likeness
 
-    def match_rest(own: DistinctKeys, other: DistinctKeys, known: KeyPairs) -> tuple[FuzzyJoin | None, str]:
+    def match_rest(own: pa.Array, other: pa.Array, known: KeyPairs) -> tuple[FuzzyJoin | None, str]:
         if likeness is None:
             return None, ""
-        found = apply_fuzzy(_large(own.texts()), _large(other.texts()), likeness, known=(known.left, known.right))
+        found = apply_fuzzy(own, other, likeness, known=(known.left, known.right))
         return found, "" if len(found) else found.reason
 
     return _carry_out(saved.programs, left, right, match_rest)
@@ -251,7 +251,7 @@ def _carry_out(
     own = distinct_keys({name: left[name].array for name in own_columns})
     other = distinct_keys({name: right[name].array for name in other_columns})
     pairs = _pairs_of_programs(programs, own, other)
-    fuzzy, reason = match_rest(own, other, pairs)
+    fuzzy, reason = match_rest(*_texts_to_compare(programs, own, other), pairs)
     if reason:
         reason = f"{' + '.join(own_columns)} = {' + '.join(other_columns)}: {reason}"
     if fuzzy is not None:
@@ -259,8 +259,20 @@ def _carry_out(
     return Relation(list(own_columns), list(other_columns), own, other, _sort_pairs(pairs), programs, fuzzy), reason
 
 
-def _large(texts: pa.Array) -> pa.Array:
-    return texts.cast(pa.large_string())
+def _texts_to_compare(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> tuple[pa.Array, pa.Array]:
+    """Return what likeness compares of each key: what the programs make of it, and of the rest the key itself."""
+    is_forward = programs.direction != "right_to_left"
+    source, target = (left, right) if is_forward else (right, left)
+    cut = [_made(source, [ranked.program for ranked in programs.programs])]
+    cut.append(_made(target, [] if programs.target is None else [programs.target]))
+    return (cut[0], cut[1]) if is_forward else (cut[1], cut[0])
+
+
+def _made(keys: DistinctKeys, programs: list[Program]) -> pa.Array:
+    """Return the first result that programs have for each key, or the key where they have none."""
+    made = [program.apply([keys.columns[name] for name in program.columns]) for program in programs]
+    texts = [array.cast(pa.large_string()) for array in [*made, keys.texts()]]
+    return pc.coalesce(*texts) if len(texts) > 1 else texts[0]
 
 
 def _equal_keys(
@@ -319,28 +331,18 @@ def _pairs_of_programs(programs: TransformJoin, left: DistinctKeys, right: Disti
 
 
 def _find_fuzzy(
-    left: DistinctKeys, right: DistinctKeys, known: KeyPairs, options: JoinOptions, quick: int
+    left: pa.Array, right: pa.Array, known: KeyPairs, options: JoinOptions, quick: int
 ) -> tuple[FuzzyJoin | None, str]:
     """Join by similarity the keys that are left over; also return why there is no such join, or no pair in it."""
-    n_left, n_right = left.index.n_keys, right.index.n_keys
+    n_left, n_right = len(left), len(right)
     n_left_over = n_left - count_distinct(known.left, n_left)
     if options.fuzzy is None and max(n_left_over, n_right) > quick:
         return None, (
             f"{n_left_over:,} keys are left to be joined by likeness with {n_right:,}, which takes minutes; pass "
             "fuzzy=True to do it"
         )
-    found = find_fuzzy(
-        _large(left.texts()),
-        _large(right.texts()),
-        precision=options.precision,
-        known=(known.left, known.right),
-    )
+    found = find_fuzzy(left, right, precision=options.precision, known=(known.left, known.right))
     return found, "" if len(found) else found.reason
-
-
-def _are_named_by_words(left: DistinctKeys, right: DistinctKeys) -> bool:
-    """Tell whether the keys of both sides are no dates, counts or sequential codes."""
-    return is_named_by_words(left.texts()) and is_named_by_words(right.texts())
 
 
 def _with_fuzzy(pairs: KeyPairs, fuzzy: FuzzyJoin) -> KeyPairs:

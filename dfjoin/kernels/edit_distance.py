@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dfjoin.kernels._compile import njit, njit_inner
 from dfjoin.kernels.tokenising import CodePoints
 
-__all__ = ["Words", "edit_distances", "soft_misses"]
+__all__ = ["Words", "count_blocks", "edit_distances", "slice_edit_distance", "soft_misses"]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -56,8 +56,28 @@ def _advance(equal, plus, minus, carry):
 
 
 @njit_inner
-def _edit_distance(a, a_start, n_a, b, b_start, n_b, peq, plus, minus):
-    """Levenshtein distance of two slices; `peq` is all zeros before and after."""
+def slice_edit_distance(a, a_start, n_a, b, b_start, n_b, peq, plus, minus):
+    """Count the single-character edits between two slices of numbered characters.
+
+    Parameters
+    ----------
+    a, b : ndarray of int32
+    a_start, n_a, b_start, n_b : int
+        Where the slices start, and how long they are.
+    peq : ndarray of uint64, shape (n_points, n_blocks)
+        All zeros before and after; a block for each 64 characters of the first slice.
+    plus, minus : ndarray of uint64, shape (n_blocks,)
+        Working space.
+
+    Returns
+    -------
+    int
+        Levenshtein distance.
+
+    Notes
+    -----
+    See `edit_distances`. O(n_b times blocks of 64 in n_a).
+    """
     if n_a == 0 or n_b == 0:
         return max(n_a, n_b)
     n_blocks = (n_a + _WORD - 1) // _WORD
@@ -95,8 +115,21 @@ def _edit_distance(a, a_start, n_a, b, b_start, n_b, peq, plus, minus):
 
 
 @njit_inner
-def _count_blocks(offsets):
-    """Blocks of 64 that the longest text takes, at least one."""
+def count_blocks(offsets):
+    """Count the blocks of 64 that the longest text takes, at least one.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (n + 1,)
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    O(n).
+    """
     longest = 1
     for row in range(offsets.shape[0] - 1):
         longest = max(longest, offsets[row + 1] - offsets[row])
@@ -132,7 +165,7 @@ def edit_distances(a, b, n_points, limit, pairs):
     points_a, offsets_a = a
     points_b, offsets_b = b
     rows_a, rows_b = pairs
-    n_blocks = min(_count_blocks(offsets_a), max(1, (limit + _WORD - 1) // _WORD))
+    n_blocks = min(count_blocks(offsets_a), max(1, (limit + _WORD - 1) // _WORD))
     peq = np.zeros((n_points, n_blocks), np.uint64)
     plus = np.empty(n_blocks, np.uint64)
     minus = np.empty(n_blocks, np.uint64)
@@ -142,7 +175,7 @@ def edit_distances(a, b, n_points, limit, pairs):
         b_start = offsets_b[rows_b[pair]]
         n_a = min(limit, offsets_a[rows_a[pair] + 1] - a_start)
         n_b = min(limit, offsets_b[rows_b[pair] + 1] - b_start)
-        out[pair] = _edit_distance(points_a, a_start, n_a, points_b, b_start, n_b, peq, plus, minus)
+        out[pair] = slice_edit_distance(points_a, a_start, n_a, points_b, b_start, n_b, peq, plus, minus)
     return out
 
 
@@ -160,7 +193,7 @@ def _best_similarity(word, others, words, peq, plus, minus):
         longer = max(length, n)
         if min(length, n) < words.min_similarity * longer:
             continue
-        d = _edit_distance(points, offsets[word], length, points, offsets[other], n, peq, plus, minus)
+        d = slice_edit_distance(points, offsets[word], length, points, offsets[other], n, peq, plus, minus)
         similarity = 1.0 - d / longer
         if similarity >= words.min_similarity and similarity > best:
             best = similarity
@@ -194,7 +227,7 @@ def soft_misses(a, b, words, pairs):
     indptr_b, tokens_b = b
     rows_a, rows_b = pairs
     weights, spelling, n_points, _, most = words
-    n_blocks = _count_blocks(spelling.offsets)
+    n_blocks = count_blocks(spelling.offsets)
     peq = np.zeros((n_points, n_blocks), np.uint64)
     plus = np.empty(n_blocks, np.uint64)
     minus = np.empty(n_blocks, np.uint64)

@@ -16,6 +16,7 @@ __all__ = [
     "TextPairs",
     "TokenIndex",
     "WantedRows",
+    "list_differences",
     "most_similar",
     "pair_differences",
     "pair_overlaps",
@@ -267,6 +268,60 @@ def pair_differences(a, b, pairs):
                 last[pair, 1] = tokens_b[j]
                 j += 1
     return counts, last
+
+
+@njit
+def list_differences(a, b, pairs):
+    """List the tokens that only one of two rows has, for given pairs of rows.
+
+    Parameters
+    ----------
+    a, b : SparseRows
+    pairs : TextPairs
+        Rows of `a` and of `b`.
+
+    Returns
+    -------
+    indptr : ndarray of int64, shape (n_pairs + 1,)
+    tokens : ndarray of int32
+        Of each pair those of both rows, ascending.
+    sides : ndarray of int8
+        0 for a token that only a has, 1 for one of b.
+
+    Notes
+    -----
+    Two merges of two sorted lists, O(their lengths) each.
+    """
+    counts, _ = pair_differences(a, b, pairs)
+    indptr_a, tokens_a = a
+    indptr_b, tokens_b = b
+    rows_a, rows_b = pairs
+    indptr = np.zeros(rows_a.shape[0] + 1, np.int64)
+    for pair in range(rows_a.shape[0]):
+        indptr[pair + 1] = indptr[pair] + counts[pair, 0] + counts[pair, 1]
+    tokens = np.empty(indptr[rows_a.shape[0]], np.int32)
+    sides = np.empty(indptr[rows_a.shape[0]], np.int8)
+    n = 0
+    for pair in range(rows_a.shape[0]):
+        i = indptr_a[rows_a[pair]]
+        j = indptr_b[rows_b[pair]]
+        end_i = indptr_a[rows_a[pair] + 1]
+        end_j = indptr_b[rows_b[pair] + 1]
+        while i < end_i or j < end_j:
+            if i < end_i and j < end_j and tokens_a[i] == tokens_b[j]:
+                i += 1
+                j += 1
+            elif j >= end_j or (i < end_i and tokens_a[i] < tokens_b[j]):
+                tokens[n] = tokens_a[i]
+                sides[n] = 0
+                n += 1
+                i += 1
+            else:
+                tokens[n] = tokens_b[j]
+                sides[n] = 1
+                n += 1
+                j += 1
+    return indptr, tokens, sides
 
 
 @njit_inner

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from dfjoin.fuzzy.decoys import is_left_reference
 from dfjoin.fuzzy.fuzzy_join import find_fuzzy
+from dfjoin.fuzzy.match_problem import is_left_reference
 from dfjoin.fuzzy.texts import fold_texts
 
 SETS = ("autofj", "er_magellan", "autojoin_web", "sema_join", "dataxformer_kbwt")
@@ -54,8 +54,8 @@ class Case:
         return precision, recall, 2 * precision * recall / max(precision + recall, 1e-12)
 
 
-def load_case(folder: Path, is_whole_row: bool, seed: int) -> Case:
-    """Read a case and shuffle its right table."""
+def load_case(folder: Path, whole_row: bool | list[str], seed: int) -> Case:
+    """Read a case and shuffle its right table; of records all columns, or those that are named, make the text."""
     meta = json.loads((folder / "meta.json").read_text("utf-8"))
     left, right, truth = (
         pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False) for name in ("left", "right", "truth")
@@ -67,8 +67,9 @@ def load_case(folder: Path, is_whole_row: bool, seed: int) -> Case:
     else:
         place = np.argsort(order)
         pairs = set(zip(truth["left_row"].astype(int), place[truth["right_row"].astype(int)].tolist(), strict=True))
-    if is_whole_row:
+    if whole_row:
         shared = [name for name in left.columns if name in right.columns and name != meta.get("id_column")]
+        shared = shared if whole_row is True else whole_row
         columns = [table[shared].agg(" ".join, axis=1) for table in (left, right)]
     else:
         columns = [left[meta["left_key"]], right[meta["right_key"]]]

@@ -1,12 +1,13 @@
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.fuzzy.accept_matches import accept_matches, expand, keep_best
-from dfjoin.fuzzy.decoys import Problem
-from dfjoin.fuzzy.score_evidence import NAMES, Evidence
-from dfjoin.fuzzy.scorer import Scorer
+from dfjoin.fuzzy.match_evidence import EVIDENCE_NAMES, Evidence
+from dfjoin.fuzzy.match_model import MatchModel, Term
+from dfjoin.fuzzy.match_problem import Problem
 from dfjoin.fuzzy.texts import fold_texts
 
 NOTHING = np.empty(0, np.int64)
@@ -44,73 +45,67 @@ def test_pairs_of_texts_are_written_as_all_pairs_of_their_rows(left, right, data
     )
 
 
-def evidence(scores, partners=None, is_admissible=None):
-    """Evidence whose first kind alone counts, so that a score is what is given."""
-    n = len(scores)
-    values = np.zeros((n, len(NAMES)))
-    values[:, 0] = -np.asarray(scores, float)
+def evidence(chances, partners=None):
+    """Evidence of which one kind counts, so that a probability is what is given."""
+    n = len(chances)
+    values = np.zeros((n, len(EVIDENCE_NAMES)))
+    values[:, 0] = np.log(np.asarray(chances, float) / (1 - np.asarray(chances, float)))
     partners = np.arange(n, dtype=np.int32) if partners is None else np.asarray(partners, np.int32)
-    admissible = np.ones(n, bool) if is_admissible is None else np.asarray(is_admissible, bool)
-    return Evidence(partners, np.zeros(n), admissible, values)
+    return Evidence(partners, np.zeros(n), values)
 
 
-def problem(targets, decoys, runners_up=None, known=(), is_known_right=(), taken=()):
+def problem(targets, known=(), is_known_right=(), taken=()):
     texts = fold_texts(pa.array([str(i) for i in range(200)]))
     return Problem(
         reference=texts,
         query=texts,
         targets=targets,
         target_texts=np.arange(len(targets)),
-        decoys=evidence(decoys),
-        runners_up=evidence(decoys if runners_up is None else runners_up),
         known=evidence(known),
         is_known_right=np.array(is_known_right, bool),
         taken=np.array(taken, np.int64),
     )
 
 
-SCORER = Scorer(np.zeros(len(NAMES)), np.ones(len(NAMES)), np.eye(len(NAMES))[0], 0.0)
-DECOYS = np.linspace(0.0, 1.0, 100)
+MODEL = MatchModel({}, 0.0, (Term(EVIDENCE_NAMES[0], np.array([-20.0, 20.0]), np.array([-20.0, 20.0])),), 0.0)
 
 
-def test_what_scores_like_decoys_is_not_joined():
-    scores = [9.0] * 60 + list(np.linspace(0.0, 0.8, 40))
-    found = accept_matches(problem(evidence(scores), DECOYS), SCORER, 0.95, False)
-    assert found.chosen.tolist() == list(range(60))
-    assert found.threshold == 9.0
-    assert found.precision >= 0.95
-    assert found.reason == f"60 of 100 texts joined, estimated precision {found.precision:.1%}"
+def test_matches_are_taken_while_enough_of_them_are_right_by_estimate():
+    found = accept_matches(problem(evidence([0.99] * 60 + [0.5] * 3 + [0.01] * 40)), MODEL, 0.96, False)
+    assert found.chosen.tolist() == list(range(63))
+    assert found.threshold == pytest.approx(0.5)
+    assert found.precision == pytest.approx((60 * 0.99 + 3 * 0.5) / 63)
+    assert found.recall == pytest.approx((60 * 0.99 + 3 * 0.5) / (60 * 0.99 + 3 * 0.5 + 0.4))
+    assert found.reason == f"63 of 103 texts joined, estimated precision {found.precision:.1%}"
+    assert (np.diff(found.errors) >= 0).all()
 
 
-def test_texts_that_share_too_little_are_not_joined():
-    is_admissible = [True] * 50 + [False] * 10
-    found = accept_matches(problem(evidence([9.0] * 60, None, is_admissible), DECOYS), SCORER, 0.95, False)
-    assert found.chosen.tolist() == list(range(50))
+def test_nothing_is_joined_where_no_pair_is_likely_enough():
+    found = accept_matches(problem(evidence([0.8] * 9)), MODEL, 0.95, False)
+    assert found.chosen.size == 0
+    assert "at best 80.0% of the pairs would be right, and 95.0% are asked for" in found.reason
+
+
+def test_a_text_without_a_partner_is_never_joined():
+    found = accept_matches(problem(evidence([0.9, 0.9], [0, -1])), MODEL, 0.0, False)
+    assert found.chosen.tolist() == [0]
 
 
 def test_one_to_one_leaves_out_partners_that_are_taken():
     partners = [0, 0, *range(2, 60)]
-    scores = [8.0, 9.0] + [9.0] * 58
-    found = accept_matches(problem(evidence(scores, partners), DECOYS, taken=[5]), SCORER, 0.9, True)
+    found = accept_matches(problem(evidence([0.98] + [0.99] * 59, partners), taken=[5]), MODEL, 0.9, True)
     assert 0 not in found.chosen
     assert {1, 2} <= set(found.chosen.tolist())
     assert 5 not in found.chosen
 
 
 def test_known_pairs_that_the_nearest_text_contradicts_count_as_errors():
-    targets = evidence([9.0] * 60)
-    right = problem(targets, DECOYS, None, [9.0] * 20, [True] * 20)
-    wrong = problem(targets, DECOYS, None, [9.0] * 20, [True] * 18 + [False] * 2)
-    few = problem(targets, DECOYS, None, [9.0] * 19, [False] * 19)
-    assert accept_matches(right, SCORER, 0.95, False).chosen.size == 60
-    refused = accept_matches(wrong, SCORER, 0.95, False)
+    targets = evidence([0.99] * 60)
+    right = problem(targets, [0.99] * 20, [True] * 20)
+    wrong = problem(targets, [0.99] * 20, [True] * 18 + [False] * 2)
+    few = problem(targets, [0.99] * 19, [False] * 19)
+    assert accept_matches(right, MODEL, 0.95, False).chosen.size == 60
+    refused = accept_matches(wrong, MODEL, 0.95, False)
     assert refused.chosen.size == 0
     assert "at best 90.0% of the pairs would be right, and 95.0% are asked for" in refused.reason
-    assert accept_matches(few, SCORER, 0.95, False).chosen.size == 60
-
-
-def test_the_larger_of_two_error_rates_counts():
-    targets, near = evidence([9.0] * 60), np.full(100, 9.0)
-    assert accept_matches(problem(targets, DECOYS, DECOYS), SCORER, 0.95, False).chosen.size == 60
-    assert accept_matches(problem(targets, near, DECOYS), SCORER, 0.95, False).chosen.size == 0
-    assert accept_matches(problem(targets, DECOYS, near), SCORER, 0.95, False).chosen.size == 0
+    assert accept_matches(few, MODEL, 0.95, False).chosen.size == 60

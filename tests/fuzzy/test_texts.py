@@ -1,7 +1,8 @@
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from dfjoin.fuzzy.texts import fold_text, fold_texts
+from dfjoin.fuzzy.texts import fold_text, fold_texts, mark_asides
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,32 @@ def test_chunks_slices_and_dictionaries_are_the_same_column():
     expected = fold_texts(plain.slice(1)).codes.tolist()
     for column in (pa.chunked_array([["a"], [None, "b"]]), plain.slice(1).dictionary_encode()):
         assert fold_texts(column).codes.tolist() == expected == [0, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("The Summit (Reno), Nevada", [2, 3]),
+        ("(The) Summit", [0]),
+        ("(all of it)", []),
+        ("A [b] c {d; e} f", [1, 3, 4, 5]),
+        ("plain", []),
+        ("open (never closed", [1, 2]),
+        (", b", []),
+        (" ".join(["w"] * 70) + " (x)", []),
+    ],
+)
+def test_words_in_brackets_and_behind_commas_are_marked(value, words):
+    assert mark_asides(value) == sum(1 << word for word in words)
+    assert fold_texts(pa.array([value])).asides.tolist() == [sum(1 << word for word in words)]
+
+
+def test_long_texts_stay_different_and_are_compared_by_their_beginning():
+    texts = fold_texts(pa.array(["a" * 5000, "a" * 5001, "b"]))
+    assert len(texts) == 3
+    assert np.diff(texts.code_points.offsets).tolist() == [2000, 2000, 1]
+
+
+@pytest.mark.parametrize(("value", "folded"), [("Øst Łódź", "ost lodz"), ("Æther þorn", "aether thorn"), ("ß", "ss")])
+def test_letters_with_strokes_are_folded(value, folded):
+    assert fold_text(value) == folded

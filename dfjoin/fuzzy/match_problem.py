@@ -1,0 +1,100 @@
+"""A fuzzy join as a problem: which column is the reference, what is known, and the evidence on what is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.fuzzy.match_evidence import Evidence, gather
+from dfjoin.fuzzy.match_model import MatchModel
+from dfjoin.fuzzy.texts import Texts
+from dfjoin.fuzzy.tokenized import prepare
+
+__all__ = ["KnownPairs", "Problem", "is_left_reference", "set_up"]
+
+KnownPairs: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Rows of two columns that are joined already."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Two columns in their roles of reference and query, with the evidence on their texts.
+
+    Parameters
+    ----------
+    reference, query : Texts
+    targets : Evidence
+        Of the query texts to join.
+    target_texts : ndarray of int64, shape (n_targets,)
+        Their numbers in `query`.
+    known : Evidence
+        Of the query texts whose partners are known.
+    is_known_right : ndarray of bool, shape (n_known,)
+        Whether the nearest reference text is a known partner.
+    taken : ndarray of int64
+        Reference texts that are known partners.
+    """
+
+    reference: Texts
+    query: Texts
+    targets: Evidence
+    target_texts: NDArray[np.int64]
+    known: Evidence
+    is_known_right: NDArray[np.bool_]
+    taken: NDArray[np.int64]
+
+
+def is_left_reference(left: Texts, right: Texts) -> bool:
+    """Choose the reference: the column that is more like a key, then the one with more texts.
+
+    Parameters
+    ----------
+    left, right : Texts
+
+    Returns
+    -------
+    bool
+        The column with the larger share of distinct texts among its rows is the reference; where these
+        differ by less than 0.01, the one with more distinct texts; of equals, the right one.
+    """
+    shares = [len(side) / max(1, side.n_present) for side in (left, right)]
+    if abs(shares[0] - shares[1]) >= 0.01:
+        return shares[0] > shares[1]
+    return len(left) > len(right)
+
+
+def set_up(reference: Texts, query: Texts, known: KnownPairs, model: MatchModel, seed: int) -> Problem:
+    """Gather the evidence on two columns.
+
+    Parameters
+    ----------
+    reference, query : Texts
+    known : pair of ndarray of int64
+        Rows of the reference and of the query that are joined already.
+    model : MatchModel
+    seed : int
+
+    Returns
+    -------
+    Problem
+    """
+    evidence = gather(prepare(reference, query), model, seed)
+    partner, text = reference.codes[known[0]], query.codes[known[1]]
+    is_pair = (partner >= 0) & (text >= 0)
+    partner, text = partner[is_pair], text[is_pair]
+    known_texts = np.unique(text)
+    target_texts = np.setdiff1d(np.arange(len(query)), known_texts)
+    pairs = (text << 32) + partner
+    is_right = np.isin((known_texts << 32) + evidence.partners[known_texts], pairs)
+    return Problem(
+        reference=reference,
+        query=query,
+        targets=evidence.take(target_texts),
+        target_texts=target_texts,
+        known=evidence.take(known_texts),
+        is_known_right=is_right,
+        taken=np.unique(partner),
+    )

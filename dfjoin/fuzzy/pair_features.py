@@ -1,0 +1,86 @@
+"""What is measured on a pair of a text and a reference text, whatever other pairs there are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.fuzzy.distances import CONFIGURATIONS, measure
+from dfjoin.fuzzy.texts import WORDS
+from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns
+from dfjoin.kernels.token_rows import Rules, TextPairs, pair_differences, rule_hits
+from dfjoin.kernels.word_alignment import ALIGNMENT, align_words
+
+__all__ = ["PAIR_NAMES", "learn_rules", "measure_pairs"]
+
+PAIR_NAMES = (*map(str, CONFIGURATIONS), *ALIGNMENT, "words exchanged", "word more or less")
+"""Names of the columns of `measure_pairs`."""
+
+_MAX_HITS = 20
+"""Pairs of reference texts for one rule beyond which more say nothing new."""
+
+
+def learn_rules(columns: TokenizedColumns, pairs: TextPairs) -> Rules:
+    """Learn the words by which neighbours within the reference differ.
+
+    Parameters
+    ----------
+    columns : TokenizedColumns
+    pairs : TextPairs
+        Pairs of different reference texts.
+
+    Returns
+    -------
+    Rules
+
+    Notes
+    -----
+    Source: negative rules of Li, Cheng, Chu, He, Chaudhuri, "Auto-FuzzyJoin", SIGMOD 2021, section 3.3.
+    Deviations: all numbers are one kind of word, so that the rule of "2008 cup" and "2009 cup"
+    holds for 2017 as well; a word that only one text has makes a rule too; rules are evidence with a weight,
+    not a veto. O(n_pairs log n_pairs).
+    """
+    low, high = np.minimum(*pairs).astype(np.int64), np.maximum(*pairs)
+    packed = np.unique((low << 32) + high)
+    distinct = TextPairs((packed >> 32).astype(np.int32), (packed & 0xFFFFFFFF).astype(np.int32))
+    words = columns.reference.rows[WORDS]
+    keys = _own_keys(columns, *pair_differences(words, words, distinct))
+    found, counts = np.unique(keys[keys >= 0], return_counts=True)
+    return Rules(found, counts.astype(np.int64))
+
+
+def _own_keys(columns: TokenizedColumns, counts: NDArray[np.int32], last: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the rule that each difference is an instance of, -1 where more than a word differs."""
+    kinds = np.append(columns.word_kinds, 0)[last]  # -1, no word, has kind 0
+    keys = (kinds.max(axis=1) << 31) + kinds.min(axis=1)
+    return np.where((counts <= 1).all(axis=1) & (counts.sum(axis=1) > 0), keys, -1)
+
+
+def measure_pairs(
+    columns: TokenizedColumns, side: TokenizedColumn, rules: Rules, pairs: TextPairs
+) -> NDArray[np.float64]:
+    """Measure pairs of texts: distances, what an alignment of their words leaves over, and rules.
+
+    Parameters
+    ----------
+    columns : TokenizedColumns
+    side : TokenizedColumn
+        Column of the first text of each pair.
+    rules : Rules
+    pairs : TextPairs
+        A text of the side and a reference text.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_pairs, 32)
+        See `PAIR_NAMES`. Of rules the root of the number of pairs of reference texts, at most 20, that
+        differ likewise; a pair of reference texts does not count for itself.
+    """
+    a, b = side.rows[WORDS], columns.reference.rows[WORDS]
+    hits = rule_hits(a, b, columns.word_kinds, rules, pairs)
+    if side is columns.reference:
+        counts, last = pair_differences(a, b, pairs)
+        is_own = _own_keys(columns, counts, last) >= 0
+        hits = hits - (is_own[:, None] & np.stack([counts.min(axis=1) > 0, counts.min(axis=1) == 0], axis=1))
+    aligned = align_words(side.words, columns.reference.words, columns.lexicon, pairs)
+    return np.hstack([measure(columns, side, pairs), aligned, np.sqrt(np.clip(hits, 0, _MAX_HITS))])
