@@ -473,7 +473,7 @@ def auto_join(
     transform: bool | None = None,
     fuzzy: bool | None = None,
     precision: float = 0.95,
-    examples: list[tuple[str, str]] | None = None,
+    examples: list[tuple[str | tuple[str, ...], str | tuple[str, ...]]] | None = None,
     pad: int | None = None,
     dayfirst: bool | None = None,
     plan: JoinPlan | dict[str, Any] | None = None,
@@ -550,7 +550,8 @@ def auto_join(
         Share of right pairs that matching by similarity is to reach, by an estimate without labels; rows below
         it stay unmatched.
     examples : list of (left value, right value), optional
-        Pairs that belong together; programs are learned from them alone.
+        Pairs that belong together, a tuple of texts for several key columns; programs are learned from them alone.
+        They may read the rows that hold the values; an example that contradicts the others is told by a warning.
     pad : int, optional
         Digits to which shorter integers of the key are written with zeros in front, of either key between two
         frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own. By default codes that

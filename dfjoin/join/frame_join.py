@@ -286,8 +286,9 @@ def _find_relation(
             if name not in columns:
                 return None, [f"{name}: booleans and values without text are related by equality alone"]
     relation, tried = relate(*sides, on, right_on, options, equals_first=equals_first)
-    # A relation of equal keys alone is the business of the plain join.
-    return relation if relation is not None and relation.pairs.kinds.any() else None, tried
+    # A relation of equal keys alone is the business of the plain join, unless examples name the keys.
+    is_taught = options.examples is not None
+    return relation if relation is not None and (is_taught or relation.pairs.kinds.any()) else None, tried
 
 
 def _without_row_numbers(side: KeyColumns, columns: dict[str, Column], names: dict[Any, str]) -> dict[str, Column]:

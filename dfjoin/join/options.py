@@ -12,6 +12,7 @@ from dfjoin.join.aggregate import RULES
 from dfjoin.join.plan import HOWS, JoinPlan
 from dfjoin.search.modes import MODES
 from dfjoin.store.table import ON_STALE
+from dfjoin.transform.taught_join import Example, is_unicode
 
 __all__ = ["MANY_HOWS", "RELATION_OPTIONS", "JoinOptions", "join_options", "refuse_options"]
 
@@ -50,8 +51,8 @@ class JoinOptions:
         Whether two frames may be related by programs, and by string similarity; None: where equal keys do not do.
     precision : float
         Share of right pairs that the fuzzy join is to reach.
-    examples : tuple of (str, str) or None
-        Values that belong together, to learn programs from.
+    examples : tuple of (left value, right value) or None
+        Values that belong together, to learn programs from: a text, or a tuple of texts for several columns.
     pad : int or None
         Digits to which integers of the key are written with zeros in front.
     dayfirst : bool or None
@@ -77,7 +78,7 @@ class JoinOptions:
     transform: bool | None = None
     fuzzy: bool | None = None
     precision: float = 0.95
-    examples: tuple[tuple[str, str], ...] | None = None
+    examples: tuple[Example, ...] | None = None
     pad: int | None = None
     dayfirst: bool | None = None
     plan: Any = None
@@ -130,7 +131,7 @@ def _check_expansion(value: Any, name: str) -> float:
     return float(value)
 
 
-def _check_examples(value: Any, name: str) -> tuple[tuple[str, str], ...] | None:
+def _check_examples(value: Any, name: str) -> tuple[Example, ...] | None:
     if value is None:
         return None
     if not isinstance(value, (list, tuple)) or not value:
@@ -138,9 +139,22 @@ def _check_examples(value: Any, name: str) -> tuple[tuple[str, str], ...] | None
             f"`{name}` must be a list of pairs (left value, right value), got {check.show(value)}; give at least one"
         )
     for pair in value:
-        if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(v, str) and v for v in pair)):
-            raise InvalidTypeError(f"`{name}` must be pairs of texts (left value, right value), got {check.show(pair)}")
-    return tuple((left, right) for left, right in value)
+        if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(map(_is_taught, pair))):
+            raise InvalidTypeError(
+                f"`{name}` must be pairs of texts (left value, right value), with a tuple of texts for several "
+                f"columns; got {check.show(pair)}"
+            )
+    return tuple((_as_taught(left), _as_taught(right)) for left, right in value)
+
+
+def _as_taught(value: Any) -> str | tuple[str, ...]:
+    return value if isinstance(value, str) else tuple(value)
+
+
+def _is_taught(value: Any) -> bool:
+    """Tell whether a value is a text, or texts for several columns, that an example may have."""
+    texts = value if isinstance(value, (list, tuple)) else [value]
+    return all(isinstance(text, str) and is_unicode(text) for text in texts) and any(texts)
 
 
 def _check_plan(value: Any, name: str) -> Any:

@@ -21,6 +21,7 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.join.similar_keys import TextColumns, choose_similar_keys, is_named_by_words
 from dfjoin.programs.program import MAX_COLUMNS, Program
+from dfjoin.transform.casing import spell_as_targets
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column, count_distinct
@@ -188,6 +189,7 @@ def relate(
     programs = TransformJoin()
     if options.transform is not False and all(names is None or len(names) <= MAX_COLUMNS for names in (on, right_on)):
         programs = find_programs(left, right, on=on, right_on=right_on, examples=options.examples)
+        programs = spell_as_targets(programs, left, right)
         tried += () if programs.found else programs.tried
     if equals_first and on is not None and right_on is not None:
         programs = _with_equal_keys(programs, left[on[0]], right[right_on[0]])

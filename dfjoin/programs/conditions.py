@@ -45,7 +45,7 @@ def shape_pattern(shape: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What the text of an input column must be like; a missing text is an empty one.
+    """What the text of an input column must be like; a missing or empty text meets only the empty shape.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Condition:
 
     def __call__(self, text: str | None) -> bool:
         """Tell whether one text meets the condition."""
-        return scalar.condition_holds(text, self.kind, self._value) != self.is_negated
+        return scalar.condition_holds(text, self.kind, self._value, self.is_negated)
 
     def mask(self, array: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
         """Tell which strings of a column meet the condition; each distinct one is looked at once."""
@@ -85,8 +85,7 @@ class Condition:
 
     def python(self, argument: str) -> str:
         """Write the condition as Python."""
-        call = f"condition_holds({argument}, {self.kind!r}, {self._value!a})"
-        return f"not {call}" if self.is_negated else call
+        return f"condition_holds({argument}, {self.kind!r}, {self._value!a}, {self.is_negated})"
 
     def sql(self, operand: str) -> str:
         """Write the condition as Spark SQL."""
@@ -100,7 +99,9 @@ class Condition:
         else:
             name = {"contains": "contains", "starts": "startswith", "ends": "endswith"}[self.kind]
             held = f"{name}({text}, {quote(self.text)})"
-        return f"NOT {held}" if self.is_negated else held
+        if self.kind == "shape" and not self.text and not self.is_negated:
+            return f"{text} = ''"
+        return f"({text} != '' AND {'NOT ' * self.is_negated}{held})"
 
     def describe(self, name: str) -> str:
         """Write the condition for people."""

@@ -420,15 +420,17 @@ def write_number(text: str, least: int, most: int | None, mark: str, group: str)
     return sign + whole + (mark + rest if rest else "")
 
 
-def condition_holds(text: str | None, kind: str, value: str) -> bool:
-    """Tell whether a text, empty for None, meets a condition of a kind."""
-    text = text or ""
+def condition_holds(text: str | None, kind: str, value: str, is_negated: bool) -> bool:
+    """Tell whether a text meets a condition; a missing one meets no other than that there is none."""
+    if not text:
+        return kind == "shape" and value == "" and not is_negated
     if kind == "contains":
-        return value in text
+        return (value in text) != is_negated
     if kind == "starts":
-        return text.startswith(value)
+        return text.startswith(value) != is_negated
     if kind == "ends":
-        return text.endswith(value)
+        return text.endswith(value) != is_negated
     if kind == "has":
-        return re.search(value, text) is not None
-    return len(text) > int(value) if kind == "longer" else re.fullmatch(value, text) is not None
+        return (re.search(value, text) is not None) != is_negated
+    held = len(text) > int(value) if kind == "longer" else re.fullmatch(value, text) is not None
+    return held != is_negated

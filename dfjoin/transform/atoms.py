@@ -406,7 +406,9 @@ def find_atoms(
     return list(collector.found.atoms.values())
 
 
-def weigh_by_inputs(atoms: list[Atom], rows: Sequence[tuple[str, ...]], inputs: Sequence[tuple[str, ...]]) -> None:
+def weigh_by_inputs(
+    atoms: list[Atom], rows: Sequence[tuple[str, ...]], inputs: Sequence[tuple[str, ...]], *, is_exact: bool
+) -> None:
     """Add to the weight of each way what its results on other rows tell, and put the lightest first.
 
     Parameters
@@ -417,6 +419,8 @@ def weigh_by_inputs(atoms: list[Atom], rows: Sequence[tuple[str, ...]], inputs: 
         Those of the examples.
     inputs : sequence of tuple of str
         Rows without an example; at most 30 are looked at, spread over all.
+    is_exact : bool
+        Whether casing matters.
     """
     others = inputs[:: max(1, len(inputs) // _MAX_LIKE)][:_MAX_LIKE]
     n = len(rows)
@@ -437,7 +441,8 @@ def weigh_by_inputs(atoms: list[Atom], rows: Sequence[tuple[str, ...]], inputs: 
         likeness = OutputLikeness(atom.outputs)
         weighed = []
         for weight, piece in atom.ways:
-            penalty = likeness.penalty(results(piece.column, piece.steps)[n:])
+            made = results(piece.column, piece.steps)[n:]
+            penalty = likeness.penalty(made if is_exact else [text and text.lower() for text in made])
             for place, step in enumerate(piece.steps):
                 if isinstance(step, Slice):
                     cut = [_cuts_word(text, step) for text in results(piece.column, piece.steps[:place])]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dfjoin.programs.conditions import Condition, shape_of
+from dfjoin.programs.lookup import SEPARATOR, GivenPairs
 from dfjoin.programs.program import Constant, Extract, Piece, Program
 from dfjoin.transform.compose import PIECE_WEIGHT, Learned, constant_weight, learn_programs
 from dfjoin.transform.likeness import OutputLikeness
@@ -18,6 +19,10 @@ MAX_INPUTS = 200
 _MAX_BRANCHES = 3
 _N_BEST = 30
 """Programs of each group of examples that are compared on the other rows."""
+_LISTED = 12.0
+"""Weight of a list of the examples, twice as much without other rows that it could cover,"""
+_PAIR = 3.0
+"""and of each pair of it."""
 _MAX_SPLITS = 24
 """Conditions that are tried at each place."""
 _BRANCH = 8.0
@@ -94,10 +99,24 @@ class _Teacher:
     def programs(self) -> tuple[Program, ...]:
         """Return the programs to be tried in turn."""
         everything = frozenset(range(len(self.rows)))
-        best = self.solve(everything, self.inputs, _MAX_BRANCHES)
-        if best is not None:
-            return tuple(best[1])
-        return self.grown()
+        solved = [self.solve(everything, self.inputs, _MAX_BRANCHES), self.listed(everything)]
+        best = min((one for one in solved if one is not None), key=lambda one: one[0], default=None)
+        return self.grown() if best is None else tuple(best[1])
+
+    def listed(self, group: frozenset[int]) -> tuple[float, list[Program]] | None:
+        """Return the program that looks the examples up, where one column tells them apart."""
+        best: tuple[float, list[Program]] | None = None
+        for column, name in enumerate(self.names):
+            pairs = {self.rows[i][column]: self.targets[i] for i in sorted(group)}
+            is_function = all(pairs[self.rows[i][column]] == self.targets[i] for i in group)
+            if not is_function or len(pairs) < 2 or "" in pairs or SEPARATOR in "".join([*pairs, *pairs.values()]):
+                continue
+            step = GivenPairs(SEPARATOR.join(pairs), SEPARATOR.join(pairs.values()))
+            program = Program((name,), (Extract(0, (step,)),))
+            weight = _LISTED * (1 + (not self.inputs)) + _PAIR * len(pairs) + self.penalty(program, group, self.inputs)
+            if best is None or weight < best[0]:
+                best = (weight, [program])
+        return best
 
     def solve(self, group: frozenset[int], inputs: list[Row], n_branches: int) -> tuple[float, list[Program]] | None:
         """Solve a group of examples by one program, or by a condition and two groups."""
@@ -205,7 +224,8 @@ class _Teacher:
             for cost, kind, value in _features(list(texts.values())):
                 condition = Condition(column, kind, value)
                 held = frozenset(i for i in group if condition(texts[i]))
-                if 0 < len(held) < len(group):
+                others = replace(condition, is_negated=True)
+                if 0 < len(held) < len(group) and all(others(texts[i]) for i in group - held):
                     found.setdefault(held, []).append((cost, condition))
         listed = [(*min(ways, key=lambda way: way[0]), held) for held, ways in found.items()]
         listed.sort(key=lambda entry: (entry[0], repr(entry[1])))

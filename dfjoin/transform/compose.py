@@ -232,7 +232,7 @@ def learn_programs(
         return []
     atoms = find_atoms(rows, wanted, is_exact=is_exact, computes=computes, is_deep=inputs is not None)
     if inputs:
-        weigh_by_inputs(atoms, rows, inputs)
+        weigh_by_inputs(atoms, rows, inputs, is_exact=is_exact)
     composer = _Composer(atoms, inputs is not None)
     whole = composer.finish(wanted)
     solutions = [whole] if whole is not None and isinstance(whole[0][0], Atom) else []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.transform.accept import (
     AcceptedPrograms,
@@ -14,21 +14,18 @@ from dfjoin.transform.accept import (
     accept_programs,
     as_result,
     is_more_whole,
-    shares_of,
     wholeness_of,
 )
-from dfjoin.transform.by_example import MAX_INPUTS, learn_from_examples
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.composite import composite_keys, split_column
-from dfjoin.transform.linear import number_styles
-from dfjoin.transform.outcome import FULL_COVERAGE, Outcome, evaluate
+from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
 from dfjoin.transform.pair_signatures import SignedValues, signature_pairs
 from dfjoin.transform.prepared_columns import Column, as_columns
 from dfjoin.transform.relate_numbers import relate_numbers
 from dfjoin.transform.sides import DIRECTIONS, KEY_UNIQUENESS, Direction, SampledTable, sample_sides
+from dfjoin.transform.taught_join import Example, check_examples, find_taught
 from dfjoin.transform.transform_join import Table, TransformJoin
-from dfjoin.transform.value_pairs import find_pairs, no_pairs
-from dfjoin.values.unicode import normalize_text
+from dfjoin.transform.value_pairs import find_pairs
 
 __all__ = ["find_programs"]
 
@@ -42,8 +39,6 @@ _MAX_SIGNED_PAIRS = 8
 """Pairs of columns, and kinds of signatures of their values, that programs are learned for."""
 _MAX_KINDS = 3
 """Kinds of signatures of one pair of columns, those of most pairs."""
-_MAX_EXAMPLE_COLUMNS = 4
-"""Columns of the rows of examples that programs may read beside the main one."""
 
 
 def find_programs(
@@ -52,7 +47,7 @@ def find_programs(
     *,
     on: str | Sequence[str] | None = None,
     right_on: str | Sequence[str] | None = None,
-    examples: Sequence[tuple[str, str]] | None = None,
+    examples: Sequence[Example] | None = None,
     seed: int = 0,
 ) -> TransformJoin:
     """Find programs over the columns of one table whose results equal the key of the other.
@@ -69,8 +64,8 @@ def find_programs(
         rows ≥ 0.8) or the only column, or up to three columns that are a key together and are compared side by
         side. Several columns given for the target are compared so, too.
     examples : sequence of (left value, right value), optional
-        Values of `on` and `right_on` that belong together. Programs are learned from these alone, and are
-        accepted whatever the evidence.
+        Values of `on` and `right_on` that belong together, a tuple of texts where several columns are named. Programs
+        are learned from these alone, may read the rows that hold the values, and are accepted whatever the evidence.
     seed : int, default 0
         Seed of row samples and example sets.
 
@@ -130,7 +125,7 @@ def find_programs(
     sides = sample_sides(tables, given)
     tried: list[str] = []
     if examples is not None:
-        return _find_from_examples(sides, _check_examples(examples), tried)
+        return find_taught(sides, check_examples(examples), tried)
     accepted: list[AcceptedPrograms] = []
     for column_pairs in (_similar_columns, _signed_columns, _split_columns):
         accepted = accepted or _learn(sides, column_pairs(sides), rng, tried)
@@ -157,14 +152,6 @@ def _check_columns(names: str | Sequence[str] | None, columns: list[Column], arg
         if name not in known:
             raise ColumnNotFoundError(f"`{argument}` must name columns of the table, {shortlist(known)}; got {name!r}")
     return wanted
-
-
-def _check_examples(examples: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Check the examples of a caller."""
-    pairs = [tuple(pair) if isinstance(pair, (tuple, list)) else () for pair in examples]
-    if not pairs or not all(len(pair) == 2 and all(isinstance(v, str) and v for v in pair) for pair in pairs):
-        raise InvalidTypeError(f"`examples` must be pairs of texts (left value, right value), got {examples!r:.200}")
-    return pairs  # type: ignore[return-value]
 
 
 _ColumnPairs = list[tuple[Direction, ColumnPair, Program]]
@@ -238,80 +225,3 @@ def _learn(
             if is_plain and accepted.quality > 2 * FULL_COVERAGE and accepted.wholeness >= _GOOD_WHOLENESS:
                 break
     return found
-
-
-def _find_from_examples(
-    sides: tuple[SampledTable, SampledTable], examples: list[tuple[str, str]], tried: list[str]
-) -> TransformJoin:
-    """Learn from examples in both directions; return the fewest programs, of equally many the best."""
-    columns = (
-        _column_with(sides[0], [e[0] for e in examples], "on"),
-        _column_with(sides[1], [e[1] for e in examples], "right_on"),
-    )
-    found = []
-    for direction in DIRECTIONS:
-        is_forward = direction == "left_to_right"
-        source = sides[0] if is_forward else sides[1]
-        (main, wanted) = columns if is_forward else columns[::-1]
-        pairs = examples if is_forward else [(b, a) for a, b in examples]
-        outcomes = _example_outcomes(source.columns, main, wanted, pairs)
-        if not outcomes:
-            tried.append(f"{main.name} = {wanted.name}: no program makes the examples")
-            continue
-        pair = ColumnPair(source.columns, main, wanted, no_pairs())
-        target = Program.identity(wanted.name)
-        found.append(AcceptedPrograms(direction, pair, target, outcomes, 0, 1.0, shares_of(outcomes)))
-    if not found:
-        return TransformJoin(tried=tuple(tried))
-    return as_result(min(found, key=lambda one: (len(one.outcomes), one.rank)), tried)
-
-
-def _example_outcomes(table: list[Column], main: Column, wanted: Column, pairs: list[tuple[str, str]]) -> list[Outcome]:
-    """Learn from the main column alone, then from the rows of the examples."""
-    found: list[list[Outcome]] = []
-    texts = main.array.to_pylist()
-    others = [column for column in table if column is not main and len(column.values) >= 2]
-    for columns in ([main], [main, *others[:_MAX_EXAMPLE_COLUMNS]]):
-        rows = []
-        for value, _ in pairs:
-            row = texts.index(value) if value in texts else -1
-            rest = [column.array[row].as_py() or "" if row >= 0 else "" for column in columns[1:]]
-            rows.append((value, *rest))
-        step = max(1, len(main) // MAX_INPUTS)
-        inputs = [tuple(c.array[i].as_py() or "" for c in columns) for i in range(0, len(main), step)]
-        targets = [normalize_text(target) for _, target in pairs]
-        names = [column.name for column in columns]
-        programs = learn_from_examples(names, rows, targets, inputs=inputs, is_exact=False)
-        if programs:
-            found.append([_best_style(program, columns, main, wanted) for program in programs])
-        if len(programs) == 1 or not others:
-            break
-    return min(found, key=len, default=[])
-
-
-def _best_style(program: Program, columns: list[Column], main: Column, wanted: Column) -> Outcome:
-    """Evaluate a program with its numbers written in each style; return the outcome that joins most values."""
-    outcomes = [evaluate(one, columns, main, wanted.values) for one in number_styles(program)]
-    return max(outcomes, key=lambda outcome: outcome.n_joined)
-
-
-def _column_with(table: SampledTable, values: list[str], argument: str) -> Column:
-    """Return the column that holds the values of the examples: the one given, else the one with most of them."""
-    columns = [table.full_column(name) for name in table.given] or table.columns
-    if not columns:
-        raise InvalidParameterError(
-            f"`examples` must hold values of the tables, but the table of `{argument}` has no column of text, "
-            "numbers or dates"
-        )
-    wanted = set(map(normalize_text, values))
-
-    def count(column: Column) -> int:
-        return len(wanted & {normalize_text(text) for text in column.array.to_pylist() if text})
-
-    best = max(columns, key=count) if len(columns) > 1 else columns[0]
-    if len(columns) > 1 and count(best) == 0:
-        raise InvalidParameterError(
-            f"`examples` must hold values of the tables, but no column has {shortlist(values)}; "
-            f"name the column by `{argument}=`"
-        )
-    return best

@@ -25,6 +25,7 @@ NONE = Program(("phone",), (Constant("none"),), (Condition(0, "contains", " x", 
 def test_conditions(condition, yes, no):
     opposite = Condition(0, condition.kind, condition.text, is_negated=True)
     assert [condition(yes), condition(no), opposite(yes), opposite(no)] == [True, False, False, True]
+    assert condition("") == (condition.text == "") and not opposite(None)
     assert condition.mask(pa.array([yes, no], pa.string())).tolist() == [True, False]
 
 
@@ -37,8 +38,8 @@ def test_a_text_has_its_shape(text):
 def test_programs_with_conditions_share_the_rows():
     rows = ["596-501 x0339", "875-259", None]
     assert [EXTENSION(row) for row in rows] == ["x0339", None, None]
-    assert [NONE(row) for row in rows] == [None, "none", "none"]
-    assert NONE.apply([pa.array(rows * 50)]).to_pylist() == [None, "none", "none"] * 50
+    assert [NONE(row) for row in rows] == [None, "none", None]
+    assert NONE.apply([pa.array(rows * 50)]).to_pylist() == [None, "none", None] * 50
     assert str(NONE) == "'none' if not phone contains ' x'"
     assert str(EXTENSION) == "phone.split(' ')[-1] if phone contains ' x'"
     assert (EXTENSION.n_operators, Program.identity("a").is_identity) == (2, True)
