@@ -20,9 +20,11 @@ _MAX_BRANCHES = 3
 _N_BEST = 30
 """Programs of each group of examples that are compared on the other rows."""
 _LISTED = 12.0
-"""Weight of a list of the examples, twice as much without other rows that it could cover,"""
+"""Weight of a list of the examples,"""
 _PAIR = 3.0
-"""and of each pair of it."""
+"""of each pair of it,"""
+_NOT_LISTED = 40.0
+"""and of a list that has none of the other rows."""
 _MAX_SPLITS = 24
 """Conditions that are tried at each place."""
 _BRANCH = 8.0
@@ -113,7 +115,8 @@ class _Teacher:
                 continue
             step = GivenPairs(SEPARATOR.join(pairs), SEPARATOR.join(pairs.values()))
             program = Program((name,), (Extract(0, (step,)),))
-            weight = _LISTED * (1 + (not self.inputs)) + _PAIR * len(pairs) + self.penalty(program, group, self.inputs)
+            covered = sum(row[column] in pairs for row in self.inputs) / max(1, len(self.inputs))
+            weight = _LISTED + _PAIR * len(pairs) + _NOT_LISTED * (1 - covered)
             if best is None or weight < best[0]:
                 best = (weight, [program])
         return best
