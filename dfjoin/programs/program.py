@@ -168,8 +168,8 @@ class Program:
 
     @property
     def computes(self) -> bool:
-        """Whether numbers are computed: scaled, read with their units, or written in another base."""
-        kinds = (numeric.Linear, numeric.Base, quantities.Quantity)
+        """Whether numbers or times are computed: scaled, rounded, read with their units, written in another way."""
+        kinds = (numeric.Linear, numeric.Base, quantities.Quantity, intervals.RoundTo, times.ReadTime)
         return any(isinstance(step, kinds) for p in self.pieces if isinstance(p, Extract) for step in p.steps)
 
     @property
