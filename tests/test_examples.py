@@ -133,3 +133,11 @@ def test_small_running_numbers_join_nothing_by_themselves(example_lake):
     wide = df.auto_join(example_lake, on="staff", threshold=0.2, on_no_match="ignore")
     joined = {step["table"] for step in wide.attrs["dfjoin"]["joined"]}
     assert not joined & {"science/elements.csv", "usa/presidents.csv"}
+
+
+def test_similar_names(tmp_path):
+    out, _ = _run("similar_names.py", tmp_path)
+    by_value, near = out.split("By values that lie near:")
+    assert " 1       0.125" in by_value and " 7       0.875" in near
+    assert "South Afrika    south africa" in near and "'Germny'" in near
+    assert "7 of 8 rows found a partner (87.5%)" in near and "by distance: the nearest key up to 0.45" in near

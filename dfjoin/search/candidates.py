@@ -169,6 +169,8 @@ class JoinCandidates(pd.DataFrame):
         if "matched_rows" in self.columns and "row_containment" in self.columns:
             names[names.index("matched") : names.index("containment") + 1] = ["matched_rows", "row_containment"]
             names.remove("relationship")
+        if "relationship" in names and self["relationship"].isna().all():  # of a search by distance
+            names.remove("relationship")
         widths = {"query_column": 12, "table": 22, "column": 12}
         if self["query_column"].nunique() == 1:
             names.remove("query_column")
