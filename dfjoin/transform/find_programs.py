@@ -21,6 +21,7 @@ from dfjoin.transform.composite import composite_keys, split_column
 from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
 from dfjoin.transform.pair_signatures import SignedValues, signature_pairs
 from dfjoin.transform.prepared_columns import Column, as_columns
+from dfjoin.transform.relate_dates import relate_dates
 from dfjoin.transform.relate_numbers import relate_numbers
 from dfjoin.transform.sides import DIRECTIONS, KEY_UNIQUENESS, Direction, SampledTable, sample_sides
 from dfjoin.transform.taught_join import Example, check_examples, find_taught
@@ -130,6 +131,7 @@ def find_programs(
     for column_pairs in (_similar_columns, _signed_columns, _split_columns):
         accepted = accepted or _learn(sides, column_pairs(sides), rng, tried)
     if max((one.quality for one in accepted), default=0.0) < 2 * FULL_COVERAGE:
+        accepted += relate_dates(sides, rng, tried)
         accepted += relate_numbers(sides, rng, tried)
     if not accepted:
         return TransformJoin(tried=tuple(tried))

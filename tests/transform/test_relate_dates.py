@@ -1,0 +1,51 @@
+"""Columns of dates in different spellings."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.prepared_columns import Column
+from dfjoin.transform.relate_dates import date_program
+from dfjoin.transform.transform_join import join_rows
+
+RNG = np.random.default_rng(5)
+DAYS = [date(2019, 1, 1) + timedelta(days=int(n)) for n in RNG.choice(1500, 80, replace=False)]
+
+
+def column(texts):
+    return Column("day", pa.array(texts, pa.string()))
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs"),
+    [("%d-%b-%y", "%Y-%m-%d"), ("%m/%d/%y", "%d.%m.%Y"), ("%B %d, %Y", "%Y%m%d"), ("%d.%m.%y", "%Y/%m/%d")],
+)
+def test_dates_meet_whatever_their_spelling(own, theirs):
+    left, right = (
+        {"day": pa.array([d.strftime(own) for d in DAYS])},
+        {"when": pa.array([d.strftime(theirs) for d in DAYS])},
+    )
+    rows = join_rows(find_programs(left, right), left, right)
+    assert rows.left_rows.tolist() == rows.right_rows.tolist() == list(range(80))
+
+
+def test_an_open_order_of_day_and_month_is_not_guessed():
+    assert date_program(column(["4/7/23", "5/6/22"])) is None
+    assert date_program(column(["4/7/23", "5/16/22"]))("4/7/23") == "2023-04-07"
+
+
+@pytest.mark.parametrize(
+    "texts", [["a", "b"], ["2023-04-01"], ["2023-04-01 10:00", "2023-04-02 11:00"], ["12", "x1"], []]
+)
+def test_other_columns_are_no_dates(texts):
+    assert date_program(column(texts)) is None
+
+
+def test_a_dense_calendar_is_no_evidence():
+    days = [date(2021, 1, 1) + timedelta(days=i) for i in range(365)]
+    left = {"day": pa.array([d.strftime("%d-%b-%y") for d in days[::2]]), "x": pa.array([f"v{i}" for i in range(183)])}
+    right = {"when": pa.array([d.strftime("%d.%m.%Y") for d in days]), "y": pa.array([f"w{i}" for i in range(365)])}
+    assert not find_programs(left, right).found
