@@ -18,7 +18,7 @@ MIN_ONE_SIDED = 0.5
 """Pairs of rows of a relation of one to one, or of many to one, over those of a key: a key has at least this share."""
 _STRICTLY_ONE_SIDED = 0.95
 """The same for keys that only their names speak for."""
-_MIN_BITS = 5.0
+_MIN_BITS = 10.0
 _SHORT = 3.5
 """Mean length of texts up to which they are codes, which meet by accident."""
 _GRID_KINDS = ("integer", "decimal")
@@ -109,7 +109,7 @@ def reason_against(own: QueryColumn, theirs: QueryColumn, matched: int, share: f
     Notes
     -----
     Integers, and short codes of which the other column lacks some, need evidence: the shared values must be more than
-    chance explains (`chance.chance_of_match`), by 5 bits and the logarithm of the number of pairs; or the
+    chance explains (`chance.chance_of_match`), by 10 bits and the logarithm of the number of pairs; or the
     names agree and, of integers, each value stands in one row on one side. Days are days, and longer texts are not
     equal by accident as often as half of them.
     """

@@ -60,8 +60,10 @@ _MIN_RELATIVE_SCORE = 0.4
 _MAX_WIDENED = 0.5
 _MAX_SAMPLES = 100
 _MIN_REWRITTEN = 3
-_MIN_REWRITTEN_COVERAGE = 0.5
-"""Share of the values of one column that a program must join that writes the same words and numbers anew."""
+_MIN_REWRITTEN_LETTERS = 5
+_MIN_REWRITTEN_SCORE = 1.0
+"""Sum of the shares of both columns that a program must join that writes the same words and numbers anew; values have
+five letters and digits at least."""
 
 
 @dataclass
@@ -207,7 +209,10 @@ def _n_letters(text: str) -> int:
 def _is_rewritten(columns: FullColumns, learned: Outcome) -> bool:
     """Tell whether a program writes the same words and numbers anew, as another spelling of a date or a code."""
     found = columns.samples(learned)
-    n_same = sum(same_tokens(normalize_text(source), normalize_text(target)) for source, target, _ in found)
+    n_same = sum(
+        _n_letters(target) >= _MIN_REWRITTEN_LETTERS and same_tokens(normalize_text(source), normalize_text(target))
+        for source, target, _ in found
+    )
     return len(found) >= _MIN_REWRITTEN and n_same >= FULL_COVERAGE * len(found)
 
 
@@ -217,7 +222,7 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
     is_strict = wholeness >= _WHOLE and outcome.n_reached >= _MIN_STRICT and covered >= _MIN_STRICT_COVERAGE
     if not columns.is_named and not is_strict and (covered < MIN_COVERAGE or outcome.score < MIN_SCORE):
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
-    elif outcome.bits < MIN_BITS and not (covered >= _MIN_REWRITTEN_COVERAGE and _is_rewritten(columns, learned)):
+    elif outcome.bits < MIN_BITS and not (outcome.score >= _MIN_REWRITTEN_SCORE and _is_rewritten(columns, learned)):
         reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {MIN_BITS:.0f} needed)"
     elif outcome.bits >= MIN_BITS and outcome.precision < MIN_PRECISION:
         reason = f"estimated precision {outcome.precision:.2f}, {MIN_PRECISION} needed"

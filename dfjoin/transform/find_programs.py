@@ -92,8 +92,8 @@ def find_programs(
        count is rough (2 bits for a piece, 3 for a step, 1 for a character of a constant), and real columns
        share words, so that the rule is a strong test against unrelated columns, not a proof of meaning. A
        program that writes the same words and numbers in another order or spelling, as ``2023 Q2`` for ``Q2-2023``,
-       needs no such evidence if it joins half of a column: where all days of a year are on both sides,
-       no program could have any.
+       needs no such evidence if the shares of both columns that it joins add up to 1: where all days of a year are
+       on both sides, no program could have any.
     2. *Precision.* The estimated share of right rows must be at least 0.9 (`Outcome.precision`): hits that chance
        makes, strangers that share a result, and rows that join many to many are counted against it. Later programs
        must also agree with the earlier ones.

@@ -5,7 +5,14 @@ import pytest
 
 from dfjoin.programs.extract import Split
 from dfjoin.programs.program import Constant, Extract, Program
-from dfjoin.transform.chance import chance_of_match, description_bits, evidence_bits, matching_bits, without_constants
+from dfjoin.transform.chance import (
+    chance_of_match,
+    decoys,
+    description_bits,
+    evidence_bits,
+    matching_bits,
+    without_constants,
+)
 from tests.oracles.transform import binomial_tail
 
 
@@ -67,3 +74,13 @@ def test_results_that_meet_values_of_their_own_are_drawn_without_replacement(n):
     assert matching_bits(n, n, n, 1.0) == 0
     partly = sum(math.comb(n, k) * math.comb(room - n, n - k) for k in range(3, n + 1)) / math.comb(room, n)
     assert matching_bits(3, n, n, chance) <= -math.log2(partly) + 1
+
+
+def test_constants_are_compared_with_other_ends_of_the_targets():
+    program = Program(("a",), (Extract(0, (Split("-", 0),)), Constant("-1")))
+    targets = [f"{word}-{number}" for word in ("ab", "cd", "ef") for number in (1, 2, 3)]
+    assert decoys(program, ["ab-1", "xy-1"], targets) == [["ab-2", "xy-2"], ["ab-3", "xy-3"]]
+    assert decoys(program, ["ab-1"], ["ab-1"] * 9 + ["ab-2"]) == [], "nearly all targets have it"
+    assert decoys(Program(("a",), (Extract(0), Constant("."))), ["ab."], ["ab.", "cd!"]) == [], "no letters"
+    start = Program(("a",), (Constant("x1"), Extract(0)))
+    assert decoys(start, ["x1a"], ["x1a", "y2a", "y2b", "x1c"]) == [["y2a"]]

@@ -1,0 +1,86 @@
+"""Evidence that two columns are keys of the same things."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dfjoin.join.key_evidence import is_row_number, names_agree, one_sided, reason_against, rows_agree
+from dfjoin.join.keys import KeyColumns
+from dfjoin.types import IndexSettings
+
+
+def columns(**values):
+    return KeyColumns(pd.DataFrame(values), IndexSettings())
+
+
+def query(values, name="k"):
+    return columns(**{name: values}).query(0)
+
+
+@pytest.mark.parametrize(
+    ("some", "other", "expected"),
+    [
+        ("customer_id", "Customer", True),
+        ("Release Year", "year", True),
+        ("customerName", "customer_no", True),
+        ("team1", "team", True),
+        ("id", "ID", False),
+        ("rank", "rank", False),
+        ("order_id", "id", False),
+        ("home", "away", False),
+        ("1", "1", False),
+    ],
+)
+def test_names_agree_by_words_that_say_something(some, other, expected):
+    assert names_agree(some, other) is names_agree(other, some) is expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (range(20), True),
+        (range(1, 21), True),
+        ([*range(1, 20), 21], True),
+        (range(100, 120), False),
+        ([*range(19), 40], False),
+        ([*range(19), 3], False),
+        (["a", "b"], False),
+        ([1, 1], False),
+    ],
+)
+def test_row_numbers_begin_with_0_or_1_and_have_hardly_a_gap(values, expected):
+    assert is_row_number(query(list(values))) is expected
+    assert is_row_number(query(list(values)[::-1])) is expected
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs", "expected"),
+    [([1, 1], [1, 1], 1), ([3, 2], [1, 1], 1), ([1, 1], [5, 4], 1), ([4, 4], [4, 4], 0.25)],
+)
+def test_a_relation_of_many_to_many_has_more_pairs_than_rows(own, theirs, expected):
+    assert one_sided(np.array(own), np.array(theirs)) == expected
+
+
+def test_small_integers_need_names_or_more_than_chance():
+    own, theirs = query(range(30), "stage"), query(range(40), "place")
+    assert "chance may explain the shared values (0 bits of evidence, 10 needed)" in reason_against(
+        own, theirs, 30, 1.0, 1
+    )
+    assert reason_against(own, query(range(40), "stage"), 30, 1.0, 1) == ""
+    assert reason_against(own, query(range(40), "stage"), 30, 0.8, 1) != "", "names alone are not enough for that"
+    rng = np.random.default_rng(0)
+    sparse = rng.choice(10**6, 40, replace=False)
+    assert reason_against(query(sparse[:30], "a"), query(sparse, "b"), 30, 1.0, 100) == ""
+    assert reason_against(query(["pear", "plum"], "a"), query(["pear"], "b"), 1, 1.0, 1) == ""
+
+
+def test_rows_agree_if_another_pair_of_columns_does_more_than_chance():
+    rng = np.random.default_rng(2)
+    kinds = rng.choice(list("uvwxyz"), 60).tolist()
+    left = columns(id=range(60), kind=kinds)
+    for their_kinds, expected in ((kinds, True), (rng.permutation(kinds).tolist(), False), (["u"] * 60, False)):
+        right = columns(no=range(60), sort=their_kinds)
+        found = rows_agree(left, right, left.candidates()[0], right.candidates()[0])
+        assert found is expected
+    constant = columns(id=range(60), kind=["u"] * 59 + ["v"])
+    assert not rows_agree(constant, constant, constant.candidates()[0], constant.candidates()[0]), "no wonder"
