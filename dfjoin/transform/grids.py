@@ -94,8 +94,9 @@ def grid_density(outputs: Sequence[str], targets: Sequence[str]) -> float | None
     points of a grid with one axis for each field. An axis of numbers reaches from the smallest to the
     largest one, a twentieth at either end left out, in steps of their greatest common divisor. An axis of words has
     as many places as there are words, if each occurs three times on average; names of months and weekdays are
-    numbers. Other words, and digit runs above 18 digits, are on no axis, and the values on no grid. A fifth of the
-    outputs may be of another build. The density is the larger of two: targets in the box of the outputs over its
+    numbers. A field that repeats another one is no axis. Other words, and digit runs above 18 digits, are on no
+    axis, and the values on no grid. A fifth of the outputs may be of another build. The density is the larger of
+    two: targets in the box of the outputs over its
     cells, and the share of the outputs in the box of the targets times the targets over the cells of that.
     O(characters).
     """
@@ -110,7 +111,10 @@ def grid_density(outputs: Sequence[str], targets: Sequence[str]) -> float | None
     axes = [_axis([row[i] for row in own], [row[i] for row in known]) for i in range(len(own[0]))]
     if any(axis is None for axis in axes):
         return None
-    numbers = [axis for axis in axes if axis is not None]
+    numbers: list[tuple[NDArray[np.float64], NDArray[np.float64], float]] = []
+    for axis in axes:
+        if axis is not None and not any(_is_moved(axis, other) for other in numbers):
+            numbers.append(axis)
     mine, theirs = (np.stack([axis[side] for axis in numbers], axis=1) for side in (0, 1))
     steps = np.array([axis[2] for axis in numbers])
     return max(_filled(theirs, mine, steps) * len(theirs), _filled(mine, theirs, steps) * len(theirs))
@@ -130,6 +134,15 @@ def _axis(own: _Cells, known: _Cells) -> tuple[NDArray[np.float64], NDArray[np.f
     place = {word: number for number, word in enumerate(sorted(words))}
     numbers = np.array([place.get(cell, -1) if isinstance(cell, str) else -1 for cell in (*own, *known)], np.float64)
     return numbers[: len(own)], numbers[len(own) :], 1.0
+
+
+def _is_moved(
+    axis: tuple[NDArray[np.float64], NDArray[np.float64], float],
+    other: tuple[NDArray[np.float64], NDArray[np.float64], float],
+) -> bool:
+    """Tell whether an axis repeats another, as the number in ``'page 7, image 7'``."""
+    differences = np.concatenate([axis[0] - other[0], axis[1] - other[1]])
+    return bool((differences == differences[0]).all())
 
 
 def _filled(some: NDArray[np.float64], others: NDArray[np.float64], steps: NDArray[np.float64]) -> float:

@@ -87,3 +87,8 @@ def test_all_orders_of_one_build_are_told_from_spellings():
     parts = ["2015", "03", "11"]
     spelled = {"-".join(order) for order in itertools.permutations(parts)}
     assert not any(same_tokens(a, b) for a in spelled for b in spelled)
+
+
+def test_a_number_that_is_repeated_is_one_axis():
+    twice = [f"page {n}, image {n + 3}" for n in range(40)]
+    assert grid_density(twice, twice) == pytest.approx(grid_density(FULL["codes"], FULL["codes"]), abs=0.1)
