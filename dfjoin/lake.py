@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from dfjoin import _html
 from dfjoin import _validation as check
 from dfjoin.errors import DfjoinError, InvalidTypeError
 from dfjoin.index.manifest import Manifest, list_versions, read_manifest
@@ -153,6 +154,15 @@ class Lake:
         counts = self.manifest.counts
         tables, columns = counts.get("tables", 0), counts.get("columns", 0)
         return f"<Lake {str(self.path)!r} version {self.version}: {tables} tables, {columns} columns>"
+
+    def _repr_html_(self) -> str:
+        """Write what the index holds as a card, for notebooks."""
+        counts = self.manifest.counts
+        items = [(name.replace("_", " "), f"{number:,}") for name, number in counts.items()]
+        items.append(("roots", ", ".join(_html.escape(place) for place in self.roots.values())))
+        lines = ['df.discover_joinable("column", lake)', 'lake.search("words")']
+        head = f'{_html.escape(self.path)} <span class="soft">version {self.version}</span>'
+        return _html.page([_html.card(head, [_html.pairs(items), *map(_html.code, lines)])])
 
     @property
     def snapshot(self) -> Snapshot:

@@ -34,12 +34,12 @@ LAYERS = (
     ("programs",),
     ("values",),
     ("kernels",),
-    ("types", "_validation", "_optional"),
+    ("types", "_validation", "_optional", "_html"),
     ("errors", "_version"),
 )
 """From the top to the bottom; units of one layer do not import each other. ``dfjoin`` is the package itself."""
 
-BASE = {"types", "errors", "_validation", "_optional", "_version"}
+BASE = {"types", "errors", "_validation", "_optional", "_html", "_version"}
 """What every layer but the kernels may import; these edges are not listed."""
 
 EDGES = {

@@ -176,6 +176,12 @@ class JoinReport:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """Write the report as cards, for notebooks."""
+        from dfjoin.join.report_card import report_html
+
+        return report_html(self._values, str(self))
+
 
 def _column_text(column: dict[str, Any]) -> str:
     """Name a column of the result; where rows were made one, say how, and how many rows disagree."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import inspect
 import keyword
 from collections.abc import Mapping, Sequence
@@ -13,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dfjoin import _html
 from dfjoin._validation import check_names, show
-from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.errors import DfjoinError, InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.programs import extract, intervals, lookup, numeric, quantities, ranges, rewrite, scalar, times
 from dfjoin.programs.conditions import MAX_CONDITIONS, Condition
 from dfjoin.programs.extract import Step
@@ -192,6 +194,13 @@ class Program:
         shown = self._shown(piece.column)
         steps = "".join(d if (d := step.describe()).startswith("[") else f".{d}" for step in piece.steps)
         return shown + steps
+
+    def _repr_html_(self) -> str:
+        """Write the program as a card, for notebooks: one line, and as Python."""
+        parts = [_html.pairs([("reads", ", ".join(map(_html.escape, self.columns)))])]
+        with contextlib.suppress(DfjoinError):  # not every program can be written
+            parts.append(f"<pre>{_html.escape_lines(self.to_python())}</pre>")
+        return _html.page([_html.card(_html.code(str(self)), parts)])
 
     def __call__(self, *row: str | None) -> str | None:
         """Apply the program to one row.

@@ -22,6 +22,9 @@ _SHOWN = ("query_column", "table", "column", "matched", "containment", "relation
 _NO_WIDTH = 1 << 20
 """Columns of what is no terminal."""
 
+_LONGEST = 500
+"""Characters of a name that are shown at most, where there is room."""
+
 _NARROWEST = 8
 """Characters that are left of a name, however narrow the terminal is."""
 
@@ -161,7 +164,7 @@ class JoinCandidates(pd.DataFrame):
         """Write the main columns so that they fit the terminal; of a weighted search, rows instead of distinct values.
 
         Where they do not fit, ``accidental`` is left out if no row is, and then names are cut in their middle. Where no
-        width is known, as in a pipe, names are whole.
+        width is known, as in a pipe, names are whole, up to 500 characters.
         """
         if not self._is_complete() or len(self) == 0:
             return super().__repr__()
@@ -179,7 +182,7 @@ class JoinCandidates(pd.DataFrame):
         for name in shown.columns.intersection(["containment", "row_containment"]):
             shown[name] = shown[name].map("{:.3f}".format)
         available = shutil.get_terminal_size((_NO_WIDTH, 24)).columns
-        widths = dict.fromkeys(widths, _NO_WIDTH) if available == _NO_WIDTH else widths
+        widths = dict.fromkeys(widths, _LONGEST) if available == _NO_WIDTH else widths
         while True:
             for name, width in widths.items():
                 shown[name] = [_cut(str(value), width) for value in self[name]]
@@ -195,26 +198,12 @@ class JoinCandidates(pd.DataFrame):
             widths[widest] = max(_NARROWEST, longest - max(1, excess // len(widths)))
 
     def _repr_html_(self) -> str | None:
-        """Write a table for notebooks, with a bar for the containment."""
-        import html
+        """Write a card for each of the first candidates, for notebooks."""
+        from dfjoin.search.cards import candidates_html
 
-        if not self._is_complete():
+        if not (self._is_complete() and "query_cardinality" in self.columns):
             return super()._repr_html_()
-        head = "".join(f"<th>{name}</th>" for name in _SHOWN)
-        body = []
-        for _, row in self.head(50).iterrows():
-            cells = []
-            for name in _SHOWN:
-                text = html.escape(_cut(str(row[name]), 60))
-                if name == "containment":
-                    share = 100 * float(row[name])
-                    style = f"background:linear-gradient(90deg,#9ecae1 {share:.0f}%,transparent {share:.0f}%)"
-                    cells.append(f'<td style="{style}">{row[name]:.3f}</td>')
-                else:
-                    cells.append(f"<td>{text}</td>")
-            body.append("<tr>" + "".join(cells) + "</tr>")
-        rest = f"<p>{len(self) - 50} more rows</p>" if len(self) > 50 else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>{rest}"
+        return candidates_html(self)
 
 
 def _cut(text: str, width: int) -> str:

@@ -98,6 +98,12 @@ class Explanation:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """Write the explanation as a card, for notebooks."""
+        from dfjoin.search.cards import explanation_html
+
+        return explanation_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}

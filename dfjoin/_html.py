@@ -1,0 +1,113 @@
+"""HTML for notebooks: cards that are self-contained, escaped, and readable on light and dark pages."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+__all__ = ["DARK", "LIGHT", "bar", "card", "code", "escape", "escape_lines", "page", "pairs", "table"]
+
+LIGHT = {
+    "back": "#ffffff",
+    "text": "#1f2328",
+    "soft": "#57606a",
+    "line": "#d0d7de",
+    "fill": "#f3f5f7",
+    "bar": "#0969da",
+    "good": "#116329",
+    "fair": "#7d4e00",
+    "poor": "#a40e26",
+}
+"""Colours by role. Texts in `text`, `soft`, `good`, `fair` and `poor` stand on `back` and `fill`."""
+
+DARK = {
+    "back": "#0d1117",
+    "text": "#e6edf3",
+    "soft": "#9da7b1",
+    "line": "#3d444d",
+    "fill": "#1c2128",
+    "bar": "#4493f8",
+    "good": "#57c96b",
+    "fair": "#e0a93b",
+    "poor": "#ff8b82",
+}
+"""The same for dark pages."""
+
+_TONES = {"strong": "good", "plausible": "fair", "weak": "poor", "chance": "poor"}
+
+
+def _colours(values: dict[str, str]) -> str:
+    return ";".join(f"--dfj-{name}:{value}" for name, value in values.items())
+
+
+_DARK_PAGES = '[data-jp-theme-light="false"] .dfj,body.vscode-dark .dfj,html[theme="dark"] .dfj,.dark .dfj'
+_LIGHT_PAGES = '[data-jp-theme-light="true"] .dfj,body.vscode-light .dfj,html[theme="light"] .dfj'
+
+_CSS = (
+    f".dfj{{{_colours(LIGHT)}}}"
+    f"@media (prefers-color-scheme:dark){{.dfj{{{_colours(DARK)}}}}}"
+    f"{_LIGHT_PAGES}{{{_colours(LIGHT)}}}{_DARK_PAGES}{{{_colours(DARK)}}}"
+    ".dfj{color:var(--dfj-text);background:var(--dfj-back);font:13px/1.45 system-ui,sans-serif;padding:6px;"
+    "max-width:960px}.dfj .card{border:1px solid var(--dfj-line);border-radius:6px;padding:8px 12px;margin:6px 0;"
+    "background:var(--dfj-back)}"
+    ".dfj .head{font-weight:600;overflow-wrap:anywhere}.dfj .soft{color:var(--dfj-soft);font-weight:400}"
+    ".dfj .good{color:var(--dfj-good)}.dfj .fair{color:var(--dfj-fair)}.dfj .poor{color:var(--dfj-poor)}"
+    ".dfj dl{display:grid;grid-template-columns:max-content 1fr;gap:1px 12px;margin:4px 0}"
+    ".dfj dt{color:var(--dfj-soft)}.dfj dd{margin:0;overflow-wrap:anywhere}"
+    ".dfj .track{display:inline-block;width:120px;height:8px;border-radius:4px;background:var(--dfj-fill);"
+    "border:1px solid var(--dfj-line);vertical-align:middle;margin-right:8px;overflow:hidden}"
+    ".dfj .track i{display:block;height:100%;background:var(--dfj-bar)}"
+    ".dfj code,.dfj pre{font:12px/1.5 ui-monospace,monospace;color:var(--dfj-text);background:var(--dfj-fill);"
+    "border-radius:4px;padding:1px 5px;white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate}"
+    ".dfj pre{padding:6px 8px;margin:4px 0}.dfj .line{margin:3px 0}"
+    ".dfj .scroll{overflow-x:auto}.dfj table{border-collapse:collapse;margin:4px 0;font:inherit;color:var(--dfj-text)}"
+    ".dfj th,.dfj td{border:1px solid var(--dfj-line);padding:2px 8px;text-align:left;color:var(--dfj-text);"
+    "background:var(--dfj-back)}.dfj th{background:var(--dfj-fill)}"
+)
+
+_MOST_CHARACTERS = 200
+
+
+def escape(value: object) -> str:
+    """Write a value as text of a page: escaped, on one line, at most 200 characters."""
+    text = " ".join(str(value).split())
+    return html.escape(text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…")
+
+
+def page(parts: Iterable[str]) -> str:
+    """Put parts into one element with its own style."""
+    return f'<div class="dfj"><style>{_CSS}</style>{"".join(parts)}</div>'
+
+
+def card(head: str, parts: Iterable[str]) -> str:
+    """Make a card; `head` and `parts` are HTML."""
+    return f'<div class="card"><div class="head">{head}</div>{"".join(parts)}</div>'
+
+
+def bar(share: float, text: str, verdict: str = "") -> str:
+    """Draw a share of 1 as a bar with a text behind it, and a verdict in its colour."""
+    width = 100 * min(1.0, max(0.0, share))
+    told = f' <b class="{_TONES.get(verdict, "soft")}">{escape(verdict)}</b>' if verdict else ""
+    return f'<span class="track"><i style="width:{width:.0f}%"></i></span>{escape(text)}{told}'
+
+
+def pairs(items: Iterable[tuple[str, str]]) -> str:
+    """Make a list of names and what they are; the latter is HTML."""
+    return "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in items if value) + "</dl>"
+
+
+def code(text: str) -> str:
+    """Write a line of code, whole."""
+    return f'<div class="line"><code>{html.escape(text)}</code></div>'
+
+
+def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    """Write a small table."""
+    lines = ["<tr>" + "".join(f"<th>{escape(name)}</th>" for name in head) + "</tr>"]
+    lines += ["<tr>" + "".join(f"<td>{escape(value)}</td>" for value in row) + "</tr>" for row in rows]
+    return f'<div class="scroll"><table>{"".join(lines)}</table></div>'
+
+
+def escape_lines(text: str) -> str:
+    """Escape a text of several lines, whole."""
+    return html.escape(text)
