@@ -232,7 +232,8 @@ def discover_joinable(
 
         - True: the rows hold counts.
         - False: they are estimated from the signatures, and no set is read. Such rows have ``exact`` False, and
-          ``containment_error`` is their standard error.
+          ``containment_error`` is their standard error. `threshold` applies to the estimates, so that a column which is
+          just at the threshold is missing every other time, whatever `recall` asks for.
     pad : int, optional
         Write the query's integers with zeros in front up to this many digits, for codes such as ZIP
         codes that a frame has read as numbers. By default codes that lost their zeros, in the query or in a column of
@@ -283,7 +284,9 @@ def discover_joinable(
 
         Order: matched descending, cardinality ascending, table, column by code point.
         ``attrs["dfjoin"]`` holds the mode, whether the result is complete, and what was read; in ``mode="lsh"``
-        also the ``expected_recall`` of each search.
+        also the ``expected_recall`` of each search: the share of the columns at or above the threshold that are
+        expected to be in the result. It is told by the counted rows; with ``verify=False`` it assumes that the
+        containment of columns is uniform above the threshold, and is less where most are just above it.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.components import PATTERNS, removed_on_error, write_component
 from dfjoin.index.manifest import GroupMeta
-from dfjoin.kernels.records import Groups, Sets
+from dfjoin.kernels.records import Groups, Sets, as_read_only
 from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.kernels.value_pieces import column_pieces
 from dfjoin.types import IndexSettings
@@ -51,7 +51,8 @@ def find_patterns(
         Sets(tokens["set_indptr"], tokens["set_lists"]),
     )
     seed = np.uint64(settings.hash_seed)
-    indptr, hashes = column_pieces(columns, tokens["value_offsets"], tokens["value_bytes"], groups, sets, seed)
+    offsets, data = as_read_only(tokens["value_offsets"]), as_read_only(tokens["value_bytes"])
+    indptr, hashes = column_pieces(columns, offsets, data, groups, sets, seed)
     sizes = np.zeros(kinds.size, np.int32)
     sizes[columns] = np.diff(indptr)
     order = argsort_u64(hashes)  # stable: columns ascend within a list

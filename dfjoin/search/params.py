@@ -196,8 +196,9 @@ class SearchStats:
     blocks_read, distances, near_pairs : int
         Blocks of 64 vectors that were scanned, distances computed, and those within the radius.
     expected_recall : float
-        Share of the columns above the threshold that their signature is expected to make candidates, their
-        containment taken as uniform; 1 where nothing depended on signatures.
+        Share of the columns at or above the threshold that are expected to be in the result: by the probability that
+        each counted column had to be found; where none is counted, or rows are weighted, for containment that is
+        uniform above the threshold. 1 where nothing depended on signatures.
     is_complete : bool
         No column can be missing.
     """

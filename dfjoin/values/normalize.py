@@ -43,6 +43,8 @@ __all__ = [
 _PADDING = 8  # kernels load eight bytes at a time
 _NO_BITMAP = np.empty(0, np.uint8)
 _NO_BITMAP.flags.writeable = False
+_NO_HASHES = np.empty(0, np.uint64)
+_NO_HASHES.flags.writeable = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,10 @@ class ValueSet:
         The reading of all-digit dates that was applied, if any.
     nulls : tuple of str
         Texts that the other values made nulls.
+
+    Notes
+    -----
+    The arrays of the values are made read-only: a kernel is compiled apart for arrays that may be written.
     """
 
     hashes: NDArray[np.uint64]
@@ -74,6 +80,10 @@ class ValueSet:
     codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     date_order: str = ""
     nulls: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for array in (self.hashes, self.data, self.offsets, self.classes):
+            array.flags.writeable = False
 
     def __len__(self) -> int:
         return int(self.hashes.shape[0])
@@ -149,7 +159,7 @@ def normalize_column(array: pa.Array | pa.ChunkedArray, settings: IndexSettings)
 @lru_cache(maxsize=8)
 def _null_table(seed: int) -> NDArray[np.uint64]:
     """Return the hash table of the texts that may be nulls, as `find_hashes` takes it."""
-    hashes = _distinct(pa.array(NULL_TEXTS, pa.string()), seed, np.empty(0, np.uint64)).hashes
+    hashes = _distinct(pa.array(NULL_TEXTS, pa.string()), seed, _NO_HASHES).hashes
     table = np.zeros(4096, np.uint64)  # sparse, so that nearly every other value ends at its first place
     for h in hashes.tolist():
         slot = h % table.size
@@ -205,17 +215,15 @@ def keep_values(values: ValueSet, is_held: NDArray[np.bool_]) -> ValueSet:
     data = np.zeros(int(offsets[-1]) + _PADDING, np.uint8)
     data[: int(offsets[-1])] = values.data[expand_stretches(values.offsets[:-1][held], lengths)]
     numbers = np.append(np.where(is_held, np.cumsum(is_held) - 1, -1), -1).astype(np.int32)
-    hashes, codes = _locked(values.hashes[held]), numbers[values.codes]
-    return replace(
-        values, hashes=hashes, data=_locked(data), offsets=_locked(offsets), classes=values.classes[held], codes=codes
-    )
+    hashes, codes = values.hashes[held], numbers[values.codes]
+    return replace(values, hashes=hashes, data=data, offsets=offsets, classes=values.classes[held], codes=codes)
 
 
 @lru_cache(maxsize=64)
 def _null_hashes(spellings_: tuple[str, ...], seed: int, dayfirst: bool | None) -> NDArray[np.uint64]:
     """Hash the null spellings in their canonical form: before and after all-digit dates are read."""
     texts = pa.array([whole_text(spelling) for spelling in spellings_], pa.string())
-    found = _distinct(texts, seed, np.empty(0, np.uint64))
+    found = _distinct(texts, seed, _NO_HASHES)
     read = read_dates(found, IndexSettings((), False, dayfirst, seed))
     hashes = np.unique(np.concatenate([found.hashes, read.hashes]))
     hashes.flags.writeable = False
@@ -292,8 +300,7 @@ def _values_of(table: strings.ValueTable, codes: NDArray[np.int32]) -> ValueSet:
     data = table.data
     if 4 * end + 1024 < data.shape[0]:  # do not hold on to much more than the values
         data = data[: end + _PADDING].copy()
-    offsets = _locked(table.offsets[: size + 1])
-    return ValueSet(_locked(table.hashes[:size]), _locked(data), offsets, table.classes[:size], codes)
+    return ValueSet(table.hashes[:size], data, table.offsets[: size + 1], table.classes[:size], codes)
 
 
 def _has_high_bytes(text: strings.Text) -> bool:

@@ -23,7 +23,8 @@ from dfjoin.index.signatures import cut_partitions, partition_slots, sign_large_
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.lsh.bands import bands_of_partitions
-from dfjoin.search.lsh.ensemble import find_candidates, is_near
+from dfjoin.search.lsh.ensemble import find_candidates
+from dfjoin.search.lsh.found_share import fewest_agreeing
 from dfjoin.search.query import make_query
 from tests.benchmarks.exact import STRATA
 
@@ -108,9 +109,9 @@ class Ensemble:
         found = find_candidates(self.stored, signature, smallest, self.indptr, bands)
         if not self.is_tested:
             return found.slots
-        sizes = self.stored.sizes[found.slots]
-        near = is_near(found.agreed[found.slots], sizes, smallest / n_query, n_query, n_rows, max(self.recall, 0.5))
-        return found.slots[near]
+        sizes = self.stored.sizes[found.slots] / n_query
+        fewest = fewest_agreeing(sizes, smallest / n_query, n_rows, max(self.recall, 0.5), is_counted=True)
+        return found.slots[found.agreed[found.slots] >= fewest]
 
 
 class Asymmetric:

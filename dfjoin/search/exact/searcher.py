@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.mergelist import gather_groups
+from dfjoin.kernels.records import as_read_only
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.plans import run_plan
@@ -165,7 +166,7 @@ class Searcher:
         segment = self.segments[number]
         chosen = np.zeros(segment.n_columns, np.uint8)
         chosen[top.columns] = 1
-        unweighted = Query(query.groups, _NO_WEIGHTS, chosen, 1, max(1, top.columns.size))
+        unweighted = Query(query.groups, _NO_WEIGHTS, as_read_only(chosen), 1, max(1, top.columns.size))
         with self.scratch_of(number).lend() as arrays:
             counted = merge_list(segment, arrays, unweighted, gather(segment, arrays, unweighted))
         by_column = np.argsort(counted.columns)

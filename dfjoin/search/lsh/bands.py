@@ -23,6 +23,7 @@ __all__ = [
     "jaccard_of",
     "margin_of",
     "ratio_classes",
+    "rounded_ratios",
     "standard_error",
 ]
 
@@ -54,8 +55,8 @@ class Bands(NamedTuple):
     n_bands, n_band_rows : int
         b and r.
     recall : float
-        Expected share of the columns at or above the threshold that become candidates, their containment
-        taken as uniform.
+        Expected share of the columns at or above the threshold that agree in a whole band, their containment
+        taken as uniform. What a search loses besides is in `dfjoin.search.lsh.found_share`.
     """
 
     n_bands: int
@@ -87,6 +88,11 @@ def ratio_classes(sizes: NDArray[np.int64], n_query: int) -> NDArray[np.int64]:
     """
     classes = np.ceil(_CLASSES * np.log2(sizes / n_query) - 1e-9)
     return np.clip(classes, -_LARGEST, _LARGEST).astype(np.int64)
+
+
+def rounded_ratios(sizes: NDArray[np.int64], n_query: int) -> NDArray[np.float64]:
+    """Return each ratio |X| / |Q| as its class has it: rounded up to a sixteenth of a doubling."""
+    return 2.0 ** (ratio_classes(sizes, n_query) / _CLASSES)
 
 
 @lru_cache(maxsize=1 << 16)

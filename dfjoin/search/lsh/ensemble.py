@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,21 +31,24 @@ from dfjoin.search.exact.posting_lists import (
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of, smallest_count
 from dfjoin.search.hits import Hits, join_hits
 from dfjoin.search.lsh.bands import (
+    Bands,
     BandsOfPartitions,
     bands_of_partitions,
     containment_of,
     jaccard_of,
-    margin_of,
+    rounded_ratios,
     standard_error,
 )
+from dfjoin.search.lsh.found_share import fewest_agreeing, number_behind, uniform_recall
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import IndexSettings
 
-__all__ = ["SlotCandidates", "check_signatures", "find_candidates", "is_near", "search_signatures"]
+__all__ = ["SlotCandidates", "check_signatures", "find_candidates", "search_signatures"]
 
 _THRESHOLD_STEP = 0.05
 _NO_WEIGHTS = np.empty(0, np.int32)
+_NO_BANDS = BandsOfPartitions(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -126,31 +130,6 @@ def find_candidates(
     return SlotCandidates(slots[:n_found], agreed, n - first_slot, n_agreeing)
 
 
-def is_near(
-    agreed: NDArray[np.uint16], sizes: NDArray[np.int64], threshold: float, n_query: int, n_rows: int, recall: float
-) -> NDArray[np.bool_]:
-    """Tell which columns may reach a threshold, by the rows in which they agree with the query.
-
-    A column at the threshold is lost with a probability of (1 - recall) / 2.
-
-    Parameters
-    ----------
-    agreed : ndarray of uint16, shape (n,)
-    sizes : ndarray of int64, shape (n,)
-        Distinct values of each column.
-    threshold : float
-        Containment.
-    n_query, n_rows : int
-        Distinct values of the query; values of a signature.
-    recall : float
-    """
-    if recall >= 1:
-        return np.ones(agreed.size, bool)
-    wanted = jaccard_of(np.minimum(threshold, sizes / n_query), sizes, n_query)
-    margin = margin_of(recall) * np.sqrt(wanted * (1 - wanted) / n_rows)
-    return agreed / n_rows >= wanted - margin - 1e-9
-
-
 def search_signatures(snapshot: Snapshot, matched: MatchedQuery, params: SearchParams) -> tuple[Hits, SearchStats]:
     """Find the columns that contain at least a share of the query, by signatures where this saves reading.
 
@@ -165,9 +144,10 @@ def search_signatures(snapshot: Snapshot, matched: MatchedQuery, params: SearchP
     Returns
     -------
     hits : Hits
-        Not ranked; with `params.verify` counted exactly wherever the index holds the sets.
+        Not ranked; with `params.verify` counted exactly wherever the index holds the sets, else estimated. No
+        count and no estimate is below the threshold.
     stats : SearchStats
-        `is_complete` tells whether a column may be missing.
+        `is_complete` tells whether a column may be missing, `expected_recall` what share of them is expected here.
 
     Raises
     ------
@@ -180,6 +160,10 @@ def search_signatures(snapshot: Snapshot, matched: MatchedQuery, params: SearchP
     the threshold asks for cannot reach it, so a search reads posting lists only where columns too small to be
     signed may qualify; then the query is small too, the lists hold the large columns as well, and the answer is
     that of exact search. O(values + rows that agree + sets of the candidates).
+
+    The expected recall follows from the counted columns: a column of which one in 1 / p is found stands for 1 / p
+    columns, and one more column with the recall of uniform containment stands for what is not known yet. Where
+    nothing is counted, or rows are weighted, containment is taken as uniform above the threshold.
     """
     stats = SearchStats(n_values=len(matched.values))
     if len(matched.values) == 0:
@@ -205,13 +189,20 @@ def _thresholds(params: SearchParams) -> list[float]:
     return [t for t in steps if t > lowest] + [lowest]
 
 
+class _Estimates(NamedTuple):
+    """Values and rows of the query that columns are estimated to match."""
+
+    matched: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+
 @dataclass
 class _SegmentProbe:
     """One segment in a search: its signatures, and what is known of its slots so far.
 
     `totals` are the matched values (or rows) of the slots that were counted, -1 for the others; `found` the
     candidates that reach the present threshold, and `agreed` the rows in which slots agree with the query;
-    `reading_ns` is what reading sets was expected to take.
+    `bands` are those of the present threshold, and `reading_ns` is what reading sets was expected to take.
     """
 
     number: int
@@ -223,6 +214,7 @@ class _SegmentProbe:
     totals: NDArray[np.int32]
     found: NDArray[np.int64]
     agreed: NDArray[np.uint16]
+    bands: BandsOfPartitions = _NO_BANDS
     is_matched: bool = False
     reading_ns: float = 0.0
 
@@ -285,13 +277,15 @@ class _EnsembleSearch:
                     self._count(probe, unknown)
                 probe.found = np.flatnonzero(probe.is_candidate & (probe.totals >= minimum))
             else:
-                probe.found = np.flatnonzero(probe.is_candidate)
+                slots = np.flatnonzero(probe.is_candidate)
+                probe.found = slots[self._estimates(probe, slots).rows >= minimum]
         if n_needed < self.settings.smallest_signed:  # small columns, whose sets are always kept
             self.small, stats = self.searcher.search(self.matched, replace(self.params, threshold=threshold))
             self.stats.add(stats)
         self.stats.signatures_compared = n_compared
         self.stats.candidates = sum(int(probe.is_candidate.sum()) for probe in self.probes)
-        self.stats.expected_recall = recall / n_compared if n_compared else 1.0
+        uniform = recall / n_compared if n_compared else 1.0
+        self.stats.expected_recall = self._expected_recall(uniform, n_needed / self.n_query) if n_compared else 1.0
         self.stats.is_complete = n_compared == 0
         return len(self.small) + sum(probe.found.size for probe in self.probes)
 
@@ -306,10 +300,16 @@ class _EnsembleSearch:
         tuned = threshold if self.heaviest is None else n_needed / n_query
         bands = bands_of_partitions(n_rows, tuned, probe.ends, n_query, wanted)
         found = find_candidates(probe.stored, self.signature, n_needed, probe.indptr, bands)
+        probe.bands = bands
         widths = np.diff(np.maximum(probe.indptr, probe.stored.sizes.size - found.n_compared))
-        recall = float(widths @ bands.recall) / max(1, found.n_compared)
-        agreed, sizes = found.agreed[found.slots], probe.stored.sizes[found.slots]
-        slots = found.slots[is_near(agreed, sizes, n_needed / n_query, n_query, n_rows, wanted)]
+        share, ratios = n_needed / n_query, rounded_ratios(probe.ends, n_query)
+        recalls = [
+            uniform_recall(n_rows, round(tuned, 2), ratio, Bands(*chosen), wanted, self.is_counted)
+            for ratio, *chosen in zip(ratios.tolist(), *map(np.ndarray.tolist, bands), strict=True)
+        ]
+        recall = float(widths @ np.array(recalls)) / max(1, found.n_compared)
+        fewest = fewest_agreeing(probe.stored.sizes[found.slots] / n_query, share, n_rows, wanted, True)
+        slots = found.slots[found.agreed[found.slots] >= fewest]
         if probe.allowed.size:
             slots = slots[probe.allowed[probe.stored.columns[slots]] > 0]
         return replace(found, slots=np.sort(slots)), recall
@@ -323,13 +323,38 @@ class _EnsembleSearch:
         """Make hits of a segment's columns with the containment that their signatures tell."""
         n_query, n_rows = self.n_query, self.settings.permutations
         columns, sizes = probe.stored.columns[probe.found], probe.stored.sizes[probe.found]
-        similarity = probe.agreed[probe.found] / n_rows
-        shares = containment_of(similarity, sizes, n_query)
-        matched = np.maximum(1, np.rint(shares * n_query)).astype(np.int64)
-        rows = matched if self.heaviest is None else np.maximum(1, np.rint(shares * self.total)).astype(np.int64)
-        errors = standard_error(similarity, sizes, n_query, n_rows)
+        matched, rows = self._estimates(probe, probe.found)
+        errors = standard_error(probe.agreed[probe.found] / n_rows, sizes, n_query, n_rows)
         numbers = np.full(columns.size, probe.number, np.int64)
         return Hits(numbers, columns.astype(np.int64), matched, rows, sizes, errors)
+
+    def _estimates(self, probe: _SegmentProbe, slots: NDArray[np.int64]) -> _Estimates:
+        """Estimate the matched values and rows of some slots by the rows of signatures that agree."""
+        shares = containment_of(
+            probe.agreed[slots] / self.settings.permutations, probe.stored.sizes[slots], self.n_query
+        )
+        matched = np.maximum(1, np.rint(shares * self.n_query)).astype(np.int64)
+        rows = matched if self.heaviest is None else np.maximum(1, np.rint(shares * self.total)).astype(np.int64)
+        return _Estimates(matched, rows)
+
+    def _expected_recall(self, uniform: float, share: float) -> float:
+        """Return the share of the columns that are expected to be here, by those that are.
+
+        `uniform` is that share if containment is uniform above the threshold, which is `share` of the query's values.
+        """
+        if not self.is_counted or self.heaviest is not None:
+            return uniform
+        n_found, n_behind = 1.0 + len(self.small), 1 / uniform + len(self.small)
+        n_query, n_rows = self.n_query, self.settings.permutations
+        for probe in self.probes:
+            sizes = probe.stored.sizes[probe.found] / n_query
+            similarity = jaccard_of(probe.totals[probe.found] / n_query, sizes, 1)
+            partitions = np.searchsorted(probe.indptr, probe.found, side="right") - 1
+            fewest = fewest_agreeing(sizes, share, n_rows, self.params.recall, True)
+            chosen = probe.bands.n_bands[partitions], probe.bands.n_band_rows[partitions]
+            n_found += probe.found.size
+            n_behind += number_behind(similarity, fewest, n_rows, *chosen)
+        return n_found / n_behind
 
     def _query(self, probe: _SegmentProbe) -> Query:
         """Return the query against one segment."""

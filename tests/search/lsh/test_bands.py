@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from dfjoin.search.lsh.bands import choose_bands, containment_of, jaccard_of, ratio_classes, standard_error
-from dfjoin.search.lsh.ensemble import is_near
 
 
 class TestTuning:
@@ -48,12 +47,6 @@ class TestTuning:
         for size, n_query in ((100, 100), (101, 100), (7, 1000), (10**9, 3)):
             upper = 2.0 ** (ratio_classes(np.array([size]), n_query)[0] / 16)
             assert upper >= min(size / n_query, 2**14) - 1e-6 and upper <= max(2**-14, size / n_query * 1.05)
-
-    def test_what_agrees_too_little_is_left_out(self):
-        sizes = np.array([100, 100, 100, 50])
-        near = is_near(np.array([255, 170, 90, 128], np.uint16), sizes, 1.0, 100, 256, 0.95)
-        assert near.tolist() == [False, False, False, True]
-        assert is_near(np.zeros(4, np.uint16), sizes, 1.0, 100, 256, 1.0).all()
 
     def test_standard_error_against_simulation(self, rng):
         s, m, sizes = 0.3, 256, 400
