@@ -31,7 +31,7 @@ class AcceptedMatches:
         Estimated share of wrong pairs among those at least as good.
     threshold : float
         The least probability among them.
-    precision : float
+    precision : float or None
     recall : float or None
         Estimates; None: there is none.
     reason : str
@@ -40,7 +40,7 @@ class AcceptedMatches:
     chosen: NDArray[np.int64]
     errors: NDArray[np.float64]
     threshold: float
-    precision: float
+    precision: float | None
     recall: float | None
     reason: str
 

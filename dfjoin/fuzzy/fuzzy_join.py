@@ -126,10 +126,10 @@ def apply_fuzzy(
     Returns
     -------
     FuzzyJoin
-        Pairs of query texts with their nearest reference text whose probability reaches the threshold. `errors` and the
-        estimates are those of the earlier join: ``1 - precision`` at most, none of these rows. Without pairs, with
-        the reason, where the reference has fewer than 10 texts: how much nearer the nearest is than the next one
-        says nothing then.
+        Pairs of query texts with their nearest reference text whose probability reaches the threshold. Nothing is
+        estimated on these rows: `errors` are those that the earlier join allowed, ``1 - precision``, and the
+        estimated precision and recall are None. Without pairs, with the reason, where the reference has fewer than
+        10 texts: how much nearer the nearest is than the next one says nothing then.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def apply_fuzzy(
         return _no_join("no text is as near to one of the other column as the threshold asks")
     errors = np.full(chosen.size, 1.0 - settings.precision)
     accepted = AcceptedMatches(
-        chosen, errors, settings.threshold, settings.precision, None, f"{chosen.size} of {scores.size} texts joined"
+        chosen, errors, settings.threshold, None, None, f"{chosen.size} of {scores.size} texts joined"
     )
     return _write_pairs(problem, accepted, settings)
 

@@ -99,9 +99,9 @@ class FuzzyJoin:
     settings : FuzzySettings or None
         How the pairs were chosen; None if there is no join.
     estimated_precision : float or None
-        Estimated share of right pairs; None if there is no pair.
+        Estimated share of right pairs; None if there is no pair, or if the threshold is that of an earlier join.
     estimated_recall : float or None
-        Estimated share of the texts with a counterpart that were joined; None if there is no pair.
+        Estimated share of the texts with a counterpart that were joined; None as the precision.
     reason : str
         One sentence: what was joined, or why nothing was.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from typing import Any
 
@@ -24,6 +25,7 @@ __all__ = [
     "count_disagreeing",
     "keep_column",
     "nullable_column",
+    "object_kind",
     "plain_column",
     "take_rows",
 ]
@@ -51,6 +53,9 @@ KEEPING = tuple(rule for rule in RULES if rule not in ("std", "count", "nunique"
 
 _ONE_OF_THE_VALUES = ("mean", "median", *(rule for rule in KEEPING if rule not in ("mean", "sum", "median")))
 """Rules whose result says what the value of a key is, so that a row may agree with it or not."""
+
+_DTYPE_OF_DATES = pd.to_datetime(pd.Series([datetime.date(2000, 1, 1)], dtype=object)).dtype
+"""What pandas makes of dates held as objects."""
 
 _NUMERIC = ("mean", "sum", "median", "std")
 _IDENTIFIER = re.compile(
@@ -309,8 +314,23 @@ def _is_hashable(column: pd.Series) -> bool:
     return not any(isinstance(v, (list, dict, set, np.ndarray)) for v in column)
 
 
-def plain_column(column: pd.Series) -> pd.Series:
-    """Give a column the dtype that statistics need: one that holds nulls, and is none of objects where values allow."""
+def object_kind(column: pd.Series) -> str:
+    """Return what a column of objects holds, as pandas names it ("decimal", "date", "mixed", …); empty for others."""
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return ""
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    return "" if kind == "empty" else kind
+
+
+def plain_column(column: pd.Series, kind: str = "") -> pd.Series:
+    """Give a column the dtype that statistics need: one that holds nulls, and is none of objects where values allow.
+
+    Parameters
+    ----------
+    column : Series
+    kind : str
+        What the column that it is a part of holds, as `object_kind` tells; by default what these rows hold.
+    """
     column = nullable_column(column)
     dtype = column.dtype
     if str(dtype) == "Float64":
@@ -325,11 +345,13 @@ def plain_column(column: pd.Series) -> pd.Series:
         return column.sparse.to_dense()
     if not pd.api.types.is_object_dtype(dtype):
         return column
-    kind = pd.api.types.infer_dtype(column, skipna=True)
+    kind = kind or object_kind(column)
     if kind == "decimal":
         return column.astype("float64")
     if kind in ("date", "datetime"):
         try:
+            if column.isna().all():
+                return column.astype(_DTYPE_OF_DATES)
             return pd.to_datetime(column)
         except (ValueError, TypeError):  # beyond the range of timestamps, or of mixed zones
             return column

@@ -50,6 +50,9 @@ class RightSide:
         How the keys are related where they are not equal, as plain JSON values for the report.
     left_out : dict of str
         Columns of the table that are not brought though nobody left them out → why.
+    object_kinds : dict of str
+        Columns that are held as objects → what the whole column holds ("decimal", "date", …), so that the dtype of
+        the result does not depend on the rows that match. A column that is not named tells it by its rows.
     """
 
     frame: pd.DataFrame
@@ -59,6 +62,7 @@ class RightSide:
     stem: str
     relation: dict[str, Any] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
+    object_kinds: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -221,7 +225,7 @@ def _one_row_per_key(right: RightSide, aggregate: Any) -> _MadeOne:
     dense = np.searchsorted(held, codes)  # keys that have rows, numbered without gaps
     rules, disagreeing, columns = {}, {}, {}
     for position, name in enumerate(right.frame.columns):
-        column = plain_column(right.frame.iloc[:, position])
+        column = plain_column(right.frame.iloc[:, position], right.object_kinds.get(name, ""))
         rule = choose_rule(aggregate, name, column)
         if is_unique and rule in KEEPING:
             columns[name] = keep_column(take_rows(column, first[held]), rule)

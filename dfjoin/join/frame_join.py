@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist, warn
+from dfjoin.join.aggregate import object_kind
 from dfjoin.join.break_ties import break_ties
 from dfjoin.join.choose_key import choose_equal_keys
 from dfjoin.join.execute import RightSide
@@ -408,9 +409,10 @@ def _related_side(frame: pd.DataFrame, relation: Relation, options: JoinOptions)
         codes = np.concatenate([codes, n_keys + np.arange(alone.size)])
         n_keys += alone.size
     taken = frame.take(rows).reset_index(drop=True)
+    kinds_held = {} if options.aggregate is None else {name: object_kind(frame[name]) for name in frame.columns}
     if options.indicator:
         n_alone = rows.size - of_pair.size
         kinds = [*np.array(KINDS, object)[relation.pairs.kinds[of_pair]].tolist(), *[None] * n_alone]
         taken[_MATCH] = pd.Series(kinds, dtype="str")
         taken[_DISTANCE] = np.concatenate([relation.pairs.distances[of_pair], np.full(n_alone, np.nan)])
-    return RightSide(taken, taken.iloc[:, :0], codes, n_keys, "right", relation.describe())
+    return RightSide(taken, taken.iloc[:, :0], codes, n_keys, "right", relation.describe(), object_kinds=kinds_held)

@@ -88,7 +88,9 @@ class _EqualLink:
         frame = rows.to_frame([*right_on, *brought] if keeps_all else brought, chosen)
         keys = frame[right_on] if keeps_all else frame.iloc[:, :0]
         left_out = left_out_columns(rows.table, self.step)
-        return RightSide(frame[brought], keys, codes[chosen], n_keys, stem_of(rows.table.name), left_out=left_out)
+        return RightSide(
+            frame[brought], keys, codes[chosen], n_keys, stem_of(rows.table.name), {}, left_out, rows.kinds
+        )
 
 
 class _ProgramLink:
@@ -155,7 +157,7 @@ def _side_of_pairs(
     chosen, codes = chosen[order], codes[order]
     frame = rows.to_frame(brought_columns(rows.table, link.step), chosen)
     left_out = left_out_columns(rows.table, link.step)
-    return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem_of(rows.table.name), relation, left_out)
+    return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem_of(rows.table.name), relation, left_out, rows.kinds)
 
 
 class _NearLink:
@@ -197,7 +199,7 @@ class TableRows:
     columns : list of str
         What was read of each row.
     batches : list of pyarrow RecordBatch
-        The rows.
+        The rows; the first may have none.
     keys : dict of str to ValueSet
         Canonical values of the key columns, with a code for every row.
     """
@@ -207,6 +209,16 @@ class TableRows:
     batches: list[pa.RecordBatch]
     keys: dict[str, ValueSet]
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Columns whose values are objects in pandas → what they are, by the type that the table has."""
+        types = {} if not self.batches else dict(zip(self.columns, self.batches[0].schema.types, strict=True))
+        return {
+            name: "decimal" if pa.types.is_decimal(type_) else "date"
+            for name, type_ in types.items()
+            if pa.types.is_decimal(type_) or pa.types.is_date(type_)
+        }
+
     def to_frame(self, columns: Sequence[str], rows: NDArray[np.int64]) -> pd.DataFrame:
         """Make a frame of some columns and rows; row numbers ascend, one may stand there several times.
 
@@ -215,13 +227,14 @@ class TableRows:
         if not columns:
             return pd.DataFrame(index=range(rows.size))
         positions = [self.columns.index(name) for name in columns]
-        begin, batches = 0, []
+        begin, n_rows = 0, sum(batch.num_rows for batch in self.batches)
+        batches: list[pa.RecordBatch] = []
         for batch in self.batches:
             first, last = np.searchsorted(rows, (begin, begin + batch.num_rows))
             own = rows[first:last] - begin
             begin += batch.num_rows
-            if own.size == 0:
-                continue
+            if own.size == 0 and (batches or begin < n_rows):
+                continue  # the last one tells the types, even if none of its rows is taken
             is_whole = own.size == batch.num_rows and bool((np.diff(own) == 1).all())
             part = batch.select(positions)
             batches.append(part if is_whole else part.take(pa.array(own)))
@@ -264,8 +277,9 @@ def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool) -> Ta
             if rows.size < batch.num_rows:
                 batch = batch.take(pa.array(rows))
                 values = {name: take_values(part, rows) for name, part in values.items()}
-        if batch.num_rows:
+        if batch.num_rows or not batches:  # the first one tells the types, whatever its rows
             batches.append(batch)
+        if batch.num_rows:
             for name, part in values.items():
                 parts[name].append(part)
     keys = {name: concat_values(part or [_values_of([])], table.settings) for name, part in parts.items()}

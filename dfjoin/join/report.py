@@ -219,7 +219,13 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
         )
     if "fuzzy" in relation:
         found = relation["fuzzy"]
-        lines.append(f"  by likeness: {found['n_pairs']:,} keys, precision about {found['estimated_precision']:.3f}")
+        estimate = found["estimated_precision"]
+        if estimate is None:
+            asked = found["settings"]["precision"]
+            told = f"by the threshold of an earlier join, which was asked for a precision of {asked:g}"
+        else:
+            told = f"precision about {estimate:.3f}"
+        lines.append(f"  by likeness: {found['n_pairs']:,} keys, {told}")
     return lines
 
 

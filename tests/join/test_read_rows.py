@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dfjoin
@@ -130,3 +131,22 @@ def test_rows_of_every_program_are_kept(lake, direction):
         step = JoinStep(["own"], "staff.csv", ["person"], ["wage"], relation=relation.to_dict())
         wide = dfjoin.auto_join(df, dfjoin.JoinPlan((replace(step, aggregate="first"),), index=str(lake.path)))
         assert wide["wage"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("keys", [["k1", "k2"], ["k1"], ["other"]], ids=["two", "one null", "none"])
+def test_dtypes_are_those_of_the_columns_whichever_rows_match(tmp_path, keys):
+    table = pa.table(
+        {
+            "k": ["k1", "k2", "k3", "k4"],
+            "price": pa.array([None, 2, 3, 4], pa.decimal128(9, 2)),
+            "day": pa.array([None, 1, 2, 3], pa.date32()),
+            "count": pa.array([None, 1, 2, 3], pa.int64()),
+        }
+    )
+    (tmp_path / "tables").mkdir()
+    pq.write_table(table, tmp_path / "tables" / "t.parquet")
+    made = dfjoin.build_lake(tmp_path / "tables", tmp_path / "index", engine="inline", progress=False)
+    wide = pd.DataFrame({"k": ["k1", "k2", "k3"]}).auto_join(made, on="k", columns=["price", "day", "count"])
+    plan = wide.attrs["dfjoin"]["plan"]
+    again = pd.DataFrame({"k": keys}).auto_join(plan, on_no_match="ignore")
+    assert again.dtypes.equals(wide.dtypes) and "object" not in wide.dtypes.astype(str).tolist()

@@ -1,5 +1,7 @@
 """Relations of two frames, saved in a plan and applied to other frames."""
 
+import datetime
+import decimal
 import json
 
 import pandas as pd
@@ -66,11 +68,36 @@ def test_equal_keys_and_the_way_to_read_them_are_kept():
 
 
 def test_a_few_texts_are_no_reference():
-    train = FIRMS[["firm"]].auto_join(COMPANIES[:100].assign(other=range(100)))
-    plan = plan_of(train)
-    if plan["steps"][0]["relation"]["likeness"]["reference"] == "left":
-        with pytest.warns(DfjoinWarning, match="which is the reference, has fewer than 10 distinct texts"):
-            FIRMS[["firm"]][:1].auto_join(COMPANIES, plan=plan)
+    plan = plan_of(COMPANIES[:100].auto_join(FIRMS))
+    assert plan["steps"][0]["relation"]["likeness"]["reference"] == "right"
+    with pytest.warns(
+        DfjoinWarning, match="the right column, which is the reference, has fewer than 10 distinct texts"
+    ):
+        COMPANIES.auto_join(FIRMS[:9], plan=plan)
+
+
+def test_a_precision_is_estimated_only_on_the_rows_that_it_speaks_of():
+    train = COMPANIES[:100].auto_join(FIRMS)
+    again = COMPANIES[100:].auto_join(FIRMS, plan=plan_of(train))
+    before, after = (wide.attrs["dfjoin"]["joined"][0]["relation"]["fuzzy"] for wide in (train, again))
+    assert before["estimated_precision"] >= 0.95 and after["estimated_precision"] is None
+    assert after["settings"]["precision"] == 0.95
+    line = "keys, by the threshold of an earlier join, which was asked for a precision of 0.95"
+    assert line in str(dfjoin.report(again)) and line not in str(dfjoin.report(train))
+
+
+@pytest.mark.parametrize("dtype", ["decimal", "date"])
+@pytest.mark.parametrize("last", [144, 101, 100], ids=["many", "one", "none"])
+def test_dtypes_of_objects_do_not_depend_on_the_rows_that_match(dtype, last):
+    values = {
+        "decimal": [decimal.Decimal(i) for i in range(len(FULL))],
+        "date": [datetime.date(2020, 1, 1) + datetime.timedelta(i) for i in range(len(FULL))],
+    }[dtype]
+    people = PEOPLE.assign(value=pd.Series(values, dtype=object))
+    people.loc[100:101, "value"] = None
+    train = SWAPPED[:100].auto_join(people)
+    again = SWAPPED[100:last].auto_join(people, plan=plan_of(train))
+    assert again["value"].dtype == train["value"].dtype != object
 
 
 @pytest.mark.parametrize(
