@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.kernels import numbers
 from dfjoin.programs.program import Program
 from dfjoin.transform.composite import composite_keys, join_columns
 from dfjoin.transform.prepared_columns import Column, order_rows
@@ -76,6 +77,7 @@ def sample_sizes(n_source: int, n_target: int, participation: float = 0.1) -> tu
 
 KEY_UNIQUENESS = 0.8
 """Distinct values ÷ rows from which a column may be a key."""
+_FRACTIONS = 0.5
 _UNSAMPLED_ROWS = 5_000
 """Rows up to which a table is taken whole."""
 
@@ -126,8 +128,8 @@ class SampledTable:
 
     @property
     def is_key_fixed(self) -> bool:
-        """Whether the key is not to be chosen: columns are given, or there is only one."""
-        return bool(self.given) or len(self.columns) == 1
+        """Whether the key is not to be chosen: columns are given, or there is only one that holds no fractions."""
+        return bool(self.given) or len(self.columns) == 1 or sum(not _is_measure(one) for one in self.sample) == 1
 
     def sampled(self, name: str) -> Column:
         """Return the column of a name with the rows of the sample."""
@@ -146,6 +148,11 @@ class SampledTable:
         if column.name not in self.arrays:
             self.arrays[column.name] = SuffixArray(column.values)
         return self.arrays[column.name]
+
+
+def _is_measure(column: Column) -> bool:
+    """Tell whether most values of a column are fractions, which count or measure something."""
+    return len(column.values) > 0 and bool((column.values.classes == numbers.NUMBER).mean() > _FRACTIONS)
 
 
 def sample_sides(
