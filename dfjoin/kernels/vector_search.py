@@ -13,8 +13,6 @@ from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.vector_blocks import BLOCK
 
 __all__ = [
-    "EUCLIDEAN",
-    "GREAT_CIRCLE",
     "BlockTree",
     "MatchTally",
     "QueryVectors",
@@ -29,9 +27,6 @@ __all__ = [
     "distances_of_pairs",
     "make_scratch",
 ]
-
-EUCLIDEAN, GREAT_CIRCLE = 0, 1
-"""How the distance of two rows is computed: straight, or over the unit sphere from latitude and longitude."""
 
 _EIGHT = 8
 _LANES = 32
@@ -78,14 +73,13 @@ class QueryVectors(NamedTuple):
 
 
 class Within(NamedTuple):
-    """What is near enough: the squared bound on features, the radius itself, and the kind of distance.
+    """What is near enough: the squared bound on features, and the radius itself.
 
     The bound is looser than the radius by the error of features in float32.
     """
 
     bound: np.float32
     radius: float
-    kind: int
 
 
 class MatchTally(NamedTuple):
@@ -203,18 +197,7 @@ def _square(a, i, b, j, lanes):
 
 
 @njit_inner
-def _arc(a, i, b, j):
-    """Angle between two places given by latitude and longitude in radians (haversine)."""
-    u = math.sin((a[i, 0] - b[j, 0]) / 2)
-    v = math.sin((a[i, 1] - b[j, 1]) / 2)
-    h = u * u + math.cos(a[i, 0]) * math.cos(b[j, 0]) * v * v
-    return 2 * math.asin(min(1.0, math.sqrt(h)))
-
-
-@njit_inner
 def _is_within(a, i, b, j, within, lanes):
-    if within.kind == GREAT_CIRCLE:
-        return _arc(a, i, b, j) <= within.radius
     return math.sqrt(_square(a, i, b, j, lanes)) <= within.radius
 
 
@@ -383,22 +366,17 @@ def count_equal(tokens, numbers, weights, postings, tally):
 
 
 @njit_lean
-def distances_of_pairs(a, rows_a, b, rows_b, kind, lanes, out):
+def distances_of_pairs(a, rows_a, b, rows_b, lanes, out):
     """Compute the distances of pairs of rows as the search compares them.
 
     Parameters
     ----------
     a, b : ndarray of float32 or float64, shape (n, d)
     rows_a, rows_b : ndarray of int64, shape (n_pairs,)
-    kind : int
-        `EUCLIDEAN` or `GREAT_CIRCLE`.
     lanes : ndarray of float64, shape (32,)
         Scratch.
     out : ndarray of float64, shape (n_pairs,)
         Output.
     """
     for pair in range(rows_a.size):
-        if kind == GREAT_CIRCLE:
-            out[pair] = _arc(a, rows_a[pair], b, rows_b[pair])
-        else:
-            out[pair] = math.sqrt(_square(a, rows_a[pair], b, rows_b[pair], lanes))
+        out[pair] = math.sqrt(_square(a, rows_a[pair], b, rows_b[pair], lanes))

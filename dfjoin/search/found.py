@@ -71,7 +71,8 @@ class SearchContext:
 
     def found_of(self, row: Any) -> Found | None:
         """Return the search that found a row of the result."""
-        pad = getattr(row, "pad", None)
+        # `row.pad` of a Series is a method in pandas 2.
+        pad = row.get("pad") if isinstance(row, pd.Series) else getattr(row, "pad", None)
         searches = self.found if pad is None or pd.isna(pad) else self.respelled
         return searches.get(row.query_column)
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import EUCLIDEAN, MatchTally, QueryVectors, TokenColumns, VectorTable, Within
+from dfjoin.kernels.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
 from dfjoin.search.embedding.pexeso_plan import PexesoSearch
 from dfjoin.search.params import SearchStats
@@ -81,7 +81,7 @@ class Contenders:
         order = np.argsort(features[:, 0], kind="stable")
         n = len(queries)
         made = QueryVectors(features[order], queries[order], np.arange(n), np.full(n, -1), np.ones(n, np.int64))
-        within = Within(bound_of(radius, max(self.tree.scale, float(np.abs(features).max()))), radius, EUCLIDEAN)
+        within = Within(bound_of(radius, max(self.tree.scale, float(np.abs(features).max()))), radius)
         self.stats = SearchStats()
         segment = NearSegment(self.tree.tree, self.table, self.postings)
         run_near_plan(segment, made, within, self._tally(), plan, self.stats)

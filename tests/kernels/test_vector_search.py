@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import (
-    EUCLIDEAN,
-    GREAT_CIRCLE,
     MatchTally,
     QueryVectors,
     TokenColumns,
@@ -79,7 +77,7 @@ def run(seed, radius, is_all):
     numbers = np.arange(len(queries))
     made = QueryVectors(*sealed(features, queries, numbers, own, numbers + 1))
     table = VectorTable(*sealed(rows[order], order.astype(np.uint32)))
-    within = Within(bound_of(radius, max(tree.scale, float(np.abs(features).max()))), radius, EUCLIDEAN)
+    within = Within(bound_of(radius, max(tree.scale, float(np.abs(features).max()))), radius)
     postings, stats = postings_of(lists, group, near), np.zeros(4, np.int64)
     by_tree, by_pairs = tally_of(is_all), tally_of(is_all)
     scratch = make_scratch(tree.tree.levels.size - 1)
@@ -138,17 +136,6 @@ def test_distances_are_summed_in_float64(d):
     a, b = np.random.default_rng(d).normal(size=(2, 4, d)).astype(np.float32)
     i, j = np.repeat(np.arange(4), 4), np.tile(np.arange(4), 4)
     out = np.empty(16)
-    distances_of_pairs(*sealed(a, i, b, j), EUCLIDEAN, np.empty(32), out)
+    distances_of_pairs(*sealed(a, i, b, j), np.empty(32), out)
     expected = [math.dist(a[p].astype(float), b[q].astype(float)) for p, q in zip(i, j, strict=True)]
     np.testing.assert_allclose(out, expected, rtol=1e-14)
-
-
-def test_great_circles():
-    """Oslo and Rome, by the spherical law of cosines; antipodes; the same place."""
-    places = np.radians([[59.91, 10.75], [41.90, 12.50], [-59.91, -169.25]])
-    out = np.empty(3)
-    i, j = np.array([0, 0, 1]), np.array([1, 2, 1])
-    distances_of_pairs(*sealed(places, i, places, j), GREAT_CIRCLE, np.empty(32), out)
-    (a, b), (c, d) = places[0], places[1]
-    oslo_rome = math.acos(math.sin(a) * math.sin(c) + math.cos(a) * math.cos(c) * math.cos(b - d))
-    np.testing.assert_allclose(out, [oslo_rome, math.pi, 0], atol=1e-7)

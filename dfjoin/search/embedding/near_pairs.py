@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.vector_group import text_columns
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import EUCLIDEAN, distances_of_pairs
+from dfjoin.kernels.vector_search import distances_of_pairs
 from dfjoin.search.embedding.near_search import Reach
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.found import Candidate
@@ -100,7 +100,7 @@ def pairs_within(
     left, right = np.concatenate(rows), np.concatenate(columns)
     distances = np.empty(left.size, np.float64)
     arrays = (as_read_only(np.ascontiguousarray(a)) for a in (one, left, other, right))
-    distances_of_pairs(*arrays, EUCLIDEAN, np.empty(_LANES), distances)
+    distances_of_pairs(*arrays, np.empty(_LANES), distances)
     is_near = distances <= radius
     return left[is_near], right[is_near], distances[is_near]
 

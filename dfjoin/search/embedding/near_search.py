@@ -15,7 +15,6 @@ from dfjoin.index.stored_model import open_embedder
 from dfjoin.index.vector_group import text_columns
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import (
-    EUCLIDEAN,
     MatchTally,
     QueryVectors,
     TokenColumns,
@@ -235,7 +234,7 @@ class _NearSearch:
         chosen = self.near[order]
         queries = QueryVectors(features[order], rows[order], chosen, own[chosen], self.weights[chosen])
         scale = max(stored.tree.scale, float(np.abs(features).max()))
-        within = Within(bound_of(self.reach.chord, scale), self.reach.chord, EUCLIDEAN)
+        within = Within(bound_of(self.reach.chord, scale), self.reach.chord)
         table = VectorTable(stored.rows, stored.tokens)
         run_near_plan(NearSegment(stored.tree.tree, table, postings), queries, within, tally, self.params.plan, stats)
 

@@ -13,7 +13,6 @@ from dfjoin.index.segment import Segment
 from dfjoin.kernels.pivot_grids import CellPairs, PivotReach, block, count_found, sift_cells
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import (
-    EUCLIDEAN,
     MatchTally,
     QueryVectors,
     TokenColumns,
@@ -154,7 +153,7 @@ class PexesoSearch:
         if index.metric.name in PROJECTED:
             distances = np.empty(owners.size)
             arrays = (as_read_only(np.ascontiguousarray(a)) for a in (rows, owners, others, np.arange(owners.size)))
-            distances_of_pairs(*arrays, EUCLIDEAN, make_scratch(1).lanes, distances)
+            distances_of_pairs(*arrays, make_scratch(1).lanes, distances)
             return distances <= self._chord
         is_near = np.zeros(owners.size, bool)
         ends = np.searchsorted(owners, np.arange(rows.shape[0] + 1))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import EUCLIDEAN, MatchTally, QueryVectors, TokenColumns, VectorTable, Within
+from dfjoin.kernels.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
 from dfjoin.search.embedding import near_plans
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
 from dfjoin.search.params import SearchStats
@@ -39,7 +39,7 @@ def run(case, radius, plan):
     zeros = np.zeros((2, N_COLUMNS), np.int64)
     tally = MatchTally(zeros[0], zeros[1], np.full(N_COLUMNS, -1), np.full(0, -1), False)
     stats = SearchStats()
-    run_near_plan(segment, queries, Within(bound_of(radius, scale), radius, EUCLIDEAN), tally, plan, stats)
+    run_near_plan(segment, queries, Within(bound_of(radius, scale), radius), tally, plan, stats)
     return tally.hits, stats
 
 
