@@ -212,6 +212,8 @@ def _learn(
     """Learn programs for pairs of columns; return those that are accepted."""
     found: list[AcceptedPrograms] = []
     for direction, pair, target in column_pairs:
+        if pair.main.is_measure and pair.target.is_measure:
+            continue  # fractions are related as numbers
         source_table, target_table = sides if direction == "left_to_right" else sides[::-1]
         outcomes = [evaluate(Program.identity(pair.main.name), pair.table, pair.main, pair.target.values)]
         if outcomes[0].score < 2 * FULL_COVERAGE:

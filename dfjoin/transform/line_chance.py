@@ -35,6 +35,8 @@ class Line(NamedTuple):
         Numbers that it meets because it was laid through them: 0 to 2.
     left, right : ndarray of int64
         Places of the numbers that it carries to one another.
+    bits : float
+        Evidence against chance that these are more than chance lets expect, minus the cost.
     """
 
     scale: float
@@ -43,6 +45,7 @@ class Line(NamedTuple):
     n_free: int
     left: NDArray[np.int64]
     right: NDArray[np.int64]
+    bits: float = 0.0
 
 
 def tolerance(target: SortedNumbers, at: NDArray[np.int64], results: Floats, n_free: int) -> Floats:

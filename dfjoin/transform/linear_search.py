@@ -44,7 +44,9 @@ class _Guesses(NamedTuple):
     n_free: int
 
 
-def search_lines(source: SortedNumbers, target: SortedNumbers, rng: np.random.Generator) -> list[Line]:
+def search_lines(
+    source: SortedNumbers, target: SortedNumbers, rng: np.random.Generator, *, is_known: bool = False
+) -> list[Line]:
     """Find the lines that carry most numbers of the source to numbers of the target.
 
     Parameters
@@ -52,6 +54,8 @@ def search_lines(source: SortedNumbers, target: SortedNumbers, rng: np.random.Ge
     source, target : SortedNumbers
         At least two numbers each.
     rng : numpy Generator
+    is_known : bool, default False
+        Whether to try units of measure and equal numbers alone, which samples of large columns show as well.
 
     Returns
     -------
@@ -66,26 +70,21 @@ def search_lines(source: SortedNumbers, target: SortedNumbers, rng: np.random.Ge
     fitted anew after each doubling. Units of measure are tried first, and of few numbers all lines through them.
     Source: geometric hashing (Lamdan, Wolfson, ICCV 1988) on a line. O((n + m) log m).
     """
-    found: list[tuple[float, Line]] = []
-    for guesses in _guesses(source, target, rng):
+    found: list[Line] = []
+    for guesses in _known_guesses(source, target) if is_known else _guesses(source, target, rng):
         for line in _best_of(guesses, source, target):
             chance = chance_of_line(line, source, target, rng).either
-            n = len(source) - line.n_free
-            n_hits = min(line.left.size, np.unique(line.right).size) - line.n_free
-            found.append((evidence_bits(max(0, n_hits), max(1, n), chance) - line.cost, line))
-    found.sort(key=lambda entry: -entry[0])
-    return [line for _, line in found[:_MAX_LINES]]
+            n_met = 1 + int(np.count_nonzero(np.diff(line.right)))  # a line keeps or turns the order
+            n_hits, n = max(0, n_met - line.n_free), max(1, len(source) - line.n_free)
+            found.append(line._replace(bits=evidence_bits(n_hits, n, chance) - line.cost))
+    return sorted(found, key=lambda line: -line.bits)[:_MAX_LINES]
 
 
 def _guesses(source: SortedNumbers, target: SortedNumbers, rng: np.random.Generator) -> Iterator[_Guesses]:
     """Yield the lines of each kind, the simplest kinds first."""
-    nothing = np.zeros(1)
-    yield _Guesses(nothing + 1, nothing, 0.0, 0)
-    ratio = nothing + target.step / source.step
-    yield _Guesses(ratio, nothing, _GRID_BITS, 0)
+    yield from _known_guesses(source, target)
     yield from _aligned_lines(source.values, target.values)
-    scales, offsets = known_lines()
-    yield _Guesses(scales, offsets, math.log2(scales.size), 0)
+    ratio = np.array([target.step / source.step])
     n, m = len(source), len(target)
     cost = math.log2(n) + math.log2(m)
     if max(n, m) <= _ALL_PAIRS:
@@ -118,6 +117,15 @@ def _guesses(source: SortedNumbers, target: SortedNumbers, rng: np.random.Genera
         scale = -gaps[pairs[1]] / (x[pairs[0], 2] - x[pairs[0], 0])
         offset = y[pairs[1], 2] - scale * x[pairs[0], 0]
         yield _followed(source, target, x[pairs[0], 1], scale, offset, (2 * cost, 2))
+
+
+def _known_guesses(source: SortedNumbers, target: SortedNumbers) -> Iterator[_Guesses]:
+    """Yield the identity, the line from grid to grid, and units of measure."""
+    nothing = np.zeros(1)
+    yield _Guesses(nothing + 1, nothing, 0.0, 0)
+    yield _Guesses(nothing + target.step / source.step, nothing, _GRID_BITS, 0)
+    scales, offsets = known_lines()
+    yield _Guesses(scales, offsets, math.log2(scales.size), 0)
 
 
 def _aligned_lines(x: Floats, y: Floats) -> Iterator[_Guesses]:

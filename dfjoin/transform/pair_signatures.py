@@ -194,4 +194,4 @@ _KINDS: tuple[tuple[_Signer, _Signer], ...] = (
     (_each(_entries), _each(lambda text: (normalize_text(text),))),
     (_each(_short_words), _each(_short_value)),
 )
-"""SignedValues of the source and those of the target that they are compared with."""
+"""Signatures of the source and those of the target that they are compared with."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple
@@ -33,9 +34,10 @@ from dfjoin.transform.value_pairs import no_pairs
 __all__ = ["NumericOutcome", "relate_numbers"]
 
 _MAX_COLUMN_PAIRS = 60
-_MAX_LARGE_PAIRS = 6
 _LARGE = 100_000
-"""Rows from which fewer pairs of columns are tried."""
+"""Rows from which columns that are not named are related by known units alone, if samples of them show it."""
+_LARGE_BITS = 20.0
+"""Evidence of the samples of large columns from which they are looked at whole."""
 _FITTED = 40
 """Pairs of numbers that constants are fitted to."""
 _FEW = 1000
@@ -118,6 +120,9 @@ def relate_numbers(
     are nearly full, as row numbers or years, give no evidence.
     """
     found: list[AcceptedPrograms] = []
+    is_large = max((len(column) for side in sides for column in side.columns), default=0) > _LARGE
+    if is_large and not all(side.given for side in sides):
+        sides = _keep_promising(sides, rng)
     for pair in _pairs(sides):
         accepted = _relate_pair(pair, rng, tried)
         if accepted is not None:
@@ -143,12 +148,26 @@ def _pairs(sides: tuple[SampledTable, SampledTable]) -> Iterator[_NumberPair]:
                 is_fixed = source.is_key_fixed and target.is_key_fixed
                 pairs.append((position, direction, source.columns, mine, theirs, is_fixed))
     pairs.sort(key=lambda entry: (entry[3].cost + entry[4].cost, entry[0], entry[1]))
-    is_large = max(len(side.columns[0]) for side in sides) > _LARGE
     cost = math.log2(len(pairs)) if pairs else 0.0
-    for position, direction, table, mine, theirs, is_fixed in pairs[
-        : _MAX_LARGE_PAIRS if is_large else _MAX_COLUMN_PAIRS
-    ]:
+    for position, direction, table, mine, theirs, is_fixed in pairs[:_MAX_COLUMN_PAIRS]:
         yield _NumberPair(direction, table, mine, theirs, is_fixed, position, cost)
+
+
+def _keep_promising(
+    sides: tuple[SampledTable, SampledTable], rng: np.random.Generator
+) -> tuple[SampledTable, SampledTable]:
+    """Keep the columns of large tables whose samples are related by known units."""
+    own, theirs = ([reading for column in side.sample for reading in read_numbers(column)] for side in sides)
+    kept: tuple[set[str], set[str]] = set(), set()
+    for mine, other in itertools.islice(itertools.product(own, theirs), _MAX_COLUMN_PAIRS):
+        for line in search_lines(mine.numbers, other.numbers, rng, is_known=True):
+            if line.bits >= _LARGE_BITS:
+                kept[0].add(mine.column.name)
+                kept[1].add(other.column.name)
+    return tuple(  # type: ignore[return-value]
+        replace(side, columns=[column for column in side.columns if column.name in names])
+        for side, names in zip(sides, kept, strict=True)
+    )
 
 
 def _readings(side: SampledTable) -> list[NumberReading]:
@@ -164,6 +183,8 @@ def _relate_pair(pair: _NumberPair, rng: np.random.Generator, tried: list[str]) 
     best: NumericOutcome | None = None
     chosen: Line | None = None
     for line in search_lines(pair.source.numbers, pair.target.numbers, rng):
+        if line.bits <= 0 and len(pair.source.numbers) > _FEW:
+            continue  # the rows need not be read for what chance explains
         chance = chance_of_line(line, pair.source.numbers, pair.target.numbers, rng)
         for steps in _steps(line, pair.source, pair.target):
             outcome = _evaluate(pair, line, chance, steps)

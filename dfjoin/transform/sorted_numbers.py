@@ -19,6 +19,8 @@ _NOISE = 1e-7
 _MAX_ZEROS = 18
 _STEPS = (*range(60, 1, -1), 10**2, 10**3, 10**4, 10**5, 10**6, 125, 250, 360, 500, 2500, 5000)
 """Steps of a grid, in units of the last digit, that are looked for."""
+_MAX_MARKS = 2_000
+"""Numbers by which a grid is recognised."""
 _ON_GRID = 0.9
 """Share of the numbers that make a grid."""
 
@@ -54,7 +56,8 @@ class SortedNumbers:
             and np.mean(_distance_to_grid(self.values, 10 * unit) <= _NOISE * self.values.max()) >= _ON_GRID
         ):
             unit *= 10
-        marks = np.rint((self.values - self.values[0]) / unit)
+        some = self.values[:: max(1, len(self) // _MAX_MARKS)]
+        marks = np.rint((some - some[0]) / unit)
         if not marks[-1] < 2.0**53:
             return unit
         whole = marks.astype(np.int64)

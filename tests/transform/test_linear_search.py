@@ -33,3 +33,13 @@ def test_a_line_is_found_where_a_third_of_the_rows_has_no_partner(rng, n, scale,
 def test_unrelated_numbers_have_no_line_that_covers_them(rng):
     xs, ys = rng.permutation(10**6)[:200].astype(float), rng.permutation(10**6)[:200].astype(float)
     assert max((line.left.size for line in lines(xs, ys, 1.0)), default=0) < 20
+
+
+def test_of_large_columns_known_units_are_tried_alone(rng):
+    xs = np.unique(np.round(rng.lognormal(5, 1, 3000), 2))
+    target = numbers(np.round(2.54 * xs, 4), 1e-4)
+    (line, *_) = search_lines(numbers(xs, 0.01), target, rng, is_known=True)
+    assert line.scale == pytest.approx(2.54)
+    assert line.bits > 1000
+    lines_ = search_lines(numbers(xs, 0.01), numbers(np.round(2.7182 * xs, 4), 1e-4), rng, is_known=True)
+    assert max((line.bits for line in lines_), default=0) < 20
