@@ -51,6 +51,9 @@ _MIN_HITS = 3
 """Numbers that a line has to meet beside those that it was laid through."""
 _LEAST_COVERAGE = 0.1
 """Share of the values that equal quantities must have where the columns are given."""
+_FALLING_SCORE = 1.4
+"""Sum of the shares of both columns that a falling line must join: complements, as chances of winning and losing, are
+found within one column."""
 _DECISIVE_BITS = 40.0
 """Evidence from which no other line is tried."""
 
@@ -215,6 +218,8 @@ def _reason_against(outcome: NumericOutcome, is_fixed: bool, line: Line) -> str:
         return f"chance may explain it ({outcome.bits:.0f} bits of evidence, {least_bits:.0f} needed)"
     is_free = is_fixed and line.cost == 0
     least, both = (_LEAST_COVERAGE, _LEAST_COVERAGE) if is_free else (MIN_COVERAGE, MIN_SCORE)
+    if line.scale < 0:
+        both = _FALLING_SCORE
     if max(outcome.source_coverage, outcome.target_coverage) < least or outcome.score < both:
         return f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
     if outcome.precision < MIN_PRECISION:

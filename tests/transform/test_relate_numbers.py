@@ -113,3 +113,13 @@ def test_large_tables_are_related_by_known_units(rng, monkeypatch):
     right = {"odd": pa.array([str(7 * v + 1) for v in values]), "y": pa.array([f"m{i}" for i in range(2000)])}
     assert not find_programs(left, right).found
     assert find_programs(left, right, on="grams", right_on="odd").found
+
+
+def test_complements_within_a_column_are_no_relation_of_two(rng):
+    chances = np.unique(np.round(rng.random(60), 4))
+    mixed = np.concatenate([chances, 1 - chances])
+    rng.shuffle(mixed)
+    left, right = ([f"{v:.4f}" for v in half] for half in (mixed[:60], mixed[60:]))
+    assert not joined(left, right)[0].found
+    both, others = [f"{v:.4f}" for v in chances], [f"{1 - v:.4f}" for v in chances]
+    assert joined(both, others)[0].found
