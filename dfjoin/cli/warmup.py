@@ -81,7 +81,6 @@ def _people() -> pd.DataFrame:
             "moment": [f"2020-01-{i % 28 + 1:02d} 10:00:00+02:00" for i in range(_N)],
             "accents": [f"e\u0301t\u00e9 {i} \ufb03" for i in range(_N)],
             "nulls": ["NA" if i % 7 == 0 else i + 5000 for i in range(_N)],
-            "gaps": ["n/a" if i % 9 == 0 else f"{first[i]} {i}" if i % 3 else str(i) for i in range(_N)],
         }
     )
 
@@ -90,11 +89,7 @@ def _build(path: Path) -> Lake:
     """Build, add to and compact an index with signatures and pieces."""
     people = _people()
     settings = {"permutations": 32, "signature_min": 50, "partitions": 2, "patterns": True}
-    words = [
-        f"{'bcdfgh'[i % 6]}{'aeiou'[i // 6 % 5]}{'klmnpqrstv'[i // 30 % 10]}{'aeiou'[i // 300]}" for i in range(1500)
-    ]
-    texts = pd.DataFrame({"text": [" ".join(words[i - 3 : i]) for i in range(3, len(words))]})  # enough to train on
-    tables = {"people": people, "names": people[["name", "count"]], "some": people.iloc[::3], "texts": texts}
+    tables = {"people": people, "names": people[["name", "count"]], "some": people.iloc[::3]}
     lake = build_lake(tables, path, engine="inline", progress=False, settings=settings, embedder="fasttext")
     lake.add({"more": people.iloc[::2]}, engine="inline", progress=False)
     return lake.remove("some").compact(full=True)
@@ -116,7 +111,7 @@ def _search(lake: Lake) -> None:
         near = discover_joinable(people, "name", lake, mode="embedding", plan=plan, tables="names")
     str(near.explain(0))
     auto_join(people, near.iloc[:1])
-    discover_joinable(people, "gaps", lake, mode="embedding")  # some texts, and numbers, which have no vector
+    discover_joinable(people, "number", lake, mode="embedding")
     by_program = discover_joinable(people, "reversed", lake, mode="transform", tables="names")
     if len(by_program):
         str(by_program.explain(0))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.kernels.tokenising import CodePoints, SparseRows, distinct_in_rows, gram_tokens, transpose_rows, word_tokens
 from dfjoin.values.unicode import normalize_text
@@ -59,7 +60,7 @@ class Texts:
         points = np.frombuffer("".join(values).encode("utf-32-le", "surrogatepass"), np.uint32)
         offsets = np.zeros(len(values) + 1, np.int64)
         np.cumsum([len(value) for value in values], out=offsets[1:])
-        return CodePoints(points, offsets)
+        return CodePoints(as_read_only(points), as_read_only(offsets))
 
     @property
     def n_present(self) -> int:

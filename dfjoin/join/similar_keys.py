@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.tokenising import CodePoints, word_slices, word_tokens
 from dfjoin.transform.prepared_columns import Column
 
@@ -114,8 +115,8 @@ def _words_of(array: pa.Array) -> Words | None:
     texts = pc.replace_substring_regex(folded, _BETWEEN_WORDS, " ")
     _, offsets, data = texts.buffers()
     bytes_ = CodePoints(
-        np.frombuffer(data or b"", np.uint8).astype(np.uint32),
-        np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1],
+        as_read_only(np.frombuffer(data or b"", np.uint8).astype(np.uint32)),
+        as_read_only(np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]),
     )
     indptr, hashes = word_tokens(bytes_)
     starts, ends = word_slices(bytes_)
