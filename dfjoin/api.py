@@ -166,6 +166,9 @@ def discover_joinable(
     mode: str = "exact",
     k: int | None = None,
     threshold: float | None = None,
+    rank: str | None = None,
+    min_score: float | None = None,
+    families: bool = True,
     weighted: bool = False,
     tables: str | list[str] | None = None,
     exclude: str | list[str] | None = None,
@@ -181,7 +184,10 @@ def discover_joinable(
     metric: str | None = None,
     count: str | None = None,
 ) -> JoinCandidates:
-    """Find the columns of a lake that share the most values with a column of a frame.
+    """Find the columns of a lake that join usefully with a column of a frame.
+
+    Every column that shares a value is a candidate. A small published model gives it a score: the probability that both
+    columns mean the same kind of thing and do not share values by chance.
 
     Values are compared in canonical form: text by NFKC, white space and case folded; numbers, dates and
     their spellings as one (``1``, ``1.0``, ``"1"``). Duplicates count once. Nulls and the index's null
@@ -209,11 +215,21 @@ def discover_joinable(
           them (`Lake.add_vectors`): misspellings, other formats, related names. Equal values match in all columns.
           No column is missed.
     k : int, optional
-        Most rows per query column, at least 1. With neither `k` nor `threshold`: 10. In ``mode="lsh"`` the
-        threshold is lowered from 1 in steps of 0.05 until `k` columns reach it.
+        Most rows per query column, at least 1. With neither `k` nor `threshold`: 10, of a score of 0.5 at least. In
+        ``mode="lsh"`` the threshold is lowered from 1 in steps of 0.05 until `k` columns reach it.
     threshold : float, optional
         Smallest containment, 0 to 1: share of the query column's distinct values that the candidate
         holds. Alone: every such column. With `k`: the best `k` of them.
+    rank : {"useful", "matched"}, optional
+        What candidates are ordered by; "matched" if `plan` or `weighted` is given, else "useful".
+
+        - ``"useful"``: by the score times what the hit brings. Tables of one schema in one folder, and copies, count
+          as one hit. A copy of `df` comes last.
+        - ``"matched"``: by the values that are shared, as in the papers; nothing is scored.
+    min_score : float, optional
+        Smallest score, 0 to 1; by default 0.5 if neither `k` nor `threshold` is given, else 0.
+    families : bool, default True
+        Whether similar tables count as one hit; ``hits.similar(i)`` lists them.
     weighted : bool, default False
         Rank by the rows of `df` that find a match instead of distinct values; `threshold` then applies
         to that share, and ``matched_rows, row_containment`` are added.
@@ -274,7 +290,8 @@ def discover_joinable(
         - ``query_cardinality, cardinality, n_rows`` (int64).
         - ``kind`` (str).
         - ``relationship`` (str): 1:1, 1:m, m:1 or m:m, with `df` on the left; null in ``mode="embedding"``.
-        - ``accidental`` (bool): True if two integer columns overlap no more than two random ranges would.
+        - ``accidental`` (bool): chance explains the overlap: a score below 0.1. With ``rank="matched"``: two integer
+          columns overlap no more than two random ranges would.
         - ``method`` (str): the mode.
         - ``exact`` (bool): the numbers of the row are counts, not estimates.
         - ``pad`` (Int64), where some row has it: the width of codes that lost the zeros in front of them.
@@ -282,7 +299,15 @@ def discover_joinable(
         - ``program`` (str), in ``mode="transform"``: the programs as JSON. ``explain(i)`` prints them, and
           ``pairs(i)`` lists the values that they join.
 
-        Order: matched descending, cardinality ascending, table, column by code point.
+        With ``rank="useful"`` also:
+
+        - ``score`` (float64), and ``usefulness`` (float64): the score times what the hit brings.
+        - ``verdict`` (str): strong (score 0.85 and more), plausible (0.5), weak (0.1) or chance.
+        - ``brings`` (str): columns of the table that `df` has not.
+        - ``n_similar`` (int64): other columns of its family.
+        - ``copy`` (bool): the table is a copy of `df`.
+
+        Order: usefulness descending, then matched descending, cardinality ascending, table, column by code point.
         ``attrs["dfjoin"]`` holds the mode, whether the result is complete, and what was read; in ``mode="lsh"``
         also the ``expected_recall`` of each search: the share of the columns at or above the threshold that are
         expected to be in the result. It is told by the counted rows; with ``verify=False`` it assumes that the
@@ -312,8 +337,14 @@ def discover_joinable(
 
     Notes
     -----
-    ``mode="exact"`` returns the rows that a comparison with every column would give. O(values + postings of the
-    distinct posting lists that hold them).
+    ``mode="exact"`` knows every column that shares a value, with its exact counts. O(values + postings of the distinct
+    posting lists that hold them). With ``rank="useful"`` all of them are scored, or of more than 50,000 the best 2,000
+    by matched values; `attrs` says so, and how many have a lower score than is shown.
+
+    The score is a logistic regression over 18 features: containment both ways and weighted by the rarity of values in
+    the lake, the information that the shared values have by their alphabet, the number of columns that hold them,
+    likeness of headers and of the table's name, serial numbers, years and values without letters. No table is read.
+    Weights, data and cross-validated figures are in ``dfjoin/search/usefulness/model.json``.
 
     In ``mode="lsh"`` columns too small to be signed are searched exactly, and so is every column when such small
     columns may reach the threshold; `attrs` says ``complete`` then.
@@ -357,6 +388,9 @@ def discover_joinable(
         mode=mode,
         k=k,
         threshold=threshold,
+        rank=rank,
+        min_score=min_score,
+        families=families,
         weighted=weighted,
         tables=tables,
         exclude=exclude,
@@ -385,6 +419,9 @@ def discover_joinable_batch(
     mode: str = "exact",
     k: int | None = None,
     threshold: float | None = None,
+    rank: str | None = None,
+    min_score: float | None = None,
+    families: bool = True,
     weighted: bool = False,
     tables: str | list[str] | None = None,
     exclude: str | list[str] | None = None,
@@ -406,7 +443,9 @@ def discover_joinable_batch(
         Name → query column; the name appears as ``query_column``.
     lake : Lake or path
         The index to search.
-    mode, k, threshold, weighted, tables, exclude, kinds, plan, verify, recall, radius, radius_unit, metric, count
+    mode, k, threshold, rank, min_score, families, weighted, tables, exclude, kinds, plan, verify, recall
+        As in `discover_joinable`, per query column. The frame is not known, so that ``brings`` names all columns.
+    radius, radius_unit, metric, count
         As in `discover_joinable`, per query column.
     n_threads : int, optional
         Threads to search with; as many as there are processors by default.
@@ -444,6 +483,9 @@ def discover_joinable_batch(
         mode=mode,
         k=k,
         threshold=threshold,
+        rank=rank,
+        min_score=min_score,
+        families=families,
         weighted=weighted,
         tables=tables,
         exclude=exclude,
@@ -467,6 +509,9 @@ def auto_join(
     right_on: Hashable | list[Hashable] = None,
     k: int = 1,
     threshold: float = 0.5,
+    min_score: float = 0.5,
+    tables: str | list[str] | None = None,
+    exclude: str | list[str] | None = None,
     mode: str = "exact",
     columns: str | list[Hashable] | None = None,
     how: str = "left",
@@ -496,23 +541,28 @@ def auto_join(
     other : Lake, path of an index, JoinCandidates, DataFrame, JoinPlan or its dict
         What to join:
 
-        - A lake: candidates are tried in rank order. One is accepted if its containment reaches `threshold`, it is
-          not accidental, its file is the one that was indexed, and it brings a column that the frame does not have:
-          in some row that finds a partner the values differ. The first 50 candidates of a column (at least 10 a
-          table that is wanted) are looked at in any case, further ones for 10 seconds.
+        - A lake: candidates are tried in the order of their usefulness. One is accepted if its containment reaches
+          `threshold`, its score `min_score`, its file is the one that was indexed, and it brings a column that the
+          frame does not have: in some row that finds a partner the values differ. The first 50 candidates of a column
+          (at least 10 a table that is wanted) are looked at in any case, further ones for 10 seconds.
         - A result of `discover_joinable`: each of its rows is joined, whatever its rank.
         - Another frame.
         - A plan (``attrs["dfjoin"]["plan"]`` of an earlier result): the same columns are joined again. A plan does
           not hold the rows of a frame: of two frames, pass the other one here and the plan as `plan`.
     on : column label or list of labels, optional
-        Key of `df`. Several labels make a composite key, between two frames only. By default the column that joins
-        best is taken, and it is an error when two are equally good.
+        Key of `df`. Several labels make a composite key, between two frames only. By default, over a lake, the column
+        with the most useful candidate is taken; columns of two values, serial numbers and measures are no keys then.
+        Between two frames the columns that join best are taken, and it is an error when two are equally good.
     right_on : column label or list of labels, optional
         Key of the other frame; the same labels as `on` by default.
     k : int, default 1
         Tables to join at most. Only over a lake; a table is joined on one of its columns.
     threshold : float, default 0.5
         Smallest containment of the key, 0 to 1.
+    min_score : float, default 0.5
+        Smallest score of a candidate, 0 to 1, see `discover_joinable`. Only over a lake.
+    tables, exclude : str or list of str, optional
+        Patterns of the tables to join, and of those to leave out, as in `discover_joinable`. Only over a lake.
     mode : {"exact", "lsh", "transform"}
         How candidates are found over a lake, as in `discover_joinable`. Those that are found by programs are joined
         by them, and their key is brought along.
@@ -611,8 +661,7 @@ def auto_join(
     The choice is made first. Over a lake, ranks come from the search, whether a table has the wanted columns from
     the catalogue, and whether it brings anything new from the index wherever value sets decide it. Of tables that had
     the same content when they were indexed, one is read to see that it brings nothing. Without `on`, the
-    columns of `df` are compared by the containment and the matched values of their best candidate, as the search
-    counted them (where the index keeps no sets, as it estimated them). A table is then read once, for the candidate
+    columns of `df` are compared by the usefulness of their best candidate. A table is then read once, for the candidate
     that was chosen: in batches, the wanted columns only, keeping the rows whose key is in `df`. Memory follows the
     matches. Where only its rows tell that a table brings nothing new, or it cannot be read, the next best candidate
     takes its place. O(bytes of the table + rows).
@@ -637,6 +686,9 @@ def auto_join(
         right_on=right_on,
         k=k,
         threshold=threshold,
+        min_score=min_score,
+        tables=tables,
+        exclude=exclude,
         mode=mode,
         columns=columns,
         how=how,

@@ -56,7 +56,8 @@ def test_signatures_are_those_of_the_contract():
 
     empty = inspect.Parameter.empty
     assert defaults(dfjoin.auto_join) == {
-        "df": empty, "other": empty, "on": None, "right_on": None, "k": 1, "threshold": 0.5, "mode": "exact",
+        "df": empty, "other": empty, "on": None, "right_on": None, "k": 1, "threshold": 0.5,
+        "min_score": 0.5, "tables": None, "exclude": None, "mode": "exact",
         "columns": None, "how": "left", "aggregate": "auto", "max_expansion": 10.0, "indicator": False,
         "transform": None, "fuzzy": None, "precision": 0.95, "examples": None, "pad": None,
         "dayfirst": None, "plan": None, "on_no_match": "warn",
@@ -66,6 +67,7 @@ def test_signatures_are_those_of_the_contract():
     contract = {
         "mode": "exact", "k": None, "threshold": None, "weighted": False, "tables": None, "exclude": None,
         "kinds": None, "plan": None, "verify": True, "pad": None, "dayfirst": None, "recall": None, "progressive": False,
+        "rank": None, "min_score": None, "families": True,
     }  # fmt: skip
     assert list(discover)[:3] == ["df", "on", "lake"]
     assert contract.items() <= discover.items()

@@ -189,6 +189,7 @@ def _add_build(commands: Any) -> None:
 def _add_search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-k", type=int, help="most results (discover: 10, join: 1 table)")
     parser.add_argument("--threshold", type=float, help="smallest containment, 0 to 1")
+    parser.add_argument("--min-score", type=float, help="smallest score of a candidate, 0 to 1")
 
 
 def _add_discover(commands: Any) -> None:
@@ -197,6 +198,8 @@ def _add_discover(commands: Any) -> None:
     parser.add_argument("table", help="your table: CSV, Parquet or JSON lines; - for CSV on standard input")
     parser.add_argument("--on", help="column to search with")
     _add_search_options(parser)
+    parser.add_argument("--rank", help="useful (default), or matched: by shared values")
+    parser.add_argument("--no-families", action="store_false", dest="families", help="list similar tables one by one")
     parser.add_argument("--weighted", action="store_true", help="rank by rows instead of distinct values")
     parser.add_argument("--tables", action="append", help="pattern of tables to search")
     parser.add_argument("--exclude", action="append", help="pattern of tables to leave out")
@@ -240,6 +243,8 @@ def _add_join(commands: Any) -> None:
     parser.add_argument("--on", action="append", help="key column; repeat for a composite key")
     parser.add_argument("--right-on", action="append", help="key column of the other table")
     _add_search_options(parser)
+    parser.add_argument("--tables", action="append", help="pattern of tables of the index to join")
+    parser.add_argument("--exclude", action="append", help="pattern of tables to leave out")
     parser.add_argument("--columns", action="append", help="column to bring; all by default")
     parser.add_argument("--how", choices=("left", "inner", "right", "outer"), default="left")
     parser.add_argument(
@@ -330,6 +335,9 @@ def _discover(options: argparse.Namespace) -> int:
         recall=options.recall,
         k=options.k,
         threshold=options.threshold,
+        rank=options.rank,
+        min_score=options.min_score,
+        families=options.families,
         weighted=options.weighted,
         tables=options.tables,
         exclude=options.exclude,
@@ -349,7 +357,9 @@ def _discover(options: argparse.Namespace) -> int:
         return print_table(hits, "csv")
     if options.format == "json":
         return print_json({"hits": hits.to_dict(orient="records"), **hits.attrs["dfjoin"]})
-    return print_text(repr(hits) if len(hits) else mode_of(options.mode).nothing_found)
+    n_below = sum(told.get("n_below", 0) for told in hits.attrs["dfjoin"]["searches"])
+    nothing = f"nothing useful; {n_below:,} columns share values by chance, it seems: --min-score 0 lists them"
+    return print_text(repr(hits) if len(hits) else nothing if n_below else mode_of(options.mode).nothing_found)
 
 
 def _join(options: argparse.Namespace) -> int:
@@ -363,6 +373,9 @@ def _join(options: argparse.Namespace) -> int:
         ("mode", options.mode),
         ("k", options.k),
         ("threshold", options.threshold),
+        ("min_score", options.min_score),
+        ("tables", options.tables),
+        ("exclude", options.exclude),
         ("columns", options.columns),
         ("transform", options.transform),
         ("fuzzy", options.fuzzy),

@@ -262,6 +262,10 @@ class Catalog:
         """Return the name of the table that a column belongs to."""
         return self._table_names[self.numbers["table"][column]]
 
+    def column_names(self, columns: NDArray[np.integer]) -> list[str]:
+        """Return the names of some columns."""
+        return self._column_names.take(columns)
+
     def names_of(self, columns: NDArray[np.integer]) -> tuple[list[str], list[str]]:
         """Return the names of the tables of some columns, and of the columns."""
         return self._table_names.take(self.numbers["table"][columns]), self._column_names.take(columns)

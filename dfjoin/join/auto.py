@@ -23,7 +23,9 @@ __all__ = ["join"]
 
 _READING_OPTIONS = ("pad", "dayfirst")
 
-_NOT_OF_PICKS = ("on", "right_on", "k", "threshold", "mode")
+_NOT_OF_PICKS = ("on", "right_on", "k", "threshold", "min_score", "tables", "exclude", "mode")
+
+_OF_LAKES = ("k", "min_score", "tables", "exclude", "mode")
 
 _NOT_OF_PLANS = (
     *_NOT_OF_PICKS,
@@ -52,7 +54,7 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
         options = replace(options, how=plan.how, max_expansion=plan.max_expansion, indicator=plan.indicator)
         account = join_frame_again(df, other, plan, options)
     elif is_pandas(other):
-        refuse_options(options, "a DataFrame", ("k", "mode"))
+        refuse_options(options, "a DataFrame", _OF_LAKES)
         account = join_frames(df, other, options)
     elif isinstance(other, (JoinPlan, dict)):
         plan = other if isinstance(other, JoinPlan) else _plan_of(other)

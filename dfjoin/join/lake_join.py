@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, shortlist
 from dfjoin.join.execute import RightSide, relationship_of
@@ -18,8 +20,11 @@ from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.read_rows import KeyLink, TableRows, brought_columns, link_keys, read_rows
 from dfjoin.join.report import JoinAccount, joined_before
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.discover import discover, search_queries
+from dfjoin.search.discover import query_columns, search_queries
+from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
+from dfjoin.search.query import QueryColumn
+from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import LakeTable, content_of
 from dfjoin.types import IndexSettings
@@ -62,12 +67,24 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
     on = options.on
     is_every_column = on is None or (isinstance(on, str) and on == "*" and "*" not in df.columns)
     limit = max(_FIRST_LOOK, 10 * options.k)
-    params = search_params(mode=options.mode, k=limit, pad=options.pad, dayfirst=options.dayfirst)
-    hits = discover(df, on, snapshot, params)
-    queries = list(hits.context.queries.values())
+    params = search_params(
+        mode=options.mode,
+        k=limit,
+        rank="useful",
+        families=False,
+        tables=None if options.tables is None else list(options.tables),
+        exclude=None if options.exclude is None else list(options.exclude),
+        pad=options.pad,
+        dayfirst=options.dayfirst,
+    )
+    mode_of(options.mode).check(snapshot)
+    queries = query_columns(df, on, snapshot, params)
     left = KeyColumns(df, snapshot.settings)
     left.remember(queries)
     account = JoinAccount(left)
+    reasons = {query.name: reason_against_key(query) for query in queries} if is_every_column else {}
+    queries = [query for query in queries if not reasons.get(query.name)]
+    hits = search_queries(snapshot, queries, params)
     candidates = _Candidates(hits, [], options, limit=limit)
     if options.columns is None:  # else other columns of the same table may be wanted
         candidates.leave_out(table for index, table in joined_before(df) if index == str(snapshot.path))
@@ -82,7 +99,7 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
             chosen = choice.of(rows)
         if chosen is not None:
             rows = [row for row in rows if row.query_column == chosen]
-        has_more = any(_has_more(rows, query.name, limit, options.threshold) for query in queries)
+        has_more = any(_has_more(rows, query.name, limit, options.min_score) for query in queries)
         if chosen is not None or not is_every_column or not has_more or candidates.is_time_over():
             new = [row for row in rows if _place(row) not in seen]
             seen.update(map(_place, new))
@@ -90,6 +107,8 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
             if is_over:
                 return account
         if not has_more:
+            for name, reason in reasons.items():
+                account = account.pass_over("", "", f"column {name!r} as a key: {reason}") if reason else account
             return account
         limit *= _MORE_LOOK
         hits = search_queries(snapshot, queries, replace(params, k=limit), is_first=False)
@@ -120,10 +139,10 @@ def _join_some(
     return account, len(account.joined) >= candidates.options.k
 
 
-def _has_more(rows: list[Any], query_column: str, limit: int, threshold: float) -> bool:
-    """Tell whether candidates of a query column may reach the threshold below those that were found."""
+def _has_more(rows: list[Any], query_column: str, limit: int, min_score: float) -> bool:
+    """Tell whether candidates of a query column may reach the smallest score below those that were found."""
     own = [row for row in rows if row.query_column == query_column]
-    return len(own) >= limit and own[-1].containment >= threshold
+    return len(own) >= limit and own[-1].score >= min_score
 
 
 def join_candidates(df: pd.DataFrame, hits: JoinCandidates, options: JoinOptions) -> JoinAccount:
@@ -239,6 +258,11 @@ class _Candidates:
         """Take note of tables that were joined to the frame before, which are not joined again."""
         self._joined |= set(tables)
 
+    @property
+    def queries(self) -> dict[str, QueryColumn]:
+        """Name in ``query_column`` → the query column."""
+        return self._context.queries
+
     def is_time_over(self, table: str = "") -> bool:
         """Tell whether no further table is to be looked at, or this one."""
         return table not in self._looked_at and len(self._looked_at) >= self._limit and monotonic() > self._end
@@ -247,7 +271,10 @@ class _Candidates:
         """Return why the numbers of a hit speak against it, if they do."""
         if row.containment < self.options.threshold:
             return f"containment {row.containment:.3f} is below the threshold {self.options.threshold:g}"
-        return "accidental: integers whose ranges explain the overlap" if row.accidental else ""
+        if row.score < self.options.min_score:
+            why = "accidental, chance explains the shared values" if row.accidental else f"a {row.verdict} candidate"
+            return f"score {row.score:.2f} is below min_score {self.options.min_score:g}: {why}"
+        return ""
 
     def reason_against(self, left: KeyColumns, row: Any) -> str:
         """Return why a candidate is not to be joined with a frame, if there is a reason.
@@ -393,7 +420,8 @@ class _Candidates:
 class _Choice:
     """The choice of a query column: that whose best acceptable candidate is the best of all.
 
-    Candidates are compared by containment, then by shared values, as the search counted them. A table is read
+    Candidates are compared by usefulness, then by shared values. Columns whose best candidates are equally good are no
+    conflict if they lead to the same rows: the first one is taken. A table is read
     only where nothing but its rows tells whether it brings anything new, and only for a candidate that is the best
     unless its rows speak against it; the column that comes next takes its place then.
 
@@ -419,18 +447,34 @@ class _Choice:
                 if told[i] is None and told.count("") < 2:
                     told[i] = self._candidates.reason_against(self._left, row)
             accepted = [row for row, reason in zip(best, told, strict=True) if reason == ""]
-            if len(accepted) > 1:
+            if len(accepted) > 1 and not self._is_one_join(accepted):
                 names = [row.query_column for row in accepted]
                 raise InvalidParameterError(
-                    f"`on` must be given: the columns {shortlist(names)} join equally well (containment "
-                    f"{accepted[0].containment:.3f}, {accepted[0].matched:,} values); pass on={names[0]!r}, for example"
+                    f"`on` must be given: the columns {shortlist(names)} join equally well (usefulness "
+                    f"{accepted[0].usefulness:.3f}, {accepted[0].matched:,} values); pass on={names[0]!r}, for example"
                 )
+            if len(accepted) > 1:
+                return accepted[0].query_column
             if len(accepted) == len(best):  # the only one: read it now
                 told = [self._candidates.reason_against(self._left, best[0])]
                 if told == [""]:
                     return best[0].query_column
             self._reasons |= {_place(row): reason for row, reason in zip(best, told, strict=True) if reason is not None}
         return None
+
+    def _is_one_join(self, rows: list[Any]) -> bool:
+        """Tell whether candidates of several query columns lead to the same rows of one table.
+
+        Other columns of the table are taken to do so; the same one does if the values are equal row by row.
+        """
+        queries = self._candidates.queries
+        known: dict[str, NDArray[np.uint64]] = {}
+        for row in rows:
+            values = queries[row.query_column].values
+            keys = np.append(values.hashes, np.uint64(0))[values.codes]
+            if row.table != rows[0].table or not np.array_equal(known.setdefault(row.column, keys), keys):
+                return False
+        return True
 
     def _ways(self, rows: list[Any]) -> list[list[Any]]:
         """Return the candidates of each query column, the last one first: each table once, on its best column."""
@@ -446,5 +490,5 @@ class _Choice:
             while way and self._reasons.get(_place(way[-1])):
                 way.pop()
         first = [way[-1] for way in ways if way]
-        best = max(((row.containment, row.matched) for row in first), default=None)
-        return [row for row in first if (row.containment, row.matched) == best]
+        best = max(((row.usefulness, row.matched) for row in first), default=None)
+        return [row for row in first if (row.usefulness, row.matched) == best]

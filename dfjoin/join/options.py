@@ -35,6 +35,10 @@ class JoinOptions:
         Tables of a lake to join at most.
     threshold : float
         Smallest containment of the left key in the right one.
+    min_score : float
+        Smallest score of a candidate of a lake.
+    tables, exclude : sequence of str or None
+        Patterns of the tables of a lake that may be joined, and of those that may not.
     mode : str
         How candidates are found over a lake, one of `dfjoin.search.modes.MODES`.
     columns : tuple of labels or None
@@ -69,6 +73,9 @@ class JoinOptions:
     right_on: Any = None
     k: int = 1
     threshold: float = 0.5
+    min_score: float = 0.5
+    tables: Sequence[str] | None = None
+    exclude: Sequence[str] | None = None
     mode: str = "exact"
     columns: tuple[Any, ...] | None = None
     how: str = "left"
@@ -170,11 +177,18 @@ def _check_pad(value: Any, name: str) -> int | None:
     return None if value is None else check.check_width(value, name)
 
 
+def _check_patterns(value: Any, name: str) -> Sequence[str] | None:
+    return None if value is None else check.check_patterns(value, name)
+
+
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "mode": _one_of(*MODES),
     "how": _one_of(*HOWS),
     "k": check.check_positive_int,
     "threshold": check.check_fraction,
+    "min_score": check.check_fraction,
+    "tables": _check_patterns,
+    "exclude": _check_patterns,
     "indicator": _one_of(True, False),
     "transform": _one_of(None, True, False),
     "fuzzy": _one_of(None, True, False),

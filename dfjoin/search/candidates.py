@@ -17,6 +17,17 @@ from dfjoin.search.modes import mode_of
 __all__ = ["JoinCandidates"]
 
 _SHOWN = ("query_column", "table", "column", "matched", "containment", "relationship", "accidental")
+_SHOWN_USEFUL = (
+    "query_column",
+    "table",
+    "column",
+    "score",
+    "verdict",
+    "matched",
+    "containment",
+    "relationship",
+    "brings",
+)
 
 
 _NO_WIDTH = 1 << 20
@@ -125,6 +136,36 @@ class JoinCandidates(pd.DataFrame):
         candidate = self._candidate(i)
         return mode_of(self.context.params.mode).pairs(candidate)
 
+    def similar(self, i: int = 0) -> pd.DataFrame:
+        """List the family of a candidate that ``rank="useful"`` found: columns that count as one hit with it.
+
+        Tables of one schema in one folder (years, languages, seasons, parts), and copies.
+
+        Parameters
+        ----------
+        i : int
+            Position in this frame.
+
+        Returns
+        -------
+        DataFrame
+            ``table, column`` (str), ``score, usefulness`` (float64), ``matched, cardinality`` (int64): the candidate
+            first, and then the others, the most useful first.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the candidates are ranked by matched values.
+        """
+        candidate = self._candidate(i)
+        found = candidate.found
+        if found.useful is None:
+            raise InvalidParameterError(
+                '`similar` needs candidates that are ranked by usefulness, got a result of rank="matched"; call '
+                "discover_joinable without `rank`"
+            )
+        return found.useful.family(candidate.snapshot.segments, candidate.place)
+
     def plot_matches(self, ax: Any = None) -> Any:
         """Draw the containment of each candidate as a bar, accidental ones hatched.
 
@@ -168,7 +209,7 @@ class JoinCandidates(pd.DataFrame):
         """
         if not self._is_complete() or len(self) == 0:
             return super().__repr__()
-        names = list(_SHOWN)
+        names = list(_SHOWN_USEFUL if set(_SHOWN_USEFUL) <= set(self.columns) else _SHOWN)
         if "matched_rows" in self.columns and "row_containment" in self.columns:
             names[names.index("matched") : names.index("containment") + 1] = ["matched_rows", "row_containment"]
             names.remove("relationship")
@@ -182,14 +223,21 @@ class JoinCandidates(pd.DataFrame):
         for name in shown.columns.intersection(["containment", "row_containment"]):
             shown[name] = shown[name].map("{:.3f}".format)
         available = shutil.get_terminal_size((_NO_WIDTH, 24)).columns
+        if "score" in shown:
+            shown["score"] = shown["score"].map("{:.2f}".format)
+            widths["brings"] = 20
         widths = dict.fromkeys(widths, _LONGEST) if available == _NO_WIDTH else widths
         while True:
             for name, width in widths.items():
-                shown[name] = [_cut(str(value), width) for value in self[name]]
+                cut = _cut_end if name == "brings" else _cut
+                shown[name] = [cut(str(value), width) for value in self[name]]
             text = shown.to_string(max_rows=20)
             excess = max(map(len, text.splitlines())) - available
             if excess > 0 and "accidental" in shown and not self["accidental"].any():
                 shown = shown.drop(columns="accidental")
+                continue
+            if excess > 0 and "brings" in shown and "relationship" in shown:
+                shown = shown.drop(columns="relationship")
                 continue
             widest = max(widths, key=lambda name: max(map(len, shown[name])))
             longest = max(map(len, shown[widest]))
@@ -204,6 +252,11 @@ class JoinCandidates(pd.DataFrame):
         if not (self._is_complete() and "query_cardinality" in self.columns):
             return super()._repr_html_()
         return candidates_html(self)
+
+
+def _cut_end(text: str, width: int) -> str:
+    """Shorten a list of names at its end."""
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _cut(text: str, width: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.search.result_frame import make_frame
+from dfjoin.search.usefulness.ranking import rank_useful
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import is_pandas, is_spark, select_column
 
@@ -72,7 +74,7 @@ def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_thr
         name, column = item
         series = column if isinstance(column, pd.Series) else _to_series(column, name)
         query = make_query(series, snapshot.settings, argument="columns", name=str(name))
-        return mode.search(snapshot, query, params)
+        return _search(snapshot, query, params)
 
     with ThreadPoolExecutor(min(threads, max(1, len(columns)))) as pool:
         found = list(pool.map(run, columns.items()))
@@ -118,8 +120,11 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
     list of QueryColumn
     """
 
+    names = tuple(str(label) for label in df.columns)
+
     def normalized(column: pd.Series) -> QueryColumn:
-        return make_query(column, snapshot.settings, pad=params.pad, dayfirst=params.dayfirst)
+        query = make_query(column, snapshot.settings, pad=params.pad, dayfirst=params.dayfirst)
+        return replace(query, companions=names)
 
     if isinstance(on, list):
         if len(on) != 1:
@@ -161,8 +166,7 @@ def search_queries(
     -------
     JoinCandidates
     """
-    mode = mode_of(params.mode)
-    found = [mode.search(snapshot, query, params) for query in queries]
+    found = [_search(snapshot, query, params) for query in queries]
     respelled = _search_respelled(snapshot, queries, params)
     if is_first:
         for one in found:
@@ -171,13 +175,24 @@ def search_queries(
     return _make_result(snapshot, found, params, respelled)
 
 
+def _search(snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:
+    """Search a lake for one query column, and rank what is found."""
+    mode = mode_of(params.mode)
+    if not params.is_by_usefulness:
+        return mode.search(snapshot, query, params)
+    pool = mode.pool(snapshot, query, params)
+    ranked, useful = rank_useful(snapshot, query, pool, params)
+    if pool.found is not None:
+        return pool.found.ranked(ranked, useful)
+    return Found(query, ranked, pool.stats, pool.matched, useful=useful)
+
+
 def _search_respelled(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams) -> dict[str, Found]:
     """Search for query columns whose codes or integers may have lost zeros, in their other spelling."""
-    mode = mode_of(params.mode)
-    if not (mode.is_by_equality and params.verify):  # estimates are made without a look into the dictionary
+    if not (mode_of(params.mode).is_by_equality and params.verify):  # estimates are made without the dictionary
         return {}
     other = {query.name: respell_query(snapshot, query, params) for query in queries}
-    return {name: mode.search(snapshot, query, params) for name, query in other.items() if query is not None}
+    return {name: _search(snapshot, query, params) for name, query in other.items() if query is not None}
 
 
 def _make_result(
@@ -202,12 +217,18 @@ def _make_result(
         "complete": all(one.stats.is_complete for one in found),
         "index": str(snapshot.path),
         "version": snapshot.version,
-        "searches": [{"query_column": one.query.name, **one.stats.to_dict()} for one in found[:_MAX_TOLD]],
+        "searches": [_told(one) for one in found[:_MAX_TOLD]],
     }
     return frame
+
+
+def _told(found: Found) -> dict[str, Any]:
+    """Return what ``attrs["dfjoin"]`` says of the search of one query column."""
+    told = {"query_column": found.query.name, **found.stats.to_dict()}
+    return told if found.useful is None else told | found.useful.notes
 
 
 def _search_nothing(snapshot: Snapshot, params: SearchParams) -> Found:
     """Search for a column without values: the result has the mode's columns and no rows."""
     empty = make_query(pd.Series([], dtype=object), snapshot.settings, name="")
-    return mode_of(params.mode).search(snapshot, empty, params)
+    return _search(snapshot, empty, params)

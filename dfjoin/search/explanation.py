@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dfjoin.search.found import Candidate
+from dfjoin.search.joined_rows import rows_as_text
+from dfjoin.search.usefulness.evidence_words import judge_candidate
+from dfjoin.search.usefulness.ranking import verdict_of
 
 __all__ = ["N_EXAMPLES", "Explanation", "explain_hit", "tell_zeros"]
 
@@ -26,11 +29,19 @@ class Explanation:
     relationship : str
         As the join would be with the user's frame on the left.
     accidental : bool
-        Both are integers and the overlap is what their ranges predict.
+        Chance explains the overlap.
     shared, only_query, only_candidate : list of str
         Examples; shared and query values in the user's spelling, the candidate's in canonical form.
     found_by : dict
         Plan, and what the search read.
+    score, usefulness : float
+        Probability that the columns mean the same kind of thing; the same times what the hit brings.
+    verdict : str
+        strong, plausible, weak or chance.
+    evidence_for, evidence_against : list of str
+        What counts for and against the candidate, the strongest first.
+    rows : list of dict
+        Some rows of the candidate's table that the query finds, as text.
     error : float or None
         Standard error of the containment where `matched` is an estimate.
     program : str
@@ -56,6 +67,12 @@ class Explanation:
     only_query: list[str]
     only_candidate: list[str]
     found_by: dict[str, Any]
+    score: float
+    usefulness: float
+    verdict: str
+    evidence_for: list[str]
+    evidence_against: list[str]
+    rows: list[dict[str, Any]] = field(default_factory=list)
     error: float | None = None
     program: str = ""
     radius: str = ""
@@ -78,8 +95,13 @@ class Explanation:
         lines[1:1] = [f"  by {line}" for line in self.program.splitlines()]
         if self.pad:
             lines.insert(1, "  zeros: " + tell_zeros(self.pad, "your column", "the table"))
+        lines.append(f"  {self.verdict}: score {self.score:.2f}, usefulness {self.usefulness:.2f}")
+        lines += [f"    for: {text}" for text in self.evidence_for]
+        lines += [f"    against: {text}" for text in self.evidence_against]
         if self.accidental:
-            lines.append("  accidental: both are integers, and ranges alone explain this overlap")
+            lines.append("  accidental: chance alone explains this overlap")
+        if self.rows:
+            lines += ["  rows that join, as", *(f"    {line}" for line in rows_as_text(self.rows))]
         read = self.found_by
         lines.append(
             f"  found by {read['plan']}: {read['lists_read']:,} lists, {read['sets_read']:,} sets, "
@@ -122,16 +144,19 @@ def tell_zeros(pad: int, own: str, other: str) -> str:
     return f"codes of {-pad} digits of {own} were read without their zeros in front, which {other} has lost"
 
 
-def explain_hit(candidate: Candidate, **evidence: Any) -> Explanation:
+def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: Any) -> Explanation:
     """Make the explanation of a candidate from its hit.
 
     Parameters
     ----------
     candidate : Candidate
+    is_by_equality : bool
+        It shares values as they are, and not after a program.
     **evidence
         Further fields of `Explanation`: the examples, and what the mode knows better than the hit.
     """
     row, hits = candidate.row, candidate.found.hits.hits
+    judged = judge_candidate(candidate, is_by_equality)
     known: dict[str, Any] = {name: row[name] for name in ("query_column", "table", "column")}
     known |= {
         "relationship": row["relationship"] if isinstance(row["relationship"], str) else "",
@@ -141,6 +166,11 @@ def explain_hit(candidate: Candidate, **evidence: Any) -> Explanation:
         "accidental": bool(row["accidental"]),
         "found_by": candidate.found.stats.to_dict(),
         "pad": candidate.found.query.pad,
+        "score": judged.score,
+        "usefulness": judged.usefulness,
+        "verdict": verdict_of(judged.score),
+        "evidence_for": judged.evidence_for,
+        "evidence_against": judged.evidence_against,
     }
     return Explanation(**known | evidence)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,13 +11,15 @@ import pandas as pd
 
 from dfjoin.index.segment import Segment
 from dfjoin.search.exact.searcher import MatchedQuery
-from dfjoin.search.hits import RankedHits
+from dfjoin.search.hits import Hits, RankedHits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
+from dfjoin.search.usefulness.shared_evidence import SharedEvidence
+from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.transform_join import TransformJoin
 
-__all__ = ["Candidate", "Found", "SearchContext"]
+__all__ = ["Candidate", "Found", "Pool", "SearchContext"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Found:
         The query's values in the segments.
     joins : sequence of TransformJoin
         The programs by which each hit joins; empty where all join by equality.
+    useful : Usefulness or None
+        What is told of the usefulness of the hits, where they are ranked by it.
     """
 
     query: QueryColumn
@@ -41,12 +45,49 @@ class Found:
     stats: SearchStats
     matched: MatchedQuery
     joins: Sequence[TransformJoin] = ()
+    useful: Usefulness | None = None
+
+    @property
+    def most_matched(self) -> int:
+        """The most values that a column shares with the query."""
+        hits = self.hits.hits if self.useful is None else self.useful.evidence.hits
+        return int(hits.matched.max(initial=0))
+
+    def ranked(self, hits: RankedHits, useful: Usefulness) -> Found:
+        """Return the same search with its hits ranked by usefulness."""
+        joins = [self.joins[place] for place in useful.places] if self.joins else ()
+        return replace(self, hits=hits, useful=useful, joins=joins)
 
     def relation_of(self, place: int) -> dict[str, Any] | None:
         """Return how the keys of a hit are related, as plain JSON values; None where they are equal."""
         if not self.joins:
             return None
         return {key: value for key, value in self.joins[place].to_dict().items() if key != "tried"}
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The candidates of a mode before they are ranked by usefulness.
+
+    Parameters
+    ----------
+    hits : Hits
+    matched : MatchedQuery
+    stats : SearchStats
+    evidence : SharedEvidence or None
+        What their shared values tell; None: still to be summed.
+    found : Found or None
+        The search that found them, where it knows more of its hits.
+    is_by_equality : bool
+        The candidates share values as they are, not after a program.
+    """
+
+    hits: Hits
+    matched: MatchedQuery
+    stats: SearchStats
+    evidence: SharedEvidence | None = None
+    found: Found | None = None
+    is_by_equality: bool = True
 
 
 @dataclass(frozen=True)

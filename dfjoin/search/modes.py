@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dfjoin.search.explanation import Explanation
-    from dfjoin.search.found import Candidate, Found
+    from dfjoin.search.found import Candidate, Found, Pool
     from dfjoin.search.params import SearchParams
     from dfjoin.search.query import QueryColumn
     from dfjoin.store.snapshot import Snapshot
@@ -47,6 +47,13 @@ class Mode(Protocol):
     def search(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:
         """Search for one query column."""
         ...
+
+    def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
+        """Search for the candidates that are ranked by usefulness."""
+        from dfjoin.search.found import Pool
+
+        found = self.search(snapshot, query, params)
+        return Pool(found.hits.hits, found.matched, found.stats, found=found, is_by_equality=self.is_by_equality)
 
     def stages(self, snapshot: Snapshot, params: SearchParams) -> Sequence[SearchParams]:
         """Return the searches that ``progressive=True`` makes, one after the other."""

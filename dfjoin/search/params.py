@@ -11,7 +11,10 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.index.catalog import KINDS
 from dfjoin.search.modes import MODES
 
-__all__ = ["COUNTS", "NEAR_PLANS", "PLANS", "RADIUS_UNITS", "SearchParams", "SearchStats", "search_params"]
+__all__ = ["COUNTS", "NEAR_PLANS", "PLANS", "RADIUS_UNITS", "RANKS", "SearchParams", "SearchStats", "search_params"]
+
+RANKS = ("useful", "matched")
+"""What candidates may be ordered by."""
 
 PLANS = ("mergelist", "probeset", "josie")
 """Names of the plans of exact search; each returns the same rows in the same order."""
@@ -65,6 +68,15 @@ class SearchParams:
         How distance is measured, one of `dfjoin.vectors.metrics.METRICS`.
     count : {"hit", "all"}
         What candidates are ranked by.
+    rank : {"useful", "matched"}
+        What candidates are ordered by.
+    min_score : float or None
+        Smallest score of a candidate that is ranked by usefulness; None: 0.5 if neither `k` nor `threshold` was given,
+        else 0.
+    families : bool
+        Candidates of one family, ranked by usefulness, count as one hit.
+    is_open : bool
+        Neither `k` nor `threshold` was given.
     """
 
     k: int | None = 10
@@ -84,7 +96,29 @@ class SearchParams:
     radius_unit: str = "fraction"
     metric: str = "euclidean"
     count: str = "hit"
+    rank: str = "useful"
+    min_score: float | None = None
+    families: bool = True
+    is_open: bool = True
 
+    @property
+    def is_by_usefulness(self) -> bool:
+        """Whether candidates are ranked by usefulness."""
+        return self.rank == "useful"
+
+    @property
+    def smallest_score(self) -> float:
+        """The smallest score that is shown."""
+        return (_SHOWN_SCORE if self.is_open else 0.0) if self.min_score is None else self.min_score
+
+    @property
+    def n_pooled(self) -> int:
+        """Candidates to find for a ranking by usefulness, where a search does not find them all."""
+        return max(_POOLED, self.k or 0)
+
+
+_SHOWN_SCORE = 0.5
+_POOLED = 50
 
 _Check = Callable[[Any, str], Any]
 
@@ -118,6 +152,9 @@ _CHECKS: dict[str, _Check] = {
     "radius_unit": _one_of(*RADIUS_UNITS),
     "metric": check.check_text,
     "count": _one_of(*COUNTS),
+    "rank": _one_of(*RANKS),
+    "min_score": check.check_fraction,
+    "families": _one_of(True, False),
 }
 """Argument → its check, which returns the value to use."""
 
@@ -127,8 +164,18 @@ _DEFAULTS: dict[str, Any] = {
     "weighted": SearchParams.is_weighted,
     "verify": SearchParams.verify,
     "progressive": SearchParams.progressive,
+    "families": SearchParams.families,
 }
 """Argument → the value of one that was not given."""
+
+_BY_MATCHED = ("plan", "weighted")
+"""Arguments that make the order that of matched values, unless `rank` is given."""
+
+_MODES_BY_MATCHED = ("embedding",)
+"""Modes whose order is that of matched values, unless `rank` is given."""
+
+_BY_USEFULNESS = ("min_score", "families")
+"""Arguments that the order by usefulness alone has."""
 
 _BELONGS = {
     "recall": "lsh",
@@ -168,6 +215,22 @@ def search_params(**arguments: Any) -> SearchParams:
         raise InvalidParameterError('`count` "all" ranks by pairs and `weighted` by rows; leave one of them out')
     if "threshold" in given:
         values.setdefault("k", None)
+    by_matched = next((name for name in _BY_MATCHED if name in given), None)
+    is_by_matched = by_matched is not None or mode in _MODES_BY_MATCHED
+    rank = values.setdefault("rank", "matched" if is_by_matched else "useful")
+    if rank == "matched":
+        for name in _BY_USEFULNESS:
+            if name in given:
+                raise InvalidParameterError(
+                    f'`{name}` belongs to rank="useful", but candidates are ranked by matched values'
+                    + (f" since `{by_matched}` was given" if by_matched and "rank" not in given else "")
+                    + "; leave it out"
+                )
+    elif "plan" in given:
+        raise InvalidParameterError(
+            '`plan` belongs to rank="matched", but the rank is "useful", which reads every posting list; leave it out'
+        )
+    values["is_open"] = "k" not in given and "threshold" not in given
     return SearchParams(is_weighted=values.pop("weighted", False), **values)
 
 

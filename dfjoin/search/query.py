@@ -40,6 +40,8 @@ class QueryColumn:
         Width to which integers were padded with zeros; −5: texts of five digits were read without theirs.
     dayfirst : bool or None
         How all-digit dates were read.
+    companions : tuple of str
+        Names of the columns of its frame, where this is known.
     """
 
     name: str
@@ -49,6 +51,7 @@ class QueryColumn:
     profile: Profile
     pad: int | None = None
     dayfirst: bool | None = None
+    companions: tuple[str, ...] = ()
 
     @property
     def n_non_null(self) -> int:

@@ -18,13 +18,15 @@ from dfjoin.search.hits import RankedHits
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
+from dfjoin.search.usefulness.ranking import VERDICTS, verdict_of
+from dfjoin.search.usefulness.useful_hits import Usefulness
 
 try:
     from pandas.api.internals import create_dataframe_from_blocks
 except ImportError:  # pandas 2
     create_dataframe_from_blocks = None
 
-__all__ = ["RESULT_COLUMNS", "is_accidental", "make_frame"]
+__all__ = ["RESULT_COLUMNS", "USEFUL_COLUMNS", "is_accidental", "make_frame"]
 
 RESULT_COLUMNS = (
     "query_column",
@@ -43,6 +45,15 @@ RESULT_COLUMNS = (
     "exact",
 )
 """Columns of every result, in this order; ``weighted=True`` adds two behind them, other modes one more."""
+
+USEFUL_COLUMNS = ("score", "usefulness", "verdict", "brings", "n_similar", "copy")
+"""Columns that ``rank="useful"`` adds behind these."""
+
+_NAMED = 8
+"""Columns that `brings` names."""
+
+_CHANCE = dict(VERDICTS)["weak"]
+"""A candidate with a lower score is accidental."""
 
 _ACCIDENTAL_MARGIN = 1.1
 
@@ -87,14 +98,33 @@ def _make_columns(found: Found, params: SearchParams) -> dict[str, _Column]:
         "n_rows": profile["n_rows"],
         "kind": [KINDS[kind] for kind in profile["kind"].tolist()],
         "relationship": [f"{left}:{'1' if unique else 'm'}" for unique in is_unique.tolist()],
-        "accidental": _accidental(query, ranked),
+        "accidental": _accidental(query, ranked) if found.useful is None else found.useful.score < _CHANCE,
         "method": [params.mode] * n,
         "exact": np.isnan(hits.errors),
     }
     if params.is_weighted:
         columns["matched_rows"] = hits.matched_rows
         columns["row_containment"] = hits.matched_rows / max(1, query.n_non_null)
-    return columns | mode_of(params.mode).columns(found)
+    columns |= mode_of(params.mode).columns(found)
+    return columns if found.useful is None else columns | _useful_columns(found, found.useful)
+
+
+def _useful_columns(found: Found, useful: Usefulness) -> dict[str, _Column]:
+    """Compute what is told of the usefulness of each hit."""
+    return {
+        "score": useful.score,
+        "usefulness": useful.usefulness,
+        "verdict": [verdict_of(score) for score in useful.score.tolist()],
+        "brings": [_listed(*one) for one in useful.brings(found.matched.segments, found.hits.hits, _NAMED)],
+        "n_similar": useful.n_similar,
+        "copy": useful.is_copy,
+    }
+
+
+def _listed(names: list[str], n_names: int) -> str:
+    """Write names in one line, the first ones of many."""
+    rest = n_names - len(names)
+    return ", ".join(names) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def _concatenate(parts: list[_Column]) -> _Column:

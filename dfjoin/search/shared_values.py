@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from dfjoin.index.segment import Segment
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
 from dfjoin.search.found import Candidate
+from dfjoin.search.joined_rows import joined_rows
 from dfjoin.search.query import QueryColumn
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "value_of_token",
 ]
 
+_MAX_LOOKED_FOR = 1000  # shared values that the rows of an explanation may have
 _MAX_KNOWN = 1 << 20  # query values of which a set is made, to find values of the candidate alone
 
 
@@ -28,6 +30,7 @@ def explain_shared_values(candidate: Candidate) -> Explanation:
     query, segment = candidate.found.query, candidate.segment
     is_shared = _shared(candidate)
     shared = np.flatnonzero(is_shared)[:N_EXAMPLES].tolist()
+    looked_for = [query.values.value(code) for code in np.flatnonzero(is_shared)[:_MAX_LOOKED_FOR].tolist()]
     alone = np.flatnonzero(~is_shared)[:N_EXAMPLES].tolist()
     known = set(query.values.values()) if len(query.values) < _MAX_KNOWN else set()
     theirs: list[str] = []
@@ -43,6 +46,7 @@ def explain_shared_values(candidate: Candidate) -> Explanation:
         shared=[query.spelling(code) for code in shared],
         only_query=[query.spelling(code) for code in alone],
         only_candidate=theirs,
+        rows=joined_rows(candidate, looked_for),
     )
 
 

@@ -25,11 +25,11 @@ FRAMES = {
 def test_both_doors_are_the_functions(lake, df):
     expected = dfjoin.auto_join(df, lake, on="land")
     assert expected.attrs["dfjoin"]["joined"][0]["matched"] == 2
-    hits = dfjoin.discover_joinable(df, "land", lake)
+    hits = dfjoin.discover_joinable(df, "land", lake, rank="matched")
     pd.testing.assert_frame_equal(pd.DataFrame.auto_join(df, lake, on="land"), expected)
-    pd.testing.assert_frame_equal(pd.DataFrame.discover_joinable(df, "land", lake), hits)
+    pd.testing.assert_frame_equal(pd.DataFrame.discover_joinable(df, "land", lake, rank="matched"), hits)
     pd.testing.assert_frame_equal(df.dfjoin.auto_join(lake, on="land"), expected)
-    pd.testing.assert_frame_equal(df.dfjoin.discover_joinable("land", lake), hits)
+    pd.testing.assert_frame_equal(df.dfjoin.discover_joinable("land", lake, rank="matched"), hits)
 
 
 def test_positional_and_keyword_calls_agree(lake):
@@ -47,8 +47,8 @@ def test_errors_come_through(lake):
 
 def test_a_result_can_be_joined_and_searched_again(lake):
     df = pd.DataFrame({"land": ["peru", "chad"]})
-    hits = df.discover_joinable("land", lake)
+    hits = df.discover_joinable("land", lake, rank="matched")
     wide = df.auto_join(hits.iloc[[0]])
     assert "area" in wide
     assert "dfjoin" in wide.attrs
-    assert len(wide.dfjoin.discover_joinable("land", lake)) == len(hits)
+    assert len(wide.dfjoin.discover_joinable("land", lake, rank="matched")) == len(hits)

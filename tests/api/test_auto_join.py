@@ -73,7 +73,7 @@ def test_the_best_candidate_is_joined(people, lake):
 
 
 def test_candidates_are_joined_as_picked_in_the_order_picked(people, lake, frames):
-    hits = dfjoin.discover_joinable(people, "land", lake)
+    hits = dfjoin.discover_joinable(people, "land", lake, rank="matched")
     tables = hits["table"].tolist()
     chosen = [tables.index("far"), tables.index("areas")]
     wide = dfjoin.auto_join(people, hits.iloc[chosen], aggregate=None)
@@ -84,14 +84,14 @@ def test_candidates_are_joined_as_picked_in_the_order_picked(people, lake, frame
 
 
 def test_a_filtered_result_still_joins(people, lake):
-    hits = dfjoin.discover_joinable(people, "land", lake)
+    hits = dfjoin.discover_joinable(people, "land", lake, rank="matched")
     wide = dfjoin.auto_join(people, hits[hits["table"] == "rivers"])
     assert wide["river"].tolist()[:3] == ["Ene", "Chari", "Ene"]
 
 
 def test_picks_of_several_query_columns_are_joined_each_on_its_own(build, people, frames):
     lake = build({"areas": frames["areas"], "ages": pd.DataFrame({"who": ["ann", "bo"], "age": [30.5, 40.5]})})
-    hits = dfjoin.discover_joinable(people, None, lake)
+    hits = dfjoin.discover_joinable(people, None, lake, rank="matched")
     wide = dfjoin.auto_join(people, hits[hits["column"].isin(["country", "who"])], aggregate=None)
     on = {step["table"]: step["on"] for step in _report(wide)["joined"]}
     assert on == {"areas": ["land"], "ages": ["name"]}
@@ -106,7 +106,7 @@ def test_inner_joins_of_several_tables_keep_rows_that_all_have(people, lake):
 
 
 def test_no_picked_candidates_join_nothing(people, lake):
-    hits = dfjoin.discover_joinable(people, "land", lake)
+    hits = dfjoin.discover_joinable(people, "land", lake, rank="matched")
     with pytest.warns(DfjoinWarning):
         wide = dfjoin.auto_join(people, hits.iloc[:0])
     pd.testing.assert_frame_equal(wide, people)
@@ -196,7 +196,7 @@ def test_composite_keys_match_as_a_whole():
 
 
 def test_without_on_the_key_of_the_frame_is_chosen_and_named(lake, people):
-    wide = dfjoin.auto_join(people.assign(name=["q", "r", "s", "t"]), lake)
+    wide = dfjoin.auto_join(people.assign(name=["q", "r", "s", "t"], land=LANDS[:4]), lake)
     assert _report(wide)["joined"][0]["on"] == ["land"]
 
 
@@ -236,7 +236,7 @@ def test_accidental_integers_are_passed_over_and_joined_when_picked(build):
         wide = dfjoin.auto_join(df, lake, on="staff")
     pd.testing.assert_frame_equal(wide, df)
     assert "accidental" in _reasons(wide)["ranks", "rank"]
-    hits = dfjoin.discover_joinable(df, "staff", lake)
+    hits = dfjoin.discover_joinable(df, "staff", lake, rank="matched")
     assert hits["accidental"].tolist() == [True]
     assert dfjoin.auto_join(df, hits.iloc[[0]])["title"].tolist() == ["t2", "t3", "t4", "t59"]
 
@@ -264,7 +264,7 @@ def test_a_stale_file_is_passed_over_and_the_next_is_joined(people, on_disk):
 
 def test_picked_and_planned_tables_that_changed_raise_or_warn(people, on_disk):
     folder, lake = on_disk
-    hits = dfjoin.discover_joinable(people, "land", lake).iloc[[0]]
+    hits = dfjoin.discover_joinable(people, "land", lake, rank="matched").iloc[[0]]
     plan = _report(dfjoin.auto_join(people, hits))["plan"]
     path = folder / hits["table"].iloc[0]
     path.write_text(path.read_text().replace("Oman", "OMAN"))
@@ -289,7 +289,7 @@ def test_k_counts_tables_and_takes_one_column_of_each(build, people):
     assert len(_tables(wide)) == 2
     wide = dfjoin.auto_join(people, lake, on="land", k=10)
     assert sorted(_tables(wide)) == ["b", "c", "twins"]
-    hits = dfjoin.discover_joinable(people, "land", lake)
+    hits = dfjoin.discover_joinable(people, "land", lake, families=False, k=10)
     assert _tables(wide) == list(dict.fromkeys(hits["table"])), "in rank order"
 
 
@@ -358,7 +358,7 @@ def test_no_pair_of_two_frames_is_no_match_with_reasons(people):
 )
 def test_an_argument_that_does_not_apply_is_named(people, lake, frames, kind, name, value):
     other = {
-        "candidates": lambda: dfjoin.discover_joinable(people, "land", lake),
+        "candidates": lambda: dfjoin.discover_joinable(people, "land", lake, rank="matched"),
         "frame": lambda: frames["areas"],
         "lake": lambda: lake,
         "plan": lambda: _report(dfjoin.auto_join(people, lake, on="land"))["plan"],
@@ -431,14 +431,14 @@ def test_illegal_keys_of_two_frames(people, frames, options, error, text):
 
 
 def test_several_picked_tables_join_left_or_inner_only(people, lake):
-    hits = dfjoin.discover_joinable(people, "land", lake)
+    hits = dfjoin.discover_joinable(people, "land", lake, rank="matched")
     with pytest.raises(InvalidParameterError, match=r'`how` must be "left" or "inner".*2 candidates'):
         dfjoin.auto_join(people, hits.iloc[:2], how="right")
     assert len(dfjoin.auto_join(people, hits.iloc[:1], how="right")) > 0
 
 
 def test_a_picked_column_that_the_table_lacks_is_an_error(people, lake):
-    hits = dfjoin.discover_joinable(people, "land", lake)
+    hits = dfjoin.discover_joinable(people, "land", lake, rank="matched")
     with pytest.raises(ColumnNotFoundError, match="`columns` must name columns of"):
         dfjoin.auto_join(people, hits.iloc[[0]], columns="zip")
 
@@ -571,7 +571,7 @@ def test_integer_labels(lake):
 
 @pytest.mark.parametrize("how", ["left", "inner", "right", "outer"])
 def test_rows_of_a_lake_table_are_those_of_the_frame(people, lake, frames, how):
-    hits = dfjoin.discover_joinable(people, "land", lake)
+    hits = dfjoin.discover_joinable(people, "land", lake, rank="matched")
     picked = hits[hits["table"] == "trade"]
     from_lake = dfjoin.auto_join(people, picked, how=how, aggregate=None, indicator=True)
     from_frame = dfjoin.auto_join(
@@ -651,7 +651,7 @@ def test_rules_are_told_where_something_was_made_one(build):
 
 def test_keys_of_codes_keep_their_zeros(example_lake):
     df = pd.DataFrame({"zip": ["02108", "10001", "2108"]})
-    hits = dfjoin.discover_joinable(df, "zip", example_lake)
+    hits = dfjoin.discover_joinable(df, "zip", example_lake, rank="matched")
     wide = dfjoin.auto_join(df, hits.iloc[[0]])
     found = wide.iloc[:, 1].notna().tolist()
     assert found == [True, True, False]
@@ -659,7 +659,7 @@ def test_keys_of_codes_keep_their_zeros(example_lake):
 
 def test_padded_candidates_join_numbers_that_lost_their_zeros(example_lake):
     df = pd.DataFrame({"zip": [2108, 10001, 99999]})
-    hits = dfjoin.discover_joinable(df, "zip", example_lake, pad=5)
+    hits = dfjoin.discover_joinable(df, "zip", example_lake, pad=5, rank="matched")
     wide = dfjoin.auto_join(df, hits.iloc[[0]])
     assert wide.iloc[:, 1].notna().tolist() == [True, True, False]
     assert wide["zip"].tolist() == [2108, 10001, 99999]

@@ -26,7 +26,7 @@ def make(source, index, **options):
 
 
 def find(values, lake, **options):
-    hits = dfjoin.discover_joinable(pd.DataFrame({"q": values}), "q", lake, **options)
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": values}), "q", lake, **options, rank="matched")
     return list(zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True))
 
 

@@ -22,7 +22,7 @@ def lake(tmp_path_factory):
 
 
 def find(lake, df=DF, on="q", **options):
-    return dfjoin.discover_joinable(df, on, lake, **options)
+    return dfjoin.discover_joinable(df, on, lake, **options, rank="matched")
 
 
 BAD = [
@@ -98,7 +98,7 @@ def test_an_illegal_argument_is_named(lake, options, error, match):
 @pytest.mark.parametrize(("options", "error", "match"), BAD)
 def test_the_batch_form_checks_the_same(lake, options, error, match):
     with pytest.raises(error, match=match):
-        dfjoin.discover_joinable_batch({"q": ["a"]}, lake, **options)
+        dfjoin.discover_joinable_batch({"q": ["a"]}, lake, **options, rank="matched")
 
 
 @pytest.mark.parametrize(("lake", "name"), [(None, "NoneType"), (5, "int"), (DF, "DataFrame")])
@@ -107,7 +107,7 @@ def test_what_is_no_lake_is_named(lake, name):
     with pytest.raises(InvalidTypeError, match=match):
         find(lake)
     with pytest.raises(InvalidTypeError, match=match):
-        dfjoin.discover_joinable_batch({"q": ["a"]}, lake)
+        dfjoin.discover_joinable_batch({"q": ["a"]}, lake, rank="matched")
 
 
 def test_a_path_stands_for_the_lake(lake):
@@ -140,18 +140,18 @@ class TestBatch:
     @pytest.mark.parametrize("columns", [["a"], DF["q"].tolist(), "q", None])
     def test_columns_must_be_a_mapping(self, lake, columns):
         with pytest.raises(InvalidTypeError, match=r"`columns` must map names to columns, got .*; give"):
-            dfjoin.discover_joinable_batch(columns, lake)
+            dfjoin.discover_joinable_batch(columns, lake, rank="matched")
 
     @pytest.mark.parametrize(
         ("n", "error"), [(0, InvalidParameterError), (1.5, InvalidTypeError), ("2", InvalidTypeError)]
     )
     def test_threads(self, lake, n, error):
         with pytest.raises(error, match="`n_threads` must be"):
-            dfjoin.discover_joinable_batch({"q": ["a"]}, lake, n_threads=n)
+            dfjoin.discover_joinable_batch({"q": ["a"]}, lake, n_threads=n, rank="matched")
 
     def test_a_column_without_text_is_named(self, lake):
         with pytest.raises(InvalidTypeError, match="`columns` must name a column of text"):
-            dfjoin.discover_joinable_batch({"q": [[1], [2]]}, lake)
+            dfjoin.discover_joinable_batch({"q": [[1], [2]]}, lake, rank="matched")
 
 
 class TestLegal:
@@ -174,7 +174,9 @@ class TestLegal:
         assert len(find(lake, exclude=["t"])) == len(find(lake, kinds="integer")) == 0
 
     def test_the_accessor_is_the_function(self, lake):
-        pd.testing.assert_frame_equal(pd.DataFrame(DF.discover_joinable("q", lake)), pd.DataFrame(find(lake)))
+        pd.testing.assert_frame_equal(
+            pd.DataFrame(DF.discover_joinable("q", lake, rank="matched")), pd.DataFrame(find(lake))
+        )
 
     def test_exact_search_counts(self, lake):
         assert find(lake, verify=True)["exact"].all()
@@ -192,11 +194,11 @@ def test_a_lake_in_the_place_of_the_column_is_seen(build):
     for swapped in (lake, lake.path, str(lake.path)):
         for other in ("code", None):
             with pytest.raises(InvalidTypeError, match=remedy):
-                df.discover_joinable(swapped, other)
+                df.discover_joinable(swapped, other, rank="matched")
     named = df.rename(columns={"code": str(lake.path)})
-    assert len(named.discover_joinable(str(lake.path), lake)) == 1
+    assert len(named.discover_joinable(str(lake.path), lake, rank="matched")) == 1
     with pytest.raises(IndexNotFoundError, match="there is no dfjoin index at"):
-        df.discover_joinable("code", "nowhere")
+        df.discover_joinable("code", "nowhere", rank="matched")
 
 
 def test_where_a_key_is_that_is_no_column(build):
@@ -205,17 +207,17 @@ def test_where_a_key_is_that_is_no_column(build):
     with pytest.raises(
         ColumnNotFoundError, match=r"got 'code'; it is a level of the index: pass df.reset_index\('code'\)"
     ):
-        df.discover_joinable("code", lake)
+        df.discover_joinable("code", lake, rank="matched")
     wide = pd.DataFrame([[1, 2, 3]], columns=pd.MultiIndex.from_tuples([("g", "x"), ("g", "y"), ("g", "z")]))
     text = r"'g' stands for 3 columns of a header with 2 levels; give a label of all levels, such as \('g', 'x'\)"
     with pytest.raises(InvalidParameterError, match=text):
-        wide.discover_joinable("g", lake)
+        wide.discover_joinable("g", lake, rank="matched")
 
 
 def test_the_width_of_codes_has_an_end(build):
     df = pd.DataFrame({"n": [1, 2]})
     with pytest.raises(InvalidParameterError, match="`pad` must be at most 100 digits, got 101"):
-        df.discover_joinable("n", build({"t": df}), pad=101)
+        df.discover_joinable("n", build({"t": df}), pad=101, rank="matched")
 
 
 def test_a_query_of_a_batch_is_a_column(build):
@@ -223,4 +225,4 @@ def test_a_query_of_a_batch_is_a_column(build):
     with pytest.raises(
         InvalidTypeError, match=r"`columns` must map names to Series or lists of values, got DataFrame for 'q'"
     ):
-        dfjoin.discover_joinable_batch({"q": df}, build({"t": df}))
+        dfjoin.discover_joinable_batch({"q": df}, build({"t": df}), rank="matched")

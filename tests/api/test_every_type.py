@@ -296,10 +296,10 @@ def check_lake(lake, df):
     assert odd["n_rows"] == N
     name = odd.name[0]
     assert len(lake.table(name)) == N
-    found = df.discover_joinable("key", lake)
+    found = df.discover_joinable("key", lake, rank="matched")
     assert set(found["table"]) == set(lake.tables["table"])
-    df.discover_joinable("*", lake)
-    own = allow(lambda: df.discover_joinable("odd", lake))
+    df.discover_joinable("*", lake, rank="matched")
+    own = allow(lambda: df.discover_joinable("odd", lake, rank="matched"))
     if odd["is_indexed"]:
         assert (own["table"] == name).any()
         assert (own.loc[(own["table"] == name) & (own["column"] == "odd"), "containment"] == 1).all()
@@ -308,9 +308,9 @@ def check_lake(lake, df):
             assert hits.explain(place).matched > 0
             assert len(hits.pairs(place)) > 0
     for how in ("left", "inner", "right", "outer"):
-        joined = df.auto_join(lake, on="key", how=how)
+        joined = df.auto_join(lake, on="key", how=how, min_score=0)
         assert len(joined) == N
-        allow(lambda how=how: df.auto_join(lake, on="odd", how=how))
+        allow(lambda how=how: df.auto_join(lake, on="odd", how=how, min_score=0))
     picked = df.auto_join(found[found["table"] == name])
     assert len(picked) == N
     for rule in ("first", "count", "nunique", "most_frequent"):

@@ -29,7 +29,7 @@ def joined(wide):
 
 
 def test_each_row_gets_its_nearest_partner(lake):
-    hits = QUERY.discover_joinable("q", lake, mode="embedding", radius=0.25)
+    hits = QUERY.discover_joinable("q", lake, mode="embedding", radius=0.25, rank="matched")
     wide = QUERY.auto_join(hits.iloc[[0]])
     assert wide["q"].tolist()[:5] == QUERY["q"].tolist()[:5] and len(wide) == len(QUERY)
     assert wide["mayor"].fillna("").tolist() == ["p", "n", "b", "l", "", "", "p"]
@@ -44,7 +44,7 @@ def test_each_row_gets_its_nearest_partner(lake):
 
 @pytest.mark.parametrize("how", ["inner", "right", "outer"])
 def test_rows_without_a_partner_follow_the_kind_of_join(lake, how):
-    hits = QUERY.discover_joinable("q", lake, mode="embedding", radius=0.25)
+    hits = QUERY.discover_joinable("q", lake, mode="embedding", radius=0.25, rank="matched")
     wide = QUERY.auto_join(hits.iloc[[0]], how=how, aggregate=None)
     found = {(q if isinstance(q, str) else None, c) for q, c in zip(wide["q"], wide["mayor"], strict=True)}
     assert {("Parris", "p"), ("New Yorck", "n"), ("berlin", "b"), ("Limma", "l"), ("paris", "p")} <= found
@@ -58,13 +58,13 @@ def test_a_lake_is_joined_by_distance(lake):
 
 def test_a_column_that_is_not_text_is_joined_by_equal_values(lake):
     df = pd.DataFrame({"q": ["3", "x"]})
-    hits = df.discover_joinable("q", lake, mode="embedding")
+    hits = df.discover_joinable("q", lake, mode="embedding", rank="matched")
     wide = df.auto_join(hits[hits["column"] == "n"], how="inner", aggregate=None)
     assert wide["q"].tolist() == ["3"] and "relation" not in wide.attrs["dfjoin"]["joined"][0]
 
 
 def test_another_embedder_is_refused_and_so_is_a_damaged_plan(lake):
-    hits = QUERY.discover_joinable("q", lake, mode="embedding", radius=0.25)
+    hits = QUERY.discover_joinable("q", lake, mode="embedding", radius=0.25, rank="matched")
     plan = QUERY.auto_join(hits.iloc[[0]]).attrs["dfjoin"]["plan"]
     changed = json.loads(json.dumps(plan))
     changed["steps"][0]["relation"]["near"]["radius"] = -1

@@ -35,7 +35,7 @@ def df():
 
 @pytest.fixture
 def hits(df, lake):
-    hits = df.discover_joinable("name", lake, mode="transform")
+    hits = df.discover_joinable("name", lake, mode="transform", rank="matched")
     assert hits["table"].tolist()[:1] == ["staff"] or hits["table"].str.endswith("staff").iloc[0]
     return hits
 

@@ -63,11 +63,11 @@ class TestWithoutTables:
         empty.add_patterns()
         for mode in ("exact", "lsh", "transform"):
             for on in ("code", "*"):
-                found = self.FRAME.discover_joinable(on, empty, mode=mode)
+                found = self.FRAME.discover_joinable(on, empty, mode=mode, rank="matched")
                 assert len(found) == 0 and "matched" in found and "Empty" in repr(found) and found._repr_html_()
             wide = self.FRAME.auto_join(empty, on="code", mode=mode, on_no_match="ignore")
             pd.testing.assert_frame_equal(wide, self.FRAME)
-        assert len(dfjoin.discover_joinable_batch({"q": ["a"]}, empty, weighted=True)) == 0
+        assert len(dfjoin.discover_joinable_batch({"q": ["a"]}, empty, weighted=True, rank="matched")) == 0
 
     def test_each_change(self, empty):
         assert empty.compact(full=True).version == empty.version == 2
@@ -273,7 +273,7 @@ class TestSharing:
         ]
 
         def run(df, lake=lake):
-            return pd.DataFrame(dfjoin.discover_joinable(df, "q", lake, k=7))
+            return pd.DataFrame(dfjoin.discover_joinable(df, "q", lake, k=7, rank="matched"))
 
         expected = [run(df, dfjoin.open_lake(lake.path)) for df in queries]
         with ThreadPoolExecutor(8) as pool:

@@ -36,8 +36,11 @@ def test_the_catalogue_shows_what_each_column_decided(lake):
 
 def test_a_null_is_no_hit_and_a_code_is_one(lake):
     df = pd.DataFrame({"code": ["NA", "DE", "AT"], "text": ["NA", "x", "None"], "n": ["NA", "-", "7"]})
-    assert dfjoin.discover_joinable(df, "text", lake).empty and dfjoin.discover_joinable(df, "n", lake).empty
-    (hit,) = dfjoin.discover_joinable(df, "code", lake).itertuples()
+    assert (
+        dfjoin.discover_joinable(df, "text", lake, rank="matched").empty
+        and dfjoin.discover_joinable(df, "n", lake, rank="matched").empty
+    )
+    (hit,) = dfjoin.discover_joinable(df, "code", lake, rank="matched").itertuples()
     assert (hit.column, hit.matched, hit.query_cardinality) == ("iso", 2, 3)
 
 
@@ -62,7 +65,9 @@ def test_given_spellings_override_it(build, spellings):
     lake = build({"lands": LANDS}, settings={"null_spellings": spellings})
     assert not lake.info()["settings"]["null_evidence"] and not lake.columns["null_spellings"].map(len).any()
     is_null = "NA" in spellings
-    assert len(dfjoin.discover_joinable(pd.DataFrame({"x": ["NA", "None"]}), "x", lake, k=9)) == (1 if is_null else 3)
+    assert len(dfjoin.discover_joinable(pd.DataFrame({"x": ["NA", "None"]}), "x", lake, k=9, rank="matched")) == (
+        1 if is_null else 3
+    )
     more = {"if_exists": "add", "engine": "inline", "progress": False}
     with pytest.raises(dfjoin.errors.IncompatibleSettingsError, match="null_spellings"):
         dfjoin.build_lake({"more": LANDS}, lake.path, settings={"null_spellings": ["", "x"]}, **more)
@@ -82,7 +87,7 @@ def test_an_index_of_before_keeps_its_rule(build):
     options = {"if_exists": "add", "settings": {"samples": 5}, "engine": "inline", "progress": False}
     older = dfjoin.build_lake({"more": LANDS}, lake.path, **options)
     assert not older.columns["null_spellings"].map(len).any()
-    assert len(dfjoin.discover_joinable(pd.DataFrame({"x": ["NA", "None"]}), "x", older, k=9)) == 6
+    assert len(dfjoin.discover_joinable(pd.DataFrame({"x": ["NA", "None"]}), "x", older, k=9, rank="matched")) == 6
 
 
 def test_a_table_of_several_batches_decides_once(build, monkeypatch):
@@ -90,4 +95,4 @@ def test_a_table_of_several_batches_decides_once(build, monkeypatch):
     lake = build({"t": frame}, settings={"task_bytes": 1000})
     (column,) = lake.columns[lake.columns["column"] == "n"].itertuples()
     assert (column.kind, column.n_null, list(column.null_spellings)) == ("integer", 1500, ["na"])
-    assert dfjoin.discover_joinable(pd.DataFrame({"q": ["NA", "x1", "x2"]}), "q", lake).empty
+    assert dfjoin.discover_joinable(pd.DataFrame({"q": ["NA", "x1", "x2"]}), "q", lake, rank="matched").empty

@@ -44,7 +44,7 @@ def world(tmp_path_factory):
     (place / "t.csv").write_text("code,x\na,1\nb,2\n")
     (place / "dir").mkdir()
     lake = dfjoin.build_lake({"t": OTHER}, place / "index", engine="inline", progress=False)
-    hits = FRAME.discover_joinable("code", lake)
+    hits = FRAME.discover_joinable("code", lake, rank="matched")
     plan = FRAME.auto_join(lake, on="code").attrs["dfjoin"]["plan"]
     return collections.namedtuple("World", "place lake hits plan")(place, lake, hits, plan)
 

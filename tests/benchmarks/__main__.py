@@ -1,4 +1,4 @@
-"""The runner: ``python -m tests.benchmarks exact | generated | plans | lsh | build | open | cold``."""
+"""The runner: ``python -m tests.benchmarks exact | generated | plans | lsh | build | open | cold | relevance``."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from tests.benchmarks.generate import generate
 from tests.benchmarks.life import run_machine
 from tests.benchmarks.plans import measure_cold, measure_warm
 from tests.benchmarks.reads import measure_reads
+from tests.benchmarks.relevance import run_relevance
 
 OURS = ["dfjoin", "dfjoin mergelist", "dfjoin probeset", "dfjoin josie"]
 
@@ -32,6 +33,13 @@ def _print(frame: pd.DataFrame) -> None:
     if "numpy" in frame.index:
         print("\nrelative to numpy:")
         print((frame / frame.loc["numpy"]).to_string(float_format="{:.3f}".format), flush=True)
+
+
+def _open(place: Path) -> dfjoin.Lake:
+    """Open an index, or index a directory of tables."""
+    if (place / "manifests").exists():
+        return dfjoin.open_lake(place)
+    return dfjoin.build_lake(place, Path(tempfile.mkdtemp()) / "lake.dfjoin", engine="inline")
 
 
 def run_exact(options: argparse.Namespace) -> None:
@@ -113,7 +121,7 @@ def run_open(options: argparse.Namespace) -> None:
     lake = dfjoin.open_lake(options.index)
     frame = pd.DataFrame({"q": ["france", "germany", "peru"]})
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    dfjoin.discover_joinable(frame, "q", lake)
+    dfjoin.discover_joinable(frame, "q", lake, rank="matched")
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"resident before the first query {before / 1024:.0f} MB, after {after / 1024:.0f} MB (kernels included)")
 
@@ -214,6 +222,12 @@ def main() -> None:
     cold.add_argument("--project", type=Path, default=PROJECT, help="checkout to measure")
     cold.add_argument("--top", type=int, default=30, help="kernels to list, the slowest first")
     cold.set_defaults(run=run_cold)
+    relevance = commands.add_parser("relevance", help=run_relevance.__doc__)
+    relevance.add_argument("judgements", type=Path, help="directory with queries.csv and judgements.csv")
+    relevance.add_argument("lake", type=Path, help="the lake that was judged, or an index of it")
+    relevance.add_argument("--keys", type=Path, help="directory of databases with tables and truth.csv")
+    relevance.add_argument("--fit", action="store_true", help="fit the model of the package anew")
+    relevance.set_defaults(run=lambda o: run_relevance(_open(o.lake), o.judgements, o.keys, o.fit))
     readme = commands.add_parser("readme", help=run_readme.__doc__)
     readme.set_defaults(run=run_readme)
     options = parser.parse_args()

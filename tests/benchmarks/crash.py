@@ -164,7 +164,7 @@ def expected_answers(state, k):
 
 def answers(lake, k, plan=None):
     """What the index finds for `QUERY`."""
-    hits = dfjoin.discover_joinable(QUERY, "q", lake, k=k, plan=plan)
+    hits = dfjoin.discover_joinable(QUERY, "q", lake, k=k, plan=plan, rank="matched")
     return list(zip(hits["table"].tolist(), hits["column"].tolist(), hits["matched"].tolist(), strict=True))
 
 

@@ -69,7 +69,7 @@ def check_rows(lake, queries, pairs) -> int:
             (segment.catalog.table_name(c), segment.catalog.column_name(c), int(counts[c])) for c in best.tolist()
         ]
         for plan in (None, "mergelist", "probeset", "josie"):
-            hits = dfjoin.discover_joinable_batch({"q": column}, lake, k=10, plan=plan, n_threads=1)
+            hits = dfjoin.discover_joinable_batch({"q": column}, lake, k=10, plan=plan, n_threads=1, rank="matched")
             got = list(zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True))
             wrong += got != expected
     return wrong
@@ -101,7 +101,7 @@ def measure(lake, queries, names: list[str], rounds: int, limits: dict[str, int]
                     continue
                 if name in ours:
                     start = time.perf_counter()
-                    dfjoin.discover_joinable(frame, "q", lake, k=10, plan=ours[name])
+                    dfjoin.discover_joinable(frame, "q", lake, k=10, plan=ours[name], rank="matched")
                     spent = time.perf_counter() - start
                 else:
                     rival = built[name]

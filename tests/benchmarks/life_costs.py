@@ -78,7 +78,7 @@ def _query_ms(lake, queries, rounds=3):
         spent = []
         for _ in range(rounds):
             begun = time.perf_counter()
-            dfjoin.discover_joinable(query, "q", lake)
+            dfjoin.discover_joinable(query, "q", lake, rank="matched")
             spent.append(time.perf_counter() - begun)
         best.append(min(spent))
     return 1000 * statistics.median(best)

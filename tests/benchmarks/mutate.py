@@ -87,7 +87,9 @@ def ask(index):
             k = 2 if plan is None else 50
 
             def search(query=query, plan=plan, k=k):
-                return dfjoin.discover_joinable(query, "q", lake, k=k, plan=plan, weighted=number == 0 and k == 50)
+                return dfjoin.discover_joinable(
+                    query, "q", lake, k=k, plan=plan, weighted=number == 0 and k == 50, rank="matched"
+                )
 
             note(f"search {number} {plan}", lambda search=search: search().to_dict("list"))
             if plan is None and not isinstance(found[f"search {number} None"], DfjoinError):

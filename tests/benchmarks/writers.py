@@ -100,7 +100,7 @@ def run_writers(n_writers, n_adds, *, place=None):
     def check(opened):
         sets = {(name, "x"): set(values) for name, values in expected.items()}
         for k in (1, 10, 10 * n_adds):
-            hits = dfjoin.discover_joinable(QUERY, "q", opened, k=k)
+            hits = dfjoin.discover_joinable(QUERY, "q", opened, k=k, rank="matched")
             found = list(zip(hits["table"].tolist(), hits["column"].tolist(), hits["matched"].tolist(), strict=True))
             assert found == oracles.rank(oracles.value_set(QUERY["q"].tolist()), sets, k), f"k = {k}"
 

@@ -118,7 +118,20 @@ def test_build_raises_on_unreadable_tables_when_told(run, folder, tmp_path):
 def test_discover_by_signatures(run, folder, table, tmp_path):
     path = tmp_path / "signed"
     dfjoin.build_lake(folder, path, engine="inline", progress=False, settings={"signature_min": 2})
-    wish = ("discover", path, table, "--on", "land", "--mode", "lsh", "--threshold", "0.5", "--json")
+    wish = (
+        "discover",
+        path,
+        table,
+        "--on",
+        "land",
+        "--mode",
+        "lsh",
+        "--threshold",
+        "0.5",
+        "--json",
+        "--rank",
+        "matched",
+    )
     status, out, _ = run(*wish)
     values = json.loads(out)
     assert status == 0 and values["mode"] == "lsh" and not values["complete"]
@@ -158,7 +171,7 @@ def test_discover_lists_the_candidates(run, index, table):
     assert (status, err) == (0, "")
     assert "lands.csv" in out
     assert "trade.tsv" in out
-    assert out.index("trade.tsv") < out.index("lands.csv"), "equal overlap: the smaller column first"
+    assert out.index("lands.csv") < out.index("trade.tsv"), "equal overlap: the one that brings more first"
 
 
 def test_discover_as_json(run, index, table):
@@ -166,7 +179,7 @@ def test_discover_as_json(run, index, table):
     values = json.loads(out)
     assert status == 0
     (hit,) = values["hits"]
-    assert (hit["table"], hit["column"], hit["matched"], hit["query_cardinality"]) == ("trade.tsv", "from", 2, 3)
+    assert (hit["table"], hit["column"], hit["matched"], hit["query_cardinality"]) == ("lands.csv", "country", 2, 3)
     assert values["mode"] == "exact"
 
 
@@ -198,7 +211,7 @@ def test_discover_says_when_there_is_nothing(run, index, table):
 def test_discover_explains(run, index, table):
     status, out, _ = run("discover", index, table, "--on", "land", "--explain", 0)
     assert status == 0
-    assert "trade.tsv" in out
+    assert "lands.csv" in out and "strong: score" in out and "rows that join" in out
     status, out, _ = run("discover", index, table, "--on", "land", "--explain", 0, "--json")
     assert status == 0
     assert isinstance(json.loads(out), dict)
@@ -257,7 +270,7 @@ def test_join_json_is_the_report_and_its_plan_joins_again(run, index, table, tmp
     status, out, _ = run("join", table, index, "--on", "land", "-k", 2, "-o", wide, "--json")
     report = json.loads(out)
     assert status == 0
-    assert [step["table"] for step in report["joined"]] == ["trade.tsv", "lands.csv"]
+    assert [step["table"] for step in report["joined"]] == ["lands.csv", "trade.tsv"]
     for text in (out, json.dumps(report["plan"])):
         plan.write_text(text)
         status, _, _ = run("join", table, index, "--plan", plan, "-o", again)

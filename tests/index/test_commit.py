@@ -279,4 +279,6 @@ def test_what_was_committed_is_not_discarded(build, monkeypatch, tmp_path, error
     if index.exists():
         lake = dfjoin.open_lake(index)
         assert lake.verify() == []
-        assert dfjoin.discover_joinable(pd.DataFrame({"q": ["b"]}), "q", lake)["matched"].tolist() == [1]
+        assert dfjoin.discover_joinable(pd.DataFrame({"q": ["b"]}), "q", lake, rank="matched")["matched"].tolist() == [
+            1
+        ]

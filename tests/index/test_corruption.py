@@ -45,7 +45,7 @@ def damage(sound, tmp_path):
 
 
 def search_and_explain(lake):
-    hits = dfjoin.discover_joinable(QUERY, "q", lake)
+    hits = dfjoin.discover_joinable(QUERY, "q", lake, rank="matched")
     for i in range(len(hits)):
         hits.explain(i)
         hits.pairs(i)
@@ -75,7 +75,7 @@ def test_a_truncated_file_is_named_by_verify_and_search(damage, name, keep):
     (problem,) = lake.verify()
     assert f"component `{name}`" in problem and "the manifest says" in problem
     with pytest.raises(IndexCorruptedError, match=f"component `{name}`"):
-        dfjoin.discover_joinable(QUERY, "q", lake)
+        dfjoin.discover_joinable(QUERY, "q", lake, rank="matched")
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
@@ -83,7 +83,7 @@ def test_a_longer_file_is_named(damage, name):
     lake = damage(name, lambda data: data + b"0")
     assert f"component `{name}`" in lake.verify()[0]
     with pytest.raises(IndexCorruptedError, match=f"component `{name}`"):
-        dfjoin.discover_joinable(QUERY, "q", lake)
+        dfjoin.discover_joinable(QUERY, "q", lake, rank="matched")
 
 
 @pytest.mark.parametrize("name", TOKENS)
@@ -99,7 +99,7 @@ def test_a_search_over_flipped_bytes_never_crashes(damage, name):
 
             lake = damage(name, flip)
             with contextlib.suppress(IndexCorruptedError):
-                dfjoin.discover_joinable(QUERY, "q", lake)
+                dfjoin.discover_joinable(QUERY, "q", lake, rank="matched")
 
 
 def test_a_search_over_a_flipped_catalogue_never_crashes(damage):
@@ -115,7 +115,7 @@ def test_a_search_over_a_flipped_catalogue_never_crashes(damage):
         lake = damage("catalog", flip)
         assert len(lake.verify()) == 1
         with contextlib.suppress(IndexCorruptedError):
-            dfjoin.discover_joinable(QUERY, "q", lake)
+            dfjoin.discover_joinable(QUERY, "q", lake, rank="matched")
 
 
 @pytest.mark.parametrize("name", COMPONENTS)
@@ -127,7 +127,7 @@ def test_a_missing_file_is_named(damage, name):
     (problem,) = lake.verify()
     assert f"component `{name}`" in problem and "the file is missing" in problem
     with pytest.raises(IndexCorruptedError, match=f"component `{name}`.*the file is missing"):
-        dfjoin.discover_joinable(QUERY, "q", lake)
+        dfjoin.discover_joinable(QUERY, "q", lake, rank="matched")
 
 
 def test_several_damaged_files_are_all_named(damage, sound):

@@ -26,7 +26,7 @@ def build(tables, index, **options):
 
 
 def answers(lake):
-    hits = dfjoin.discover_joinable(QUERY, "q", lake)
+    hits = dfjoin.discover_joinable(QUERY, "q", lake, rank="matched")
     return list(zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True))
 
 

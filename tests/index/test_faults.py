@@ -34,7 +34,7 @@ def index(tmp_path):
 
 
 def answers(index):
-    hits = dfjoin.discover_joinable(QUERY, "q", dfjoin.open_lake(index))
+    hits = dfjoin.discover_joinable(QUERY, "q", dfjoin.open_lake(index), rank="matched")
     return list(zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True))
 
 

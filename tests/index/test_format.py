@@ -56,7 +56,7 @@ def test_the_exact_overlap_in_the_committed_index():
         ["2020-01-02", "3 Jan. 2020"],
         ["007", "08"],
     ):
-        hits = dfjoin.discover_joinable(pd.DataFrame({"q": texts}), "q", lake, k=100)
+        hits = dfjoin.discover_joinable(pd.DataFrame({"q": texts}), "q", lake, k=100, rank="matched")
         expected = {(t, c): m for t, c, m in zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True)}
         assert index.overlap(texts) == expected and expected
 
@@ -79,7 +79,7 @@ def test_signatures_in_the_committed_index():
     assert index.agreement(words[20:50])["more", "w"] == 32
     assert index.overlap(words) == {("small", "w"): 4}
     hits = dfjoin.discover_joinable(
-        pd.DataFrame({"q": words[:4]}), "q", dfjoin.open_lake(place), mode="lsh", threshold=1
+        pd.DataFrame({"q": words[:4]}), "q", dfjoin.open_lake(place), mode="lsh", threshold=1, rank="matched"
     )
     assert ("small", 4) in list(zip(hits["table"], hits["matched"], strict=True))
 
@@ -97,7 +97,7 @@ def test_an_index_of_today(build):
     lake.remove("c")
     index = Index(lake.path)
     texts = [f"v{i}" for i in range(0, 75, 2)] + ["v31", "NA", "-", "7", "07", "2024/01/05", "May 5, 2024", "30.0"]
-    hits = dfjoin.discover_joinable(pd.DataFrame({"q": texts}), "q", lake, k=100)
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": texts}), "q", lake, k=100, rank="matched")
     expected = {(t, c): m for t, c, m in zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True)}
     assert index.overlap(texts) == expected and len(expected) == 5
     assert index.agreement([f"v{i}" for i in range(50)])["a", "x"] == 16
@@ -148,7 +148,7 @@ def test_what_a_reader_must_refuse_both_refuse(tmp_path, change):
     with pytest.raises(dfjoin.errors.IndexFormatError):
         lake = dfjoin.open_lake(index)
         lake.columns  # noqa: B018
-        dfjoin.discover_joinable(pd.DataFrame({"q": ["paris"]}), "q", lake)
+        dfjoin.discover_joinable(pd.DataFrame({"q": ["paris"]}), "q", lake, rank="matched")
 
 
 def test_every_component_and_field_is_in_the_text():

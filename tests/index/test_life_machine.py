@@ -226,10 +226,10 @@ class LifeOfAnIndex(RuleBasedStateMachine):
         query = pd.DataFrame({"q": self.query})
         expected = oracles.rank(oracles.value_set(self.query), sets, 30)
         for plan in (None, *PLANS):
-            hits = dfjoin.discover_joinable(query, "q", self.lake, k=30, plan=plan)
+            hits = dfjoin.discover_joinable(query, "q", self.lake, k=30, plan=plan, rank="matched")
             found = list(zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True))
             assert found == expected, f"plan {plan}"
-        signed = dfjoin.discover_joinable(query, "q", self.lake, k=30, mode="lsh", recall=1.0)
+        signed = dfjoin.discover_joinable(query, "q", self.lake, k=30, mode="lsh", recall=1.0, rank="matched")
         found = list(zip(signed["table"], signed["column"], signed["matched"].tolist(), strict=True))
         assert found == [row for row in expected if row in found], "what signatures find is counted and ranked"
         missing = [row for row in expected if row not in found]

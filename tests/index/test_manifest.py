@@ -226,7 +226,7 @@ class TestRefusals:
         path.write_text(seal(values))
         opened = dfjoin.open_lake(lake.path)
         with pytest.raises(IndexCorruptedError, match=f"component `{component['name']}`"):
-            dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened)
+            dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened, rank="matched")
 
     @pytest.mark.parametrize("shape", [5, None, ["x"], "(3,)", {"a": 1}])
     def test_a_shape_that_is_none(self, shape):
@@ -245,7 +245,7 @@ class TestRefusals:
         path.write_text(seal(values))
         opened = dfjoin.open_lake(lake.path)
         with pytest.raises(IndexCorruptedError):
-            dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened)
+            dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened, rank="matched")
         with pytest.raises(IndexCorruptedError, match=r"component `catalog` of segment .* lists 2 columns"):
             opened.columns  # noqa: B018
 
@@ -291,7 +291,7 @@ class TestOpening:
         assert opened.version == 1 and "1 tables, 1 columns" in repr(opened)
         assert opened.manifest.counts["tokens"] == 2
         with pytest.raises(IndexCorruptedError, match="the file is missing"):
-            dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened)
+            dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened, rank="matched")
         with pytest.raises(IndexCorruptedError, match="the file is missing"):
             opened.tables  # noqa: B018
 

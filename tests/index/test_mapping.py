@@ -66,6 +66,6 @@ def test_an_open_index_holds_no_file_open(build):
         lake.add({f"more{i}": pd.DataFrame({"x": ["a", "b", str(i)]})}, engine="inline", progress=False)
     before = len(os.listdir("/proc/self/fd"))
     opened = dfjoin.open_lake(lake.path)
-    hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["a", "b"]}), "q", opened, k=20)
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["a", "b"]}), "q", opened, k=20, rank="matched")
     assert len(hits) == 8
     assert len(os.listdir("/proc/self/fd")) == before

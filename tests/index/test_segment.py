@@ -123,7 +123,7 @@ class TestDamage:
         other = write_component(lake.segments[0].directory, "other", name, array)
         changed = self.with_components(lake, lambda cs: tuple(other if c.name == name else c for c in cs))
         with pytest.raises(IndexCorruptedError, match="component `"):
-            dfjoin.discover_joinable(pd.DataFrame({"q": ["w1", "w2"]}), "q", changed)
+            dfjoin.discover_joinable(pd.DataFrame({"q": ["w1", "w2"]}), "q", changed, rank="matched")
 
     @pytest.mark.parametrize("name", ["value_offsets", "group_indptr", "list_indptr", "set_indptr", "directory"])
     @pytest.mark.parametrize("value", [0, 2**31 - 1])
@@ -143,21 +143,21 @@ class TestDamage:
         changed = self.with_components(lake, lambda cs: tuple(other if c.name == name else c for c in cs))
         query = pd.DataFrame({"q": [f"w{i}" for i in range(40)]})
         with pytest.raises(IndexCorruptedError, match=f"component `{name}`.* of segment"):
-            dfjoin.discover_joinable(query, "q", changed)
+            dfjoin.discover_joinable(query, "q", changed, rank="matched")
 
     def test_the_scratch_is_clean_after_a_failed_search(self, lake):
         """A search that failed half-way must not leave counts behind for the next one."""
         query = pd.DataFrame({"q": [f"w{i}" for i in range(40)]})
-        before = dfjoin.discover_joinable(query, "q", lake)
+        before = dfjoin.discover_joinable(query, "q", lake, rank="matched")
         (segment,) = lake.segments
         sound = segment.tokens
         broken = sound.list_columns.copy()
         broken[-1] = 99
         segment.__dict__["tokens"] = sound._replace(list_columns=broken)
         with pytest.raises(IndexCorruptedError):
-            dfjoin.discover_joinable(query, "q", lake)
+            dfjoin.discover_joinable(query, "q", lake, rank="matched")
         segment.__dict__["tokens"] = sound
-        after = dfjoin.discover_joinable(query, "q", lake)
+        after = dfjoin.discover_joinable(query, "q", lake, rank="matched")
         pd.testing.assert_frame_equal(pd.DataFrame(before), pd.DataFrame(after))
 
 

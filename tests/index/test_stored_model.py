@@ -50,9 +50,9 @@ def test_damage_is_found(build):
     with pytest.raises(
         IndexCorruptedError, match=r"the model of words of the index is damaged .*lake.add_vectors\(\"fast"
     ):
-        NAMES.discover_joinable("name", dfjoin.open_lake(lake.path), mode="embedding")
+        NAMES.discover_joinable("name", dfjoin.open_lake(lake.path), mode="embedding", rank="matched")
     lake.add_vectors("fasttext")
-    assert len(NAMES.discover_joinable("name", lake, mode="embedding")) == 1
+    assert len(NAMES.discover_joinable("name", lake, mode="embedding", rank="matched")) == 1
 
 
 def test_a_function_of_another_process_must_be_made_known(build, monkeypatch):
@@ -60,11 +60,11 @@ def test_a_function_of_another_process_must_be_made_known(build, monkeypatch):
     monkeypatch.setattr(embedders, "_KNOWN", {})
     again = dfjoin.open_lake(lake.path)
     with pytest.raises(IncompatibleSettingsError, match="it is a function of another process; make it known with"):
-        NAMES.discover_joinable("name", again, mode="embedding")
+        NAMES.discover_joinable("name", again, mode="embedding", rank="matched")
     with pytest.raises(IncompatibleSettingsError, match="it is a function of another process; make it known with"):
         again.add({"u": NAMES}, engine="inline", progress=False)
     assert dfjoin.register_embedder(letters) == again.manifest.embedder.identity
-    assert len(NAMES.discover_joinable("name", again, mode="embedding")) == 1
+    assert len(NAMES.discover_joinable("name", again, mode="embedding", rank="matched")) == 1
 
 
 def test_a_path_that_leads_outside_is_refused(build):

@@ -91,7 +91,7 @@ def test_deleted_tables_are_neither_found_nor_listed(build):
     with pytest.raises(TableNotFoundError, match="got 'b'"):
         later.snapshot.find_table("b")
     query = pd.DataFrame({"q": ["p", "q"]})
-    assert set(dfjoin.discover_joinable(query, "q", later)["table"]) == {"a", "c"}
-    assert dfjoin.discover_joinable(query, "q", later, tables="b").empty
-    assert set(dfjoin.discover_joinable(query, "q", lake)["table"]) == {"a", "b", "c"}
-    assert set(dfjoin.discover_joinable(query, "q", lake.refresh())["table"]) == {"a", "c"}
+    assert set(dfjoin.discover_joinable(query, "q", later, rank="matched")["table"]) == {"a", "c"}
+    assert dfjoin.discover_joinable(query, "q", later, tables="b", rank="matched").empty
+    assert set(dfjoin.discover_joinable(query, "q", lake, rank="matched")["table"]) == {"a", "b", "c"}
+    assert set(dfjoin.discover_joinable(query, "q", lake.refresh(), rank="matched")["table"]) == {"a", "c"}

@@ -92,7 +92,7 @@ def test_segments_of_which_one_has_none_are_merged_without(build):
 def test_an_index_without_text_has_an_empty_group(build):
     lake = build({"n": pd.DataFrame({"number": range(9)})}, embedder=letters)
     assert lake.segments[0].vectors.rows.shape == (0, 26)
-    hits = pd.DataFrame({"q": ["some", "text", "3"]}).discover_joinable("q", lake, mode="embedding")
+    hits = pd.DataFrame({"q": ["some", "text", "3"]}).discover_joinable("q", lake, mode="embedding", rank="matched")
     assert hits["matched"].tolist() == [1]
 
 

@@ -152,7 +152,7 @@ def test_a_plan(calls, df, lake, areas):
 
 
 def test_picked_candidates(calls, df, lake, areas):
-    hits = dfjoin.discover_joinable(df, "land", lake)
+    hits = dfjoin.discover_joinable(df, "land", lake, rank="matched")
     calls.clear()
     wide = dfjoin.auto_join(df, hits.iloc[:2], aggregate=None)
     assert [step["table"] for step in wide.attrs["dfjoin"]["joined"]] == ["areas.csv", "rivers.csv"]
@@ -163,7 +163,9 @@ def test_picked_candidates(calls, df, lake, areas):
 
 def test_picked_columns_of_one_table(calls, build):
     df = pd.DataFrame({"a": list("pqr"), "b": list("xyz")})
-    hits = dfjoin.discover_joinable(df, None, build({"t": pd.DataFrame({"c": list("qrp"), "d": list("zxy")})}))
+    hits = dfjoin.discover_joinable(
+        df, None, build({"t": pd.DataFrame({"c": list("qrp"), "d": list("zxy")})}), rank="matched"
+    )
     assert len(hits) == 2
     calls.clear()
     wide = dfjoin.auto_join(df, hits, aggregate=None)
@@ -174,7 +176,7 @@ def test_picked_columns_of_one_table(calls, build):
 @pytest.mark.parametrize("how", ["left", "outer"])
 def test_a_candidate_that_a_program_relates(calls, lake, how):
     df = pd.DataFrame({"name": [*NAMES, "Nobody, At All"]})
-    hits = dfjoin.discover_joinable(df, "name", lake, mode="transform")
+    hits = dfjoin.discover_joinable(df, "name", lake, mode="transform", rank="matched")
     calls.clear()
     wide = dfjoin.auto_join(df, hits.iloc[[0]], how=how)
     assert wide["wage"].tolist()[:8] == list(range(8))
@@ -189,7 +191,8 @@ def test_a_candidate_that_a_program_relates(calls, lake, how):
 def test_of_copies_of_the_frame_one_is_read(calls, build):
     frame = pd.DataFrame({"city": ["Rome", "Oslo", "Lima", "Bonn"], "people": [10, 20, 30, 40], "zone": list("abcd")})
     rivers = pd.DataFrame({"city": frame["city"], "river": ["Tiber", "Alna", "Rimac", "Rhine"]})
-    lake = build({"own": frame, "again": frame, "river": rivers, "third": frame})
+    copy = frame.rename(columns={"people": "count", "zone": "area"})  # under the frame's names it would come last
+    lake = build({"own": copy, "again": copy, "river": rivers, "third": copy})
     for on in ("city", None):
         calls.clear()
         wide = dfjoin.auto_join(frame, lake, on=on)
@@ -202,7 +205,7 @@ def test_of_copies_of_the_frame_one_is_read(calls, build):
 def test_a_copy_that_only_its_rows_tell_is_read_once(calls, build):
     frame = pd.DataFrame({"city": ["Rome", "Oslo", "Lima", "Bonn"], "zone": list("abcd"), "area": [0.5, 1.5, 2.5, 3.5]})
     rivers = pd.DataFrame({"place": frame["city"][:3], "river": ["Tiber", "Alna", "Rimac"]})
-    lake = build({"own": frame, "river": rivers})
+    lake = build({"own": frame.rename(columns={"zone": "part", "area": "size"}), "river": rivers})
     calls.clear()
     wide = dfjoin.auto_join(frame, lake)
     assert [step["table"] for step in wide.attrs["dfjoin"]["joined"]] == ["river"]
@@ -218,7 +221,7 @@ def test_two_keys_that_join_equally_well_are_told_without_reading(calls, build):
 
 
 def test_the_numbers_of_a_search_are_those_of_the_join(df, lake):
-    hits = dfjoin.discover_joinable(df, None, lake)
+    hits = dfjoin.discover_joinable(df, None, lake, rank="matched")
     wide = dfjoin.auto_join(df, hits, aggregate=None)
     for step, (_, hit) in zip(wide.attrs["dfjoin"]["joined"], hits.iterrows(), strict=True):
         assert (step["matched"], step["containment"]) == (hit["matched"], hit["containment"])

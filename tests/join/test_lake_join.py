@@ -26,7 +26,7 @@ def test_rules_for_columns_of_one_of_several_tables(build):
 def test_a_rule_for_a_column_that_no_joined_table_has_is_an_error(build, is_picked):
     lake = build({"t": pd.DataFrame({"country": ["Peru", "Chad", "Mali"], "area": [1.5, 2.5, 3.5]})})
     df = pd.DataFrame({"c": LAND})
-    other, on = (dfjoin.discover_joinable(df, "c", lake), None) if is_picked else (lake, "c")
+    other, on = (dfjoin.discover_joinable(df, "c", lake, rank="matched"), None) if is_picked else (lake, "c")
     text = r"`aggregate` must name columns of the joined tables \('t': 'area'\), got 'aera'; check the spelling"
     with pytest.raises(ColumnNotFoundError, match=text):
         dfjoin.auto_join(df, other, on=on, aggregate={"aera": "sum", "area": "sum"})
@@ -57,7 +57,7 @@ def test_every_column_means_the_same_with_a_star_and_without_on(build):
 def test_a_picked_table_of_a_key_alone_is_counted(build):
     lake = build({"t": pd.DataFrame({"country": ["Peru", "Peru", "Mali"]})})
     df = pd.DataFrame({"c": LAND})
-    wide = dfjoin.auto_join(df, dfjoin.discover_joinable(df, "c", lake))
+    wide = dfjoin.auto_join(df, dfjoin.discover_joinable(df, "c", lake, rank="matched"))
     assert wide["t_rows"].tolist() == [2, 0, 1]
 
 
@@ -110,7 +110,7 @@ def test_a_table_that_cannot_be_read_gives_way_as_well(on_disk, monkeypatch):
     assert _joined(dfjoin.auto_join(df, lake)) == [(["b"], "second.csv")]
     wide = dfjoin.auto_join(df, lake, on="a", on_no_match="ignore")
     assert [p["reason"] for p in wide.attrs["dfjoin"]["passed_over"]] == ["it cannot be read: torn"]
-    hits = dfjoin.discover_joinable(df, "a", lake)
+    hits = dfjoin.discover_joinable(df, "a", lake, rank="matched")
     with pytest.raises(TableReadError, match=r"the table `best\.csv` cannot be read: torn"):
         dfjoin.auto_join(df, hits)
 
@@ -175,7 +175,7 @@ def test_a_table_is_tried_on_its_first_column_only(build):
     df = pd.DataFrame({"a": list("pqrt"), "f": list("xyyx"), "h": list("rpqu"), "b": list("mnoj")})
     copy = pd.DataFrame({"k": list("pqrt"), "k2": list("rpqu"), "g": list("xyyx")})
     lake = build({"copy": copy, "other": pd.DataFrame({"key": list("mn"), "d": [0.5, 1.5]})})
-    hits = dfjoin.discover_joinable(df, "a", lake)
+    hits = dfjoin.discover_joinable(df, "a", lake, rank="matched")
     assert hits["column"].tolist() == ["k", "k2"], "on the second column the flags are others, and thus new"
     assert _joined(dfjoin.auto_join(df, lake)) == [(["b"], "other")]
     wide = dfjoin.auto_join(df, lake, on="a", on_no_match="ignore")
@@ -187,7 +187,8 @@ def test_a_table_is_tried_on_its_first_column_only(build):
 
 def _days_and_useful(n_days, is_same=True):
     own = pd.DataFrame({"code": [f"C{i}" for i in range(30)], "v": range(30), "w": [i / 8 for i in range(30)]})
-    days = {f"daily/{i:04d}": own if is_same else own.sample(frac=1, random_state=i) for i in range(n_days)}
+    day = own.rename(columns={"v": "value", "w": "weight"})  # under the frame's names it would come last
+    days = {f"daily/{i:04d}": day if is_same else day.sample(frac=1, random_state=i) for i in range(n_days)}
     useful = pd.DataFrame({"code": [f"C{i}" for i in range(40)], "region": [f"R{i}" for i in range(40)]})
     return own, days | {"useful": useful}
 

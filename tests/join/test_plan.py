@@ -152,7 +152,7 @@ def by_program(tmp_path_factory):
         settings={"patterns": True},
     )
     df = pd.DataFrame({"who": [f"{b}, {a}" for a in first for b in last]})
-    return df, df.auto_join(df.discover_joinable("who", lake, mode="transform")).attrs["dfjoin"]["plan"]
+    return df, df.auto_join(df.discover_joinable("who", lake, mode="transform", rank="matched")).attrs["dfjoin"]["plan"]
 
 
 def relation(plan):

@@ -17,7 +17,7 @@ def find_by(mode, lake, values, **options):
 
 def candidates(mode, lake, values, **options):
     """Name of table and column → the candidate, best first."""
-    hits = dfjoin.discover_joinable(pd.DataFrame({"q": values}), "q", lake, mode=mode, **options)
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": values}), "q", lake, mode=mode, **options, rank="matched")
     found = hits.context.found["q"]
     return {
         (hits["table"].iloc[i], hits["column"].iloc[i]): Candidate(hits.iloc[i], found, i, lake.snapshot)

@@ -15,7 +15,7 @@ TEXTS = ("query_column", "table", "column", "kind", "relationship", "method")
 
 
 def find(values, lake, name="q", **options):
-    return dfjoin.discover_joinable(pd.DataFrame({name: values}), name, lake, **options)
+    return dfjoin.discover_joinable(pd.DataFrame({name: values}), name, lake, **options, rank="matched")
 
 
 def check_dtypes(hits, weighted=False):

@@ -11,20 +11,24 @@ from tests.search.protocol import candidates
 
 STATS = SearchStats("mergelist", 12, 9, lists_read=1234, sets_read=5, bytes_read=4936, candidates_pruned=6)
 PLAIN = Explanation(
-    "land", "geo/c.csv", "name", 9, 12, 2000, "m:1", False, ["DE ", "fr"], ["xx"], ["peru", "chad"], STATS.to_dict()
-)
+    "land", "geo/c.csv", "name", 9, 12, 2000, "m:1", False, ["DE ", "fr"], ["xx"], ["peru", "chad"], STATS.to_dict(),
+    0.912, 0.8, "strong", ["the headers are the same"], ["it is a serial number"],
+)  # fmt: skip
 
 
 def lines(explanation, **changes):
     return str(replace(explanation, **changes)).splitlines()
 
 
-def test_an_explanation_prints_as_five_lines():
+def test_an_explanation_prints_as_a_few_lines():
     assert lines(PLAIN) == [
         "'land' joins geo/c.csv column 'name', m:1",
         "  shared: 9 of 12 values (75.0%), as 'DE ', 'fr'",
         "  only in your column: 3, as 'xx'",
         "  only in the table: 1,991, as 'peru', 'chad'",
+        "  strong: score 0.91, usefulness 0.80",
+        "    for: the headers are the same",
+        "    against: it is a serial number",
         "  found by mergelist: 1,234 lists, 5 sets, 4,936 bytes read, 6 candidates pruned",
     ]
     assert repr(PLAIN) == str(PLAIN)
@@ -49,10 +53,9 @@ def test_long_values_are_cut_at_forty_characters(length):
     assert example == repr("é" * 40 if length == 40 else "é" * 39 + "…")
 
 
-def test_an_accidental_hit_says_why():
-    assert lines(PLAIN, accidental=True)[4:5] == [
-        "  accidental: both are integers, and ranges alone explain this overlap"
-    ]
+def test_rows_that_join_are_a_table():
+    told = lines(PLAIN, rows=[{"name": "de", "area": "1"}, {"name": "fr", "area": None}])
+    assert told[7:11] == ["  rows that join, as", "    name area", "      de    1", "      fr     "]
 
 
 def test_an_estimate_has_an_error_in_the_place_of_examples():

@@ -45,7 +45,7 @@ def test_hits_do_not_depend_on_the_number_of_segments(lakes):
 
 def test_a_context_has_each_query_column_by_its_name(lake):
     df = pd.DataFrame({"one": ["a", "b", "c"], "two": ["y", "z", "q"]})
-    context = dfjoin.discover_joinable(df, "*", lake, k=3).context
+    context = dfjoin.discover_joinable(df, "*", lake, k=3, rank="matched").context
     assert list(context.queries) == list(context.stats) == ["one", "two"]
     for name in df:
         pd.testing.assert_series_equal(context.queries[name].column, df[name])
@@ -55,7 +55,7 @@ def test_a_context_has_each_query_column_by_its_name(lake):
 
 
 def test_what_joins_by_equality_has_no_programs(lake):
-    assert dfjoin.discover_joinable(pd.DataFrame({"q": ["a", "b"]}), "q", lake).context.joins == {}
+    assert dfjoin.discover_joinable(pd.DataFrame({"q": ["a", "b"]}), "q", lake, rank="matched").context.joins == {}
 
 
 def test_what_joins_by_programs_has_them_by_its_names(build):
@@ -64,6 +64,6 @@ def test_what_joins_by_programs_has_them_by_its_names(build):
     lake = build(
         {"x": pd.DataFrame({"who": turned}), "y": pd.DataFrame({"n": np.arange(5)})}, settings={"patterns": True}
     )
-    hits = dfjoin.discover_joinable(pd.DataFrame({"name": names}), "name", lake, mode="transform")
+    hits = dfjoin.discover_joinable(pd.DataFrame({"name": names}), "name", lake, mode="transform", rank="matched")
     assert set(hits.context.joins) == {("name", "x", "who")}
     assert hits.context.joins["name", "x", "who"].programs

@@ -22,7 +22,9 @@ class TestZeroPadding:
 
     def test_the_warning_names_column_width_and_remedy(self, codes):
         with pytest.warns(DfjoinWarning, match=r"column 'Postal' match 3 values.*up to 5 digits, and 1") as caught:
-            hits = dfjoin.discover_joinable(pd.DataFrame({"Postal": [501, 2134, 90210]}), "Postal", codes)
+            hits = dfjoin.discover_joinable(
+                pd.DataFrame({"Postal": [501, 2134, 90210]}), "Postal", codes, rank="matched"
+            )
         message = str(caught[0].message)
         assert "dtype=str" in message and "`pad=5`" in message
         assert caught[0].filename == __file__
@@ -68,7 +70,7 @@ class TestZeroPadding:
     def test_batch_gives_no_warning(self, codes):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            hits = dfjoin.discover_joinable_batch({"Postal": [501, 2134, 90210]}, codes)
+            hits = dfjoin.discover_joinable_batch({"Postal": [501, 2134, 90210]}, codes, rank="matched")
         assert hits["matched"].max() == 3 and hits["pad"][0] == 5
 
 
@@ -117,7 +119,7 @@ class TestBothWays:
 
     def test_it_is_joined_and_reported(self, lake, values, other):
         df = pd.DataFrame({"county": values})
-        hits = df.discover_joinable("county", lake)
+        hits = df.discover_joinable("county", lake, rank="matched")
         for wide in (df.auto_join(lake, on="county", k=2), df.auto_join(hits)):
             assert wide["people"].notna().all() and wide["area"].notna().all()
             (step,) = (step for step in wide.attrs["dfjoin"]["joined"] if step["table"] == other)
@@ -141,8 +143,8 @@ def test_little_gain_changes_nothing(build):
 
 def test_the_best_k_are_kept_and_every_query_column_has_its_own(lake):
     df = pd.DataFrame({"a": COUNTIES, "b": [f"c{i % 59}" for i in range(len(COUNTIES))]})
-    hits = df.discover_joinable("*", lake, k=1)
+    hits = df.discover_joinable("*", lake, k=1, rank="matched")
     assert hits[["query_column", "matched"]].values.tolist() == [["a", len(COUNTIES)], ["b", 59]]
-    hits = df.discover_joinable("a", lake, k=2)
+    hits = df.discover_joinable("a", lake, k=2, rank="matched")
     assert sorted(hits["table"]) == ["numbers", "texts"]
-    assert len(df.discover_joinable("a", lake, threshold=0.99)) == 2
+    assert len(df.discover_joinable("a", lake, threshold=0.99, rank="matched")) == 2

@@ -36,7 +36,7 @@ def test_a_further_mode_is_one_line(lake, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "Louder", Louder, raising=False)
     mode_of.cache_clear()
     try:
-        hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", lake)
+        hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", lake, rank="matched")
         assert set(hits["table"]) == {"many", "ones"} and (hits["kind"] == "any").all()
         assert list(hits)[-1] == "loud" and (hits["loud"] == "yes").all() and hits.explain(0).matched == 1
     finally:

@@ -14,7 +14,7 @@ from dfjoin.search.params import SearchParams, SearchStats, search_params
 def test_the_number_of_query_values_is_reported(build):
     """`SearchStats.add` replaces it by that of a segment's search, which is 0."""
     lake = build({"a": pd.DataFrame({"c": ["a", "b", "c"]})})
-    hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["a", "x"]}), "q", lake)
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["a", "x"]}), "q", lake, rank="matched")
     (search,) = hits.attrs["dfjoin"]["searches"]
     assert (search["n_values"], search["n_found"]) == (2, 1)
 
@@ -32,17 +32,17 @@ class TestParams:
         arguments = inspect.signature(dfjoin.discover_joinable).parameters
         given = {name: p.default for name, p in arguments.items() if p.kind is p.KEYWORD_ONLY}
         assert search_params(**given) == SearchParams()
-        with pytest.raises(KeyError, match="radius"):
-            search_params(radius=1.0)
+        with pytest.raises(KeyError, match="nearness"):
+            search_params(nearness=1.0)
 
     def test_what_is_given_arrives(self):
         params = search_params(
             mode="lsh", weighted=True, tables="a", exclude=["b"], kinds=("date",), verify=False, recall=0.5,
-            progressive=True, pad=5, dayfirst=False,
+            progressive=True, pad=5, dayfirst=False, rank="matched",
         )  # fmt: skip
         assert params == SearchParams(
             mode="lsh", is_weighted=True, tables=("a",), exclude=("b",), kinds=("date",), verify=False, recall=0.5,
-            progressive=True, pad=5, dayfirst=False,
+            progressive=True, pad=5, dayfirst=False, rank="matched",
         )  # fmt: skip
 
     @pytest.mark.parametrize(

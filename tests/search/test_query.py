@@ -31,6 +31,6 @@ def test_columns_without_an_arrow_type_are_text(build, kind):
     column, text = PERIODS[kind]
     query = pd.DataFrame({"q": column[:1]})
     lake = build({"t": pd.DataFrame({"c": [text, "other"], "n": ["a", "b"]})})
-    assert dfjoin.discover_joinable(query, "q", lake)["matched"].tolist() == [1]
+    assert dfjoin.discover_joinable(query, "q", lake, rank="matched")["matched"].tolist() == [1]
     lake = build({"t": pd.DataFrame({"c": column})})
-    assert dfjoin.discover_joinable(pd.DataFrame({"q": [text]}), "q", lake)["matched"].tolist() == [1]
+    assert dfjoin.discover_joinable(pd.DataFrame({"q": [text]}), "q", lake, rank="matched")["matched"].tolist() == [1]

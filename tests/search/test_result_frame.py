@@ -67,13 +67,13 @@ class TestShape:
         assert isinstance(repr(hits), str) and isinstance(hits._repr_html_(), str)
 
     def test_a_frame_without_key_like_columns_gives_zero_rows(self, lake):
-        hits = dfjoin.discover_joinable(pd.DataFrame({"x": [0.5, 1.5], "y": [True, False]}), "*", lake)
+        hits = dfjoin.discover_joinable(pd.DataFrame({"x": [0.5, 1.5], "y": [True, False]}), "*", lake, rank="matched")
         assert len(hits) == 0
         check_dtypes(hits)
 
     def test_a_frame_without_columns_is_an_error(self, lake):
         with pytest.raises(ColumnNotFoundError, match=r"`df` must have at least one column"):
-            dfjoin.discover_joinable(pd.DataFrame(index=[1, 2]), None, lake)
+            dfjoin.discover_joinable(pd.DataFrame(index=[1, 2]), None, lake, rank="matched")
 
     def test_attributes_tell_what_was_read(self, lake):
         about = find(["a", "b"], lake).attrs["dfjoin"]
@@ -86,7 +86,7 @@ class TestShape:
     def test_the_frame_is_not_changed(self, lake):
         frame = pd.DataFrame({"q": ["a", None], "n": [1, 2]}, index=["r", "r"])
         before = frame.copy(deep=True)
-        dfjoin.discover_joinable(frame, "q", lake)
+        dfjoin.discover_joinable(frame, "q", lake, rank="matched")
         pd.testing.assert_frame_equal(frame, before)
 
 

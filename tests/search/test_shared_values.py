@@ -12,7 +12,7 @@ from dfjoin.errors import IndexCorruptedError
 def test_evidence_from_damaged_components_is_an_index_error(build, name):
     """`explain` follows token and list numbers of the index without checking them."""
     lake = build({"a": pd.DataFrame({"x": ["p", "q", "r"], "y": ["p", "q", "z"]})})
-    hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["p"]}), "q", lake)
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["p"]}), "q", lake, rank="matched")
     (segment,) = lake.segments
     sound = segment.tokens
     broken = np.full_like(getattr(sound, name), 1000)

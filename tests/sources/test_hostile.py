@@ -58,7 +58,7 @@ def place(tmp_path):
 def check_good(index):
     """The ordinary table is found, and the index is whole."""
     lake = dfjoin.open_lake(index)
-    hits = dfjoin.discover_joinable(QUERY, "q", lake)
+    hits = dfjoin.discover_joinable(QUERY, "q", lake, rank="matched")
     assert ("good.csv", "city", 3) in zip(hits["table"], hits["column"], hits["matched"], strict=True)
     assert lake.verify() == []
     return lake
@@ -96,7 +96,7 @@ def test_any_file_name_is_a_table_or_has_a_reason(place, tmp_path, name):
         skipped = {record["name"]: record["reason"] for record in lake.info()["skipped"]}
         assert skipped[name], "neither a table nor skipped with a reason"
         return
-    hits = dfjoin.discover_joinable(QUERY, "q", lake)
+    hits = dfjoin.discover_joinable(QUERY, "q", lake, rank="matched")
     assert (name, "place", 2) in zip(hits["table"], hits["column"], hits["matched"], strict=True)
     assert lake.table(name)["place"].tolist() == ["Rome", "Oslo", "Kyiv"]
     assert repr(hits) and hits._repr_html_() and str(hits.explain(0))
@@ -145,7 +145,7 @@ def test_column_names_of_ten_thousand_characters(place, tmp_path):
     dfjoin.build_lake(place, index, engine="inline", progress=False)
     lake = check_good(index)
     assert list(lake.table("long.csv")) == long
-    hits = dfjoin.discover_joinable(QUERY, "q", lake)
+    hits = dfjoin.discover_joinable(QUERY, "q", lake, rank="matched")
     assert (long[0], 3) in zip(hits["column"], hits["matched"], strict=True)
     assert len(repr(hits)) < 5000
     assert len(str(hits.explain(1))) > 0

@@ -34,7 +34,8 @@ def test_spark_and_inline_build_the_same_index(on_spark, example_lake):
     assert lake.info()["counts"] == example_lake.info()["counts"]
     df = pd.DataFrame({"c": ["France", "peru", "CHAD", None], "z": ["02108", "10001", "90012", "x"]})
     pd.testing.assert_frame_equal(
-        pd.DataFrame(df.discover_joinable("*", lake)), pd.DataFrame(df.discover_joinable("*", example_lake))
+        pd.DataFrame(df.discover_joinable("*", lake, rank="matched")),
+        pd.DataFrame(df.discover_joinable("*", example_lake, rank="matched")),
     )
     assert lake.verify() == []
     assert list((lake.path / "runs").iterdir()) == []
@@ -60,7 +61,9 @@ def test_spark_and_inline_make_the_same_signatures(spark, on_spark, tmp_path):
     ]
     df = pd.DataFrame({"c": pd.read_csv(EXAMPLE_LAKE / "geo" / "countries.csv")["country"]})
     for options in ({"threshold": 0.3}, {"threshold": 0.3, "verify": False}, {"k": 5}):
-        one, other = (pd.DataFrame(df.discover_joinable("c", lake, mode="lsh", **options)) for lake in files)
+        one, other = (
+            pd.DataFrame(df.discover_joinable("c", lake, mode="lsh", **options, rank="matched")) for lake in files
+        )
         pd.testing.assert_frame_equal(one, other)
     on_cluster.compact(full=True, engine="spark", spark=spark)
     np.testing.assert_array_equal(on_cluster.segments[0].signatures.values, inline.segments[0].signatures.values)
@@ -86,7 +89,7 @@ def test_build_index_is_build_lake_with_a_session(spark, tmp_path):
 def test_many_tasks_make_the_segments_that_their_size_asks_for(on_spark):
     lake = on_spark(EXAMPLE_LAKE, settings={"segment_bytes": 20_000})
     assert len(lake.segments) > 1
-    whole = dfjoin.discover_joinable(pd.DataFrame({"c": ["France", "Italy"]}), "c", lake, k=50)
+    whole = dfjoin.discover_joinable(pd.DataFrame({"c": ["France", "Italy"]}), "c", lake, k=50, rank="matched")
     assert whole["matched"].is_monotonic_decreasing
     assert {"geo/countries.csv", "transport/airports.csv"} <= set(whole["table"])
 
@@ -108,9 +111,9 @@ def test_a_spark_dataframe_is_a_table_of_the_lake(spark, on_spark):
     assert columns["n_rows"].tolist() == [3] * 7
     assert columns.loc["name", "n_null"] == 1
     df = pd.DataFrame({"q": ["ärzte", "B"], "d": ["2 January 2020", "2021-01-02"], "p": [2.0, 1.5]})
-    assert df.discover_joinable("q", lake)["matched"].tolist() == [2]
-    assert df.discover_joinable("d", lake)["column"].tolist()[0] == "day"
-    assert df.discover_joinable("p", lake, kinds="decimal")["matched"].tolist() == [2]
+    assert df.discover_joinable("q", lake, rank="matched")["matched"].tolist() == [2]
+    assert df.discover_joinable("d", lake, rank="matched")["column"].tolist()[0] == "day"
+    assert df.discover_joinable("p", lake, kinds="decimal", rank="matched")["matched"].tolist() == [2]
 
 
 def test_timestamps_are_wall_time_in_the_sessions_zone(spark, on_spark):
@@ -124,7 +127,7 @@ def test_timestamps_are_wall_time_in_the_sessions_zone(spark, on_spark):
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
     df = pd.DataFrame({"q": ["2020-05-01 10:11:12", "2020-05-02"]})
-    assert df.discover_joinable("q", lake)["matched"].tolist() == [2]
+    assert df.discover_joinable("q", lake, rank="matched")["matched"].tolist() == [2]
 
 
 def test_a_table_read_in_parts_equals_the_same_table_read_at_once(spark, on_spark, build):

@@ -23,7 +23,7 @@ def files(directory, numbers):
 
 
 def answers(lake):
-    hits = dfjoin.discover_joinable(QUERY, "q", lake, k=100)
+    hits = dfjoin.discover_joinable(QUERY, "q", lake, k=100, rank="matched")
     return list(zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True))
 
 

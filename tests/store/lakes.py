@@ -16,7 +16,7 @@ def frame(*values):
 
 
 def answers(lake, **options):
-    hits = dfjoin.discover_joinable(QUERY, "q", lake, k=100, **options)
+    hits = dfjoin.discover_joinable(QUERY, "q", lake, k=100, **options, rank="matched")
     return list(zip(hits["table"], hits["column"], hits["matched"].tolist(), strict=True))
 
 

@@ -143,7 +143,7 @@ def test_the_error_says_how_to_join_an_excluded_column(build):
     with pytest.raises(NoMatchError, match=remedy):
         left.auto_join(lake, on="key", columns=["secret text"], on_no_match="raise")
     assert "secret text" not in left.auto_join(lake, on="key")
-    hits = left.discover_joinable("key", lake)
+    hits = left.discover_joinable("key", lake, rank="matched")
     with pytest.raises(ColumnNotFoundError, match=remedy):
         left.auto_join(hits, columns=["secret text"])
 

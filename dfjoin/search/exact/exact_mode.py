@@ -7,12 +7,13 @@ import pandas as pd
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.explanation import Explanation
-from dfjoin.search.found import Candidate, Found
+from dfjoin.search.found import Candidate, Found, Pool
 from dfjoin.search.hits import rank_hits
 from dfjoin.search.modes import Mode
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import explain_shared_values, list_shared_pairs
+from dfjoin.search.usefulness.shared_evidence import count_evidence
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["ExactMode"]
@@ -33,6 +34,11 @@ class ExactMode(Mode):
         hits, stats = searcher_of(snapshot).search(matched, params)
         ranked = rank_hits(snapshot.segments, hits, params.k, query.profile.has_range)
         return Found(query, ranked, stats, matched)
+
+    def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
+        matched = MatchedQuery(snapshot, query.values)
+        evidence, stats = count_evidence(snapshot, matched, params)
+        return Pool(evidence.hits, matched, stats, evidence)
 
     def explain(self, candidate: Candidate) -> Explanation:
         return explain_shared_values(candidate)

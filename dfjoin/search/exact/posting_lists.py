@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
+from dfjoin.kernels.evidence import N_SUMS
 from dfjoin.kernels.mergelist import (
     clear_counts,
     collect_lists,
@@ -82,11 +83,28 @@ class Scratch:
     """
 
     def __init__(self, segment: Segment) -> None:
+        self._segment = segment
         self._n_columns = segment.n_columns
         self._n_lists = segment.tokens.list_indptr.size - 1
         self._free: list[WorkArrays] = []
         self.postings = ReadAhead(segment.tokens.list_columns)
         self.vocabulary = VocabularyReadAhead(segment.tokens)
+
+    @cached_property
+    def alive(self) -> NDArray[np.uint8]:
+        """1 for each column that is not deleted."""
+        alive = self._segment.alive
+        return np.ones(self._n_columns, np.uint8) if alive is None else alive.copy()
+
+    @cached_property
+    def list_lengths(self) -> NDArray[np.int64]:
+        """Columns of each posting list that are not deleted."""
+        indptr = self._segment.tokens.list_indptr
+        if self._segment.alive is None:
+            return np.diff(indptr)
+        before = np.zeros(int(indptr[-1]) + 1, np.int64)
+        np.cumsum(self.alive[self._segment.tokens.list_columns], out=before[1:])
+        return np.diff(before[indptr])
 
     @contextmanager
     def lend(self) -> Iterator[WorkArrays]:
@@ -121,6 +139,11 @@ class WorkArrays:
     def marks(self) -> NDArray[np.uint8]:
         """What became of each candidate; zeros between searches."""
         return np.zeros(self.tally.counts.size, np.uint8)
+
+    @cached_property
+    def sums(self) -> NDArray[np.int64]:
+        """What the shared values tell of each column; zeros between searches."""
+        return np.zeros((self.tally.counts.size, N_SUMS), np.int64)
 
     @cached_property
     def _integers(self) -> NDArray[np.int32]:

@@ -57,6 +57,11 @@ class MatchedQuery:
         self._snapshot = snapshot
         self._groups: dict[int, NDArray[np.int64]] = {}
 
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """The segments of the snapshot."""
+        return self._snapshot.segments
+
     def groups(self, number: int) -> NDArray[np.int64]:
         """Return the posting group of each value in a segment, -1 for none."""
         groups = self._groups.get(number)

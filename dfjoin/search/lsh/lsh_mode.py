@@ -12,7 +12,7 @@ import pandas as pd
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.explanation import Explanation, explain_hit
-from dfjoin.search.found import Candidate, Found
+from dfjoin.search.found import Candidate, Found, Pool
 from dfjoin.search.hits import rank_hits
 from dfjoin.search.lsh.ensemble import search_signatures
 from dfjoin.search.modes import Mode
@@ -39,6 +39,12 @@ class LshMode(Mode):
         hits, stats = search_signatures(snapshot, matched, params)
         ranked = rank_hits(snapshot.segments, hits, params.k, query.profile.has_range)
         return Found(query, ranked, stats, matched)
+
+    def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
+        matched = MatchedQuery(snapshot, query.values)
+        wanted = params if params.threshold is not None and params.k is None else replace(params, k=params.n_pooled)
+        hits, stats = search_signatures(snapshot, matched, wanted)
+        return Pool(hits, matched, stats)
 
     def stages(self, snapshot: Snapshot, params: SearchParams) -> Sequence[SearchParams]:
         """Return the estimates first, then exact search, or the best that an index without sets can give.

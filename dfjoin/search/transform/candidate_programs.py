@@ -15,11 +15,12 @@ from dfjoin.index.segment import Segment
 from dfjoin.kernels.value_pieces import value_pieces
 from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
 from dfjoin.search.found import Found
-from dfjoin.search.hits import Hits, rank_hits
+from dfjoin.search.hits import Hits, RankedHits, rank_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask, tokens_of_column
 from dfjoin.search.transform.piece_scores import PackedValues, QueryPieces, pack_values, score_segments
+from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.accept import MIN_COVERAGE, MIN_PRECISION, MIN_SCORE
 from dfjoin.transform.chance import MIN_BITS
@@ -58,6 +59,13 @@ class ProgramsFound(Found):
 
     rows: Sequence[RowJoin] = ()
     relationships: Sequence[str] = ()
+
+    def ranked(self, hits: RankedHits, useful: Usefulness) -> ProgramsFound:
+        """Return the same search with its hits ranked by usefulness."""
+        places = useful.places
+        joins, rows = [self.joins[place] for place in places], [self.rows[place] for place in places]
+        relationships = [self.relationships[place] for place in places]
+        return replace(self, hits=hits, useful=useful, joins=joins, rows=rows, relationships=relationships)
 
 
 def query_texts(query: QueryColumn) -> pa.Array:

@@ -58,6 +58,7 @@ class TransformMode(Mode):
         theirs = np.setdiff1d(np.arange(len(texts)), rows.right_rows)[:N_EXAMPLES]
         return explain_hit(
             candidate,
+            is_by_equality=False,
             shared=shared,
             only_query=[query.spelling(code) for code in alone.tolist()],
             only_candidate=[texts[code].as_py() for code in theirs.tolist()],

@@ -23,7 +23,7 @@ def told(build):
     lake = build({name: pd.DataFrame({"c": values}) for name, values in SETS.items()}, settings={"permutations": 0})
 
     def search(plan):
-        hits = dfjoin.discover_joinable(pd.DataFrame({"q": QUERY}), "q", lake, plan=plan)
+        hits = dfjoin.discover_joinable(pd.DataFrame({"q": QUERY}), "q", lake, plan=plan, rank="matched")
         return hits.attrs["dfjoin"]["searches"][0]
 
     return search

@@ -135,7 +135,7 @@ class Built:
 
 
 def search(query, lake, **options):
-    return dfjoin.discover_joinable(pd.DataFrame({"q": query}), "q", lake, **options)
+    return dfjoin.discover_joinable(pd.DataFrame({"q": query}), "q", lake, **options, rank="matched")
 
 
 @given(lakes(), queries(), st.floats(0, 1))
@@ -300,12 +300,12 @@ def test_excluded_columns_of_the_build_are_never_found(build):
 def test_a_lake_without_any_indexed_value_can_be_built_and_searched(build):
     lake = build({"a": pd.DataFrame({"x": [0.5, 1.5]}), "b": pd.DataFrame({"y": pd.Series([], dtype=object)})})
     assert lake.tables["table"].tolist() == ["a", "b"]
-    hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["p", "q"]}), "q", lake)
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": ["p", "q"]}), "q", lake, rank="matched")
     assert len(hits) == 0
 
 
 def test_integers_meet_integers(build):
     """`parse_integers` allocates, but is compiled without reference counting: it does not compile."""
     lake = build({"a": pd.DataFrame({"n": [1, 2, 3]})})
-    hits = dfjoin.discover_joinable(pd.DataFrame({"q": [2, 3, 4]}), "q", lake)
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": [2, 3, 4]}), "q", lake, rank="matched")
     assert hits["matched"].tolist() == [2]

@@ -68,7 +68,7 @@ def rows(hits):
 
 
 def ask(query, lake, **options):
-    return dfjoin.discover_joinable(pd.DataFrame({"q": query}), "q", lake, mode="lsh", **options)
+    return dfjoin.discover_joinable(pd.DataFrame({"q": query}), "q", lake, mode="lsh", **options, rank="matched")
 
 
 @pytest.mark.parametrize("threshold", [0.1, 0.3, 0.5, 0.8, 1.0])
@@ -180,7 +180,13 @@ def test_empty_queries_give_empty_results(many, values):
     lake, _, _ = many
     for verify in (True, False):
         hits = dfjoin.discover_joinable(
-            pd.DataFrame({"q": pd.Series(values, dtype=object)}), "q", lake, mode="lsh", threshold=0.5, verify=verify
+            pd.DataFrame({"q": pd.Series(values, dtype=object)}),
+            "q",
+            lake,
+            mode="lsh",
+            threshold=0.5,
+            verify=verify,
+            rank="matched",
         )
         assert len(hits) == 0 and list(hits)[-1] == "containment_error" and hits.attrs["dfjoin"]["complete"]
 
@@ -293,8 +299,8 @@ class TestWithoutSets:
         lake, _, frames = bare
         df = frames["t00"]
         for call in (
-            lambda: df.discover_joinable("c", lake),
-            lambda: dfjoin.discover_joinable_batch({"c": df["c"]}, lake),
+            lambda: df.discover_joinable("c", lake, rank="matched"),
+            lambda: dfjoin.discover_joinable_batch({"c": df["c"]}, lake, rank="matched"),
             lambda: df.auto_join(lake, on="c"),
         ):
             with pytest.raises(IncompatibleSettingsError, match=r"no token sets .*keep_sets=False.*use mode=\"lsh\""):
@@ -331,7 +337,7 @@ class TestWithoutSets:
         lake, _, frames = bare
         table = max(frames, key=lambda name: len(frames[name]))
         df = pd.DataFrame({"q": frames[table]["c"].tolist()[:500]})
-        hits = df.discover_joinable("q", lake, mode="lsh", threshold=0.9)
+        hits = df.discover_joinable("q", lake, mode="lsh", threshold=0.9, rank="matched")
         wide = df.auto_join(hits.iloc[[0]])
         assert wide["c_rows" if "c_rows" in wide else wide.columns[-1]].notna().all()
 
@@ -361,7 +367,9 @@ def test_a_batch_gives_the_rows_of_single_searches(many):
     lake, _, queries = many
     columns = {str(i): pd.Series(query) for i, query in enumerate(queries[:8])}
     for options in ({}, {"verify": False}, {"recall": 0.5}):
-        batch = dfjoin.discover_joinable_batch(columns, lake, mode="lsh", threshold=0.4, n_threads=3, **options)
+        batch = dfjoin.discover_joinable_batch(
+            columns, lake, mode="lsh", threshold=0.4, n_threads=3, **options, rank="matched"
+        )
         for name, column in columns.items():
             own = batch[batch["query_column"] == name]
             assert rows(own) == rows(ask(column, lake, threshold=0.4, **options))
@@ -440,7 +448,9 @@ class TestErrors:
     )
     def test_arguments(self, many, options, error, text):
         with pytest.raises(error, match=text):
-            dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", many[0], **{"mode": "lsh", **options})
+            dfjoin.discover_joinable(
+                pd.DataFrame({"q": ["a"]}), "q", many[0], **{"mode": "lsh", **options}, rank="matched"
+            )
 
     def test_an_index_without_signatures(self, build):
         lake = build({"a": pd.DataFrame({"x": ["u", "v"]})}, settings={"permutations": 0})

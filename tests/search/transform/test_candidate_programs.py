@@ -60,7 +60,7 @@ def lake(tmp_path_factory):
 
 
 def find(lake, df=DF, on="name", **options):
-    return dfjoin.discover_joinable(df, on, lake, mode="transform", **options)
+    return dfjoin.discover_joinable(df, on, lake, mode="transform", **options, rank="matched")
 
 
 def rows(hits):
@@ -76,7 +76,7 @@ class TestFound:
         assert row["method"] == "transform" and row["exact"] is True and np.isnan(row["jaccard"])
         assert row["relationship"] == "m:1" and row["kind"] == "text" and not row["accidental"]
         assert hits.attrs["dfjoin"]["mode"] == "transform" and hits.attrs["dfjoin"]["complete"] is False
-        assert len(dfjoin.discover_joinable(DF, "name", lake)) == 0
+        assert len(dfjoin.discover_joinable(DF, "name", lake, rank="matched")) == 0
 
     def test_a_filtered_result_keeps_its_programs(self, lake):
         hits = find(lake).query("matched > 3").iloc[[0]]
@@ -124,9 +124,11 @@ class TestFound:
     def test_several_query_columns_and_the_batch(self, lake):
         df = pd.DataFrame({"name": QUERY, "none": people(77, 60)[:40]})
         assert find(lake, df, None)["query_column"].tolist() == ["name"]
-        batch = dfjoin.discover_joinable_batch({"a": QUERY, "b": df["none"]}, lake, mode="transform", n_threads=2)
+        batch = dfjoin.discover_joinable_batch(
+            {"a": QUERY, "b": df["none"]}, lake, mode="transform", n_threads=2, rank="matched"
+        )
         assert rows(batch) == [("hidden", "person", 30)] and len(batch.pairs(0)) == 30
-        assert rows(df.discover_joinable("name", lake, mode="transform")) == rows(find(lake))
+        assert rows(df.discover_joinable("name", lake, mode="transform", rank="matched")) == rows(find(lake))
 
     def test_copies_under_other_names_are_learned_once(self, build):
         person = HIDDEN["person"]

@@ -1,0 +1,72 @@
+"""A few rows of a candidate's table that the query finds, as an example of the join."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dfjoin.errors import DfjoinError
+from dfjoin.search.found import Candidate
+from dfjoin.store.table import LakeTable
+
+__all__ = ["N_ROWS", "joined_rows", "rows_as_text"]
+
+N_ROWS = 3
+"""Rows that an explanation shows."""
+
+_N_COLUMNS = 6
+_SECONDS = 2.0
+
+
+def joined_rows(candidate: Candidate, shared: list[str]) -> list[dict[str, Any]]:
+    """Read a few rows of a candidate's table whose key the query has.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    shared : list of str
+        Values in canonical form that both columns hold.
+
+    Returns
+    -------
+    list of dict
+        Name of a column → its value as text, the key first; no row where the table cannot be read.
+
+    Notes
+    -----
+    The table is read in batches until three rows are found, and for two seconds at most.
+    """
+    table_name, column = str(candidate.row["table"]), str(candidate.row["column"])
+    found: list[dict[str, Any]] = []
+    wanted = dict.fromkeys(shared)
+    end = monotonic() + _SECONDS
+    try:
+        table = LakeTable(candidate.snapshot, table_name)
+        if column not in table.column_names:
+            return found
+        names = [column, *[name for name in table.column_names if name != column][: _N_COLUMNS - 1]]
+        for batch in table.batches(names):
+            values = table.normalize(column, batch.column(0))
+            is_wanted = np.array([value in wanted for value in values.values()] + [False])
+            for row in np.flatnonzero(is_wanted[values.codes]).tolist():
+                value = values.value(int(values.codes[row]))
+                if value not in wanted:
+                    continue
+                del wanted[value]
+                cells = (batch.column(i)[row].as_py() for i in range(len(names)))
+                found.append({n: None if cell is None else str(cell) for n, cell in zip(names, cells, strict=True)})
+                if len(found) == N_ROWS or not wanted:
+                    return found
+            if monotonic() > end:
+                break
+    except DfjoinError:  # the file has changed or moved: the explanation does without
+        return []
+    return found
+
+
+def rows_as_text(rows: list[dict[str, Any]]) -> list[str]:
+    """Write rows as the lines of a small table."""
+    return pd.DataFrame(rows).to_string(index=False, max_colwidth=24, na_rep="").splitlines() if rows else []

@@ -1,0 +1,127 @@
+"""The evidence for and against a candidate in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dfjoin.kernels.usefulness import FEATURES
+from dfjoin.search.found import Candidate
+from dfjoin.search.usefulness.features import features_of, query_facts
+from dfjoin.search.usefulness.model import model
+from dfjoin.search.usefulness.shared_evidence import evidence_of
+
+__all__ = ["JudgedCandidate", "judge_candidate"]
+
+_LEAST = 0.2
+"""Log-odds that a feature adds or takes at least to be told of."""
+
+_Words = Callable[[float], str]
+
+_NUMERIC: dict[str, tuple[_Words, _Words]] = {
+    "information": (
+        lambda v: f"the shared values tell much, {math.expm1(v):,.0f} bits in all",
+        lambda v: f"the shared values tell little, {math.expm1(v):,.0f} bits in all",
+    ),
+    "information_per_value": (
+        lambda v: f"the shared values are long, {v:.0f} bits each",
+        lambda v: f"the shared values are short, {v:.1f} bits each",
+    ),
+    "rare_containment": (
+        lambda v: f"it holds {v:.0%} of your values, counted by their rarity",
+        lambda v: f"it holds only {v:.0%} of your values, counted by their rarity",
+    ),
+    "spread": (
+        lambda v: f"the shared values are in few columns of the lake, {math.exp(v):,.0f} on the average",
+        lambda v: f"the shared values are in many columns of the lake, {math.exp(v):,.0f} on the average",
+    ),
+    "smaller_containment": (
+        lambda v: f"each side holds {v:.0%} of the other or more",
+        lambda v: f"one side holds only {v:.0%} of the other",
+    ),
+    "cardinality": (
+        lambda v: f"it has only {math.exp(v):,.0f} distinct values",
+        lambda v: f"it has {math.exp(v):,.0f} distinct values, and some are shared by chance",
+    ),
+}
+"""Features of any size → what is said where they count for the candidate, and where against it."""
+
+_FLAGS = {
+    "same_specific_header": "the headers are the same",
+    "disjoint_headers": "the headers have no word in common",
+    "header_in_table_name": "the name of the table has a word of your header",
+    "header_elsewhere": "the frame or the table has the other one's header in another column",
+    "unrelated_numbers": "the values are numbers, and the headers do not say that they belong together",
+    "no_letters": "your values have no letters",
+    "no_letters_same_header": "your values have no letters, and the same header may mean another measure",
+    "serial": "it is a serial number",
+    "both_serial": "both are serial numbers",
+    "both_years": "both are years",
+    "numeric_header": "your header is a number",
+    "unique_query": "none of your values occurs twice",
+}
+"""Features that are 1 or 0 → what is said where they are 1."""
+
+
+@dataclass(frozen=True)
+class JudgedCandidate:
+    """What the model says of one candidate.
+
+    Parameters
+    ----------
+    score, usefulness : float
+    evidence_for, evidence_against : list of str
+        The strongest first.
+    """
+
+    score: float
+    usefulness: float
+    evidence_for: list[str]
+    evidence_against: list[str]
+
+
+def judge_candidate(candidate: Candidate, is_by_equality: bool = True) -> JudgedCandidate:
+    """Weigh the evidence of one candidate, however it was ranked.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    is_by_equality : bool
+        It shares values as they are, and not after a program.
+
+    Returns
+    -------
+    JudgedCandidate
+
+    Notes
+    -----
+    O(values + set of the candidate).
+    """
+    found, snapshot = candidate.found, candidate.snapshot
+    hit = found.hits.hits.take(np.array([candidate.place]))
+    evidence = evidence_of(snapshot, found.matched, hit, is_by_equality)
+    features = features_of(snapshot.segments, query_facts(found.query), evidence)
+    weights = model()
+    score = weights.score.probabilities(features)
+    useful = float(weights.usefulness(features, score)[0])
+    if found.useful is not None:
+        useful = float(found.useful.usefulness[candidate.place])
+    parts = sorted(weights.score.contributions(features).items(), key=lambda item: -abs(item[1]))
+    values = dict(zip(FEATURES, features.values[0].tolist(), strict=True))
+    texts = [(part, _words(name, values[name], part)) for name, part in parts if abs(part) >= _LEAST]
+    return JudgedCandidate(
+        float(score[0]),
+        useful,
+        [text for part, text in texts if part > 0 and text],
+        [text for part, text in texts if part < 0 and text],
+    )
+
+
+def _words(name: str, value: float, part: float) -> str:
+    """Say what a feature tells; nothing for what is not there."""
+    if name in _NUMERIC:
+        return _NUMERIC[name][part < 0](value)
+    return _FLAGS[name] if value > 0 else ""

@@ -1,0 +1,186 @@
+"""The features of candidates: what speaks for and against a useful join, from catalogue, posting lists and query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.index.segment import Segment
+from dfjoin.kernels.header_words import DIGITS, HeaderWords
+from dfjoin.kernels.usefulness import FEATURES, QueryNumbers, TableNumbers, compute_features
+from dfjoin.search.query import QueryColumn
+from dfjoin.search.usefulness.headers import headers_of, is_generic
+from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, SERIAL_SHARE, facts_of
+from dfjoin.search.usefulness.shared_evidence import SharedEvidence
+
+__all__ = ["CandidateFeatures", "QueryFacts", "features_of", "query_facts"]
+
+_NUMBER_KINDS = ("integer", "decimal", "float")
+_LOOKED_AT = 200
+_FEW_LETTERS = 0.1
+
+
+@dataclass(frozen=True)
+class QueryFacts:
+    """What is known of a query column apart from its values.
+
+    Parameters
+    ----------
+    header : HeaderWords
+        Its name.
+    companions : ndarray of uint64, sorted
+        Hashes of the names of the other columns of its frame; empty where the frame is not known.
+    n_values : int
+    is_unique, is_number, is_text, is_serial, is_years : bool
+        No value occurs twice; its kind; integers from 0 or 1 on with few gaps; integers that may be years.
+    has_no_letters : bool
+        A text column of whose values hardly any has a letter.
+    is_generic, has_digits_alone : bool
+        Its name stands in tables of any subject; has no letter.
+    """
+
+    header: HeaderWords
+    companions: NDArray[np.uint64]
+    n_values: int
+    is_unique: bool
+    is_number: bool
+    is_text: bool
+    is_serial: bool
+    is_years: bool
+    has_no_letters: bool
+    is_generic: bool
+    has_digits_alone: bool
+
+
+def query_facts(query: QueryColumn) -> QueryFacts:
+    """Find out what a query column is. O(columns of its frame)."""
+    profile, n = query.profile, len(query.values)
+    low, high = profile.min_integer, profile.max_integer
+    header = headers_of([query.name])
+    companions = _hashes(query.companions)
+    is_text = profile.kind == "text"
+    return QueryFacts(
+        header=header,
+        companions=companions[(companions != 0) & (companions != header.joined[0])],
+        n_values=n,
+        is_unique=query.is_unique,
+        is_number=profile.kind in _NUMBER_KINDS,
+        is_text=is_text,
+        is_serial=profile.has_range and low in (0, 1) and n >= SERIAL_SHARE * (high - low + 1),
+        is_years=profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR,
+        has_no_letters=is_text and _share_with_letters(query) < _FEW_LETTERS,
+        is_generic=is_generic(header),
+        has_digits_alone=bool((header.marks & DIGITS > 0).all()),
+    )
+
+
+@lru_cache(maxsize=8)
+def _hashes(names: tuple[str, ...]) -> NDArray[np.uint64]:
+    """Return the hashes of distinct headers, sorted; a frame is searched column by column."""
+    return np.unique(headers_of(names).joined) if names else np.empty(0, np.uint64)
+
+
+def _share_with_letters(query: QueryColumn) -> float:
+    """Return the share of the first values that have a letter."""
+    values = query.values
+    n = min(len(values), _LOOKED_AT)
+    if n == 0:
+        return 1.0
+    data = values.data[: values.offsets[n]]
+    is_letter = ((data >= 97) & (data <= 122)) | (data >= 128)
+    before = np.append(0, np.cumsum(is_letter))
+    return float(np.mean(np.diff(before[values.offsets[: n + 1]]) > 0))
+
+
+@dataclass(frozen=True)
+class CandidateFeatures:
+    """Features of candidates, and which of them belong together.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n, len(FEATURES))
+        A column for each of `FEATURES`.
+    family : ndarray of uint64, shape (n,)
+        The same for columns of one name in tables of one family, see `LakeFacts.family`.
+    content : ndarray of uint64, shape (n,)
+        The same for columns of one name in tables of the same content.
+    """
+
+    values: NDArray[np.float64]
+    family: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    content: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+
+    def column(self, name: str) -> NDArray[np.float64]:
+        """Return one feature."""
+        return self.values[:, FEATURES.index(name)]
+
+
+def features_of(segments: Sequence[Segment], facts: QueryFacts, evidence: SharedEvidence) -> CandidateFeatures:
+    """Compute the features of candidates.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+    facts : QueryFacts
+        Of the query.
+    evidence : SharedEvidence
+
+    Returns
+    -------
+    CandidateFeatures
+
+    Notes
+    -----
+    No table and no value is read. O(candidates + columns that bear a name of the frame).
+    """
+    hits = evidence.hits
+    n = len(hits)
+    values = np.empty((n, len(FEATURES)))
+    family, content = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    numbers = hits.segments
+    if n and numbers[0] == numbers[-1] and bool((numbers == numbers[0]).all()):
+        family, content = _fill(segments[int(numbers[0])], facts, evidence, values)
+        return CandidateFeatures(values, family, content)
+    for number in np.unique(numbers).tolist():
+        places = np.flatnonzero(numbers == number)
+        own = np.empty((places.size, len(FEATURES)))
+        family[places], content[places] = _fill(segments[number], facts, evidence.take(places), own)
+        values[places] = own
+    return CandidateFeatures(values, family, content)
+
+
+def _fill(
+    segment: Segment, facts: QueryFacts, evidence: SharedEvidence, out: NDArray[np.float64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Compute the features of the candidates of one segment; return which of them belong together."""
+    known = facts_of(segment)
+    own = facts.header.joined[facts.header.joined != 0]
+    named = known.columns_named(own)
+    held = np.concatenate([known.columns_named(facts.companions), named])
+    n_held = np.bincount(known.table_of[held], minlength=known.n_tables)
+    has_header = np.zeros(known.n_tables, np.uint8)
+    has_header[known.table_of[named]] = 1
+    tables = TableNumbers(known.tables, known.width - 1 - n_held, has_header)
+    numbers = QueryNumbers(
+        facts.header,
+        facts.companions,
+        facts.n_values,
+        evidence.total_weight,
+        facts.is_unique,
+        facts.is_number,
+        facts.is_text,
+        facts.is_serial,
+        facts.is_years,
+        facts.has_no_letters,
+        facts.is_generic,
+        facts.has_digits_alone,
+    )
+    columns = evidence.hits.columns
+    marks = np.zeros(known.n_headers, np.uint8)
+    compute_features(columns, evidence.sums, known.columns, tables, numbers, marks, out)
+    rows, headers = known.table_of[columns], known.names.joined[columns]
+    return known.family[rows] + headers, known.fingerprint[rows] + headers

@@ -1,0 +1,153 @@
+"""What the catalogue of a segment says of its columns and tables, as arrays that every search uses."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dfjoin.index.catalog import KINDS
+from dfjoin.index.segment import Segment
+from dfjoin.kernels.hashing import K1, hash_values
+from dfjoin.kernels.header_words import DIGITS, SHORT, HeaderWords
+from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.kernels.usefulness import (
+    CARDINALITY,
+    HEADER,
+    IS_SERIAL,
+    IS_UNIQUE,
+    IS_YEARS,
+    KIND,
+    LOG_CARDINALITY,
+    PLACE,
+    TABLE,
+    ColumnRecords,
+)
+from dfjoin.search.usefulness.headers import headers_of, table_stems
+from dfjoin.values.normalize import pack_strings
+
+__all__ = ["FIRST_YEAR", "LAST_YEAR", "SERIAL_SHARE", "LakeFacts", "facts_of"]
+
+FIRST_YEAR, LAST_YEAR = 1500, 2100
+"""Integers in this range may be years."""
+
+SERIAL_SHARE = 0.8
+"""Integers from 0 or 1 on that hold at least this share of their range are serial numbers."""
+
+_KIND_CODES = np.array(
+    [1 if kind == "text" else 2 * (kind in ("integer", "decimal", "float")) for kind in KINDS], np.int8
+)
+
+_FEW_COLUMNS = 5
+_NUMBER = np.uint64(1)
+_SHIFT = np.uint64(29)
+_SEED = np.uint64(7)
+
+
+class LakeFacts:
+    """Names of the columns and tables of a segment as words, where they stand, and which tables are of one family.
+
+    Parameters
+    ----------
+    segment : Segment
+
+    Notes
+    -----
+    Made once for each open segment, when it is first searched for what is useful. O(bytes of the names).
+    """
+
+    def __init__(self, segment: Segment) -> None:
+        catalog = segment.catalog
+        numbers = catalog.numbers
+        self.n_tables = catalog.n_tables
+        self.names: HeaderWords = headers_of(catalog.columns().field("name"))
+        self.table_of: NDArray[np.int32] = numbers["table"]
+        tables = catalog.tables()
+        self.tables: HeaderWords = headers_of(table_stems(tables.field("name")))
+        self.first: NDArray[np.int64] = tables.field("first_column").to_numpy()
+        self.width: NDArray[np.int64] = tables.field("n_columns").to_numpy().astype(np.int64)
+        self.fingerprint: NDArray[np.uint64] = tables.field("fingerprint").to_numpy()
+        self._folders = pc.replace_substring_regex(tables.field("name"), r"[^/]*$", "")
+        self._by_header = np.argsort(self.names.joined, kind="stable")
+        self._sorted_headers = self.names.joined[self._by_header]
+        is_first = np.append(True, self._sorted_headers[1:] != self._sorted_headers[:-1])
+        number = np.empty(self.names.joined.size, np.int64)
+        number[self._by_header] = np.cumsum(is_first) - 1
+        headers = _chosen_headers(self.names, self._by_header[is_first[: number.size]])
+        self.n_headers = headers.joined.size
+        self.columns = ColumnRecords(_records(numbers, self.width, number), headers)
+
+    def columns_named(self, headers: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the columns that have one of some headers, given as distinct hashes."""
+        starts = np.searchsorted(self._sorted_headers, headers)
+        ends = np.searchsorted(self._sorted_headers, headers, "right")
+        order = self._by_header
+        ranges = [order[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True) if end > start]
+        return np.concatenate(ranges) if ranges else np.empty(0, np.int64)
+
+    @cached_property
+    def family(self) -> NDArray[np.uint64]:
+        """A number for each table that tables of one family share.
+
+        Tables are of one family if they lie in one folder and have the same headers; those of fewer than five columns,
+        if also the words of their names agree, numbers and words of at most three letters apart.
+        """
+        joined = self.names.joined
+        schema = _sums((joined ^ (joined >> _SHIFT)) * K1, self.first, self.first + self.width)
+        marks = self.tables.marks
+        words = np.where(marks & (DIGITS | SHORT) > 0, np.uint64(0), self.tables.words * K1)
+        skeleton = _sums(words, self.tables.indptr[:-1], self.tables.indptr[1:])
+        folder = hash_values(*pack_strings(self._folders.to_pylist()), _SEED)
+        of_name = np.where(self.width >= _FEW_COLUMNS, _NUMBER, skeleton)
+        family = (schema ^ (schema >> _SHIFT)) * K1 + (of_name ^ (of_name >> _SHIFT)) * K1 * K1 + folder
+        return family ^ (family >> _SHIFT)
+
+
+def _records(
+    numbers: dict[str, NDArray[Any]], width: NDArray[np.int64], header: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Lay what the catalogue says of each column side by side, see `ColumnRecords`."""
+    low, high, cardinality = numbers["min_integer"], numbers["max_integer"], numbers["cardinality"].astype(np.float64)
+    has_range = numbers["has_range"] > 0
+    is_dense = cardinality >= SERIAL_SHARE * (high.astype(np.float64) - low + 1)
+    records = np.empty((cardinality.size, HEADER + 1))
+    records[:, CARDINALITY] = np.maximum(1, cardinality)
+    records[:, LOG_CARDINALITY] = np.log(records[:, CARDINALITY])
+    records[:, KIND] = _KIND_CODES[numbers["kind"]]
+    records[:, IS_UNIQUE] = cardinality == numbers["n_rows"] - numbers["n_null"]
+    records[:, IS_SERIAL] = has_range & ((low == 0) | (low == 1)) & is_dense
+    records[:, IS_YEARS] = has_range & (low >= FIRST_YEAR) & (high <= LAST_YEAR)
+    records[:, PLACE] = np.maximum(0, numbers["position"]) / np.maximum(1, width)[numbers["table"]]
+    records[:, TABLE] = numbers["table"]
+    records[:, HEADER] = header
+    return records
+
+
+def _chosen_headers(names: HeaderWords, chosen: NDArray[np.int64]) -> HeaderWords:
+    """Return some of the names."""
+    starts, lengths = names.indptr[chosen], np.diff(names.indptr)[chosen]
+    indptr = np.append(0, np.cumsum(lengths))
+    places = expand_stretches(starts, lengths)
+    return HeaderWords(names.joined[chosen], indptr, names.words[places], names.prefixes[places], names.marks[places])
+
+
+def _sums(values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Add up stretches of hashes, modulo 2^64: the sum does not depend on their order."""
+    total = np.zeros(values.size + 1, np.uint64)
+    np.cumsum(values, out=total[1:])
+    return total[ends] - total[starts]
+
+
+_FACTS: WeakKeyDictionary[Segment, LakeFacts] = WeakKeyDictionary()
+
+
+def facts_of(segment: Segment) -> LakeFacts:
+    """Return the facts of a segment: made once for as long as it is open."""
+    facts = _FACTS.get(segment)
+    if facts is None:
+        facts = _FACTS.setdefault(segment, LakeFacts(segment))
+    return facts

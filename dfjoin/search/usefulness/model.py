@@ -1,0 +1,118 @@
+"""The published model: two logistic regressions over a handful of features, with their weights in ``model.json``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.kernels.usefulness import FEATURES, compute_odds
+from dfjoin.search.usefulness.features import CandidateFeatures
+
+__all__ = ["MODEL_FILE", "LinearModel", "UsefulnessModel", "model"]
+
+MODEL_FILE = Path(__file__).with_name("model.json")
+"""Weights, the data that they were fitted to, the command that fits them anew, and cross-validated figures."""
+
+_LIMIT = 5.0
+"""A feature counts as far as this many standard deviations from its mean, and no farther."""
+
+_MOST_ODDS = 30.0
+
+_DECIMALS = 6
+"""Scores are rounded, so that equal columns have equal scores whatever else is computed with them."""
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """A logistic regression over standardised features.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Features.
+    means, scales, weights : ndarray of float64, shape (n_features,)
+        A feature adds ``weight × (value − mean) / scale`` to the log-odds, the quotient cut at ±5.
+    bias : float
+    """
+
+    names: tuple[str, ...]
+    means: NDArray[np.float64]
+    scales: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    bias: float
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> LinearModel:
+        """Make a model of its part of the file.
+
+        Examples
+        --------
+        >>> feature = {"mean": 0.0, "scale": 1.0, "weight": 2.0}
+        >>> LinearModel.from_dict({"bias": -1.0, "features": {"shared": feature}}).names
+        ('shared',)
+        """
+        features = values["features"]
+        mean, scale, weight = (np.array([one[key] for one in features.values()]) for key in ("mean", "scale", "weight"))
+        return cls(tuple(features), mean, scale, weight, float(values["bias"]))
+
+    def probabilities(self, features: CandidateFeatures) -> NDArray[np.float64]:
+        """Return the probability of each candidate, shape (n,)."""
+        odds = np.empty(features.values.shape[0])
+        compute_odds(features.values, self._chosen, self._parameters, self.bias, _LIMIT, odds)
+        return np.round(1.0 / (1.0 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS))), _DECIMALS)
+
+    @cached_property
+    def _chosen(self) -> NDArray[np.int64]:
+        return np.array([FEATURES.index(name) for name in self.names], np.int64)
+
+    @cached_property
+    def _parameters(self) -> NDArray[np.float64]:
+        return np.stack([self.means, 1 / self.scales, self.weights])
+
+    def contributions(self, features: CandidateFeatures) -> dict[str, float]:
+        """Return what each feature of a single candidate adds to its log-odds, beside the average candidate."""
+        standardised = (features.values[0, self._chosen] - self.means) / self.scales
+        return dict(zip(self.names, (np.clip(standardised, -_LIMIT, _LIMIT) * self.weights).tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class UsefulnessModel:
+    """What is told of each candidate.
+
+    Parameters
+    ----------
+    score : LinearModel
+        Probability that the columns mean the same kind of thing, and share values for that reason.
+    brings : LinearModel
+        Probability that such a join says something new, given that it is none by chance.
+    floor, repeated, many_to_many : float
+        Usefulness is ``score × (floor + (1 − floor) × brings)``, times `repeated` where the candidate repeats its
+        values, or `many_to_many` where the query does so too.
+    """
+
+    score: LinearModel
+    brings: LinearModel
+    floor: float
+    repeated: float
+    many_to_many: float
+
+    def usefulness(self, features: CandidateFeatures, score: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the score times what the hit brings, shape (n,)."""
+        gain = self.floor + (1.0 - self.floor) * self.brings.probabilities(features)
+        is_unique, is_many = features.column("unique_candidate") > 0, features.column("many_to_many") > 0
+        factor = np.where(is_unique, 1.0, np.where(is_many, self.many_to_many, self.repeated))
+        return np.round(score * gain * factor, _DECIMALS)
+
+
+@cache
+def model() -> UsefulnessModel:
+    """Read the published model."""
+    values = json.loads(MODEL_FILE.read_text("utf-8"))
+    numbers = (float(values[name]) for name in ("floor", "repeated", "many_to_many"))
+    return UsefulnessModel(LinearModel.from_dict(values["score"]), LinearModel.from_dict(values["brings"]), *numbers)

@@ -1,0 +1,131 @@
+"""What is told of the usefulness of the hits of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dfjoin.index.segment import Segment
+from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.search.hits import Hits
+from dfjoin.search.usefulness.features import QueryFacts
+from dfjoin.search.usefulness.lake_facts import facts_of
+from dfjoin.search.usefulness.shared_evidence import SharedEvidence
+
+__all__ = ["Usefulness"]
+
+
+@dataclass(frozen=True)
+class Usefulness:
+    """What is told of the usefulness of ranked hits, one entry of each array for a hit.
+
+    Parameters
+    ----------
+    score, usefulness : ndarray of float64, shape (n,)
+    is_copy : ndarray of bool, shape (n,)
+        The candidate's table is a copy of the frame.
+    n_similar : ndarray of int64, shape (n,)
+        Other columns of its family.
+    evidence : SharedEvidence
+        Of all candidates that were ranked.
+    members : list of ndarray of int64
+        The places of the family of each hit among these, the hit first.
+    every_score, every_usefulness : ndarray of float64
+        Of all candidates that were ranked.
+    facts : QueryFacts
+        Of the query.
+    notes : dict
+        How many candidates were ranked, are not shown, and have a lower score than is shown.
+    """
+
+    score: NDArray[np.float64]
+    usefulness: NDArray[np.float64]
+    is_copy: NDArray[np.bool_]
+    n_similar: NDArray[np.int64]
+    evidence: SharedEvidence
+    members: list[NDArray[np.int64]]
+    every_score: NDArray[np.float64]
+    every_usefulness: NDArray[np.float64]
+    facts: QueryFacts
+    notes: dict[str, Any]
+
+    @property
+    def places(self) -> list[int]:
+        """The place of each hit among the candidates that were ranked."""
+        return [int(one[0]) for one in self.members]
+
+    def family(self, segments: Sequence[Segment], place: int) -> pd.DataFrame:
+        """Return the members of the family of a hit, see `JoinCandidates.similar`."""
+        members = self.members[place]
+        hits = self.evidence.hits.take(members)
+        names = [
+            segments[number].catalog.names_of(np.array([column]))
+            for number, column in zip(hits.segments.tolist(), hits.columns.tolist(), strict=True)
+        ]
+        return pd.DataFrame(
+            {
+                "table": [tables[0] for tables, _ in names],
+                "column": [columns[0] for _, columns in names],
+                "score": self.every_score[members],
+                "usefulness": self.every_usefulness[members],
+                "matched": hits.matched,
+                "cardinality": hits.cardinality,
+            }
+        )
+
+    def brings(self, segments: Sequence[Segment], hits: Hits, limit: int) -> list[tuple[list[str], int]]:
+        """Return the names of the columns that each hit's table has, and the frame has not, and how many these are.
+
+        Parameters
+        ----------
+        segments : sequence of Segment
+        hits : Hits
+            Those that this record tells of.
+        limit : int
+            How many names are read at most, in the order of the file.
+
+        Notes
+        -----
+        Names are compared as words: `countryName` and `Country Name` are one. O(columns of the tables).
+        """
+        own, companions = self.facts.header.joined, self.facts.companions
+        known = np.sort(np.concatenate([companions, own])) if companions.size else companions
+        found: list[tuple[list[str], int]] = [([], 0)] * len(hits)
+        for number in np.unique(hits.segments).tolist():
+            own_hits = np.flatnonzero(hits.segments == number)
+            named = _new_columns(segments[number], hits.columns[own_hits], known, limit)
+            for place, one in zip(own_hits.tolist(), named, strict=True):
+                found[place] = one
+        return found
+
+
+def _new_columns(
+    segment: Segment, columns: NDArray[np.int64], known: NDArray[np.uint64], limit: int
+) -> list[tuple[list[str], int]]:
+    """Name the columns of the tables of some columns whose headers are not among the known ones, and count them."""
+    facts, catalog = facts_of(segment), segment.catalog
+    tables = facts.table_of[columns]
+    widths = facts.width[tables]
+    places = expand_stretches(facts.first[tables], widths)
+    owner = np.repeat(np.arange(columns.size), widths)
+    positions, headers = catalog.numbers["position"][places], facts.names.joined[places]
+    is_new = (positions >= 0) & (places != columns[owner])
+    if known.size:
+        at = np.minimum(np.searchsorted(known, headers), known.size - 1)
+        is_new &= (known[at] != headers) | (headers == 0)
+    owner, places, positions = owner[is_new], places[is_new], positions[is_new]
+    order = np.lexsort((positions, owner))
+    counts = np.bincount(owner, minlength=columns.size)
+    starts = np.cumsum(counts) - counts
+    lengths = np.minimum(counts, limit)
+    names = catalog.column_names(places[order[expand_stretches(starts, lengths)]])
+    ends = np.cumsum(lengths).tolist()
+    return [
+        (names[end - length : end], count)
+        for end, length, count in zip(ends, lengths.tolist(), counts.tolist(), strict=True)
+    ]

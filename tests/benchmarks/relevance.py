@@ -1,0 +1,403 @@
+"""Are the first hits worth showing? Judged candidates of real lakes, against other rankings, cross-validated.
+
+The truth is a directory with ``queries.csv`` and ``judgements.csv`` (grades 2, 1, 0); the model is fitted to it and to
+the foreign keys of relational databases, each a lake of its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import dfjoin
+from dfjoin.kernels.usefulness import FEATURES
+from dfjoin.search.exact.searcher import MatchedQuery
+from dfjoin.search.params import search_params
+from dfjoin.search.query import make_query
+from dfjoin.search.usefulness.features import CandidateFeatures, features_of, query_facts
+from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, UsefulnessModel
+from dfjoin.search.usefulness.shared_evidence import count_evidence
+
+SCORE = (
+    "information", "information_per_value", "rare_containment", "spread", "smaller_containment", "cardinality",
+    "same_specific_header", "disjoint_headers", "header_in_table_name", "header_elsewhere", "unrelated_numbers",
+    "no_letters", "no_letters_same_header", "serial", "both_serial", "both_years", "numeric_header", "unique_query",
+)  # fmt: skip
+BRINGS = (
+    "shared", "larger_containment", "nothing_new", "new_columns", "both_text", "place_in_table",
+    "header_in_table_name", "disjoint_headers", "header_elsewhere",
+)  # fmt: skip
+RIDGE = 4.0
+KEY_WEIGHT = 0.3
+FLOOR, REPEATED, MANY_TO_MANY = 0.3, 0.98, 0.96
+FOLDS = 10
+
+
+def read_judgements(directory: Path) -> tuple[list[dict], dict[str, dict[tuple[str, str], int]]]:
+    """The query columns, and the grade of each judged candidate of each."""
+    with (directory / "queries.csv").open(newline="") as stream:
+        queries = list(csv.DictReader(stream))
+    grades: dict[str, dict[tuple[str, str], int]] = {}
+    with (directory / "judgements.csv").open(newline="") as stream:
+        for row in csv.DictReader(stream):
+            grades.setdefault(row["query"], {})[row["table"], row["column"]] = int(row["grade"])
+    return queries, grades
+
+
+def _candidates(lake, frame: pd.DataFrame, label, own_table: str) -> pd.DataFrame:
+    """All columns of other tables that share a value with a column of a frame, with their features."""
+    snapshot = lake.snapshot
+    query = replace(make_query(frame[label], snapshot.settings), companions=tuple(map(str, frame.columns)))
+    evidence, _ = count_evidence(snapshot, MatchedQuery(snapshot, query.values), search_params(threshold=0.0))
+    found = features_of(snapshot.segments, query_facts(query), evidence)
+    rows = pd.DataFrame(found.values, columns=list(FEATURES))
+    tables, columns = [], []
+    for number, column in zip(evidence.hits.segments.tolist(), evidence.hits.columns.tolist(), strict=True):
+        catalog = snapshot.segments[number].catalog
+        tables.append(catalog.table_name(column))
+        columns.append(catalog.column_name(column))
+    rows["table"], rows["column"] = tables, columns
+    rows["matched"], rows["n_values"], rows["n_query"] = (
+        evidence.hits.matched,
+        evidence.hits.cardinality,
+        len(query.values),
+    )
+    rows["family"], rows["content"] = found.family, found.content
+    return rows[rows["table"] != own_table]
+
+
+def judged_features(lake, directory: Path) -> pd.DataFrame:
+    """The judged candidates with their features, grade, query and the source that the query comes from."""
+    queries, grades = read_judgements(directory)
+    parts = []
+    for query in queries:
+        wanted = grades[query["query"]]
+        rows = _candidates(lake, lake.table(query["table"]), query["column"], "")
+        names = list(zip(rows["table"], rows["column"], strict=True))
+        rows = rows[[name in wanted for name in names]].copy()
+        rows["grade"] = [wanted[name] for name in names if name in wanted]
+        rows["query"], rows["group"] = query["query"], query["table"].split("/")[0]
+        rows["query_table"], rows["query_column"] = query["table"], query["column"]
+        missing = len(wanted) - len(rows)
+        if missing:
+            warnings.warn(f"query {query['query']}: {missing} judged candidates share no value", stacklevel=2)
+        parts.append(rows)
+    return pd.concat(parts, ignore_index=True)
+
+
+def key_features(directory: Path) -> pd.DataFrame:
+    """Candidates of the foreign keys of databases: 2 for the declared key, 1 for what refers to the same key."""
+    parts = []
+    for database in sorted(path.parent for path in directory.glob("*/truth.csv")):
+        with tempfile.TemporaryDirectory() as place:
+            lake = dfjoin.build_lake(database / "tables", Path(place) / "index", engine="inline", progress=False)
+            truth = pd.read_csv(database / "truth.csv")
+            names = {name.rsplit(".", 1)[0]: name for name in lake.tables["table"]}
+            wanted: dict[tuple[str, str], set[tuple[str, str]]] = {}
+            for row in truth.itertuples():
+                own = names[row.fk_table], row.fk_column
+                wanted.setdefault(own, set()).add((names[row.pk_table], row.pk_column))
+            root = _classes(wanted)
+            for (table, column), keys in wanted.items():
+                frame = lake.table(table)
+                if frame[column].notna().sum() == 0:
+                    continue
+                rows = _candidates(lake, frame, column, table).copy()
+                pairs = list(zip(rows["table"], rows["column"], strict=True))
+                same = root((table, column))
+                rows["grade"] = [2 if pair in keys else int(root(pair) == same) for pair in pairs]
+                rows["query"], rows["group"] = f"{database.name}/{table}/{column}", database.name
+                parts.append(rows)
+    return pd.concat(parts, ignore_index=True)
+
+
+def _classes(wanted: dict) -> Callable:
+    """Group columns that refer to one another, over any number of steps."""
+    parent: dict = {}
+
+    def root(pair):
+        while parent.setdefault(pair, pair) != pair:
+            pair = parent[pair]
+        return pair
+
+    for own, keys in wanted.items():
+        for key in keys:
+            parent[root(own)] = root(key)
+    return root
+
+
+# Fitting ---------------------------------------------------------------------------------------------------
+
+
+def fit_logistic(x: np.ndarray, y: np.ndarray, weights: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
+    """Fit a logistic regression with a ridge penalty by Newton's method; the bias comes first and is not penalised."""
+    design = np.column_stack([np.ones(len(x)), x])
+    penalty = np.full(design.shape[1], ridge)
+    penalty[0] = 1e-6
+    found = np.zeros(design.shape[1])
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
+        gradient = design.T @ (weights * (p - y)) + penalty * found
+        curvature = (design * (weights * np.maximum(p * (1 - p), 1e-4))[:, None]).T @ design + np.diag(penalty)
+        step = np.linalg.solve(curvature, gradient)
+        found -= step
+        if np.abs(step).max() < 1e-8:
+            break
+    return found
+
+
+def fit_model(rows: pd.DataFrame, names: tuple[str, ...], is_true: np.ndarray, weights: np.ndarray) -> LinearModel:
+    """Fit one of the two regressions to some rows."""
+    x = rows[list(names)].to_numpy(float)
+    means, scales = x.mean(axis=0), np.maximum(x.std(axis=0), 1e-6)
+    found = fit_logistic(np.clip((x - means) / scales, -5, 5), is_true.astype(float), weights)
+    return LinearModel(names, means, scales, found[1:], float(found[0]))
+
+
+def fit_both(rows: pd.DataFrame) -> tuple[LinearModel, LinearModel]:
+    """Fit the score to all rows, and what a hit brings to those that are no accident."""
+    weights = rows["weight"].to_numpy(float)
+    grade = rows["grade"].to_numpy()
+    related = grade > 0
+    score = fit_model(rows, SCORE, related, weights)
+    return score, fit_model(rows[related], BRINGS, grade[related] == 2, weights[related])
+
+
+def predict(rows: pd.DataFrame, models: tuple[LinearModel, LinearModel]) -> tuple[np.ndarray, np.ndarray]:
+    """Score and usefulness of some rows."""
+    features = CandidateFeatures(rows[list(FEATURES)].to_numpy(float))
+    both = UsefulnessModel(*models, FLOOR, REPEATED, MANY_TO_MANY)
+    score = both.score.probabilities(features)
+    return score, both.usefulness(features, score)
+
+
+def cross_validate(rows: pd.DataFrame, by: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Score and usefulness of each row by models that have not seen its query, its source or its database."""
+    groups = np.array(rows[by].unique(), object)
+    np.random.default_rng(seed).shuffle(groups)
+    score, usefulness = np.zeros(len(rows)), np.zeros(len(rows))
+    for fold in range(FOLDS):
+        held = rows[by].isin(groups[fold::FOLDS]).to_numpy()
+        if held.any():
+            score[held], usefulness[held] = predict(rows[held], fit_both(rows[~held]))
+    return score, usefulness
+
+
+# Measures --------------------------------------------------------------------------------------------------
+
+
+def area(values: np.ndarray, is_true: np.ndarray) -> float:
+    """Area under the curve: how often a true pair is above a false one."""
+    ranks = pd.Series(values).rank().to_numpy()
+    n = int(is_true.sum())
+    return float((ranks[is_true].sum() - n * (n + 1) / 2) / (n * (~is_true).sum()))
+
+
+def gain(grades: np.ndarray) -> float:
+    """Discounted gain of the first ten."""
+    first = 2.0 ** grades[:10] - 1
+    return float((first / np.log2(np.arange(2, 2 + first.size))).sum())
+
+
+def measure(rows: pd.DataFrame, ranking: np.ndarray, score: np.ndarray | None = None) -> dict[str, float]:
+    """The measures of one ranking; with a probability also what is shown at 0.5 and its calibration."""
+    grade = rows["grade"].to_numpy()
+    ndcg, first, n_junk, n_top, n_shown, n_shown_junk, n_twos, n_places = [], [], 0, 0, 0, 0, 0, 0
+    for places in rows.groupby("query", sort=False).indices.values():
+        order = places[np.argsort(-ranking[places], kind="stable")]
+        g = grade[order]
+        if (g == 2).any():
+            ndcg.append(gain(g) / gain(np.sort(g)[::-1]))
+            first.append(g[0] == 2)
+        n_junk += int((g[:10] == 0).sum())
+        n_top += g[:10].size
+        n_places += min(10, int((g == 2).sum()))
+        if score is not None:
+            shown = grade[order[score[order] >= 0.5][:10]]
+            n_shown += shown.size
+            n_shown_junk += int((shown == 0).sum())
+            n_twos += int((shown == 2).sum())
+    found = {"nDCG@10": np.mean(ndcg), "P@1": np.mean(first), "junk@10": n_junk / n_top}
+    found |= {"AUC > 0": area(ranking if score is None else score, grade > 0), "AUC 2": area(ranking, grade == 2)}
+    if score is not None:
+        bins = np.minimum((score * 10).astype(int), 9)
+        used = [bins == b for b in range(10) if (bins == b).any()]
+        error = sum(b.mean() * abs((grade[b] > 0).mean() - score[b].mean()) for b in used)
+        found |= {"shown": n_shown, "junk shown": n_shown_junk / max(1, n_shown), "2s shown": n_twos / n_places}
+        found["calibration"] = error
+    return {name: float(value) for name, value in found.items()}
+
+
+def spread(rows: pd.DataFrame, ranking: np.ndarray, score: np.ndarray, rounds: int = 200, seed: int = 0) -> pd.Series:
+    """Standard deviation of each measure over draws of the queries with replacement."""
+    rng = np.random.default_rng(seed)
+    places = list(rows.groupby("query", sort=False).indices.values())
+    found = []
+    for _ in range(rounds):
+        drawn = [places[i] for i in rng.integers(0, len(places), len(places))]
+        at = np.concatenate(drawn)
+        names = np.repeat(np.arange(len(drawn)), [p.size for p in drawn])
+        found.append(measure(rows.iloc[at].assign(query=names), ranking[at], score[at]))
+    return pd.DataFrame(found).std()
+
+
+def first_keys(rows: pd.DataFrame, ranking: np.ndarray) -> tuple[float, float]:
+    """Share of foreign keys whose key comes first, and mean reciprocal rank."""
+    ranks = []
+    for places in rows.groupby("query", sort=False).indices.values():
+        g = rows["grade"].to_numpy()[places[np.argsort(-ranking[places], kind="stable")]]
+        if (g == 2).any():
+            ranks.append(1 + int(np.argmax(g == 2)))
+    return float(np.mean(np.array(ranks) == 1)), float(np.mean(1 / np.array(ranks)))
+
+
+# Other rankings --------------------------------------------------------------------------------------------
+
+
+def _normal(x: np.ndarray, mean: float, deviation: float) -> np.ndarray:
+    return np.array([0.5 * (1 + math.erf((v - mean) / (deviation * math.sqrt(2)))) for v in x])
+
+
+def _truncated(x: np.ndarray, mean: float, deviation: float) -> np.ndarray:
+    """Distribution function of a normal variable that is known to lie between 0 and 1."""
+    low, high = _normal(np.array([0.0, 1.0]), mean, deviation)
+    return (_normal(x, mean, deviation) - low) / (high - low)
+
+
+def nextiajd(rows: pd.DataFrame, strictness: float = 0.25) -> np.ndarray:
+    """The continuous join quality of NextiaJD (arXiv 2305.19629, section 4): containment and cardinality proportion.
+
+    The product of the distribution functions of two normal variables between 0 and 1, with the means 0.44 + strictness
+    and 0 and the deviations 0.19 and 0.28.
+    """
+    containment = (rows["matched"] / rows["n_query"]).to_numpy()
+    small, large = np.minimum(rows["n_query"], rows["n_values"]), np.maximum(rows["n_query"], rows["n_values"])
+    proportion = (small / large).to_numpy()
+    return _truncated(containment, 0.44 + strictness, 0.19) * _truncated(proportion, 0.0, 0.28)
+
+
+def multiset_quality(lake, rows: pd.DataFrame) -> np.ndarray:
+    """Freyja's two terms (arXiv 2412.06637, section III): multiset Jaccard, times the root of the cardinality proportion."""
+    counts: dict[tuple[str, str], tuple[dict[str, int], int]] = {}
+
+    def rows_of(table: str, column: str) -> tuple[dict[str, int], int]:
+        if (table, column) not in counts:
+            query = make_query(lake.table(table)[column], lake.snapshot.settings)
+            repeats = query.values.row_counts()
+            counts[table, column] = dict(zip(query.values.values(), repeats.tolist(), strict=True)), int(repeats.sum())
+        return counts[table, column]
+
+    found = np.zeros(len(rows))
+    for i, row in enumerate(rows.itertuples()):
+        own, n_own = rows_of(row.query_table, row.query_column)
+        theirs, n_theirs = rows_of(row.table, row.column)
+        few, many = (own, theirs) if len(own) <= len(theirs) else (theirs, own)
+        shared = sum(min(n, many.get(value, 0)) for value, n in few.items())
+        proportion = min(row.n_query, row.n_values) / max(row.n_query, row.n_values)
+        found[i] = shared / (n_own + n_theirs) * math.sqrt(proportion)
+    return found
+
+
+# The command -----------------------------------------------------------------------------------------------
+
+
+def families_shown(rows: pd.DataFrame, ranking: np.ndarray, score: np.ndarray) -> dict[str, float]:
+    """Junk and useful candidates among the first ten families at 0.5, as a search shows them."""
+    grade, n_twos, n_places, n_junk, n_shown = rows["grade"].to_numpy(), 0, 0, 0, 0
+    family, content = rows["family"].to_numpy(), rows["content"].to_numpy()
+    for places in rows.groupby("query", sort=False).indices.values():
+        order = places[np.argsort(-ranking[places], kind="stable")]
+        n_places += min(10, int((grade[order] == 2).sum()))
+        number: dict[int, int] = {}
+        members: list[list[int]] = []
+        for place in order[score[order] >= 0.5].tolist():
+            known = number.get(int(family[place]), number.get(int(content[place])))
+            if known is None:
+                known = len(members)
+                members.append([])
+            number[int(family[place])] = number[int(content[place])] = known
+            members[known].append(int(grade[place]))
+        shown = members[:10]
+        n_shown += len(shown)
+        n_junk += sum(grades[0] == 0 for grades in shown)
+        n_twos += min(10, sum(grades.count(2) for grades in shown))
+    return {"shown": n_shown, "junk shown": n_junk / max(1, n_shown), "2s shown": n_twos / n_places}
+
+
+def run_relevance(lake, judgements: Path, keys: Path | None, writes: bool) -> None:
+    """Print the measures of every ranking, cross-validated by query and by source; with `writes` fit model.json anew."""
+    rows = judged_features(lake, judgements).assign(weight=1.0)
+    parts = [rows] if keys is None else [rows, key_features(keys).assign(weight=KEY_WEIGHT)]
+    every = pd.concat(parts, ignore_index=True)
+    judged = (every["weight"] == 1).to_numpy()
+    jaccard = rows["matched"] / (rows["n_query"] + rows["n_values"] - rows["matched"])
+    table = {
+        "matched": measure(rows, (rows["matched"] - 1e-7 * rows["n_values"]).to_numpy()),
+        "jaccard": measure(rows, jaccard.to_numpy()),
+        "NextiaJD": measure(rows, nextiajd(rows)),
+        "Freyja's terms": measure(rows, multiset_quality(lake, rows)),
+    }
+    figures: dict[str, dict[str, float]] = {}
+    for by, name in (("query", "by query"), ("group", "by source")):
+        score, usefulness = cross_validate(every, by)
+        figures[name] = table[f'rank="useful", {name}'] = measure(rows, usefulness[judged], score[judged])
+        if by == "query":
+            deviations = spread(rows, usefulness[judged], score[judged])
+            families = families_shown(rows, usefulness[judged], score[judged])
+            bins = np.minimum((score[judged] * 10).astype(int), 9)
+        if keys is not None:
+            own = every[~judged].reset_index(drop=True)
+            names = ("recall@1", "MRR")
+            plain = first_keys(own, (own["matched"] - 1e-7 * own["n_values"]).to_numpy())
+            useful = first_keys(own, usefulness[~judged])
+            print(f"foreign keys, {name}: " + ", ".join(
+                f"{n} {a:.3f} by matched, {b:.3f} useful" for n, a, b in zip(names, plain, useful, strict=True)
+            ))  # fmt: skip
+    print(pd.DataFrame(table).T.to_string(float_format="{:.3f}".format))
+    print("deviation over draws of queries:", ", ".join(f"{k} {v:.3f}" for k, v in deviations.items()))
+    print("families as shown:", ", ".join(f"{k} {v:.3f}" for k, v in families.items()))
+    print("calibration, predicted and true share by tenth of the score:")
+    score = cross_validate(every, "query")[0][judged]
+    for b in range(10):
+        held = bins == b
+        if held.any():
+            print(f"  {score[held].mean():.3f} {(rows['grade'].to_numpy()[held] > 0).mean():.3f} ({held.sum()})")
+    if writes:
+        write_model(every, figures, len(rows))
+
+
+def write_model(every: pd.DataFrame, figures: dict[str, dict[str, float]], n_judged: int) -> None:
+    """Fit the model to all rows and write it as the package's."""
+    score, brings = fit_both(every)
+    text = {
+        "what": "score: probability that two columns mean the same and do not share values by chance; brings: that the "
+        "join says something new; usefulness = score * (floor + (1 - floor) * brings), times `repeated` or `many_to_many`",
+        "command": "python -m tests.benchmarks relevance JUDGEMENTS LAKE --keys DATABASES --fit",
+        "data": f"{n_judged} judged candidates of {every['query'][every['weight'] == 1].nunique()} query columns of one "
+        f"lake, and {len(every) - n_judged} candidates of foreign keys of relational databases, which count {KEY_WEIGHT} "
+        "each; all were seen in development",
+        "cross_validated": {name: {k: round(v, 3) for k, v in one.items()} for name, one in figures.items()},
+        "floor": FLOOR,
+        "repeated": REPEATED,
+        "many_to_many": MANY_TO_MANY,
+    }
+    for name, one in (("score", score), ("brings", brings)):
+        columns = zip(one.names, one.means.tolist(), one.scales.tolist(), one.weights.tolist(), strict=True)
+        text[name] = {
+            "bias": round(one.bias, 4),
+            "features": {n: {"mean": _short(m), "scale": _short(s), "weight": _short(w)} for n, m, s, w in columns},
+        }
+    MODEL_FILE.write_text(json.dumps(text, indent=1).replace("\n    ", " ").replace("\n   }", " }") + "\n")
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")

@@ -1,0 +1,110 @@
+"""Sums over posting lists against plain loops over sets, and the weights of values."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dfjoin.kernels.damage import DamagedArraysError
+from dfjoin.kernels.evidence import (
+    BITS,
+    COUNT,
+    N_SUMS,
+    ROWS,
+    SCALE,
+    SPREAD,
+    WEIGHT,
+    Sums,
+    add_columns,
+    add_lists,
+    add_sets,
+    clear_evidence,
+    collect_evidence,
+    weigh_values,
+)
+from dfjoin.kernels.records import as_read_only
+from dfjoin.values.normalize import pack_strings
+
+N_COLUMNS = 7
+
+
+def lists_of(rng, n_lists):
+    """Posting lists over a few columns, and the sets that they make."""
+    lists = [np.sort(rng.choice(N_COLUMNS, rng.integers(2, 5), replace=False)) for _ in range(n_lists)]
+    indptr = np.cumsum([0, *map(len, lists)])
+    sets = [[i for i, one in enumerate(lists) if column in one] for column in range(N_COLUMNS)]
+    set_indptr = np.cumsum([0, *map(len, sets)])
+    return (
+        lists,
+        as_read_only(indptr),
+        as_read_only(np.concatenate(lists).astype(np.int32)),
+        as_read_only(set_indptr),
+        as_read_only(np.concatenate(sets).astype(np.uint32)),
+    )
+
+
+def scratch_of(n_lists, n_values):
+    return Sums(
+        np.zeros((N_COLUMNS, N_SUMS), np.int64), np.zeros(n_lists, np.int32), np.empty(N_COLUMNS + 1, np.int32),
+        np.empty(n_values, np.uint32), np.empty((n_values, N_SUMS), np.int64),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sums_are_those_of_a_plain_loop_by_lists_and_by_sets(seed):
+    rng = np.random.default_rng(seed)
+    lists, indptr, columns, set_indptr, set_lists = lists_of(rng, 6)
+    groups = rng.integers(-1, N_COLUMNS + 6, 40)
+    weights = rng.integers(1, 1000, (40, N_SUMS))
+    weights[:, COUNT] = 1
+    expected = np.zeros((N_COLUMNS, N_SUMS), np.int64)
+    for group, weight in zip(groups.tolist(), weights, strict=True):
+        holders = [] if group < 0 else [group] if group < N_COLUMNS else lists[group - N_COLUMNS]
+        for column in holders:
+            expected[column] += weight
+    scratch = scratch_of(6, 40)
+    n_met, n_lists, n_postings = collect_evidence(groups, weights, indptr, scratch)
+    used = {group - N_COLUMNS for group in groups.tolist() if group >= N_COLUMNS}
+    assert (n_lists, n_postings) == (len(used), sum(len(lists[i]) for i in used))
+    every = np.arange(N_COLUMNS)
+    add_sets(every, set_indptr, set_lists, scratch)
+    assert (scratch.sums == expected).all()
+    clear_evidence(n_lists, every.astype(np.int32), scratch)
+    n_met, n_lists, _ = collect_evidence(groups, weights, indptr, scratch)
+    n_met = add_lists(n_lists, n_met, indptr, columns, scratch)
+    assert (scratch.sums == expected).all()
+    assert sorted(scratch.met[:n_met].tolist()) == np.flatnonzero(expected[:, COUNT]).tolist()
+    clear_evidence(n_lists, scratch.met[:n_met], scratch)
+    assert not scratch.sums.any() and not scratch.places.any()
+
+
+def test_what_lies_outside_the_segment_is_damage():
+    groups, weights = np.array([N_COLUMNS]), np.ones((1, N_SUMS), np.int64)
+    indptr, columns = as_read_only(np.array([0, 2])), as_read_only(np.array([1, N_COLUMNS], np.int32))
+    scratch = scratch_of(1, 1)
+    n_met, n_lists, _ = collect_evidence(groups, weights, indptr, scratch)
+    with pytest.raises(DamagedArraysError):
+        add_lists(n_lists, n_met, indptr, columns, scratch)
+    with pytest.raises(DamagedArraysError):
+        add_sets(np.array([0]), as_read_only(np.array([0, 9])), as_read_only(np.zeros(1, np.uint32)), scratch)
+
+
+def test_columns_that_hold_a_value_are_counted_without_deleted_ones():
+    held = np.zeros(4, np.int64)
+    alive = np.array([1, 0], np.uint8)
+    add_columns(np.array([-1, 0, 1, 2]), np.array([5]), alive, held)
+    assert held.tolist() == [0, 1, 0, 5]
+
+
+@pytest.mark.parametrize(
+    ("value", "bits"),
+    [("0", 2.0), ("7", math.log2(9)), ("07", math.log2(9) + 1), ("ab", 6.0), ("a1", 5.5), ("x" * 99, 30)],
+)
+def test_bits_of_a_value_follow_from_its_alphabet(value, bits):
+    weights = np.empty((1, N_SUMS), np.int64)
+    weigh_values(*map(as_read_only, pack_strings([value])), np.array([4]), np.array([3]), weights)
+    (told,) = weights
+    assert told[BITS] / SCALE == pytest.approx(bits, abs=1e-4)
+    assert (told[COUNT], told[ROWS]) == (1, 3)
+    assert told[WEIGHT] / SCALE == pytest.approx(0.5, abs=1e-4)
+    assert told[SPREAD] / SCALE == pytest.approx(math.log(4), abs=1e-4)
