@@ -253,7 +253,7 @@ def test_copies_whose_directories_differ_are_told_apart(tmp_path):
 def test_a_joined_frame_gets_the_next_tables_and_never_the_same_again(build):
     lake = build(
         {
-            "areas": pd.DataFrame({"country": LAND, "area": [1.5, 2.5, 3.5]}),
+            "areas": pd.DataFrame({"country": LAND, "area": [1.25, 2.25, 3.25]}),
             "trade": pd.DataFrame({"country": LAND * 2, "value": range(6), "kind": list("aabbcd")}),
             "rivers": pd.DataFrame({"country": LAND, "river": ["Ene", "Chari", "Niger"]}),
         }
