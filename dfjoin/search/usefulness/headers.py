@@ -87,7 +87,7 @@ def _plain(texts: pa.Array) -> pa.Array:
 @cache
 def _lexicon() -> tuple[NDArray[np.uint64], ...]:
     """Return the hashes of the marked words, sorted."""
-    none = np.empty(0, np.uint64)
+    none = as_read_only(np.empty(0, np.uint64))
     lists = (_UNSPECIFIC_WORDS, _IDENTIFIER_WORDS, _GENERIC_WORDS)
     found = [np.unique(_cut(*pack_strings(list(words)), (none, none, none)).joined) for words in lists]
     for hashes in found:

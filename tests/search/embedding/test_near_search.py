@@ -100,7 +100,7 @@ def test_random_queries(lakes, seed, radius, k, threshold):
 def test_radius_zero_contains_equality_and_equals_it_for_an_injective_embedder(build):
     frames = tables(5)
     df = pd.DataFrame({"q": [*WORDS[:20], "12-3", "3"]})
-    exact = answer(df.discover_joinable("q", build(frames), threshold=0.0))
+    exact = answer(df.discover_joinable("q", build(frames), threshold=0.0, rank="matched"))
     injective = df.discover_joinable("q", build(frames, embedder=scattered), mode="embedding", radius=0, threshold=0.0)
     assert answer(injective) == exact
     anagrams = answer(
@@ -113,7 +113,7 @@ def test_a_query_that_is_not_text_matches_equal_values(lakes):
     _, whole, _ = lakes
     df = pd.DataFrame({"q": [3, 4, 5, 12]})
     near = df.discover_joinable("q", whole, mode="embedding", radius=2.0, radius_unit="absolute", threshold=0.0)
-    assert answer(near) == answer(df.discover_joinable("q", whole, threshold=0.0))
+    assert answer(near) == answer(df.discover_joinable("q", whole, threshold=0.0, rank="matched"))
     empty = pd.DataFrame({"q": pd.Series([], dtype=object)}).discover_joinable("q", whole, mode="embedding")
     assert len(empty) == 0 and "jaccard" in empty
 
