@@ -73,7 +73,8 @@ def build_lake(
         is written into the index: frames given in memory are kept without it. Files are joined whole.
     embedder : str, path or callable, optional
         What makes the vectors that ``mode="embedding"`` needs; None: no vectors. ``"fasttext"`` trains on the lake's
-        own texts; `Lake.add_vectors` lists the others, and adds vectors later.
+        own texts; `Lake.add_vectors` lists the others, and adds vectors later. Training and embedding run in this
+        process, whatever `engine` reads the tables. Not with ``if_exists="add"`` or ``keep_sets=False``.
     settings : dict or IndexSettings, optional
         How values are normalised and what is kept. A dict may hold:
 
@@ -215,21 +216,25 @@ def discover_joinable(
           them (`Lake.add_vectors`): misspellings, other formats, related names. Equal values match in all columns.
           No column is missed.
     k : int, optional
-        Most rows per query column, at least 1. With neither `k` nor `threshold`: 10, of a score of 0.5 at least. In
-        ``mode="lsh"`` the threshold is lowered from 1 in steps of 0.05 until `k` columns reach it.
+        Most rows per query column, at least 1. With neither `k` nor `threshold`: 10, of a score of 0.5 at least where
+        scores are computed. In ``mode="lsh"`` the threshold is lowered from 1 in steps of 0.05 until `k` columns
+        reach it.
     threshold : float, optional
         Smallest containment, 0 to 1: share of the query column's distinct values that the candidate
         holds. Alone: every such column. With `k`: the best `k` of them.
     rank : {"useful", "matched"}, optional
-        What candidates are ordered by; "matched" if `plan` or `weighted` is given, else "useful".
+        What candidates are ordered by; "matched" if `plan` or `weighted` is given and in ``mode="embedding"``, else
+        "useful".
 
         - ``"useful"``: by the score times what the hit brings. Tables of one schema in one folder, and copies, count
           as one hit. A copy of `df` comes last.
         - ``"matched"``: by the values that are shared, as in the papers; nothing is scored.
     min_score : float, optional
-        Smallest score, 0 to 1; by default 0.5 if neither `k` nor `threshold` is given, else 0.
+        Smallest score, 0 to 1; by default 0.5 if neither `k` nor `threshold` is given, else 0. Only with
+        ``rank="useful"``.
     families : bool, default True
-        Whether similar tables count as one hit; ``hits.similar(i)`` lists them.
+        Whether similar tables count as one hit; ``hits.similar(i)`` lists them. With False each is a row of its own.
+        Only with ``rank="useful"``.
     weighted : bool, default False
         Rank by the rows of `df` that find a match instead of distinct values; `threshold` then applies
         to that share, and ``matched_rows, row_containment`` are added.
@@ -238,7 +243,8 @@ def discover_joinable(
     kinds : str or list of str, optional
         Kinds of candidate columns: text, integer, decimal, date.
     plan : str, optional
-        How the index is read; None: chosen by estimated cost. The rows are the same.
+        How the index is read; None: chosen by estimated cost. The rows are the same. Only with ``rank="matched"``,
+        which is the default then.
 
         - In ``mode="exact"``: "mergelist", "probeset" or "josie".
         - In ``mode="embedding"``: "tree" (a tree of boxes over principal axes), "gemm" (products of matrices) or
@@ -276,7 +282,7 @@ def discover_joinable(
     count : {"hit", "all"}, optional
         - ``"hit"`` (default): candidates are ranked by the query values with a partner.
         - ``"all"``: by pairs of partners, in the column ``matched_pairs``; `threshold` is compared with pairs per query
-          value.
+          value. Not with `weighted`.
 
     Returns
     -------
@@ -563,9 +569,10 @@ def auto_join(
         Smallest score of a candidate, 0 to 1, see `discover_joinable`. Only over a lake.
     tables, exclude : str or list of str, optional
         Patterns of the tables to join, and of those to leave out, as in `discover_joinable`. Only over a lake.
-    mode : {"exact", "lsh", "transform"}
+    mode : {"exact", "lsh", "transform", "embedding"}
         How candidates are found over a lake, as in `discover_joinable`. Those that are found by programs are joined
-        by them, and their key is brought along.
+        by them, and those that are found by distance join each row with its nearest partner within the radius; their
+        key is brought along. The radius is 0.06 here; for another one, pass a result of ``discover_joinable(radius=)``.
     columns : str or list of labels, optional
         Columns to bring. By default all but the key, and of a table of a lake those that say something of a row: not
         ``rownames`` and ``Unnamed: 0``, nor columns of one value or of none. The report names what was left out.

@@ -131,6 +131,13 @@ class Lake:
         The version to open.
     roots : mapping of str, optional
         New places of roots, by name.
+
+    Notes
+    -----
+    `tables`, `columns`, `search` and `describe` show what the lake has. `add`, `replace`, `remove`, `compact` and
+    `restore` commit a new version each, and move this object to it. What a mode of search needs beside the posting
+    lists is added by `add_signatures` (``mode="lsh"``, built by default), `add_patterns` (``mode="transform"``) and
+    `add_vectors` (``mode="embedding"``, with an embedder of choice).
     """
 
     def __init__(
