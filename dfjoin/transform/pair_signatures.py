@@ -27,6 +27,8 @@ _MAX_CODE = 10
 """Characters of a code that is made of initials."""
 _MAX_SHORT = 2
 """Characters of a part that no q-gram finds."""
+_MIN_DIGITS = 4
+"""Digits of a text that are compared without what stands between them."""
 _UBIQUITOUS = 0.8
 """Share of the values that hold a word, from which it tells none of them apart."""
 _MIN_PAIRS = 3
@@ -92,7 +94,7 @@ def signature_pairs(source: SignedValues, target: SignedValues) -> list[ValuePai
     -----
     Signatures of the source and of the target: initials of all words, of capitalised words, or the first letters, and
     the letters of a short code; short words, and short values; words and numbers in any order, those left out that
-    four fifths of the values hold; stretches of digits in any order; letters and digits without what
+    four fifths of the values hold; stretches of digits in any order; all digits in their order; letters and digits without what
     stands between them; entries of lookup tables, and values. What the pairs have in common is for the learner to find,
     and for the evidence against chance to judge. O(characters).
     """
@@ -170,6 +172,12 @@ def _numbers(text: str) -> tuple[str, ...]:
     return (" ".join(runs),) if len(runs) >= 2 else ()
 
 
+def _digits(text: str) -> tuple[str, ...]:
+    """Return all digits of a text that has at least four, in their order: ``2019-01-07`` and ``20190107x``."""
+    digits = "".join(re.findall("[0-9]", text))
+    return (digits,) if len(digits) >= _MIN_DIGITS else ()
+
+
 def _entries(text: str) -> tuple[str, ...]:
     """Return what lookup tables have for a text."""
     key = normalize_text(text)
@@ -185,10 +193,12 @@ def _words(texts: list[str]) -> list[set[str]]:
     return [{" ".join(words)} if len(words) >= 2 else set() for words in kept]
 
 
-_BY_NUMBERS, _SQUEEZED = _each(_numbers), _each(lambda text: (_squeezed(text),))
+_BY_NUMBERS, _BY_DIGITS = _each(_numbers), _each(_digits)
+_SQUEEZED = _each(lambda text: (_squeezed(text),))
 _KINDS: tuple[tuple[_Signer, _Signer], ...] = (
     (_words, _words),
     (_BY_NUMBERS, _BY_NUMBERS),
+    (_BY_DIGITS, _BY_DIGITS),
     (_SQUEEZED, _SQUEEZED),
     (_each(_initials), _each(_code)),
     (_each(_entries), _each(lambda text: (normalize_text(text),))),

@@ -37,7 +37,7 @@ def test_examples_are_solved(folder):
 
 def test_scale_is_measured(capsys):
     transform.run_scale([50])
-    assert "citation" in capsys.readouterr().out
+    assert "authors" in capsys.readouterr().out
 
 
 def test_the_command_prints_a_table(folder, capsys, monkeypatch):

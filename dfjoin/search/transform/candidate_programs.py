@@ -243,7 +243,7 @@ class _ProgramSearch:
         rights = _most_informative(theirs, n_query)
         left, right = self.texts.take(pa.array(lefts)), texts.take(pa.array(rights))
         join = find_programs({self.query.name: left}, {name: right}, on=self.query.name, right_on=name)
-        if not join.found or (lefts.size == n_query and rights.size == len(values)):
+        if not join.found:
             return join
         is_accepted = _is_accepted_on(join, Column(self.query.name, self.texts), Column(name, texts))
         return join if is_accepted else TransformJoin(tried=join.tried)

@@ -173,9 +173,9 @@ class TestNotFound:
         names = QUERY[:20]
         lake = build({"t": pd.DataFrame({"who": [*names, *map(turned, names)]}), **unrelated(5)}, settings=SMALL)
         assert rows(find(lake)) == []
-        more = [*names, *map(turned, QUERY[:21])]
+        more = [*names, *map(turned, QUERY[:30])]
         lake = build({"t": pd.DataFrame({"who": more}), **unrelated(5)}, settings=SMALL)
-        assert rows(find(lake)) == [("t", "who", 21)]
+        assert rows(find(lake)) == [("t", "who", 30)]
 
     def test_an_unrelated_lake_gives_no_rows(self, build):
         lake = build(unrelated(60), settings=SMALL)
