@@ -47,6 +47,11 @@ class Line(NamedTuple):
     right: NDArray[np.int64]
     bits: float = 0.0
 
+    @property
+    def is_same(self) -> bool:
+        """Whether the line carries each number to itself."""
+        return self.scale == 1 and self.offset == 0
+
 
 def tolerance(target: SortedNumbers, at: NDArray[np.int64], results: Floats, n_free: int) -> Floats:
     """Return how far a result may be from the number next to it.

@@ -75,6 +75,11 @@ class NumberReading:
         return _STEP_BITS * sum(not isinstance(step, Slice) for step in self.steps)
 
     @property
+    def has_base(self) -> bool:
+        """Whether the texts are read as numbers of another base than ten."""
+        return any(isinstance(step, Base) for step in self.steps)
+
+    @property
     def program(self) -> Program:
         """The program that reads the column."""
         return Program((self.column.name,), (Extract(0, self.steps),))

@@ -120,7 +120,8 @@ def relate_numbers(
     program is evaluated on all rows. It is accepted by the evidence against chance: results and numbers of the target
     agree to the last digit more often than the density of the target and other lines through the same numbers let
     expect, by 10 bits more than it takes to single out the line, the readings and the columns. Grids that
-    are nearly full, as row numbers or years, give no evidence.
+    are nearly full, as row numbers or years, give no evidence. Numbers of another base are related as they are,
+    not shifted.
     """
     found: list[AcceptedPrograms] = []
     is_large = max((len(column) for side in sides for column in side.columns), default=0) > _LARGE
@@ -188,6 +189,8 @@ def _relate_pair(pair: _NumberPair, rng: np.random.Generator, tried: list[str]) 
     for line in search_lines(pair.source.numbers, pair.target.numbers, rng):
         if line.bits <= 0 and len(pair.source.numbers) > _FEW:
             continue  # the rows need not be read for what chance explains
+        if not line.is_same and (pair.source.has_base or pair.target.has_base):
+            continue  # codes in sequence, as A0001 and B0001, are shifted numbers of base 16
         chance = chance_of_line(line, pair.source.numbers, pair.target.numbers, rng)
         for steps in _steps(line, pair.source, pair.target):
             outcome = _evaluate(pair, line, chance, steps)
@@ -232,7 +235,7 @@ def _steps(line: Line, source: NumberReading, target: NumberReading) -> list[tup
     if line.left.size < 2:
         return []
     texts, targets = _examples(line, source, target)
-    if line.scale == 1 and line.offset == 0:
+    if line.is_same:
         if all(map(_is_same, texts, targets)):
             return [()] if source.steps or target.steps else []  # plain numbers are equal as texts
         return [(Round(digits),) for digits in range(7) if _rounds_to(texts, targets, Round(digits))]
@@ -292,7 +295,7 @@ def _is_round(texts: list[str], line: Line) -> NDArray[np.bool_]:
     """Tell which results of one digit are made of numbers of one digit, zeros at the end aside."""
     results = pc.cast(pa.array([text if _NUMBER.fullmatch(text) else "0" for text in texts]), pa.float64())
     made = np.asarray(results)
-    if line.scale == 1 and line.offset == 0:
+    if line.is_same:
         return np.abs(made) < 10
     return _has_one_digit(made) & _has_one_digit((made - line.offset) / line.scale)
 

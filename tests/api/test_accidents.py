@@ -81,6 +81,7 @@ CODES = {
     "numbers": (range(1000, 1100), range(1040, 1140)),
     "other prefixes": ([f"INV-{i}" for i in range(1001, 1101)], [f"PO-{i}" for i in range(1011, 1111)]),
     "letters": ([f"K{i:04d}" for i in range(1, 101)], [f"M{i:04d}" for i in range(1, 101)]),
+    "letters of base 16": ([f"A{i:04d}" for i in range(1, 101)], [f"B{i:04d}" for i in range(1, 101)]),
     "months and years": ([f"{1950 + i // 12}-{1 + i % 12:02d}" for i in range(696)], range(1950, 2009)),
     "days and weeks": (
         [str(day)[:10] for day in pd.date_range("2015-01-01", periods=300)],
