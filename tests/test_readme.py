@@ -35,6 +35,7 @@ def project(tmp_path, monkeypatch):
     """A directory with the examples, to run the tour in."""
     shutil.copytree(PROJECT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "500")  # as in a pipe, whatever the terminal
     return tmp_path
 
 

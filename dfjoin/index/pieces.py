@@ -46,12 +46,11 @@ def find_patterns(
     Pieces as in `dfjoin.kernels.value_pieces.value_pieces`. 36 bytes of memory a posting.
     """
     columns = np.flatnonzero(np.isin(kinds, [KINDS.index(kind) for kind in PATTERN_KINDS])).astype(np.int32)
-    groups, sets = (
-        Groups(tokens["group_indptr"], tokens["group_tokens"]),
-        Sets(tokens["set_indptr"], tokens["set_lists"]),
-    )
+    locked = {name: as_read_only(array) for name, array in tokens.items()}
+    groups = Groups(locked["group_indptr"], locked["group_tokens"])
+    sets = Sets(locked["set_indptr"], locked["set_lists"])
     seed = np.uint64(settings.hash_seed)
-    offsets, data = as_read_only(tokens["value_offsets"]), as_read_only(tokens["value_bytes"])
+    offsets, data = locked["value_offsets"], locked["value_bytes"]
     indptr, hashes = column_pieces(columns, offsets, data, groups, sets, seed)
     sizes = np.zeros(kinds.size, np.int32)
     sizes[columns] = np.diff(indptr)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from dfjoin.errors import DfjoinError
+from dfjoin.errors import DfjoinError, InvalidTypeError
 from dfjoin.search.found import Candidate
 from dfjoin.store.table import LakeTable
+from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 
 __all__ = ["N_ROWS", "joined_rows", "rows_as_text"]
 
@@ -56,8 +58,7 @@ def joined_rows(candidate: Candidate, shared: list[str]) -> list[dict[str, Any]]
                 if value not in wanted:
                     continue
                 del wanted[value]
-                cells = (batch.column(i)[row].as_py() for i in range(len(names)))
-                found.append({n: None if cell is None else str(cell) for n, cell in zip(names, cells, strict=True)})
+                found.append({name: _cell(batch.column(i).slice(row, 1)) for i, name in enumerate(names)})
                 if len(found) == N_ROWS or not wanted:
                     return found
             if monotonic() > end:
@@ -65,6 +66,15 @@ def joined_rows(candidate: Candidate, shared: list[str]) -> list[dict[str, Any]]
     except DfjoinError:  # the file has changed or moved: the explanation does without
         return []
     return found
+
+
+def _cell(cell: pa.Array) -> str | None:
+    """Return a cell of any type as text, None for one that is null or has no text."""
+    try:
+        text: str | None = cell_texts(cell)[0].as_py()
+    except (*CONVERSION_ERRORS, InvalidTypeError):
+        return None
+    return text
 
 
 def rows_as_text(rows: list[dict[str, Any]]) -> list[str]:

@@ -245,7 +245,8 @@ class _ProgramSearch:
         join = find_programs({self.query.name: left}, {name: right}, on=self.query.name, right_on=name)
         if not join.found:
             return join
-        is_accepted = _is_accepted_on(join, Column(self.query.name, self.texts), Column(name, texts))
+        is_sample = lefts.size < n_query or rights.size < len(values)
+        is_accepted = _is_accepted_on(join, Column(self.query.name, self.texts), Column(name, texts), is_sample)
         return join if is_accepted else TransformJoin(tried=join.tried)
 
     def _relationship(self, segment: Segment, column: int, rows: RowJoin) -> str:
@@ -281,12 +282,16 @@ def _most_informative(bits: NDArray[np.float64], n_other: int) -> NDArray[np.int
     return np.sort(np.argsort(-bits, kind="stable")[:n])
 
 
-def _is_accepted_on(join: TransformJoin, query: Column, candidate: Column) -> bool:
-    """Tell whether the first program of a join is accepted on whole columns, as on those it was learned from."""
+def _is_accepted_on(join: TransformJoin, query: Column, candidate: Column, is_sample: bool) -> bool:
+    """Tell whether the first program of a join covers whole columns, and passes on them if it was learned from parts.
+
+    The candidate was chosen by the search, so that its program has to cover as much as one between columns that
+    nobody named.
+    """
     is_forward = join.direction == "left_to_right"
     source, target = (query, candidate) if is_forward else (candidate, query)
     if join.target is not None and not join.target.is_identity:
         target = Column(target.name, join.target.apply([target.array]))
     outcome = evaluate(join.programs[0].program, [source], source, target.values)
     covers = max(outcome.source_coverage, outcome.target_coverage) >= MIN_COVERAGE and outcome.score >= MIN_SCORE
-    return covers and outcome.bits >= MIN_BITS and outcome.precision >= MIN_PRECISION
+    return covers and (not is_sample or (outcome.bits >= MIN_BITS and outcome.precision >= MIN_PRECISION))

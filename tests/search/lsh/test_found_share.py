@@ -87,7 +87,7 @@ def test_the_recall_that_is_stated_is_the_one_that_is_measured(drawn):
     for threshold in (0.1, 0.3):
         wanted = {table for table, share in truth.items() if share >= threshold}
         for recall in (0.7, 0.95):
-            hits = df.discover_joinable("q", lake, mode="lsh", threshold=threshold, recall=recall)
+            hits = df.discover_joinable("q", lake, mode="lsh", threshold=threshold, recall=recall, rank="matched")
             (search,) = hits.attrs["dfjoin"]["searches"]
             assert set(hits["table"]) <= wanted
             error = 3 * np.sqrt(0.2 / len(wanted))
