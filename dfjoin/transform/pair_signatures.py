@@ -95,8 +95,8 @@ def signature_pairs(source: SignedValues, target: SignedValues) -> list[ValuePai
     Signatures of the source and of the target: initials of all words, of capitalised words, or the first letters, and
     the letters of a short code; short words, and short values; words and numbers in any order, those left out that
     four fifths of the values hold; stretches of digits in any order; all digits in their order; letters and digits
-    without what stands between them; entries of lookup tables, and values. What the pairs have in common is for the learner to find,
-    and for the evidence against chance to judge. O(characters).
+    without what stands between them; entries of lookup tables, and values. What the pairs have in common is for the
+    learner to find, and for the evidence against chance to judge. O(characters).
     """
     n_least = max(_MIN_PAIRS, _MIN_SHARE * min(len(source.texts), len(target.texts)))
     found = [_pair(own, theirs, target) for own, theirs in zip(source.as_source, target.as_target, strict=True)]

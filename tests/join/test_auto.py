@@ -122,7 +122,9 @@ def test_two_frames_by_a_learned_program(calls, keys):
     assert calls.by_module["normalize_column", "keys"] == 2
     assert calls.by_module["normalize_column", "prepared_columns"] == 0
     modules = {module for name, module in calls.by_module if name == "normalize_column"}
-    assert modules <= {"keys", "outcome", "transform_join", "casing"}, "what programs make of a key is normalised like it"
+    assert modules <= {"keys", "outcome", "transform_join", "casing"}, (
+        "what programs make of a key is normalised like it"
+    )
 
 
 @pytest.mark.parametrize("how", ["left", "inner", "right", "outer"])
