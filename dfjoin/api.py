@@ -228,7 +228,8 @@ def discover_joinable(
 
         - ``"useful"``: by the score times what the hit brings. Tables of one schema in one folder, and copies, count
           as one hit. A copy of `df` comes last.
-        - ``"matched"``: by the values that are shared, as in the papers; nothing is scored.
+        - ``"matched"``: by the values that are shared as they are, as in the papers; nothing is scored, and no row has
+          ``pad``: ``attrs["dfjoin"]`` tells where codes that lost their zeros would match.
     min_score : float, optional
         Smallest score, 0 to 1; by default 0.5 if neither `k` nor `threshold` is given, else 0. Only with
         ``rank="useful"``.
@@ -259,7 +260,8 @@ def discover_joinable(
     pad : int, optional
         Write the query's integers with zeros in front up to this many digits, for codes such as ZIP
         codes that a frame has read as numbers. By default codes that lost their zeros, in the query or in a column of
-        the lake, are found where half of the query matches and clearly more than as it is: a twentieth, at least two.
+        the lake, are found where half of the query matches and clearly more than as it is: a twentieth, at least two;
+        not with ``rank="matched"``.
     dayfirst : bool, optional
         How to read all-digit dates of the query; None: as the column itself shows.
     recall : float, optional

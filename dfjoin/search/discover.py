@@ -22,7 +22,7 @@ from dfjoin.errors import (
 )
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.found import Found, SearchContext
-from dfjoin.search.lost_zeros import merge_respelled, respell_query, warn_of_lost_zeros
+from dfjoin.search.lost_zeros import merge_respelled, respell_query, tell_lost_zeros, warn_of_lost_zeros
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
@@ -207,9 +207,11 @@ def _make_result(
             ApproximateResultWarning,
         )
     frame = make_frame(found or [_search_nothing(snapshot, params)], params)
-    context = frame._context = SearchContext(snapshot, params, {one.query.name: one for one in found}, respelled or {})
-    if respelled:
-        both = {name: (context.found[name], other) for name, other in respelled.items()}
+    respelled = respelled or {}
+    merged = respelled if params.is_by_usefulness else {}  # the order by matched values has values as they are alone
+    context = frame._context = SearchContext(snapshot, params, {one.query.name: one for one in found}, merged)
+    if merged:
+        both = {name: (context.found[name], other) for name, other in merged.items()}
         frame = merge_respelled(frame, both, partial(make_frame, params=params))
         frame._context = context
     frame.attrs["dfjoin"] = {
@@ -217,15 +219,17 @@ def _make_result(
         "complete": all(one.stats.is_complete for one in found),
         "index": str(snapshot.path),
         "version": snapshot.version,
-        "searches": [_told(one) for one in found[:_MAX_TOLD]],
+        "searches": [_told(one, respelled.get(one.query.name)) for one in found[:_MAX_TOLD]],
     }
     return frame
 
 
-def _told(found: Found) -> dict[str, Any]:
+def _told(found: Found, respelled: Found | None) -> dict[str, Any]:
     """Return what ``attrs["dfjoin"]`` says of the search of one query column."""
     told = {"query_column": found.query.name, **found.stats.to_dict()}
-    return told if found.useful is None else told | found.useful.notes
+    if found.useful is not None:
+        return told | found.useful.notes
+    return told if respelled is None else told | tell_lost_zeros(found, respelled)
 
 
 def _search_nothing(snapshot: Snapshot, params: SearchParams) -> Found:

@@ -31,6 +31,7 @@ __all__ = [
     "is_clearly_more",
     "merge_respelled",
     "respell_query",
+    "tell_lost_zeros",
     "warn_of_lost_zeros",
 ]
 
@@ -310,7 +311,28 @@ def warn_of_lost_zeros(plain: Found, respelled: Found) -> None:
             f"{own:,} as they are; read the column with dtype=str, or pass `pad={width}`"
         )
     elif is_clearly_more(other, own):
+        remedy = 'rank="useful" finds' if plain.useful is None else "rows with `pad` are"
         warn(
             f"the codes of column {name!r} match {other:,} values when their zeros in front are left out, as integers "
-            f"have lost theirs, and {own:,} as they are; rows with `pad` say which columns of the lake lost them"
+            f"have lost theirs, and {own:,} as they are; {remedy} the columns of the lake that lost them"
         )
+
+
+def tell_lost_zeros(plain: Found, respelled: Found) -> dict[str, int]:
+    """Return what a search by matched values, whose rows have values as they are, says of the other spelling.
+
+    Parameters
+    ----------
+    plain, respelled : Found
+        The search of a query column as it is, and the other one.
+
+    Returns
+    -------
+    dict
+        ``pad`` (digits; below 0: codes without their zeros) and ``n_matched_with_pad``, of the best column; nothing
+        where that matches less than half of the query.
+    """
+    other = int(respelled.hits.hits.matched.max(initial=0))
+    if other < _LEAST_CONTAINMENT * len(respelled.query.values):
+        return {}
+    return {"pad": respelled.query.pad or 0, "n_matched_with_pad": other}

@@ -10,6 +10,11 @@ from dfjoin.errors import DfjoinWarning
 from tests.search.searching import find
 
 
+def find_useful(values, lake, name="q", **options):
+    """Search as a user does who wants every row: by usefulness, whatever the score."""
+    return dfjoin.discover_joinable(pd.DataFrame({name: values}), name, lake, min_score=0, **options)
+
+
 class TestZeroPadding:
     @pytest.fixture
     def codes(self, build):
@@ -22,9 +27,7 @@ class TestZeroPadding:
 
     def test_the_warning_names_column_width_and_remedy(self, codes):
         with pytest.warns(DfjoinWarning, match=r"column 'Postal' match 3 values.*up to 5 digits, and 1") as caught:
-            hits = dfjoin.discover_joinable(
-                pd.DataFrame({"Postal": [501, 2134, 90210]}), "Postal", codes, rank="matched"
-            )
+            hits = dfjoin.discover_joinable(pd.DataFrame({"Postal": [501, 2134, 90210]}), "Postal", codes, min_score=0)
         message = str(caught[0].message)
         assert "dtype=str" in message and "`pad=5`" in message
         assert caught[0].filename == __file__
@@ -70,7 +73,7 @@ class TestZeroPadding:
     def test_batch_gives_no_warning(self, codes):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            hits = dfjoin.discover_joinable_batch({"Postal": [501, 2134, 90210]}, codes, rank="matched")
+            hits = dfjoin.discover_joinable_batch({"Postal": [501, 2134, 90210]}, codes, min_score=0)
         assert hits["matched"].max() == 3 and hits["pad"][0] == 5
 
 
@@ -100,7 +103,7 @@ def lake(build):
 @pytest.mark.parametrize(("values", "other"), [(COUNTIES, "numbers"), ([int(c) for c in COUNTIES], "texts")])
 class TestBothWays:
     def test_the_column_that_lost_or_kept_its_zeros_is_found_whole(self, lake, values, other):
-        hits = find(values, lake, name="county")
+        hits = find_useful(values, lake, name="county", families=False)
         by_table = hits.set_index("table")
         n = len(COUNTIES)
         assert by_table["matched"].to_dict() == {"texts": n, "numbers": n}
@@ -119,7 +122,7 @@ class TestBothWays:
 
     def test_it_is_joined_and_reported(self, lake, values, other):
         df = pd.DataFrame({"county": values})
-        hits = df.discover_joinable("county", lake, rank="matched")
+        hits = df.discover_joinable("county", lake, families=False)
         for wide in (df.auto_join(lake, on="county", k=2), df.auto_join(hits)):
             assert wide["people"].notna().all() and wide["area"].notna().all()
             (step,) = (step for step in wide.attrs["dfjoin"]["joined"] if step["table"] == other)
@@ -128,23 +131,44 @@ class TestBothWays:
             again = df.iloc[:9].auto_join(wide.attrs["dfjoin"]["plan"])
             pd.testing.assert_frame_equal(again, wide.iloc[:9])
 
-    def test_without_it_the_states_would_be_lost(self, lake, values, other):
-        hits = find(values, lake, name="county", plan="mergelist", k=10)
-        by_table = hits.set_index("table")
-        assert by_table["matched"][other] == (len(COUNTIES) if "pad" in hits else len(COUNTIES) - N_ZEROS)
+    def test_by_matched_values_rows_have_values_as_they_are(self, lake, values, other):
+        n = len(COUNTIES)
+        told = {"pad": -5 if other == "numbers" else 5, "n_matched_with_pad": n}
+        for options in ({}, {"plan": "josie"}, {"weighted": True}, {"k": 2, "threshold": 0.1}, {"mode": "lsh"}):
+            if options.get("mode") == "lsh":
+                options = {**options, "threshold": 0.5}
+            hits = find(values, lake, name="county", **options)
+            assert "pad" not in hits and hits["matched"].is_monotonic_decreasing
+            assert hits["matched"].iloc[:2].tolist() == [n, n - N_ZEROS] and hits["table"][1] == other
+            (search,) = hits.attrs["dfjoin"]["searches"]
+            assert told.items() <= search.items()
+            assert "zeros:" not in str(hits.explain(1)) and len(hits.pairs(1)) == n - N_ZEROS
 
 
 @pytest.mark.filterwarnings("error")
 def test_little_gain_changes_nothing(build):
     lake = build({"t": pd.DataFrame({"id": [*range(100, 200), *range(10, 20)], "v": range(110)})})
-    assert "pad" not in find([*map(str, range(100, 200)), "011"], lake)
-    assert "pad" not in find(["007", "x", "y"], lake)
+    assert "pad" not in find_useful([*map(str, range(100, 200)), "011"], lake)
+    assert "pad" not in find_useful(["007", "x", "y"], lake)
+
+
+def test_by_matched_values_codes_without_zeros_are_warned_of(build):
+    """The order is that of the counts; the remedy is the order by usefulness, where the row has its pad."""
+    lake = build({"numbers": pd.DataFrame({"geoid": [int(code) for code in COUNTIES[:130]], "area": range(130)})})
+    with pytest.warns(DfjoinWarning, match=r'left out, .*; rank="useful" finds the columns of the lake that lost them'):
+        hits = find(COUNTIES[:130], lake)
+    assert len(hits) == 0 or hits["matched"].max() < 130
+    with pytest.warns(DfjoinWarning, match="left out, .*; rows with `pad` are the columns of the lake that lost them"):
+        hits = find_useful(COUNTIES[:130], lake, name="geoid")
+    assert (hits["matched"][0], hits["pad"][0]) == (130, 5)
+    hits = dfjoin.discover_joinable_batch({"a": COUNTIES[:130]}, lake, rank="matched")
+    assert "pad" not in hits and hits.attrs["dfjoin"]["searches"][0]["pad"] == -5
 
 
 def test_the_best_k_are_kept_and_every_query_column_has_its_own(lake):
     df = pd.DataFrame({"a": COUNTIES, "b": [f"c{i % 59}" for i in range(len(COUNTIES))]})
-    hits = df.discover_joinable("*", lake, k=1, rank="matched")
+    hits = df.discover_joinable("*", lake, k=1)
     assert hits[["query_column", "matched"]].values.tolist() == [["a", len(COUNTIES)], ["b", 59]]
-    hits = df.discover_joinable("a", lake, k=2, rank="matched")
+    hits = df.discover_joinable("a", lake, k=2, families=False)
     assert sorted(hits["table"]) == ["numbers", "texts"]
-    assert len(df.discover_joinable("a", lake, threshold=0.99, rank="matched")) == 2
+    assert len(df.discover_joinable("a", lake, threshold=0.99, families=False)) == 2
