@@ -1,0 +1,116 @@
+"""Features of candidates against plain sets, over a lake of numbers and texts under telling and generic names."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dfjoin.kernels.usefulness import FEATURES
+from dfjoin.search.exact.searcher import MatchedQuery
+from dfjoin.search.params import search_params
+from dfjoin.search.query import make_query
+from dfjoin.search.usefulness.features import features_of, query_facts
+from dfjoin.search.usefulness.lake_facts import facts_of
+from dfjoin.search.usefulness.shared_evidence import count_evidence
+from tests.oracles import usefulness as oracle
+
+TOWNS = [f"town {a}{b}" for a in "klmnpr" for b in "aeiou"]
+TABLES = {
+    "species": {"id": range(1, 21), "name": TOWNS[:20], "weight": range(300, 320)},
+    "towns": {"town": TOWNS, "people": range(900, 930), "year": [1990 + i % 9 for i in range(30)]},
+    "visits": {"species_id": [1 + i % 12 for i in range(40)], "town": (TOWNS * 2)[:40], "day": range(40)},
+    "scores": {"score": ["1-0", "2-1", "0-0", "3-2"], "town": TOWNS[:4]},
+    "codes": {"code": ["0071", "0072", "kx9", "zz"], "town_code": TOWNS[5:9]},
+    "years": {"year": range(1980, 2004), "total": range(24)},
+}
+FRAMES = {
+    "plain": {"town": TOWNS[3:25], "people": range(22)},
+    "foreign": {"species_id": [1, 2, 3, 5, 8, 8], "note": TOWNS[:6]},
+    "years": {"year": [1985, 1990, 1990, 2000], "weight": range(4)},
+    "results": {"score": ["1-0", "2-1", "5-5"], "x": TOWNS[:3]},
+    "generic": {"code": ["0071", "kx9", "qq"], "name": TOWNS[:3]},
+    "digits": {"2010": TOWNS[:9], "town": TOWNS[1:10]},
+    "serial": {"no": range(1, 30), "town": TOWNS[:29]},
+}
+
+
+def computed(lake, frame, label):
+    """Table and column of every candidate → its features."""
+    snapshot = lake.snapshot
+    query = replace(make_query(frame[label], snapshot.settings), companions=tuple(frame.columns))
+    evidence, _ = count_evidence(snapshot, MatchedQuery(snapshot, query.values), search_params(threshold=0.0))
+    rows = features_of(snapshot.segments, query_facts(query), evidence).values
+    found = {}
+    for number, column, row in zip(evidence.hits.segments, evidence.hits.columns, rows, strict=True):
+        catalog = snapshot.segments[number].catalog
+        found[catalog.table_name(int(column)), catalog.column_name(int(column))] = dict(zip(FEATURES, row, strict=True))
+    return found
+
+
+@pytest.fixture(params=["one segment", "two segments"])
+def lake(request, build):
+    frames = {name: pd.DataFrame(columns) for name, columns in TABLES.items()}
+    if request.param == "one segment":
+        return build(frames)
+    lake = build(dict(list(frames.items())[:3]))
+    lake.add(dict(list(frames.items())[3:]), engine="inline", progress=False)
+    return lake
+
+
+def texts(values):
+    return [str(value) for value in values]
+
+
+def test_features_are_those_of_plain_sets(lake):
+    columns = {(t, c): texts(values) for t, one in TABLES.items() for c, values in one.items()}
+    n_compared = 0
+    for frame in FRAMES.values():
+        for label, values in frame.items():
+            own = texts(values)
+            holding = {v: sum(v in held for held in columns.values()) for v in own}
+            found = computed(lake, pd.DataFrame(frame), label)
+            assert set(found) == {key for key, held in columns.items() if set(held) & set(own)}
+            for (table, header), row in found.items():
+                candidate = header, columns[table, header]
+                headers = list(TABLES[table])
+                expected = oracle.features((label, own), list(frame), candidate, table, headers, holding)
+                assert list(expected) == list(FEATURES)
+                for name, value in expected.items():
+                    assert math.isclose(row[name], value, rel_tol=1e-3, abs_tol=1e-3), (label, table, header, name)
+                n_compared += 1
+    assert n_compared > 40
+
+
+def test_a_query_without_values_has_no_candidates_and_no_features(lake):
+    for values in ([], ["not there"]):
+        assert computed(lake, pd.DataFrame({"a": pd.Series(values, dtype=object)}), "a") == {}
+
+
+def test_the_facts_of_a_segment_are_made_once_and_name_its_columns(build):
+    segment = build({name: pd.DataFrame(columns) for name, columns in TABLES.items()}).snapshot.segments[0]
+    facts = facts_of(segment)
+    assert facts_of(segment) is facts and facts.n_tables == len(TABLES)
+    town = facts.names.joined[segment.catalog.numbers["position"] >= 0]
+    own = np.unique(town)
+    assert sorted(facts.columns_named(own).tolist()) == list(range(len(town)))
+    assert facts.columns_named(np.array([7], np.uint64)).size == 0
+    assert facts.columns_named(np.empty(0, np.uint64)).size == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "headers", "is_one"),
+    [
+        (("s/2019", "s/2020"), (["a", "b", "c", "d", "e"], ["e", "d", "c", "b", "a"]), True),
+        (("s/x_2019", "s/x_2020"), (["a", "b"], ["a", "b"]), True),
+        (("s/rivers", "s/mountains"), (["a", "b"], ["a", "b"]), False),
+        (("s/rivers", "s/mountains"), (["a", "b", "c", "d", "e"], ["a", "b", "c", "d", "e"]), True),
+        (("s/2019", "t/2019"), (["a", "b", "c", "d", "e"], ["a", "b", "c", "d", "e"]), False),
+        (("s/2019", "s/2020"), (["a", "b", "c", "d", "e"], ["a", "b", "c", "d", "f"]), False),
+    ],
+)
+def test_families_are_tables_of_one_folder_and_schema(build, names, headers, is_one):
+    frames = {n: pd.DataFrame({h: ["u", "v", n] for h in own}) for n, own in zip(names, headers, strict=True)}
+    first, second = facts_of(build(frames).snapshot.segments[0]).family
+    assert (first == second) == is_one
