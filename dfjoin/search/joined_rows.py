@@ -79,4 +79,5 @@ def _cell(cell: pa.Array) -> str | None:
 
 def rows_as_text(rows: list[dict[str, Any]]) -> list[str]:
     """Write rows as the lines of a small table."""
-    return pd.DataFrame(rows).to_string(index=False, max_colwidth=24, na_rep="").splitlines() if rows else []
+    texts = [{name: "" if cell is None else cell for name, cell in row.items()} for row in rows]
+    return pd.DataFrame(texts).to_string(index=False, max_colwidth=24).splitlines() if rows else []
