@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from dfjoin.cli.main import main as run_shell
+from dfjoin.search.candidates import _NO_WIDTH
 from tests.conftest import PROJECT
 
 README = (PROJECT / "README.md").read_text("utf-8")
@@ -35,7 +36,7 @@ def project(tmp_path, monkeypatch):
     """A directory with the examples, to run the tour in."""
     shutil.copytree(PROJECT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "500")  # as in a pipe, whatever the terminal
+    monkeypatch.setenv("COLUMNS", str(_NO_WIDTH))  # as in a pipe, whatever the terminal
     return tmp_path
 
 

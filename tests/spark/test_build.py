@@ -221,7 +221,7 @@ if __name__ == "__main__":
     lake = dfjoin.build_lake(sys.argv[1], sys.argv[2], spark=spark, progress=False)
     table = {"t": spark.range(0, 1000, 1, 3).selectExpr("cast(id as string) as key")}
     lake = dfjoin.build_lake(table, sys.argv[2], spark=spark, progress=False, if_exists="add")
-    hits = pd.DataFrame({"c": ["France", "peru"]}).discover_joinable("c", lake)
+    hits = pd.DataFrame({"c": ["France", "peru"]}).discover_joinable("c", lake, rank="matched")
     print(len(lake.tables), hits["table"][0], lake.columns.query("table == 't'")["cardinality"].tolist())
     spark.stop()
 """
