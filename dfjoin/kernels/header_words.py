@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import njit_inner, njit_lean
+from dfjoin.kernels._compile import njit_lean
 from dfjoin.kernels.hashing import hash_bytes
+from dfjoin.kernels.sorting import is_member
 
 __all__ = [
     "DIGITS",
@@ -50,19 +51,6 @@ class HeaderWords(NamedTuple):
     words: NDArray[np.uint64]
     prefixes: NDArray[np.uint64]
     marks: NDArray[np.uint8]
-
-
-@njit_inner
-def _is_member(sorted_hashes, value):
-    """Tell whether a sorted array holds a value."""
-    low, high = 0, sorted_hashes.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if sorted_hashes[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low < sorted_hashes.shape[0] and sorted_hashes[low] == value
 
 
 @njit_lean
@@ -132,11 +120,11 @@ def cut_headers(data, offsets, lexicon, scratch, out):
                     out.words[n_words] = value
                     out.prefixes[n_words] = hash_bytes(word, 0, min(length, _PREFIX), _SEED)
                     mark = 0
-                    if _is_member(unspecific, value):
+                    if is_member(unspecific, value):
                         mark |= UNSPECIFIC
-                    if _is_member(identifiers, value):
+                    if is_member(identifiers, value):
                         mark |= IDENTIFIER
-                    if _is_member(generic, value):
+                    if is_member(generic, value):
                         mark |= GENERIC
                     if is_number:
                         mark |= DIGITS

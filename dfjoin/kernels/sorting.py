@@ -7,7 +7,7 @@ import numpy as np
 from dfjoin.kernels._compile import njit_generic, njit_inner, njit_lean
 from dfjoin.kernels.records import as_read_only
 
-__all__ = ["argsort_u64", "lower_bound", "merge_sort_by", "sort_lists_lexicographic"]
+__all__ = ["argsort_u64", "is_member", "lower_bound", "merge_sort_by", "sort_lists_lexicographic"]
 
 
 def argsort_u64(keys):
@@ -164,3 +164,22 @@ def lower_bound(array, low, high, value):
         else:
             high = middle
     return low
+
+
+@njit_inner
+def is_member(array, value):
+    """Tell whether an ascending array holds a value.
+
+    Parameters
+    ----------
+    array : ndarray
+        Ascending.
+    value : number
+
+    Returns
+    -------
+    bool
+        O(log n).
+    """
+    at = lower_bound(array, 0, array.shape[0], value)
+    return at < array.shape[0] and array[at] == value

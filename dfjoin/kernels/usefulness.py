@@ -20,6 +20,7 @@ from dfjoin.kernels.header_words import (
     UNSPECIFIC,
     HeaderWords,
 )
+from dfjoin.kernels.sorting import is_member
 
 __all__ = [
     "CARDINALITY",
@@ -139,19 +140,6 @@ class QueryNumbers(NamedTuple):
     has_no_letters: bool
     is_generic: bool
     has_digits_alone: bool
-
-
-@njit_inner
-def _holds(sorted_values, value):
-    """Tell whether a sorted array holds a value."""
-    low, high = 0, sorted_values.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if sorted_values[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low < sorted_values.shape[0] and sorted_values[low] == value
 
 
 @njit_inner
@@ -282,7 +270,7 @@ def compute_features(columns, sums, known, tables, query, marks, out):
         mark = marks[header]
         if mark == 0:
             mark = _KNOWN | _header_marks(header, known.headers, query.header)
-            if _holds(query.companions, known.headers.joined[header]):
+            if is_member(query.companions, known.headers.joined[header]):
                 mark |= IN_FRAME
             marks[header] = mark
         is_same = mark & SAME != 0

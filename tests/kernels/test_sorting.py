@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.sorting import argsort_u64, lower_bound, sort_lists_lexicographic
+from dfjoin.kernels.sorting import argsort_u64, is_member, lower_bound, sort_lists_lexicographic
 from tests.kernels.packing import csr
 
 KEYS = st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 9), st.integers(2**64 - 9, 2**64 - 1))
@@ -56,3 +56,10 @@ def test_the_lower_bound_is_where_a_value_would_be_inserted_first(values, value,
     low = data.draw(st.integers(0, len(values)))
     high = data.draw(st.integers(low, len(values)))
     assert lower_bound(np.array(values, np.int64), low, high, value) == bisect_left(values, value, low, high)
+
+
+@given(st.lists(KEYS, max_size=30), KEYS)
+def test_a_member_is_found_in_what_is_sorted(keys, key):
+    array = np.sort(np.array(keys, np.uint64))
+    for value in (*keys, key):
+        assert is_member(array, np.uint64(value)) == (value in keys)
