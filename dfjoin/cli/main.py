@@ -48,7 +48,7 @@ Build an index of every table below a directory (CSV, TSV, Parquet, JSON lines).
 The index holds a copy of every distinct value of the columns it indexes."""
 
 _DISCOVER_HELP = """\
-Find the columns of a lake that share the most values with a column of a table.
+Find the columns of a lake that join usefully with a column of a table; --rank matched: that share the most values.
 
   dfjoin discover lake.dfjoin orders.csv --on country
   dfjoin discover lake.dfjoin orders.csv --on zip --pad 5 --threshold 0.8
