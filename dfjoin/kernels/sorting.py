@@ -166,7 +166,7 @@ def lower_bound(array, low, high, value):
     return low
 
 
-@njit_inner
+@njit_lean
 def is_member(array, value):
     """Tell whether an ascending array holds a value.
 
