@@ -12,7 +12,7 @@ from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns
 from dfjoin.kernels.edit_distance import Words, edit_distances, soft_misses
 from dfjoin.kernels.token_rows import TextPairs, pair_overlaps
 
-__all__ = ["CONFIGURATIONS", "Configuration", "base_distance", "measure"]
+__all__ = ["CONFIGURATIONS", "COSINES", "Configuration", "base_distance", "measure", "measure_cosines"]
 
 _MIN_WORD_SIMILARITY = 0.6
 """Similarity from which two words count as spellings of one: a 5-letter word may differ in 2 letters."""
@@ -54,6 +54,9 @@ CONFIGURATIONS = (
 )
 """All configurations, in the order of the columns of `measure`."""
 
+COSINES = (Configuration("3-grams", "cosine"), Configuration("words", "cosine"))
+"""Configurations that cost little, by which candidates are told apart."""
+
 _BASE = (CONFIGURATIONS.index(("3-grams", "cosine")), CONFIGURATIONS.index(("similar words", "containment")))
 
 
@@ -70,6 +73,30 @@ def base_distance(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     ndarray of float64, shape (n_pairs,)
     """
     return np.asarray(distances[:, _BASE].mean(axis=1))
+
+
+def measure_cosines(columns: TokenizedColumns, side: TokenizedColumn, pairs: TextPairs) -> NDArray[np.float64]:
+    """Measure pairs of texts under the configurations that cost little.
+
+    Parameters
+    ----------
+    columns : TokenizedColumns
+    side : TokenizedColumn
+        Column of the first text of each pair.
+    pairs : TextPairs
+        A text of the side and a reference text.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_pairs, 2)
+        See `COSINES`; as `measure` has them.
+
+    Notes
+    -----
+    O(length) a pair.
+    """
+    found = [_set_distance(columns, side, _GRAMS[tokens], distance, pairs) for tokens, distance in COSINES]
+    return np.clip(np.column_stack(found), 0.0, 1.0)
 
 
 def measure(columns: TokenizedColumns, side: TokenizedColumn, pairs: TextPairs) -> NDArray[np.float64]:
@@ -97,7 +124,8 @@ def measure(columns: TokenizedColumns, side: TokenizedColumn, pairs: TextPairs) 
     for i, (tokens, distance) in enumerate(CONFIGURATIONS):
         if tokens in _GRAMS:
             out[:, i] = _set_distance(columns, side, _GRAMS[tokens], distance, pairs)
-    words = Words(columns.spaces[WORDS].idf, columns.words, columns.n_letters, _MIN_WORD_SIMILARITY, _MAX_WORDS)
+    idf, letters = columns.spaces[WORDS].idf, columns.lexicon.letters
+    words = Words(idf, columns.words, letters, columns.n_letters, _MIN_WORD_SIMILARITY, _MAX_WORDS)
     a, b = side.rows[WORDS], reference.rows[WORDS]
     misses = [soft_misses(a, b, words, pairs), soft_misses(b, a, words, TextPairs(pairs.others, pairs.rows))]
     out[:, CONFIGURATIONS.index(("similar words", "query containment"))] = misses[0]

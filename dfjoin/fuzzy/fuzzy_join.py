@@ -78,8 +78,9 @@ def find_fuzzy(
     them in their order, and at words and 3-grams rarest first. `dfjoin.fuzzy.match_problem.is_left_reference`
     chooses the reference.
 
-    Cost grows with the number of texts, not with the product of the columns: about 0.4 ms a text on one
-    core, and 40 MB beside the token sets.
+    Cost grows with the number of texts, not with the product of the columns: 0.1 ms of CPU time a text of 15
+    characters, 0.4 ms one of 60, on all cores, and 20 MB a core beside the token sets. An interrupt is raised at
+    once, but while both columns are cut into tokens, which takes about 10 µs a text.
 
     Examples
     --------

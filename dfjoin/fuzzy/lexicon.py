@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.fuzzy.texts import TokenSpace
+from dfjoin.kernels.edit_distance import letter_sets
 from dfjoin.kernels.tokenising import CodePoints
 from dfjoin.kernels.word_alignment import Lexicon
 
@@ -91,4 +92,4 @@ def make_lexicon(space: TokenSpace, alphabet: NDArray[np.uint32], words: CodePoi
     held = np.bincount(space.reference.tokens, minlength=numbers.size)
     held += np.bincount(space.query.tokens, minlength=numbers.size)
     weights = np.log1p(n / np.maximum(held, 1)) / np.log1p(max(n, 1))
-    return Lexicon(weights, numbers, has_digit, words, max(1, alphabet.size))
+    return Lexicon(weights, numbers, has_digit, words, letter_sets(words), max(1, alphabet.size))

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.distances import CONFIGURATIONS, base_distance
+from dfjoin.fuzzy.batches import cut_batches, run_batches
+from dfjoin.fuzzy.distances import CONFIGURATIONS, COSINES, base_distance, measure
 from dfjoin.fuzzy.match_model import MatchModel
-from dfjoin.fuzzy.pair_features import PAIR_NAMES, learn_rules, measure_pairs
+from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, PAIR_NAMES, learn_rules, measure_pairs
 from dfjoin.fuzzy.texts import WORDS
 from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns, find_candidates
 from dfjoin.kernels.ragged import expand_stretches
@@ -22,18 +23,15 @@ __all__ = ["EVIDENCE_NAMES", "MAX_SAMPLE", "Evidence", "draw_sample", "gather"]
 MAX_SAMPLE = 10_000
 """Reference texts whose neighbours tell what different things look like."""
 
-_BATCH = 2048
-"""Texts handled together, which bounds memory to about 40 MB and an interrupt to a second."""
-
-_LONG_BATCH = 256
-_LONG_TEXT = 200
-"""Mean characters from which batches are smaller."""
+_MAX_RIVALS = 4
+"""Other candidates of a text that are measured in every configuration, the most alike ones."""
 
 _DISTANCE_OFFSET = 0.02
 """Added to distances before they are divided: far smaller distances count as equal."""
 _FAR = -12.0
 """Likeness of a rival that does not exist."""
 _LIMIT = 14.0
+_NOTHING = np.empty((0, 0))
 _DROPPED, _SEEN = 0.3, 1.0
 """Added to counts of words, so that rare ones say little."""
 
@@ -93,6 +91,15 @@ class Evidence:
     def take(self, rows: NDArray[np.int64]) -> Evidence:
         """Return the evidence of some texts."""
         return Evidence(self.partners[rows], self.distances[rows], self.values[rows])
+
+
+class _Ranked(NamedTuple):
+    """Candidates by text, the most alike first, of equals the first; `places` counts them from 0 in each text."""
+
+    pairs: TextPairs
+    features: NDArray[np.float64]
+    likeness: NDArray[np.float64]
+    places: NDArray[np.int64]
 
 
 class _Nearest(NamedTuple):
@@ -162,13 +169,17 @@ def gather(columns: TokenizedColumns, model: MatchModel, seed: int = 0) -> Evide
     """
     around = _look_around(columns, model, seed)
     n = len(columns.query)
-    parts, alike = [], []
-    for texts in _batches(columns.query, np.arange(n)):
-        pairs, features, likeness = _compare(columns, columns.query, model, around.rules, texts)
-        parts.append(_pick_nearest(pairs, features, likeness))
-        alike.append((pairs.rows, pairs.others, likeness))
-    best = _concatenate(parts)
-    rows, others, likeness = (np.concatenate(columns_) for columns_ in zip(*alike, strict=True))
+
+    def compare(texts: NDArray[np.int64]) -> tuple[_Nearest, _Ranked]:
+        ranked = _compare(columns, columns.query, model, around.rules, texts)
+        return _measure_nearest(columns, ranked), ranked._replace(features=_NOTHING)
+
+    found_parts = run_batches(compare, cut_batches(columns.query, np.arange(n)))
+    best = _concatenate([nearest for nearest, _ in found_parts])
+    rows, others = (
+        np.concatenate([getattr(ranked.pairs, side) for _, ranked in found_parts]) for side in TextPairs._fields
+    )
+    likeness = np.concatenate([ranked.likeness for _, ranked in found_parts])
     around = _look_around_partners(columns, model, around, best.pairs.others, seed)
     context = _context(columns, around, best, _best_other(others, rows, likeness, best.pairs))
     found = Evidence(np.full(n, -1, np.int32), np.ones(n), np.zeros((n, len(EVIDENCE_NAMES))))
@@ -179,40 +190,48 @@ def gather(columns: TokenizedColumns, model: MatchModel, seed: int = 0) -> Evide
     return found
 
 
-def _batches(side: TokenizedColumn, texts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Cut texts into batches; at least one."""
-    is_long = side.letters.points.size > _LONG_TEXT * max(1, len(side))
-    size = _LONG_BATCH if is_long else _BATCH
-    return [texts[i : i + size] for i in range(0, max(1, texts.size), size)]
-
-
 def _compare(
     columns: TokenizedColumns, side: TokenizedColumn, model: MatchModel, rules: Rules, texts: NDArray[np.int64]
-) -> tuple[TextPairs, NDArray[np.float64], NDArray[np.float64]]:
-    """Find the candidates of some texts; measure them."""
-    pairs = find_candidates(columns, side, texts)
+) -> _Ranked:
+    """Find the candidates of some texts; rank them by likeness."""
+    return _rank(columns, side, model, rules, find_candidates(columns, side, texts))
+
+
+def _rank(
+    columns: TokenizedColumns, side: TokenizedColumn, model: MatchModel, rules: Rules, pairs: TextPairs
+) -> _Ranked:
+    """Rank the candidates of each text by likeness."""
     features = measure_pairs(columns, side, rules, pairs)
-    return pairs, features, np.clip(model.likeness(PAIR_NAMES, features), -_LIMIT, _LIMIT)
-
-
-def _pick_nearest(pairs: TextPairs, features: NDArray[np.float64], likeness: NDArray[np.float64]) -> _Nearest:
-    """Pick the most alike candidate of each text, of equals the first, and what rivals it has."""
+    likeness = np.clip(model.likeness(LIKENESS_NAMES, features), -_LIMIT, _LIMIT)
     order = np.lexsort((pairs.others, -likeness, pairs.rows))
-    rows = pairs.rows[order]
+    ranked = TextPairs(pairs.rows[order], pairs.others[order])
     is_first = np.ones(order.size, bool)
-    is_first[1:] = rows[1:] != rows[:-1]
-    chosen = order[is_first]
-    is_second = np.zeros(order.size, bool)
-    is_second[1:] = is_first[:-1] & ~is_first[1:]
-    group = np.cumsum(is_first) - 1
-    runner_up = np.full(chosen.size, _FAR)
-    runner_up[group[is_second]] = likeness[order[is_second]]
-    n = len(CONFIGURATIONS)
-    least = np.ones((chosen.size, n))
-    np.minimum.at(least, group[~is_first], features[order[~is_first], :n])
-    ratios = np.log((features[chosen, :n] + _DISTANCE_OFFSET) / (least + _DISTANCE_OFFSET))
-    best = TextPairs(pairs.rows[chosen], pairs.others[chosen])
-    return _Nearest(best, features[chosen], ratios, likeness[chosen], runner_up)
+    is_first[1:] = ranked.rows[1:] != ranked.rows[:-1]
+    starts = np.flatnonzero(is_first)
+    places = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
+    return _Ranked(ranked, features[order], likeness[order], places)
+
+
+def _measure_nearest(columns: TokenizedColumns, ranked: _Ranked) -> _Nearest:
+    """Measure the most alike candidate of each text in every configuration, and those after it as its rivals."""
+    is_best = ranked.places == 0
+    n_best = int(is_best.sum())
+    runner_up = np.full(n_best, _FAR)
+    text = np.cumsum(is_best) - 1
+    is_second = ranked.places == 1
+    runner_up[text[is_second]] = ranked.likeness[is_second]
+    measured = np.flatnonzero(ranked.places <= _MAX_RIVALS)
+    distances = measure(columns, columns.query, TextPairs(*(side[measured] for side in ranked.pairs)))
+    least = np.ones((n_best, len(CONFIGURATIONS)))
+    for place in range(1, _MAX_RIVALS + 1):
+        is_here = ranked.places[measured] == place
+        rows = text[measured[is_here]]
+        least[rows] = np.minimum(least[rows], distances[is_here])
+    own = distances[is_best[measured]]
+    features = np.hstack([own, ranked.features[is_best, len(COSINES) :]])
+    ratios = np.log((own + _DISTANCE_OFFSET) / (least + _DISTANCE_OFFSET))
+    best = TextPairs(*(side[is_best] for side in ranked.pairs))
+    return _Nearest(best, features, ratios, ranked.likeness[is_best], runner_up)
 
 
 def _concatenate(parts: list[_Nearest]) -> _Nearest:
@@ -224,19 +243,19 @@ def _concatenate(parts: list[_Nearest]) -> _Nearest:
 def _look_around(columns: TokenizedColumns, model: MatchModel, seed: int) -> _Neighbourhood:
     """Compare a sample of reference texts with their neighbours: rules first, then likeness."""
     reference = columns.reference
-    batches = _batches(reference, draw_sample(len(reference), seed))
-    found = [find_candidates(columns, reference, texts) for texts in batches]
+    batches = cut_batches(reference, draw_sample(len(reference), seed))
+    found = run_batches(lambda texts: find_candidates(columns, reference, texts), batches)
     rules = learn_rules(columns, TextPairs(*(np.concatenate(side) for side in zip(*found, strict=True))))
     nearest = np.full(len(reference), _FAR)
-    best = []
-    for pairs in found:
-        features = measure_pairs(columns, reference, rules, pairs)
-        likeness = np.clip(model.likeness(PAIR_NAMES, features), -_LIMIT, _LIMIT)
-        best.append(_pick_nearest(pairs, features, likeness))
-        np.maximum.at(nearest, pairs.rows, likeness)
-        np.maximum.at(nearest, pairs.others, likeness)
-    decoys = _concatenate(best)
-    return _Neighbourhood(rules, decoys.pairs, np.sort(decoys.likeness), nearest)
+    pairs, likeness = [], []
+    for ranked in run_batches(lambda candidates: _rank(columns, reference, model, rules, candidates), found):
+        np.maximum.at(nearest, ranked.pairs.rows, ranked.likeness)
+        np.maximum.at(nearest, ranked.pairs.others, ranked.likeness)
+        is_best = ranked.places == 0
+        pairs.append(TextPairs(*(side[is_best] for side in ranked.pairs)))
+        likeness.append(ranked.likeness[is_best])
+    decoys = TextPairs(*(np.concatenate(side) for side in zip(*pairs, strict=True)))
+    return _Neighbourhood(rules, decoys, np.sort(np.concatenate(likeness)), nearest)
 
 
 def _look_around_partners(
@@ -247,9 +266,12 @@ def _look_around_partners(
     missing = np.setdiff1d(partners, sample).astype(np.int64)
     nearest = around.nearest.copy()
     if missing.size:
-        for texts in _batches(columns.reference, missing):
-            pairs, _, likeness = _compare(columns, columns.reference, model, around.rules, texts)
-            np.maximum.at(nearest, pairs.rows, likeness)
+
+        def compare(texts: NDArray[np.int64]) -> _Ranked:
+            return _compare(columns, columns.reference, model, around.rules, texts)._replace(features=_NOTHING)
+
+        for ranked in run_batches(compare, cut_batches(columns.reference, missing)):
+            np.maximum.at(nearest, ranked.pairs.rows, ranked.likeness)
     return around._replace(nearest=nearest)
 
 

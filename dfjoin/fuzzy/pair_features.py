@@ -5,16 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.distances import CONFIGURATIONS, measure
+from dfjoin.fuzzy.distances import CONFIGURATIONS, COSINES, measure_cosines
 from dfjoin.fuzzy.texts import WORDS
 from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns
 from dfjoin.kernels.token_rows import Rules, TextPairs, pair_differences, rule_hits
 from dfjoin.kernels.word_alignment import ALIGNMENT, align_words
 
-__all__ = ["PAIR_NAMES", "learn_rules", "measure_pairs"]
+__all__ = ["LIKENESS_NAMES", "PAIR_NAMES", "learn_rules", "measure_pairs"]
 
-PAIR_NAMES = (*map(str, CONFIGURATIONS), *ALIGNMENT, "words exchanged", "word more or less")
-"""Names of the columns of `measure_pairs`."""
+_OTHER_NAMES = (*ALIGNMENT, "words exchanged", "word more or less")
+LIKENESS_NAMES = (*map(str, COSINES), *_OTHER_NAMES)
+"""Names of the columns of `measure_pairs`: what is measured on every candidate."""
+PAIR_NAMES = (*map(str, CONFIGURATIONS), *_OTHER_NAMES)
+"""The same with all distances in place of the cosines: what is measured on nearest pairs."""
 
 _MAX_HITS = 20
 """Pairs of reference texts for one rule beyond which more say nothing new."""
@@ -59,7 +62,7 @@ def _own_keys(columns: TokenizedColumns, counts: NDArray[np.int32], last: NDArra
 def measure_pairs(
     columns: TokenizedColumns, side: TokenizedColumn, rules: Rules, pairs: TextPairs
 ) -> NDArray[np.float64]:
-    """Measure pairs of texts: distances, what an alignment of their words leaves over, and rules.
+    """Measure pairs of texts: cosines, what an alignment of their words leaves over, and rules.
 
     Parameters
     ----------
@@ -72,8 +75,8 @@ def measure_pairs(
 
     Returns
     -------
-    ndarray of float64, shape (n_pairs, 32)
-        See `PAIR_NAMES`. Of rules the root of the number of pairs of reference texts, at most 20, that
+    ndarray of float64, shape (n_pairs, 22)
+        See `LIKENESS_NAMES`. Of rules the root of the number of pairs of reference texts, at most 20, that
         differ likewise; a pair of reference texts does not count for itself.
     """
     a, b = side.rows[WORDS], columns.reference.rows[WORDS]
@@ -83,4 +86,4 @@ def measure_pairs(
         is_own = _own_keys(columns, counts, last) >= 0
         hits = hits - (is_own[:, None] & np.stack([counts.min(axis=1) > 0, counts.min(axis=1) == 0], axis=1))
     aligned = align_words(side.words, columns.reference.words, columns.lexicon, pairs)
-    return np.hstack([measure(columns, side, pairs), aligned, np.sqrt(np.clip(hits, 0, _MAX_HITS))])
+    return np.hstack([measure_cosines(columns, side, pairs), aligned, np.sqrt(np.clip(hits, 0, _MAX_HITS))])

@@ -25,8 +25,8 @@ _CANDIDATE_GRAMS = (WORDS, 3)
 _MAX_CANDIDATES = 10
 """Reference texts per query text and tokenisation."""
 
-_MAX_POSTINGS = 1 << 15
-"""Postings read per query text and tokenisation."""
+_MAX_POSTINGS = 1 << 12
+"""Postings read per query text and tokenisation, before the best are compared by all tokens."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,8 @@ def find_candidates(columns: TokenizedColumns, side: TokenizedColumn, texts: NDA
     is_self = side is columns.reference
     for gram in _CANDIDATE_GRAMS:
         space, rows = columns.spaces[gram], side.rows[gram]
-        index = TokenIndex(space.list_indptr, space.list_rows, space.idf**2, columns.reference.norms[gram])
+        norms, forward = columns.reference.norms[gram], columns.reference.rows[gram]
+        index = TokenIndex(space.list_indptr, space.list_rows, space.idf**2, norms, forward)
         wanted = WantedRows(rows, side.norms[gram], texts)
         found, _ = most_similar(wanted, index, _MAX_CANDIDATES, _MAX_POSTINGS, is_self)
         numbers = np.repeat(texts, _MAX_CANDIDATES)

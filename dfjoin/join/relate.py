@@ -42,8 +42,8 @@ KINDS = ("equal", "program", "fuzzy")
 """How a pair of keys was matched, by number."""
 
 _QUICK_KEYS = 100_000
-"""Keys up to which a fuzzy join takes seconds."""
-_QUICK_REST = 20_000
+"""Keys up to which a fuzzy join takes less than a minute on two cores."""
+_QUICK_REST = 50_000
 """Keys up to which it is tried for what equality leaves."""
 
 

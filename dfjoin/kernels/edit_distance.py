@@ -10,11 +10,20 @@ from numpy.typing import NDArray
 from dfjoin.kernels._compile import njit, njit_inner
 from dfjoin.kernels.tokenising import CodePoints
 
-__all__ = ["Words", "count_blocks", "edit_distances", "slice_edit_distance", "soft_misses"]
+__all__ = [
+    "Words",
+    "count_blocks",
+    "edit_distances",
+    "least_edits",
+    "letter_sets",
+    "slice_edit_distance",
+    "soft_misses",
+]
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _WORD = 64
+_ROUNDING = 1e-6
 
 
 class Words(NamedTuple):
@@ -25,6 +34,8 @@ class Words(NamedTuple):
     weights : ndarray of float64, shape (n_words,)
     spelling : CodePoints
         Characters of the words, numbered below `n_points`.
+    letters : ndarray of uint64, shape (n_words,)
+        From `letter_sets`.
     n_points : int
         Size of the alphabet.
     min_similarity : float
@@ -35,9 +46,62 @@ class Words(NamedTuple):
 
     weights: NDArray[np.float64]
     spelling: CodePoints
+    letters: NDArray[np.uint64]
     n_points: int
     min_similarity: float
     max_words: int
+
+
+def letter_sets(spelling):
+    """Write the characters of each word as a set of 64 bits.
+
+    Parameters
+    ----------
+    spelling : CodePoints
+        Characters numbered.
+
+    Returns
+    -------
+    ndarray of uint64, shape (n_words,)
+        Bit c is set if a character with the number c, modulo 64, occurs.
+
+    Notes
+    -----
+    O(characters). Of numpy, not compiled: it is bound by memory.
+    """
+    points, offsets = spelling
+    bits = _ONE << (points % _WORD).astype(np.uint64)
+    sets = np.zeros(offsets.shape[0] - 1, np.uint64)
+    is_word = offsets[1:] > offsets[:-1]
+    if is_word.any():
+        sets[is_word] = np.bitwise_or.reduceat(bits, offsets[:-1][is_word])
+    return sets
+
+
+@njit_inner
+def _count_bits(bits):
+    """Count the bits of a number that are set."""
+    bits = bits - ((bits >> _ONE) & np.uint64(0x5555555555555555))
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit_inner
+def least_edits(a, b):
+    """Return edits that two words take at least, given their sets of letters.
+
+    Parameters
+    ----------
+    a, b : uint64
+        From `letter_sets`.
+
+    Returns
+    -------
+    int
+        Letters that only one of them has, of the side that has more: an edit makes up for one of each side.
+    """
+    return max(_count_bits(a & ~b), _count_bits(b & ~a))
 
 
 @njit_inner
@@ -191,7 +255,8 @@ def _best_similarity(word, others, words, peq, plus, minus):
             return 1.0
         n = offsets[other + 1] - offsets[other]
         longer = max(length, n)
-        if min(length, n) < words.min_similarity * longer:
+        allowed = (1.0 - words.min_similarity) * longer + _ROUNDING
+        if longer - min(length, n) > allowed or least_edits(words.letters[word], words.letters[other]) > allowed:
             continue
         d = slice_edit_distance(points, offsets[word], length, points, offsets[other], n, peq, plus, minus)
         similarity = 1.0 - d / longer
@@ -226,7 +291,7 @@ def soft_misses(a, b, words, pairs):
     indptr_a, tokens_a = a
     indptr_b, tokens_b = b
     rows_a, rows_b = pairs
-    weights, spelling, n_points, _, most = words
+    weights, spelling, _, n_points, _, most = words
     n_blocks = count_blocks(spelling.offsets)
     peq = np.zeros((n_points, n_blocks), np.uint64)
     plus = np.empty(n_blocks, np.uint64)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels._compile import njit, njit_inner
-from dfjoin.kernels.edit_distance import count_blocks, slice_edit_distance
+from dfjoin.kernels.edit_distance import count_blocks, least_edits, slice_edit_distance
 from dfjoin.kernels.tokenising import CodePoints, SparseRows
 
 __all__ = ["ALIGNMENT", "Lexicon", "WordRows", "align_words"]
@@ -40,6 +40,7 @@ _EXACT, _JOINED, _SAME_NUMBER, _ACRONYM = 1.0, 0.95, 0.9, 0.8
 _LONG_ABBREVIATION, _CONTRACTION, _SHORT_ABBREVIATION = 0.8, 0.7, 0.5
 _MIN_SIMILARITY = 0.6
 _NO_NUMBER = np.int64(-1)
+_ROUNDING = 1e-6
 
 
 class Lexicon(NamedTuple):
@@ -54,6 +55,8 @@ class Lexicon(NamedTuple):
     has_digit : ndarray of bool, shape (n_words,)
     spelling : CodePoints
         Characters of the words, numbered below `n_points`.
+    letters : ndarray of uint64, shape (n_words,)
+        From `dfjoin.kernels.edit_distance.letter_sets`.
     n_points : int
     """
 
@@ -61,6 +64,7 @@ class Lexicon(NamedTuple):
     numbers: NDArray[np.int64]
     has_digit: NDArray[np.bool_]
     spelling: CodePoints
+    letters: NDArray[np.uint64]
     n_points: int
 
 
@@ -186,7 +190,9 @@ def _match_similar(own, n_own, other, n_other, found, other_found, words, peq, p
             n = offsets[other[j] + 1] - begin
             value = max(_abbreviates(points, start, length, begin, n), _abbreviates(points, begin, n, start, length))
             longer = max(length, n)
-            if value < 1.0 and min(length, n) >= _MIN_SIMILARITY * longer:
+            allowed = (1.0 - max(_MIN_SIMILARITY, best)) * longer + _ROUNDING
+            is_near = value < 1.0 and longer - min(length, n) <= allowed
+            if is_near and least_edits(words.letters[own[i]], words.letters[other[j]]) <= allowed:
                 distance = slice_edit_distance(points, start, length, points, begin, n, peq, plus, minus)
                 similarity = 1.0 - distance / longer
                 if similarity >= _MIN_SIMILARITY:

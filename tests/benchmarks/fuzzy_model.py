@@ -26,7 +26,7 @@ from dfjoin.fuzzy.distances import CONFIGURATIONS
 from dfjoin.fuzzy.match_evidence import EVIDENCE_NAMES, gather
 from dfjoin.fuzzy.match_model import MatchModel, Term
 from dfjoin.fuzzy.match_problem import is_left_reference
-from dfjoin.fuzzy.pair_features import PAIR_NAMES, learn_rules, measure_pairs
+from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, PAIR_NAMES, learn_rules, measure_pairs
 from dfjoin.fuzzy.texts import Texts, fold_text, fold_texts
 from dfjoin.fuzzy.tokenized import find_candidates, prepare
 from tests.benchmarks.fuzzy import Case, load_case
@@ -135,9 +135,9 @@ def fit_likeness(cases: list[Labelled]) -> MatchModel:
         xs.append(features[has_right])
         ys.append(is_right[has_right])
         weights.append(np.full(has_right.sum(), SETS[held.kind] / np.sqrt(max(1, len(held.query)))))
-    bounds = np.array([1 if name in RISING else -1 for name in PAIR_NAMES])
+    bounds = np.array([1 if name in RISING else -1 for name in LIKENESS_NAMES])
     *slopes, bias = fit_logistic(np.vstack(xs), np.concatenate(ys), np.concatenate(weights), bounds, 1.0).tolist()
-    return MatchModel(dict(zip(PAIR_NAMES, slopes, strict=True)), bias, (), 0.0)
+    return MatchModel(dict(zip(LIKENESS_NAMES, slopes, strict=True)), bias, (), 0.0)
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,9 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -238,3 +244,37 @@ def test_known_must_name_rows(known):
     )
     with pytest.raises(InvalidParameterError, match=message):
         find(["a", "b"], ["b"], known=known)
+
+
+_LONG_JOIN = """
+import time
+import numpy as np
+import pyarrow as pa
+from dfjoin.fuzzy.fuzzy_join import find_fuzzy
+
+words = np.random.default_rng(0).zipf(1.3, (60_000, 8)) % 50_000
+texts = [" ".join(f"{word * 7919:x}" for word in row) for row in words.tolist()]
+find_fuzzy(pa.array(texts[:50]), pa.array([text[:-1] for text in texts[:50]]))
+print("ready", flush=True)
+try:
+    find_fuzzy(pa.array(texts), pa.array([text[:-1] + "q" for text in texts]))
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT to a process")
+@pytest.mark.parametrize("delay", [0.2, 3.0])
+def test_an_interrupt_ends_a_long_join_within_two_seconds(delay):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", _LONG_JOIN], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(delay)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert output, f"the join ended before the interrupt, or raised something else: {errors}"
+    assert float(output) - sent < 2
+    assert "Error" not in errors

@@ -67,12 +67,9 @@ def test_words_that_many_pairs_lack_alike_are_usual():
 def test_batches_and_samples_change_nothing_that_does_not_depend_on_them(reference, query):
     whole = gathered(query, reference)[2]
     assert np.isfinite(whole.values).all() and np.abs(whole.values).max() <= 14
-    size = match_evidence._BATCH
-    match_evidence._BATCH = 2
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(match_evidence, "cut_batches", lambda side, texts: np.array_split(texts, max(1, texts.size // 2)))
         cut = gathered(query, reference)[2]
-    finally:
-        match_evidence._BATCH = size
     assert cut.partners.tolist() == whole.partners.tolist()
     assert np.allclose(cut.values, whole.values)
 

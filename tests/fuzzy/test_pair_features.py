@@ -1,7 +1,7 @@
 import numpy as np
 import pyarrow as pa
 
-from dfjoin.fuzzy.pair_features import PAIR_NAMES, learn_rules, measure_pairs
+from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, learn_rules, measure_pairs
 from dfjoin.fuzzy.texts import fold_texts
 from dfjoin.fuzzy.tokenized import prepare
 from dfjoin.kernels.token_rows import TextPairs
@@ -17,7 +17,7 @@ def rules_of(reference, query, pairs, side="query"):
     rows = np.array([side_texts.index(a) for a, _ in pairs], np.int32)
     others = np.array([texts.index(b) for _, b in pairs], np.int32)
     found = measure_pairs(columns, getattr(columns, side), rules, TextPairs(rows, others))
-    assert found.shape == (len(pairs), len(PAIR_NAMES))
+    assert found.shape == (len(pairs), len(LIKENESS_NAMES))
     return (found[:, -2:] > 0).astype(int).tolist()
 
 

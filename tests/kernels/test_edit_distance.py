@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.edit_distance import Words, edit_distances, soft_misses
+from dfjoin.kernels.edit_distance import Words, edit_distances, letter_sets, soft_misses
 from dfjoin.kernels.token_rows import TextPairs
 from dfjoin.kernels.tokenising import CodePoints, SparseRows
 from tests.kernels.packing import csr
@@ -49,6 +49,19 @@ def test_characters_beyond_the_limit_are_not_compared(rng):
     assert measure(pairs) != expected
 
 
+@given(TEXTS, TEXTS)
+def test_letters_that_one_word_lacks_bound_the_edits_from_below(a, b):
+    spelling, _ = letters([a, b])
+    own, other = (int(bits) for bits in letter_sets(spelling))
+    assert [own.bit_count(), other.bit_count()] == [len(set(a)), len(set(b))]
+    assert max((own & ~other).bit_count(), (other & ~own).bit_count()) <= edit_distance(a, b)
+
+
+def test_letters_beyond_64_share_bits():
+    points = CodePoints(np.array([0, 64, 3, 130], np.int32), np.array([0, 2, 2, 4]))
+    assert letter_sets(points).tolist() == [1, 0, 0b1100]
+
+
 def test_no_pairs():
     assert measure([]) == []
 
@@ -61,7 +74,7 @@ def miss(a, b, most=5):
     words = sorted({*a, *b})
     spelling, n = letters(words)
     rows_a, rows_b = (SparseRows(*csr([[words.index(w) for w in row]])) for row in (a, b))
-    known = Words(np.arange(1.0, 1.0 + len(words)), spelling, n, 0.6, most)
+    known = Words(np.arange(1.0, 1.0 + len(words)), spelling, letter_sets(spelling), n, 0.6, most)
     return soft_misses(rows_a, rows_b, known, TextPairs(np.zeros(1, np.int32), np.zeros(1, np.int32)))[0]
 
 

@@ -50,7 +50,7 @@ def search(queries, indexed, k, budget=1000, is_self=False, wanted=None):
         return np.array([math.sqrt(sum(WEIGHTS[t] for t in row)) for row in rows])
 
     wanted = np.arange(len(queries)) if wanted is None else np.array(wanted)
-    index = TokenIndex(*transpose_rows(sparse(indexed), N_TOKENS), WEIGHTS, norms(indexed))
+    index = TokenIndex(*transpose_rows(sparse(indexed), N_TOKENS), WEIGHTS, norms(indexed), sparse(indexed))
     return most_similar(WantedRows(sparse(queries), norms(queries), wanted.astype(np.int64)), index, k, budget, is_self)
 
 
@@ -75,10 +75,29 @@ def test_only_wanted_rows_are_done():
     assert rows.tolist() == [[2], [0]]
 
 
-def test_a_budget_leaves_out_the_last_tokens():
-    indexed = [[0, 7], [7], [7]]
-    assert search([[0, 7]], indexed, 3)[0].tolist() == [[0, 1, 2]]
-    assert search([[0, 7]], indexed, 3, budget=1)[0].tolist() == [[0, -1, -1]]
+def test_a_budget_leaves_out_frequent_tokens_once_enough_rows_share_a_rare_one():
+    n_enough = 4 * 1 + 24
+    indexed = [*([0] for _ in range(n_enough - 1)), *([7] for _ in range(50)), [0, 7]]
+    for query in ([0, 7], [0]):
+        found, scores = search([query], indexed, 1, budget=40)
+        whole = search([query], indexed, 1, budget=1000)
+        assert found.tolist() == whole[0].tolist() and scores == pytest.approx(whole[1])
+        assert found.tolist() == [[len(indexed) - 1 if query == [0, 7] else 0]]
+    frequent = [[7] for _ in range(50)]
+    alone = search([[0, 7]], [[0], *frequent], 1, budget=1)[0]
+    assert alone.tolist() == [[0]] == search([[0, 7]], [[0], *frequent], 1)[0].tolist()
+
+
+@given(ROWS, ROWS, st.integers(1, 2), st.integers(0, 30))
+def test_what_a_budget_finds_has_its_whole_cosine(queries, indexed, k, budget):
+    indexed = indexed * 8
+    rows, scores = search(queries, indexed, k, budget=budget)
+    norm = [math.sqrt(sum(WEIGHTS[t] for t in row)) for row in indexed]
+    for query, found, cosines in zip(queries, rows.tolist(), scores.tolist(), strict=True):
+        length = math.sqrt(sum(WEIGHTS[t] for t in query))
+        for j, cosine in zip(found, cosines, strict=True):
+            whole = sum(WEIGHTS[t] for t in set(query) & set(indexed[j])) / (length * norm[j]) if j >= 0 else 0.0
+            assert cosine == pytest.approx(whole)
 
 
 @given(ROWS, ROWS)
@@ -108,7 +127,7 @@ def test_of_equal_cosines_the_first_row_is_kept_whatever_token_found_it():
     weights = np.ones(N_TOKENS)
     queries, indexed = sparse([[0, 1]]), sparse([[1], [0]])  # token 0 finds row 1 before token 1 finds row 0
     norms = np.array([math.sqrt(2)]), np.ones(2)
-    index = TokenIndex(*transpose_rows(indexed, N_TOKENS), weights, norms[1])
+    index = TokenIndex(*transpose_rows(indexed, N_TOKENS), weights, norms[1], indexed)
     for k, expected in ((1, [0]), (2, [0, 1])):
         rows, scores = most_similar(WantedRows(queries, norms[0], np.zeros(1, np.int64)), index, k, 1000, False)
         assert rows.tolist() == [expected]
