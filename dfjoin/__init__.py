@@ -14,6 +14,7 @@ from dfjoin.accessors import register as _register
 from dfjoin.api import (
     auto_join,
     build_lake,
+    containment_join,
     discover_joinable,
     discover_joinable_batch,
     register_embedder,
@@ -43,6 +44,7 @@ __all__ = [
     "__version__",
     "auto_join",
     "build_lake",
+    "containment_join",
     "discover_joinable",
     "discover_joinable_batch",
     "errors",

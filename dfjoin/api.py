@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 if TYPE_CHECKING:
+    from dfjoin.containment.result_stream import ContainedPairs
     from dfjoin.join.plan import JoinPlan
     from dfjoin.lake import Lake
     from dfjoin.search.candidates import JoinCandidates
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "auto_join",
     "build_lake",
+    "containment_join",
     "discover_joinable",
     "discover_joinable_batch",
     "register_embedder",
@@ -749,6 +751,72 @@ def report(df: pd.DataFrame) -> Any:
     from dfjoin.join.report import report_of
 
     return report_of(df)
+
+
+def containment_join(
+    left: Any,
+    right: Any = None,
+    *,
+    threshold: float = 1.0,
+    method: str | None = None,
+) -> ContainedPairs:
+    """Find all pairs of sets of which the right one holds all elements of the left one, or a share of them.
+
+    Parameters
+    ----------
+    left : Series of lists, sequence of collections, pyarrow list array, or (indptr, elements)
+        The sets. Of two integer arrays, set i is ``elements[indptr[i] : indptr[i + 1]]``. Elements are compared as they
+        are, and one that occurs twice counts once. A null among the elements is none; a null instead of a list is no
+        set, and in no pair.
+    right : the same, optional
+        None: the left side, each set paired with itself, too.
+    threshold : float
+        Share of the elements of the left set, above 0. An empty set is contained in every set.
+    method : {None, "scan", "cross", "tree", "partitions"}
+        How whole containment is found; all methods give the same pairs.
+
+        - ``"scan"`` (default) compares each set with those that hold its rarest element, by bitmaps.
+        - ``"cross"`` intersects all inverted lists of a set at once (Algorithm 1 of the paper).
+        - ``"tree"`` does so for all sets of a prefix tree in one traversal (Algorithms 2 to 4).
+        - ``"partitions"`` does so for each most frequent element, with inverted lists of its own where that pays.
+
+    Returns
+    -------
+    ContainedPairs
+        Columns ``left, right`` (row numbers), ``matched`` (elements of the left set that the right one holds) and
+        ``containment``. Iterate over frames, or collect them with ``to_frame()``, in order of left and right. Pairs
+        stream in another order, which depends on the method.
+
+    Raises
+    ------
+    InvalidTypeError
+        If a side is no column of lists, or the sides hold values of different types.
+    InvalidParameterError
+        If an argument is out of its range, or a method is given for a threshold below 1.
+
+    Notes
+    -----
+    Yang et al., "Internal and external memory set containment join", VLDB Journal 2021; ``"scan"`` departs from it, see
+    `dfjoin.kernels.subset_scan.scan_subsets`. Time of ``"scan"``: O(elements + Σ of the lengths of the lists of the
+    rarest elements / 16 + pairs). Partial containment reads the lists of the rarest elements, see
+    `dfjoin.kernels.overlap_join.join_overlaps`. `dfjoin.Lake.containment_join` joins the columns of a lake.
+
+    Examples
+    --------
+    >>> import dfjoin, pandas as pd
+    >>> wanted = pd.Series([["sql"], ["sql", "java"], ["go", "sql", "rust"]])
+    >>> known = pd.Series([["java", "sql", "c"], ["go", "sql"]])
+    >>> dfjoin.containment_join(wanted, known).to_frame()
+       left  right  matched  containment
+    0     0      0        1          1.0
+    1     0      1        1          1.0
+    2     1      0        2          1.0
+    >>> dfjoin.containment_join(wanted, known, threshold=0.6).count()
+    4
+    """
+    from dfjoin.containment.subset_join import containment_options, join_lists
+
+    return join_lists(left, right, containment_options(threshold, method))
 
 
 def register_embedder(embedder: Any) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from dfjoin.api import auto_join, build_lake, discover_joinable
+from dfjoin.api import auto_join, build_lake, containment_join, discover_joinable
+from dfjoin.containment.subset_join import METHODS
 from dfjoin.errors import DfjoinWarning
 from dfjoin.index.segment import Segment
 from dfjoin.kernels._compile import watch
@@ -64,6 +65,7 @@ def warm_up() -> tuple[int, float]:
         _search(lake)
         _train()
         _join()
+        _contain()
     return watch.n_compiled - n_before, watch.seconds - seconds_before
 
 
@@ -146,6 +148,14 @@ def _join() -> None:
     for step in _STEPS:
         program = {"version": 1, "columns": ["a"], "pieces": [{"column": 0, "steps": [step]}]}
         Program.from_dict(program).apply([texts])
+
+
+def _contain() -> None:
+    """Join sets by every method: some whole, some in part."""
+    sets = [list(range(i % 7)) for i in range(_N)]
+    for method in METHODS:
+        containment_join(sets, method=method).count()
+    containment_join(sets, threshold=0.5).count()
 
 
 def _misspell(name: str, i: int) -> str:

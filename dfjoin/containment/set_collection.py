@@ -1,0 +1,273 @@
+"""Collections of sets: columns of lists, or arrays, as numbers that both sides of a join share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dfjoin._validation import show
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.set_lists import SetLists, count_elements
+
+__all__ = ["MOST_SETS", "SetCollection", "encode_sides"]
+
+MOST_SETS = 2**31 - 1
+"""Sets of a collection, at most."""
+
+_CHECKED_AT_ONCE = 1 << 22
+_SPARSE = 4
+_SMALL = 1 << 16
+
+
+@dataclass(frozen=True)
+class SetCollection:
+    """Sets of numbers below `n_elements`, one after the other.
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n_sets + 1,)
+    elements : ndarray of uint32
+        Set i is ``elements[indptr[i] : indptr[i + 1]]``, strictly ascending. May be mapped from a file.
+    n_elements : int
+        All elements are below it.
+    is_absent : ndarray of bool, shape (n_sets,), optional
+        Rows that have no set (nulls): they are in no pair. Their stretch is empty.
+    """
+
+    indptr: NDArray[np.int64]
+    elements: NDArray[np.uint32]
+    n_elements: int
+    is_absent: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return self.indptr.size - 1
+
+    @cached_property
+    def lists(self) -> SetLists:
+        """The arrays as kernels take them."""
+        return SetLists(as_read_only(self.indptr), as_read_only(self.elements))
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of elements of each set."""
+        return np.diff(self.indptr)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.indptr.nbytes + self.elements.nbytes
+
+    def empty_rows(self) -> NDArray[np.int64]:
+        """Return the rows whose set is empty: every set holds all of it."""
+        is_empty = self.sizes == 0
+        if self.is_absent is not None:
+            is_empty &= ~self.is_absent
+        return np.flatnonzero(is_empty)
+
+    def present_rows(self) -> NDArray[np.int64]:
+        """Return the rows that have a set."""
+        if self.is_absent is None:
+            return np.arange(len(self))
+        return np.flatnonzero(~self.is_absent)
+
+    def count_elements(self) -> NDArray[np.int64]:
+        """Count the sets that hold each element, shape (n_elements,). O(elements)."""
+        counts = np.zeros(self.n_elements, np.int64)
+        count_elements(self.lists.elements, counts)
+        return counts
+
+    def rows(self, start: int, stop: int) -> SetCollection:
+        """Return the sets from `start` up to `stop`; the elements are not copied."""
+        indptr = self.indptr[start : stop + 1] - self.indptr[start]
+        elements = self.elements[self.indptr[start] : self.indptr[stop]]
+        return SetCollection(indptr, elements, self.n_elements)
+
+
+def encode_sides(left: Any, right: Any = None) -> tuple[SetCollection, SetCollection]:
+    """Read two columns of lists, or two pairs of arrays, as collections over the same elements.
+
+    Parameters
+    ----------
+    left : Series of lists, sequence of collections, pyarrow list array, or (indptr, elements)
+        A pair of integer arrays is a collection as it stands: set i is ``elements[indptr[i] : indptr[i + 1]]``.
+    right : the same, optional
+        None: the left side.
+
+    Returns
+    -------
+    left, right : SetCollection
+        The same object where no right side is given.
+
+    Raises
+    ------
+    InvalidTypeError
+        If a side is neither, or its elements have no common type.
+    InvalidParameterError
+        If the offsets do not ascend from 0 to the number of elements, an element is negative, or there are too many
+        sets.
+    """
+    is_same = right is None or right is left
+    if _is_arrays(left) != _is_arrays(left if is_same else right):
+        raise InvalidTypeError("`left` and `right` must both be columns of lists, or both be (indptr, elements)")
+    if _is_arrays(left):
+        sides = [_checked_arrays(left, "left")] + ([] if is_same else [_checked_arrays(right, "right")])
+    else:
+        sides = _encoded([_as_lists(left, "left")] + ([] if is_same else [_as_lists(right, "right")]))
+    made = _compact(sides)
+    return made[0], made[-1]
+
+
+def _is_arrays(side: Any) -> bool:
+    """Tell whether a side is a pair of arrays, and not a column of lists."""
+    return isinstance(side, tuple) and len(side) == 2 and all(isinstance(part, np.ndarray) for part in side)
+
+
+def _checked_arrays(side: tuple[NDArray[Any], NDArray[Any]], name: str) -> _Flat:
+    """Return offsets and elements, or raise."""
+    indptr, elements = side
+    if indptr.ndim != 1 or elements.ndim != 1 or indptr.dtype.kind not in "iu" or elements.dtype.kind not in "iu":
+        raise InvalidTypeError(
+            f"`{name}` must have integer arrays of one dimension, got {indptr.dtype} of {indptr.ndim} and "
+            f"{elements.dtype} of {elements.ndim}"
+        )
+    is_sound = indptr.size > 0 and indptr[0] == 0 and indptr[-1] == elements.size and bool(np.all(np.diff(indptr) >= 0))
+    if not is_sound:
+        raise InvalidParameterError(
+            f"`{name}` must have offsets that ascend from 0 to the number of elements, {elements.size}, got "
+            f"{show(indptr.tolist() if indptr.size < 10 else indptr)}"
+        )
+    if elements.size and elements.dtype.kind == "i" and elements.min() < 0:
+        raise InvalidParameterError(f"`{name}` must have elements of at least 0, got {elements.min()}")
+    return _Flat(_checked_rows(indptr.astype(np.int64, copy=False), name), elements, None)
+
+
+def _checked_rows(indptr: NDArray[np.int64], name: str) -> NDArray[np.int64]:
+    """Refuse a collection of more sets than pairs can name."""
+    if indptr.size - 1 > MOST_SETS:
+        raise InvalidParameterError(f"`{name}` must have at most {MOST_SETS} sets, got {indptr.size - 1}")
+    return indptr
+
+
+@dataclass(frozen=True)
+class _Flat:
+    """Offsets, elements in any order and number, and which rows have no set."""
+
+    indptr: NDArray[np.int64]
+    elements: Any
+    is_absent: NDArray[np.bool_] | None
+
+
+def _as_lists(side: Any, name: str) -> _Flat:
+    """Read a column of lists through Arrow."""
+    try:
+        if isinstance(side, pa.ChunkedArray):
+            side = side.combine_chunks()
+        if not isinstance(side, pa.Array):
+            side = list(side) if not isinstance(side, pd.Series) else side.tolist()
+            side = pa.array([_as_list(value) for value in side])
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise InvalidTypeError(f"`{name}` must be a column of lists of one type, got {show(side)} ({error})") from error
+    if pa.types.is_null(side.type):
+        side = side.cast(pa.list_(pa.null()))
+    if not (pa.types.is_list(side.type) or pa.types.is_large_list(side.type)):
+        raise InvalidTypeError(f"`{name}` must be a column of lists, got one of {side.type}")
+    if pa.types.is_nested(side.type.value_type):
+        raise InvalidTypeError(f"`{name}` must be a column of lists of plain values, got one of {side.type}")
+    offsets = side.offsets.to_numpy().astype(np.int64)
+    is_absent = None
+    if side.null_count:
+        is_absent = side.is_null().to_numpy(zero_copy_only=False)
+        lengths = np.where(is_absent, 0, np.diff(offsets))
+        indptr = np.append(0, np.cumsum(lengths))
+    else:
+        indptr = offsets - offsets[0]
+    return _Flat(_checked_rows(indptr, name), side.flatten(), is_absent)
+
+
+def _as_list(value: Any) -> Any:
+    """Return a cell as a list; null where the row has none."""
+    if value is None or (isinstance(value, float) and value != value) or value is pd.NA:
+        return None
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"a text is no list: {show(value)}")
+    return list(value)
+
+
+def _encoded(sides: list[_Flat]) -> list[_Flat]:
+    """Number the values of all sides together; nulls in a set are left out."""
+    types = [side.elements.type for side in sides if not pa.types.is_null(side.elements.type)]
+    wanted = types[0] if types else pa.string()
+    try:
+        if any(type_ != wanted for type_ in types):
+            wanted = pa.float64() if all(pa.types.is_floating(t) or pa.types.is_integer(t) for t in types) else wanted
+            if {str(t) for t in types} <= {"string", "large_string"}:
+                wanted = pa.large_string()
+        flat = pa.chunked_array([side.elements.cast(wanted) for side in sides], wanted)
+    except pa.ArrowException as error:
+        raise InvalidTypeError(
+            f"`left` and `right` must hold values of one type, got {types[0]} and {types[-1]}; convert one of them"
+        ) from error
+    codes: Any = flat.dictionary_encode().combine_chunks()
+    if isinstance(codes, pa.ChunkedArray):  # as old versions of pyarrow return it
+        codes = codes.chunk(0)
+    numbers = codes.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    found, start = [], 0
+    for side in sides:
+        own = numbers[start : start + len(side.elements)]
+        start += len(side.elements)
+        found.append(_without_nulls(_Flat(side.indptr, own, side.is_absent)))
+    return found
+
+
+def _without_nulls(side: _Flat) -> _Flat:
+    """Leave out elements of -1."""
+    is_value = side.elements >= 0
+    if is_value.all():
+        return side
+    before = np.append(0, np.cumsum(is_value))
+    return _Flat(before[side.indptr], side.elements[is_value], side.is_absent)
+
+
+def _compact(sides: list[_Flat]) -> list[SetCollection]:
+    """Number the elements of all sides from 0 on without large gaps, and sort each set."""
+    n_all = sum(side.elements.size for side in sides)
+    largest = max((int(side.elements.max()) for side in sides if side.elements.size), default=-1)
+    if largest >= max(_SMALL, _SPARSE * n_all) or largest >= 2**32 - 1:
+        values = np.unique(np.concatenate([side.elements for side in sides]))
+        sides = [_Flat(side.indptr, np.searchsorted(values, side.elements), side.is_absent) for side in sides]
+        largest = values.size - 1
+    return [_sorted_sets(side, largest + 1) for side in sides]
+
+
+def _sorted_sets(side: _Flat, n_elements: int) -> SetCollection:
+    """Sort the elements of each set, and leave out those that it has twice."""
+    elements = side.elements.astype(np.uint32, copy=False)
+    if _is_sorted(side.indptr, elements):
+        return SetCollection(side.indptr, elements, n_elements, side.is_absent)
+    owner = np.repeat(np.arange(side.indptr.size - 1, dtype=np.uint64), np.diff(side.indptr))
+    keys = (owner << np.uint64(32)) | elements
+    del owner
+    keys.sort()
+    is_new = np.append(True, keys[1:] != keys[:-1])
+    before = np.append(0, np.cumsum(is_new))
+    elements = (keys[is_new] & np.uint64(2**32 - 1)).astype(np.uint32)
+    return SetCollection(before[side.indptr], elements, n_elements, side.is_absent)
+
+
+def _is_sorted(indptr: NDArray[np.int64], elements: NDArray[np.uint32]) -> bool:
+    """Tell whether each set ascends strictly; looks at some million elements at a time."""
+    n = elements.size
+    for start in range(0, n - 1, _CHECKED_AT_ONCE):
+        part = elements[start : start + _CHECKED_AT_ONCE + 1]
+        breaks = np.flatnonzero(part[1:] <= part[:-1]) + start + 1
+        at = np.searchsorted(indptr, breaks)
+        if not np.array_equal(indptr[np.minimum(at, indptr.size - 1)], breaks):
+            return False
+    return True
