@@ -42,7 +42,7 @@ def scan_pairs(left: SetCollection, right: SetCollection) -> Iterator[SetPairs]:
     ends = np.cumsum(n_of)
     starts = ends - n_of
     order = np.empty(int(n_of.sum()), np.int32)
-    order_rows(rarest, starts.copy(), order)
+    order_rows(as_read_only(rarest), starts.copy(), order)
     hashes = np.empty(len(left), np.uint64)
     hash_sets(left.lists, hashes)
     sort_runs(order, starts, ends, hashes, np.empty_like(order))
