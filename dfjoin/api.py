@@ -351,7 +351,7 @@ def discover_joinable(
     posting lists that hold them). With ``rank="useful"`` all of them are scored, or of more than 50,000 the best 2,000
     by matched values; `attrs` says so, and how many have a lower score than is shown.
 
-    The score is a logistic regression over 18 features: containment both ways and weighted by the rarity of values in
+    The score is a logistic regression over 19 features: containment both ways and weighted by the rarity of values in
     the lake, the information that the shared values have by their alphabet, the number of columns that hold them,
     likeness of headers and of the table's name, serial numbers, years and values without letters. No table is read.
     Weights, data and cross-validated figures are in ``dfjoin/search/usefulness/model.json``.
@@ -477,9 +477,9 @@ def discover_joinable_batch(
     Examples
     --------
     >>> import dfjoin, pandas as pd, tempfile
-    >>> letters = pd.DataFrame({"letter": ["a", "b", "c"]})
-    >>> lake = dfjoin.build_lake({"letters": letters}, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
-    >>> hits = dfjoin.discover_joinable_batch({"one": ["a"], "two": ["b", "x"]}, lake)
+    >>> towns = pd.DataFrame({"town": ["Lima", "Paris", "Quito"]})
+    >>> lake = dfjoin.build_lake({"towns": towns}, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
+    >>> hits = dfjoin.discover_joinable_batch({"one": ["Lima"], "two": ["Paris", "Oz"]}, lake)
     >>> hits[["query_column", "matched", "containment"]]
       query_column  matched  containment
     0          one        1          1.0

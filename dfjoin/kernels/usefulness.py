@@ -67,6 +67,8 @@ FEATURES = (
     "nothing_new",
     "unique_candidate",
     "many_to_many",
+    "series",
+    "number_columns",
 )
 """Names of the features, in the order of the columns of `compute_features`.
 
@@ -93,6 +95,8 @@ place_in_table           position of the candidate in its table, 0 to 1
 new_columns, nothing_new ln(1 + columns that the frame has not), and whether there is none
 unique_candidate         no value of the candidate occurs twice
 many_to_many             values of both occur twice
+series                   ln(tables of the family of the candidate's table, see `LakeFacts.family`)
+number_columns           share of the columns of the candidate's table that hold numbers
 ======================== ==============================================================================================
 """
 
@@ -117,12 +121,16 @@ class TableNumbers(NamedTuple):
     """What is known of the tables of a segment: their names, and what they share with the frame.
 
     `n_new` are the columns whose header the frame has not, beside one key; `has_header` tells whether a column has the
-    query's.
+    query's. `series` and `number_share` are the features of that name; `marks` are zeros, and receive what is known
+    of the names that were met.
     """
 
     names: HeaderWords
     n_new: NDArray[np.int64]
     has_header: NDArray[np.uint8]
+    series: NDArray[np.float64]
+    number_share: NDArray[np.float64]
+    marks: NDArray[np.uint8]
 
 
 class QueryNumbers(NamedTuple):
@@ -191,14 +199,11 @@ def _header_marks(header, headers, query):
 
 
 @njit_inner
-def _table_marks(header, headers, table, tables, query):
-    """Compare the header of a query with the name of a table, and with the header of a column of it.
+def _table_marks(table, tables, query):
+    """Compare the header of a query with the name of a table.
 
     Parameters
     ----------
-    header : int
-        Number of the column's header.
-    headers : HeaderWords
     table : int
         Number of the table.
     tables : HeaderWords
@@ -212,8 +217,7 @@ def _table_marks(header, headers, table, tables, query):
         Marks:
 
         - IN_TABLE: a specific word of the query's header is in the name of the table.
-        - OF_TABLE: the query's header names the table, and the column is its identifier: ``species_id`` with ``id`` of
-          ``species``.
+        - OF_TABLE: the query's header names the table: ``species_id`` a table ``species``.
 
     Notes
     -----
@@ -230,16 +234,38 @@ def _table_marks(header, headers, table, tables, query):
         if query.marks[a] & IDENTIFIER == 0:
             n_subject += 1
             is_whole = is_whole and is_found
-    if n_subject == 0 or not is_whole:
-        return marks
+    return marks | OF_TABLE if n_subject > 0 and is_whole else marks
+
+
+@njit_inner
+def _is_identifier(header, headers, table, tables, query):
+    """Tell whether a column is the identifier of its table, which a query's header names: ``id`` of ``species``.
+
+    Parameters
+    ----------
+    header : int
+        Number of the column's header.
+    headers : HeaderWords
+    table : int
+        Number of the table.
+    tables : HeaderWords
+        Names of tables.
+    query : HeaderWords
+        One name.
+
+    Notes
+    -----
+    O(words²), with a handful of words to a name.
+    """
+    first, last = tables.indptr[table], tables.indptr[table + 1]
     for w in range(headers.indptr[header], headers.indptr[header + 1]):
         if headers.marks[w] & IDENTIFIER == 0:
             is_known = _has_word(tables.words, tables.marks, first, last, headers.words[w])
             for a in range(query.words.shape[0]):
                 is_known = is_known or query.words[a] == headers.words[w]
             if not is_known:
-                return marks
-    return marks | OF_TABLE
+                return False
+    return True
 
 
 @njit_lean
@@ -262,7 +288,7 @@ def compute_features(columns, sums, known, tables, query, marks, out):
 
     Notes
     -----
-    O(n), with a handful of words to a name. A header is compared with the query's once.
+    O(n), with a handful of words to a name. A header, and the name of a table, is compared with the query's once.
     """
     for i in range(columns.shape[0]):
         record = known.records[columns[i]]
@@ -274,7 +300,10 @@ def compute_features(columns, sums, known, tables, query, marks, out):
                 mark |= IN_FRAME
             marks[header] = mark
         is_same = mark & SAME != 0
-        of_table = _table_marks(header, known.headers, table, tables.names, query.header)
+        of_table = np.int64(tables.marks[table])
+        if of_table == 0:
+            of_table = _KNOWN | _table_marks(table, tables.names, query.header)
+            tables.marks[table] = of_table
         matched = float(max(np.int64(1), sums[i, COUNT]))
         own = matched / max(1, query.n_values)
         theirs = matched / record[CARDINALITY]
@@ -284,7 +313,9 @@ def compute_features(columns, sums, known, tables, query, marks, out):
         n_new = tables.n_new[table] + np.int64(is_same or is_companion)
         is_elsewhere = not is_same and (is_companion or tables.has_header[table] != 0)
         has_number = query.is_number or record[KIND] == 2.0
-        is_unrelated = has_number and not is_same and of_table & OF_TABLE == 0
+        is_unrelated = has_number and not is_same
+        if is_unrelated and of_table & OF_TABLE != 0:
+            is_unrelated = not _is_identifier(header, known.headers, table, tables.names, query.header)
         out[i, 0] = math.log(1.0 + bits)
         out[i, 1] = bits / matched
         out[i, 2] = float(sums[i, WEIGHT]) / SCALE / max(query.total_weight, 1e-9)
@@ -311,6 +342,8 @@ def compute_features(columns, sums, known, tables, query, marks, out):
         out[i, 23] = n_new <= 0
         out[i, 24] = record[IS_UNIQUE]
         out[i, 25] = not is_unique and not query.is_unique
+        out[i, 26] = tables.series[table]
+        out[i, 27] = tables.number_share[table]
 
 
 @njit_lean

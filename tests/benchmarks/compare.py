@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import inspect
 import json
 import os
 import subprocess
@@ -68,8 +69,10 @@ def work(options: argparse.Namespace) -> None:
     warnings.simplefilter("ignore")
     assert Path(dfjoin.__file__).is_relative_to(Path.cwd()), dfjoin.__file__
     lake = dfjoin.open_lake(options.index)
+    has_rank = "rank" in inspect.signature(dfjoin.discover_joinable).parameters
+    order = {"rank": options.rank} if has_rank else {}  # earlier versions know that of matched values alone
     tasks: list[tuple[str, object]] = [
-        (stratum, lambda frame=frame: frame.discover_joinable("q", lake, k=10))
+        (stratum, lambda frame=frame: frame.discover_joinable("q", lake, k=10, **order))
         for stratum, frame in _queries(options.lake, options.queries, options.every)
     ]
     tasks += [(name, lambda left=left, right=right: left.auto_join(right)) for name, left, right in _joins()]
@@ -147,6 +150,7 @@ def main() -> None:
     parser.add_argument("--queries", type=Path, default=PROJECT.parent / "shared" / "lake" / "queries.csv")
     parser.add_argument("--every", type=int, default=1, help="take every n-th query")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rank", choices=("matched", "useful"), default="matched", help="order of the candidates")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.index, options.lake, options.queries = (
@@ -156,7 +160,8 @@ def main() -> None:
         work(options)
         return
     arguments = [str(options.index), str(options.lake), "--queries", str(options.queries), "--every"]
-    table = compare(options.other.resolve(), [*arguments, str(options.every)], options.rounds)
+    arguments += [str(options.every), "--rank", options.rank]
+    table = compare(options.other.resolve(), arguments, options.rounds)
     print(table.to_string(float_format="{:.3f}".format))
 
 

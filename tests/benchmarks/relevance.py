@@ -10,19 +10,21 @@ import csv
 import json
 import math
 import tempfile
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 
 import dfjoin
+from dfjoin.kernels.evidence import weigh_values
 from dfjoin.kernels.usefulness import FEATURES
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
+from dfjoin.search.usefulness import shared_evidence
 from dfjoin.search.usefulness.features import CandidateFeatures, features_of, query_facts
 from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, UsefulnessModel
 from dfjoin.search.usefulness.shared_evidence import count_evidence
@@ -31,13 +33,16 @@ SCORE = (
     "information", "information_per_value", "rare_containment", "spread", "smaller_containment", "cardinality",
     "same_specific_header", "disjoint_headers", "header_in_table_name", "header_elsewhere", "unrelated_numbers",
     "no_letters", "no_letters_same_header", "serial", "both_serial", "both_years", "numeric_header", "unique_query",
+    "larger_containment",
 )  # fmt: skip
 BRINGS = (
     "shared", "larger_containment", "nothing_new", "new_columns", "both_text", "place_in_table",
-    "header_in_table_name", "disjoint_headers", "header_elsewhere",
+    "header_in_table_name", "disjoint_headers", "header_elsewhere", "series", "number_columns",
 )  # fmt: skip
-RIDGE = 4.0
+RIDGE = 16.0
 KEY_WEIGHT = 0.3
+MEASURE_WEIGHT, N_MEASURES = 0.5, 40
+SMALL_WEIGHT, SMALL_COLUMNS = 0.5, 10
 FLOOR, REPEATED, MANY_TO_MANY = 0.3, 0.98, 0.96
 FOLDS = 10
 
@@ -54,12 +59,19 @@ def read_judgements(directory: Path) -> tuple[list[dict], dict[str, dict[tuple[s
 
 
 def _candidates(lake, frame: pd.DataFrame, label, own_table: str) -> pd.DataFrame:
-    """All columns of other tables that share a value with a column of a frame, with their features."""
+    """All columns of other tables that share a value with a column of a frame, with their features.
+
+    Columns of the name ``small …`` are the features that they would have in a lake of nothing but their table.
+    """
     snapshot = lake.snapshot
     query = replace(make_query(frame[label], snapshot.settings), companions=tuple(map(str, frame.columns)))
-    evidence, _ = count_evidence(snapshot, MatchedQuery(snapshot, query.values), search_params(threshold=0.0))
-    found = features_of(snapshot.segments, query_facts(query), evidence)
+    matched, params = MatchedQuery(snapshot, query.values), search_params(threshold=0.0)
+    evidence, _ = count_evidence(snapshot, matched, params)
+    found = features_of(snapshot, query_facts(query), evidence)
+    with mock.patch.object(shared_evidence, "weigh_values", _weigh_in_small_lake):
+        alone = features_of(snapshot, query_facts(query), count_evidence(snapshot, matched, params)[0])
     rows = pd.DataFrame(found.values, columns=list(FEATURES))
+    rows = rows.assign(**{f"small {name}": alone.column(name) for name in ("rare_containment", "spread")})
     tables, columns = [], []
     for number, column in zip(evidence.hits.segments.tolist(), evidence.hits.columns.tolist(), strict=True):
         catalog = snapshot.segments[number].catalog
@@ -75,23 +87,41 @@ def _candidates(lake, frame: pd.DataFrame, label, own_table: str) -> pd.DataFram
     return rows[rows["table"] != own_table]
 
 
-def judged_features(lake, directory: Path) -> pd.DataFrame:
-    """The judged candidates with their features, grade, query and the source that the query comes from."""
+def _weigh_in_small_lake(data, offsets, n_holding, n_columns, rows, weights) -> None:
+    """Weigh values as if one table of ten columns were the lake."""
+    weigh_values(data, offsets, np.minimum(n_holding, 1), SMALL_COLUMNS, rows, weights)
+
+
+def judged_features(lake, directory: Path) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """The judged candidates with their features, grade, query and the source that the query comes from.
+
+    Returns
+    -------
+    rows : DataFrame
+        Those that share a value with their query.
+    unshared : DataFrame
+        The others, as they lost a null spelling that was compared when they were judged: features are zeros.
+    measures : DataFrame
+        A sample of the unjudged candidates of queries that are measures, which nobody joins on: all have grade 0.
+    """
     queries, grades = read_judgements(directory)
-    parts = []
+    parts, unshared, measures = [], [], []
     for query in queries:
         wanted = grades[query["query"]]
         rows = _candidates(lake, lake.table(query["table"]), query["column"], "")
         names = list(zip(rows["table"], rows["column"], strict=True))
-        rows = rows[[name in wanted for name in names]].copy()
-        rows["grade"] = [wanted[name] for name in names if name in wanted]
-        rows["query"], rows["group"] = query["query"], query["table"].split("/")[0]
-        rows["query_table"], rows["query_column"] = query["table"], query["column"]
-        missing = len(wanted) - len(rows)
-        if missing:
-            warnings.warn(f"query {query['query']}: {missing} judged candidates share no value", stacklevel=2)
-        parts.append(rows)
-    return pd.concat(parts, ignore_index=True)
+        rows["grade"] = [wanted.get(name, -1) for name in names]
+        other = pd.DataFrame(0.0, index=range(len(wanted.keys() - set(names))), columns=rows.columns)
+        other["grade"] = [grade for name, grade in wanted.items() if name not in set(names)]
+        others = rows[rows["grade"] < 0] if query["role"] == "measure" else rows[:0]
+        others = others.sample(min(len(others), N_MEASURES), random_state=1).assign(grade=0)
+        of_query = {"query": query["query"], "group": query["table"].split("/")[0]}
+        of_query |= {"query_table": query["table"], "query_column": query["column"]}
+        parts.append(rows[rows["grade"] >= 0].assign(**of_query))
+        unshared.append(other.assign(**of_query))
+        measures.append(others.assign(**of_query))
+    rows, other, others = (pd.concat(one, ignore_index=True) for one in (parts, unshared, measures))
+    return rows, other, others
 
 
 def key_features(directory: Path) -> pd.DataFrame:
@@ -332,61 +362,79 @@ def families_shown(rows: pd.DataFrame, ranking: np.ndarray, score: np.ndarray) -
         n_shown += len(shown)
         n_junk += sum(grades[0] == 0 for grades in shown)
         n_twos += min(10, sum(grades.count(2) for grades in shown))
-    return {"shown": n_shown, "junk shown": n_junk / max(1, n_shown), "2s shown": n_twos / n_places}
+    return {"families": n_shown, "junk of families": n_junk / max(1, n_shown), "2s in families": n_twos / n_places}
 
 
 def run_relevance(lake, judgements: Path, keys: Path | None, writes: bool) -> None:
-    """Print the measures of every ranking, cross-validated by query and by source; with `writes` fit model.json anew."""
-    rows = judged_features(lake, judgements).assign(weight=1.0)
-    parts = [rows] if keys is None else [rows, key_features(keys).assign(weight=KEY_WEIGHT)]
-    every = pd.concat(parts, ignore_index=True)
-    judged = (every["weight"] == 1).to_numpy()
+    """Print the measures of every ranking, cross-validated by query and by source; with `writes` fit model.json anew.
+
+    Judged candidates that share no value any more come last in every ranking, and have the score 0.
+    """
+    rows, unshared, measures = judged_features(lake, judgements)
+    alone = rows.assign(**{name: rows[f"small {name}"] for name in ("rare_containment", "spread")})
+    parts = {"judged": rows.assign(weight=1.0), "measures": measures.assign(weight=MEASURE_WEIGHT)}
+    parts["small"] = alone.assign(weight=SMALL_WEIGHT)
+    if keys is not None:
+        parts["keys"] = key_features(keys).assign(weight=KEY_WEIGHT)
+    every = pd.concat([one.assign(part=name) for name, one in parts.items()], ignore_index=True)
+    judged = (every["part"] == "judged").to_numpy()
+    both = pd.concat([rows, unshared], ignore_index=True)
+
+    def padded(values, last: float) -> np.ndarray:
+        return np.append(np.asarray(values, float), np.full(len(unshared), last))
+
     jaccard = rows["matched"] / (rows["n_query"] + rows["n_values"] - rows["matched"])
     table = {
-        "matched": measure(rows, (rows["matched"] - 1e-7 * rows["n_values"]).to_numpy()),
-        "jaccard": measure(rows, jaccard.to_numpy()),
-        "NextiaJD": measure(rows, nextiajd(rows)),
-        "Freyja's terms": measure(rows, multiset_quality(lake, rows)),
+        "matched": measure(both, padded(rows["matched"] - 1e-7 * rows["n_values"], -1)),
+        "jaccard": measure(both, padded(jaccard, -1)),
+        "NextiaJD": measure(both, padded(nextiajd(rows), -1)),
+        "Freyja's terms": measure(both, padded(multiset_quality(lake, rows), -1)),
     }
     figures: dict[str, dict[str, float]] = {}
     for by, name in (("query", "by query"), ("group", "by source")):
         score, usefulness = cross_validate(every, by)
-        figures[name] = table[f'rank="useful", {name}'] = measure(rows, usefulness[judged], score[judged])
+        told = measure(both, padded(usefulness[judged], -1), padded(score[judged], 0))
+        told |= families_shown(rows, usefulness[judged], score[judged])
+        is_small = (every["part"] == "small").to_numpy()
+        told["AUC > 0, small"] = area(score[is_small], every["grade"].to_numpy()[is_small] > 0)
+        figures[name] = table[f'rank="useful", {name}'] = told
         if by == "query":
             deviations = spread(rows, usefulness[judged], score[judged])
-            families = families_shown(rows, usefulness[judged], score[judged])
-            bins = np.minimum((score[judged] * 10).astype(int), 9)
+            judged_score = score[judged]
         if keys is not None:
-            own = every[~judged].reset_index(drop=True)
+            is_key = (every["part"] == "keys").to_numpy()
+            own = every[is_key].reset_index(drop=True)
             names = ("recall@1", "MRR")
             plain = first_keys(own, (own["matched"] - 1e-7 * own["n_values"]).to_numpy())
-            useful = first_keys(own, usefulness[~judged])
+            useful = first_keys(own, usefulness[is_key])
             print(f"foreign keys, {name}: " + ", ".join(
                 f"{n} {a:.3f} by matched, {b:.3f} useful" for n, a, b in zip(names, plain, useful, strict=True)
             ))  # fmt: skip
     print(pd.DataFrame(table).T.to_string(float_format="{:.3f}".format))
     print("deviation over draws of queries:", ", ".join(f"{k} {v:.3f}" for k, v in deviations.items()))
-    print("families as shown:", ", ".join(f"{k} {v:.3f}" for k, v in families.items()))
     print("calibration, predicted and true share by tenth of the score:")
-    score = cross_validate(every, "query")[0][judged]
+    bins = np.minimum((judged_score * 10).astype(int), 9)
     for b in range(10):
         held = bins == b
         if held.any():
-            print(f"  {score[held].mean():.3f} {(rows['grade'].to_numpy()[held] > 0).mean():.3f} ({held.sum()})")
+            print(f"  {judged_score[held].mean():.3f} {(rows['grade'].to_numpy()[held] > 0).mean():.3f} ({held.sum()})")
     if writes:
-        write_model(every, figures, len(rows))
+        write_model(every, figures)
 
 
-def write_model(every: pd.DataFrame, figures: dict[str, dict[str, float]], n_judged: int) -> None:
+def write_model(every: pd.DataFrame, figures: dict[str, dict[str, float]]) -> None:
     """Fit the model to all rows and write it as the package's."""
     score, brings = fit_both(every)
+    n_of = every["part"].value_counts()
     text = {
         "what": "score: probability that two columns mean the same and do not share values by chance; brings: that the "
         "join says something new; usefulness = score * (floor + (1 - floor) * brings), times `repeated` or `many_to_many`",
         "command": "python -m tests.benchmarks relevance JUDGEMENTS LAKE --keys DATABASES --fit",
-        "data": f"{n_judged} judged candidates of {every['query'][every['weight'] == 1].nunique()} query columns of one "
-        f"lake, and {len(every) - n_judged} candidates of foreign keys of relational databases, which count {KEY_WEIGHT} "
-        "each; all were seen in development",
+        "data": f"{n_of['judged']} judged candidates of {every['query'][every['part'] == 'judged'].nunique()} query "
+        f"columns of one lake; the same as if their table were the whole lake, which count {SMALL_WEIGHT} each; "
+        f"{n_of['measures']} unjudged candidates of columns that are measures, as accidents, {MEASURE_WEIGHT} each; and "
+        f"{n_of.get('keys', 0)} candidates of foreign keys of relational databases, {KEY_WEIGHT} each; all were seen in "
+        "development",
         "cross_validated": {name: {k: round(v, 3) for k, v in one.items()} for name, one in figures.items()},
         "floor": FLOOR,
         "repeated": REPEATED,

@@ -160,7 +160,7 @@ def test_of_two_keys_that_tie_the_one_that_the_index_leaves_open_is_read(build, 
     df = pd.DataFrame({"a": list("pqrs"), "b": list("wxyz"), "n": numbers})
     lake = build(
         {
-            "new": pd.DataFrame({"k": list("wxyz"), "v": list("abcd")}),
+            "new": pd.DataFrame({"k": list("wxyz"), "v": [5.25, 6.25, 7.25, 8.25]}),
             "open": pd.DataFrame({"k": list("pqrs"), "m": numbers if is_copy else [9.5, *numbers[:3]]}),
         }
     )
@@ -188,7 +188,7 @@ def test_a_table_is_tried_on_its_first_column_only(build):
 def _days_and_useful(n_days, is_same=True):
     own = pd.DataFrame({"code": [f"C{i}" for i in range(30)], "v": range(30), "w": [i / 8 for i in range(30)]})
     day = own.rename(columns={"v": "value", "w": "weight"})  # under the frame's names it would come last
-    days = {f"daily/{i:04d}": day if is_same else day.sample(frac=1, random_state=i) for i in range(n_days)}
+    days = {f"daily{i:04d}/t": day if is_same else day.sample(frac=1, random_state=i) for i in range(n_days)}
     useful = pd.DataFrame({"code": [f"C{i}" for i in range(40)], "region": [f"R{i}" for i in range(40)]})
     return own, days | {"useful": useful}
 
@@ -210,7 +210,7 @@ def test_what_is_useful_is_joined_below_sixty_copies(build, read_tables, on, is_
     assert _joined(wide) == [(["code"], "useful")]
     assert wide.attrs["dfjoin"]["n_passed_over"] == 60
     if is_same:
-        assert read_tables == ["daily/0000", "useful"], "one of the copies tells of all"
+        assert read_tables == ["daily0000/t", "useful"], "one of the copies tells of all"
 
 
 @pytest.mark.parametrize("on", ["code", None])
@@ -218,7 +218,7 @@ def test_what_is_useful_is_joined_below_two_thousand_copies(build, read_tables, 
     own, tables = _days_and_useful(2000)
     wide = own.auto_join(build(tables), on=on)
     assert _joined(wide) == [(["code"], "useful")]
-    assert read_tables == ["daily/0000", "useful"]
+    assert read_tables == ["daily0000/t", "useful"]
 
 
 @pytest.mark.parametrize("on", ["code", None])

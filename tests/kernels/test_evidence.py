@@ -24,6 +24,7 @@ from dfjoin.kernels.evidence import (
 )
 from dfjoin.kernels.records import as_read_only
 from dfjoin.values.normalize import pack_strings
+from tests.oracles.usefulness import usual_holding
 
 N_COLUMNS = 7
 
@@ -102,9 +103,20 @@ def test_columns_that_hold_a_value_are_counted_without_deleted_ones():
 )
 def test_bits_of_a_value_follow_from_its_alphabet(value, bits):
     weights = np.empty((1, N_SUMS), np.int64)
-    weigh_values(*map(as_read_only, pack_strings([value])), np.array([4]), np.array([3]), weights)
+    weigh_values(*map(as_read_only, pack_strings([value])), np.array([4]), 70, np.array([3]), weights)
     (told,) = weights
     assert told[BITS] / SCALE == pytest.approx(bits, abs=1e-4)
     assert (told[COUNT], told[ROWS]) == (1, 3)
-    assert told[WEIGHT] / SCALE == pytest.approx(0.5, abs=1e-4)
-    assert told[SPREAD] / SCALE == pytest.approx(math.log(4), abs=1e-4)
+    holding = usual_holding(value, 4, 70)
+    assert told[WEIGHT] / SCALE == pytest.approx(1 / math.sqrt(holding), abs=1e-4)
+    assert told[SPREAD] / SCALE == pytest.approx(math.log(holding), abs=1e-4)
+
+
+def test_how_rare_a_value_is_hardly_depends_on_the_size_of_the_lake():
+    weights = np.empty((2, N_SUMS), np.int64)
+    packed = list(map(as_read_only, pack_strings(["17", "x" * 12])))
+    spread = []
+    for n_columns, holding in ((10, [2, 2]), (65_000, [4_000, 2])):
+        weigh_values(*packed, np.array(holding), n_columns, np.array([1, 1]), weights)
+        spread.append(weights[:, SPREAD] / SCALE)
+    assert abs(spread[0] - spread[1]).max() < 2 and (spread[0][0] > 7) and (spread[0][1] < 3)

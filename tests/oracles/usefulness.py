@@ -3,7 +3,7 @@
 import math
 import re
 
-__all__ = ["features", "is_serial", "odds", "value_bits"]
+__all__ = ["features", "is_serial", "odds", "usual_holding", "value_bits"]
 
 _UNSPECIFIC = {
     "id",
@@ -49,6 +49,14 @@ def value_bits(value):
     return min(30.0, 2.5 * digits + 3 * (len(value.encode()) - digits))
 
 
+def usual_holding(value, n_holding, n_columns):
+    """The columns of a lake of 65,536 that hold a value, from those of this lake and 16,384 usual ones."""
+    is_integer = value.isdigit() and value[0] != "0"
+    bits = int(value_bits(value))
+    share = math.exp(-0.6 - 0.5 * bits) if is_integer else math.exp(-6.6 - 0.1 * bits)
+    return 65536 * (max(1, n_holding) + 16384 * max(share, 2**-15)) / (n_columns + 16384)
+
+
 def is_serial(values):
     """Whether canonical values are integers from 0 or 1 on that hold four fifths of their range."""
     if not all(value.isdigit() for value in values):
@@ -75,7 +83,7 @@ def features(query, companions, candidate, table, headers, holding):
     headers : list of str
         Of that table, in the order of the file.
     holding : dict
-        Value → columns of the lake that hold it.
+        Value → columns of the lake that hold it, see `usual_holding`.
     """
     (name, own_rows), (header, their_rows) = query, candidate
     own, theirs = set(own_rows), set(their_rows)
@@ -94,13 +102,13 @@ def features(query, companions, candidate, table, headers, holding):
     n_new = sum(not h for h in held) - (not held[headers.index(header)])  # the key itself is nothing new
     containments = len(shared) / len(own), len(shared) / len(theirs)
     bits = sum(map(value_bits, shared))
-    rarity = {v: 1 / math.sqrt(max(1, holding.get(v, 0))) for v in own}
+    rarity = {v: 1 / math.sqrt(holding[v]) for v in own}
     own_unique, their_unique = len(own) == len(own_rows), len(theirs) == len(their_rows)
     return {
         "information": math.log(1 + bits),
         "information_per_value": bits / len(shared),
         "rare_containment": sum(rarity[v] for v in shared) / sum(rarity.values()),
-        "spread": sum(math.log(holding[v]) for v in shared) / len(shared),
+        "spread": sum(max(0.0, math.log(holding[v])) for v in shared) / len(shared),
         "smaller_containment": min(containments),
         "larger_containment": max(containments),
         "shared": math.log(1 + len(shared)),

@@ -97,6 +97,11 @@ class Scratch:
         return np.ones(self._n_columns, np.uint8) if alive is None else alive.copy()
 
     @cached_property
+    def n_alive(self) -> int:
+        """Columns that are not deleted and hold a value."""
+        return int(np.count_nonzero(self.alive & (self._segment.catalog.numbers["cardinality"] > 0)))
+
+    @cached_property
     def list_lengths(self) -> NDArray[np.int64]:
         """Columns of each posting list that are not deleted."""
         indptr = self._segment.tokens.list_indptr

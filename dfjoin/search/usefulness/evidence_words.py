@@ -42,6 +42,10 @@ _NUMERIC: dict[str, tuple[_Words, _Words]] = {
         lambda v: f"each side holds {v:.0%} of the other or more",
         lambda v: f"one side holds only {v:.0%} of the other",
     ),
+    "larger_containment": (
+        lambda v: f"one side holds {v:.0%} of the other",
+        lambda v: f"neither side holds more than {v:.0%} of the other",
+    ),
     "cardinality": (
         lambda v: f"it has only {math.exp(v):,.0f} distinct values",
         lambda v: f"it has {math.exp(v):,.0f} distinct values, and some are shared by chance",
@@ -103,7 +107,7 @@ def judge_candidate(candidate: Candidate, is_by_equality: bool = True) -> Judged
     found, snapshot = candidate.found, candidate.snapshot
     hit = found.hits.hits.take(np.array([candidate.place]))
     evidence = evidence_of(snapshot, found.matched, hit, is_by_equality)
-    features = features_of(snapshot.segments, query_facts(found.query), evidence)
+    features = features_of(snapshot, query_facts(found.query), evidence)
     weights = model()
     score = weights.score.probabilities(features)
     useful = float(weights.usefulness(features, score)[0])

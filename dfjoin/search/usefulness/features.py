@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.segment import Segment
 from dfjoin.kernels.header_words import DIGITS, HeaderWords
 from dfjoin.kernels.usefulness import FEATURES, QueryNumbers, TableNumbers, compute_features
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.headers import headers_of, is_generic
-from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, SERIAL_SHARE, facts_of
+from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, SERIAL_SHARE, facts_of, series_of
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
+from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["CandidateFeatures", "QueryFacts", "features_of", "query_facts"]
 
@@ -119,12 +118,12 @@ class CandidateFeatures:
         return self.values[:, FEATURES.index(name)]
 
 
-def features_of(segments: Sequence[Segment], facts: QueryFacts, evidence: SharedEvidence) -> CandidateFeatures:
+def features_of(snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence) -> CandidateFeatures:
     """Compute the features of candidates.
 
     Parameters
     ----------
-    segments : sequence of Segment
+    snapshot : Snapshot
     facts : QueryFacts
         Of the query.
     evidence : SharedEvidence
@@ -143,28 +142,30 @@ def features_of(segments: Sequence[Segment], facts: QueryFacts, evidence: Shared
     family, content = np.empty(n, np.uint64), np.empty(n, np.uint64)
     numbers = hits.segments
     if n and numbers[0] == numbers[-1] and bool((numbers == numbers[0]).all()):
-        family, content = _fill(segments[int(numbers[0])], facts, evidence, values)
+        family, content = _fill(snapshot, int(numbers[0]), facts, evidence, values)
         return CandidateFeatures(values, family, content)
     for number in np.unique(numbers).tolist():
         places = np.flatnonzero(numbers == number)
         own = np.empty((places.size, len(FEATURES)))
-        family[places], content[places] = _fill(segments[number], facts, evidence.take(places), own)
+        family[places], content[places] = _fill(snapshot, number, facts, evidence.take(places), own)
         values[places] = own
     return CandidateFeatures(values, family, content)
 
 
 def _fill(
-    segment: Segment, facts: QueryFacts, evidence: SharedEvidence, out: NDArray[np.float64]
+    snapshot: Snapshot, number: int, facts: QueryFacts, evidence: SharedEvidence, out: NDArray[np.float64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Compute the features of the candidates of one segment; return which of them belong together."""
-    known = facts_of(segment)
+    known = facts_of(snapshot.segments[number])
     own = facts.header.joined[facts.header.joined != 0]
     named = known.columns_named(own)
     held = np.concatenate([known.columns_named(facts.companions), named])
     n_held = np.bincount(known.table_of[held], minlength=known.n_tables)
     has_header = np.zeros(known.n_tables, np.uint8)
     has_header[known.table_of[named]] = 1
-    tables = TableNumbers(known.tables, known.width - 1 - n_held, has_header)
+    series, n_new = series_of(snapshot)[number], known.width - 1 - n_held
+    unmarked = np.zeros(known.n_tables, np.uint8)
+    tables = TableNumbers(known.tables, n_new, has_header, series, known.number_share, unmarked)
     numbers = QueryNumbers(
         facts.header,
         facts.companions,

@@ -28,9 +28,10 @@ from dfjoin.kernels.usefulness import (
     ColumnRecords,
 )
 from dfjoin.search.usefulness.headers import headers_of, table_stems
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.normalize import pack_strings
 
-__all__ = ["FIRST_YEAR", "LAST_YEAR", "SERIAL_SHARE", "LakeFacts", "facts_of"]
+__all__ = ["FIRST_YEAR", "LAST_YEAR", "SERIAL_SHARE", "LakeFacts", "facts_of", "series_of"]
 
 FIRST_YEAR, LAST_YEAR = 1500, 2100
 """Integers in this range may be years."""
@@ -42,6 +43,7 @@ _KIND_CODES = np.array(
     [1 if kind == "text" else 2 * (kind in ("integer", "decimal", "float")) for kind in KINDS], np.int8
 )
 
+_OF_NUMBERS = 2
 _FEW_COLUMNS = 5
 _NUMBER = np.uint64(1)
 _SHIFT = np.uint64(29)
@@ -71,6 +73,9 @@ class LakeFacts:
         self.first: NDArray[np.int64] = tables.field("first_column").to_numpy()
         self.width: NDArray[np.int64] = tables.field("n_columns").to_numpy().astype(np.int64)
         self.fingerprint: NDArray[np.uint64] = tables.field("fingerprint").to_numpy()
+        is_number = _kinds_of(numbers) == _OF_NUMBERS
+        n_numbers = np.bincount(self.table_of, weights=is_number, minlength=self.n_tables)
+        self.number_share: NDArray[np.float64] = n_numbers / np.maximum(1, self.width)
         self._folders = pc.replace_substring_regex(tables.field("name"), r"[^/]*$", "")
         self._by_header = np.argsort(self.names.joined, kind="stable")
         self._sorted_headers = self.names.joined[self._by_header]
@@ -107,6 +112,11 @@ class LakeFacts:
         return family ^ (family >> _SHIFT)
 
 
+def _kinds_of(numbers: dict[str, NDArray[Any]]) -> NDArray[np.int8]:
+    """Return the kind of each column as `ColumnRecords` codes it."""
+    return _KIND_CODES[numbers["kind"]]
+
+
 def _records(
     numbers: dict[str, NDArray[Any]], width: NDArray[np.int64], header: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -117,7 +127,7 @@ def _records(
     records = np.empty((cardinality.size, HEADER + 1))
     records[:, CARDINALITY] = np.maximum(1, cardinality)
     records[:, LOG_CARDINALITY] = np.log(records[:, CARDINALITY])
-    records[:, KIND] = _KIND_CODES[numbers["kind"]]
+    records[:, KIND] = _kinds_of(numbers)
     records[:, IS_UNIQUE] = cardinality == numbers["n_rows"] - numbers["n_null"]
     records[:, IS_SERIAL] = has_range & ((low == 0) | (low == 1)) & is_dense
     records[:, IS_YEARS] = has_range & (low >= FIRST_YEAR) & (high <= LAST_YEAR)
@@ -151,3 +161,33 @@ def facts_of(segment: Segment) -> LakeFacts:
     if facts is None:
         facts = _FACTS.setdefault(segment, LakeFacts(segment))
     return facts
+
+
+_SERIES: WeakKeyDictionary[Snapshot, list[NDArray[np.float64]]] = WeakKeyDictionary()
+
+
+def series_of(snapshot: Snapshot) -> list[NDArray[np.float64]]:
+    """Return for each table of each segment the logarithm of the number of tables of its family in the lake.
+
+    Tables that were removed do not count. Made once for as long as a snapshot is open. O(tables).
+    """
+    series = _SERIES.get(snapshot)
+    if series is None:
+        every = [facts_of(segment) for segment in snapshot.segments]
+        counts = [np.ones(0, np.float64)] * len(every)
+        if every:
+            families = np.concatenate([facts.family for facts in every])
+            alive = [_alive_tables(segment, facts) for segment, facts in zip(snapshot.segments, every, strict=True)]
+            _, number = np.unique(families, return_inverse=True)
+            n_alive = np.bincount(number, weights=np.concatenate(alive))
+            ends = np.cumsum([facts.n_tables for facts in every])
+            counts = np.split(np.log(np.maximum(1.0, n_alive))[number], ends[:-1])
+        series = _SERIES.setdefault(snapshot, counts)
+    return series
+
+
+def _alive_tables(segment: Segment, facts: LakeFacts) -> NDArray[np.float64]:
+    """Return 1 for each table of a segment that was not removed."""
+    if segment.alive is None:
+        return np.ones(facts.n_tables)
+    return (np.bincount(facts.table_of, weights=segment.alive, minlength=facts.n_tables) > 0).astype(np.float64)

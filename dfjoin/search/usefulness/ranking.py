@@ -77,7 +77,7 @@ def rank_useful(
     if evidence is None:
         evidence = evidence_of(snapshot, pool.matched, hits, pool.is_by_equality)
     facts = query_facts(query)
-    features = features_of(snapshot.segments, facts, evidence)
+    features = features_of(snapshot, facts, evidence)
     score, useful, is_copy = _judge(facts, hits, features)
     smallest, limit = params.smallest_score, params.k
     shown = np.arange(len(hits)) if smallest <= 0 else np.flatnonzero(score >= smallest)

@@ -69,8 +69,8 @@ class ValueWeights:
 
     Notes
     -----
-    How rare a value is depends on all segments, so that results do not depend on how an index is cut. O(values) for
-    each segment.
+    How rare a value is depends on all segments, so that results do not depend on how an index is cut, and hardly on how
+    many tables the lake has, see `weigh_values`. O(values) for each segment.
     """
 
     def __init__(self, snapshot: Snapshot, matched: MatchedQuery, is_weighted: bool) -> None:
@@ -78,13 +78,16 @@ class ValueWeights:
         self.matched = matched
         values = matched.values
         n_holding = np.zeros(len(values), np.int64)
+        n_columns = 0
         for number, segment in enumerate(snapshot.segments):
             if segment.n_tokens:
                 scratch = self.searcher.scratch_of(number)
                 add_columns(matched.groups(number), scratch.list_lengths, scratch.alive, n_holding)
+                n_columns += scratch.n_alive
         self.weights = np.empty((len(values), N_SUMS), np.int64)
         rows = values.row_counts() if is_weighted else np.ones(len(values), np.int64)
-        weigh_values(as_read_only(values.data), as_read_only(values.offsets), n_holding, rows, self.weights)
+        packed = as_read_only(values.data), as_read_only(values.offsets)
+        weigh_values(*packed, n_holding, n_columns, rows, self.weights)
         self.n_holding = n_holding
 
     @property

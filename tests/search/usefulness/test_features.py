@@ -12,7 +12,7 @@ from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
 from dfjoin.search.usefulness.features import features_of, query_facts
-from dfjoin.search.usefulness.lake_facts import facts_of
+from dfjoin.search.usefulness.lake_facts import facts_of, series_of
 from dfjoin.search.usefulness.shared_evidence import count_evidence
 from tests.oracles import usefulness as oracle
 
@@ -41,7 +41,7 @@ def computed(lake, frame, label):
     snapshot = lake.snapshot
     query = replace(make_query(frame[label], snapshot.settings), companions=tuple(frame.columns))
     evidence, _ = count_evidence(snapshot, MatchedQuery(snapshot, query.values), search_params(threshold=0.0))
-    rows = features_of(snapshot.segments, query_facts(query), evidence).values
+    rows = features_of(snapshot, query_facts(query), evidence).values
     found = {}
     for number, column, row in zip(evidence.hits.segments, evidence.hits.columns, rows, strict=True):
         catalog = snapshot.segments[number].catalog
@@ -70,12 +70,15 @@ def test_features_are_those_of_plain_sets(lake):
         for label, values in frame.items():
             own = texts(values)
             holding = {v: sum(v in held for held in columns.values()) for v in own}
+            usual = {v: oracle.usual_holding(v, n, len(columns)) for v, n in holding.items()}
             found = computed(lake, pd.DataFrame(frame), label)
             assert set(found) == {key for key, held in columns.items() if set(held) & set(own)}
             for (table, header), row in found.items():
                 candidate = header, columns[table, header]
                 headers = list(TABLES[table])
-                expected = oracle.features((label, own), list(frame), candidate, table, headers, holding)
+                is_number = [all(v.isdigit() for v in columns[table, h]) for h in headers]
+                expected = oracle.features((label, own), list(frame), candidate, table, headers, usual)
+                expected |= {"series": 0.0, "number_columns": sum(is_number) / len(headers)}
                 assert list(expected) == list(FEATURES)
                 for name, value in expected.items():
                     assert math.isclose(row[name], value, rel_tol=1e-3, abs_tol=1e-3), (label, table, header, name)
@@ -114,3 +117,17 @@ def test_families_are_tables_of_one_folder_and_schema(build, names, headers, is_
     frames = {n: pd.DataFrame({h: ["u", "v", n] for h in own}) for n, own in zip(names, headers, strict=True)}
     first, second = facts_of(build(frames).snapshot.segments[0]).family
     assert (first == second) == is_one
+
+
+def test_tables_of_one_family_are_counted_over_all_segments_without_removed_ones(build):
+    frames = {f"s/{year}": pd.DataFrame({h: [h, str(year)] for h in "abcde"}) for year in range(2018, 2023)}
+    lake = build(dict(list(frames.items())[:3]) | {"other": pd.DataFrame({"a": ["a", "x"]})})
+    lake.add(dict(list(frames.items())[3:]), engine="inline", progress=False)
+    lake.remove("s/2018")
+    first, second = series_of(lake.snapshot)
+    assert series_of(lake.snapshot) is series_of(lake.snapshot)
+    names = [t for segment in lake.snapshot.segments for t in segment.catalog.table_names()]
+    told = dict(zip(names, np.concatenate([first, second]).tolist(), strict=True))
+    assert {name: round(math.exp(value)) for name, value in told.items() if name != "s/2018"} == {
+        "other": 1, "s/2019": 4, "s/2020": 4, "s/2021": 4, "s/2022": 4,
+    }  # fmt: skip
