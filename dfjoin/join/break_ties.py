@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.join.keys import KeyColumns, KeyIndex
+from dfjoin.join.keys import KeyColumns
 from dfjoin.join.relate import DistinctKeys, KeyPairs, Relation
 from dfjoin.search.query import QueryColumn
+from dfjoin.search.row_keys import KeyIndex
 from dfjoin.transform.chance import evidence_bits
 
 __all__ = ["break_ties"]

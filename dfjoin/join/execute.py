@@ -20,10 +20,11 @@ from dfjoin.join.aggregate import (
     plain_column,
     take_rows,
 )
-from dfjoin.join.keys import KeyIndex, expand_pairs
+from dfjoin.join.keys import expand_pairs
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, output_names
 from dfjoin.join.plan import JoinStep
+from dfjoin.search.row_keys import KeyIndex
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, workable_frame
 

@@ -1,10 +1,9 @@
-"""Keys: the columns of a frame in canonical form, their numbers, and the rows of two sides that have the same."""
+"""Keys: the columns of a frame in canonical form, and the rows of two sides that have the same."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,14 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
 from dfjoin.search.query import QueryColumn
+from dfjoin.search.row_keys import KeyIndex
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_to_arrow, select_column
-from dfjoin.values.normalize import ValueSet, keep_values, normalize_column, respell_zeros, unite_value_sets
+from dfjoin.values.normalize import ValueSet, keep_values, normalize_column, respell_zeros
 from dfjoin.values.profile import profile_values
 
-__all__ = [
-    "KeyColumns",
-    "KeyIndex",
-    "concat_values",
-    "expand_pairs",
-    "is_measure",
-    "number_rows",
-    "pair_codes",
-    "take_values",
-]
+__all__ = ["KeyColumns", "expand_pairs", "is_measure", "take_values"]
 
 
 class KeyColumns:
@@ -168,137 +158,6 @@ def is_measure(array: pa.Array | pa.ChunkedArray) -> bool:
     return bool(pc.any(pc.not_equal(array, pc.floor(array)), min_count=0).as_py())
 
 
-@dataclass(frozen=True)
-class KeyIndex:
-    """The keys of one side, numbered: the code of each of its rows, and of any row of another side.
-
-    Parameters
-    ----------
-    codes : ndarray of int64, shape (n_rows,)
-        Number of each row's key; -1 when any part is null.
-    n_keys : int
-        Distinct keys; codes are below it.
-    parts : tuple of ValueSet
-        The canonical values of the columns that make the key; empty for keys that were numbered elsewhere.
-    combinations : tuple of ndarray of int64
-        The pairs that each column but the first adds, see `number_rows`.
-    """
-
-    codes: NDArray[np.int64]
-    n_keys: int
-    parts: tuple[ValueSet, ...] = ()
-    combinations: tuple[NDArray[np.int64], ...] = ()
-
-    @classmethod
-    def of(cls, parts: Sequence[ValueSet]) -> KeyIndex:
-        """Number the keys that some columns of the same number of rows make together."""
-        codes, n_keys, combinations = number_rows([(part.codes, len(part)) for part in parts])
-        return cls(codes, n_keys, tuple(parts), tuple(combinations))
-
-    @cached_property
-    def vocabularies(self) -> list[Vocabulary]:
-        """The values of each part, ready to be looked up."""
-        return [vocabulary_of(part) for part in self.parts]
-
-    def match(self, parts: Sequence[ValueSet]) -> NDArray[np.int64]:
-        """Return the code of each row of another side, -1 for a key that this side lacks.
-
-        Parameters
-        ----------
-        parts : sequence of ValueSet
-            The other side's key columns, in the order of this side's.
-
-        Returns
-        -------
-        ndarray of int64, shape (n_rows,)
-
-        Notes
-        -----
-        Each distinct value is looked up once.
-        """
-        found = [_codes_of(part, vocabulary) for part, vocabulary in zip(parts, self.vocabularies, strict=True)]
-        combined = found[0]
-        for more, part, known in zip(found[1:], self.parts[1:], self.combinations, strict=True):
-            combined = _find_pairs(pair_codes(combined, more, len(part)), known)
-        return combined
-
-    def match_all(self, parts: Sequence[ValueSet]) -> tuple[NDArray[np.int64], int]:
-        """Return a code for every row of another side, new ones for keys that this side lacks.
-
-        Returns
-        -------
-        codes : ndarray of int64, shape (n_rows,)
-            -1 where a part of the key is null.
-        n_keys : int
-            Codes are below it.
-        """
-        codes = self.match(parts)
-        own, _, _ = number_rows([(part.codes, len(part)) for part in parts])
-        is_new = (codes < 0) & (own >= 0)
-        known = np.unique(own[is_new])
-        codes = np.where(is_new, self.n_keys + np.searchsorted(known, own), codes)
-        return codes, self.n_keys + int(known.size)
-
-
-def number_rows(
-    parts: Sequence[tuple[NDArray[Any], int]],
-) -> tuple[NDArray[np.int64], int, list[NDArray[np.int64]]]:
-    """Number the distinct combinations of the codes that several columns have in a row.
-
-    Parameters
-    ----------
-    parts : sequence of (codes, n)
-        For each column the code of every row, below `n`, -1 for none.
-
-    Returns
-    -------
-    codes : ndarray of int64, shape (n_rows,)
-        Number of each row's combination, -1 where a column has none.
-    n_codes : int
-        Codes are below it.
-    pairs : list of ndarray of int64
-        For each column but the first the sorted pairs that occur of the number so far and its own code, as
-        `pair_codes` writes them. The place of a pair is the number from there on.
-
-    Notes
-    -----
-    One column after the other, so that a pair of two codes always fits into 64 bits.
-    """
-    (first, n_codes), *others = parts
-    codes = first.astype(np.int64)
-    found = []
-    for more, n_more in others:
-        pairs = pair_codes(codes, more, n_more)
-        known = np.unique(pairs[pairs >= 0])
-        codes, n_codes = _find_pairs(pairs, known), int(known.size)
-        found.append(known)
-    return codes, n_codes, found
-
-
-def pair_codes(codes: NDArray[np.int64], more: NDArray[Any], n_more: int) -> NDArray[np.int64]:
-    """Make one number of two codes per row, `more` below `n_more`; -1 where either is missing."""
-    pairs = codes * max(1, n_more) + more
-    pairs[(codes < 0) | (more < 0)] = -1
-    return pairs
-
-
-def _find_pairs(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each pair among the known ones, -1 for others."""
-    if known.size == 0:
-        return np.full(pairs.size, -1, np.int64)
-    places = np.minimum(np.searchsorted(known, pairs), known.size - 1)
-    return np.where((pairs >= 0) & (known[places] == pairs), places, -1)
-
-
-def _codes_of(values: ValueSet, vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """Return for each row of a value set the code that its value has in a vocabulary, -1 for none."""
-    tokens = match_tokens(values, vocabulary)
-    codes = np.full(len(values) + 1, -1, np.int64)  # the last one serves code -1, the null
-    is_found = tokens >= 0
-    codes[:-1][is_found] = vocabulary.order[tokens[is_found]]
-    return codes[values.codes]
-
-
 def take_values(values: ValueSet, rows: NDArray[np.int64]) -> ValueSet:
     """Return the values of some rows; the others are dropped, the order stays."""
     codes = values.codes[rows]
@@ -307,16 +166,6 @@ def take_values(values: ValueSet, rows: NDArray[np.int64]) -> ValueSet:
     if is_held.all():
         return replace(values, codes=codes)
     return keep_values(replace(values, codes=codes), is_held)
-
-
-def concat_values(parts: Sequence[ValueSet], settings: IndexSettings) -> ValueSet:
-    """Return the values of several batches of a column as those of the whole column, with the codes of its rows."""
-    if len(parts) == 1:
-        return parts[0]
-    united = unite_value_sets(list(parts), settings)
-    vocabulary = vocabulary_of(united)
-    codes = np.concatenate([_codes_of(part, vocabulary) for part in parts]).astype(np.int32)
-    return replace(united, codes=codes)
 
 
 def expand_pairs(

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidTypeError
 from dfjoin.index.segment import Segment
-from dfjoin.join.keys import KeyColumns, pair_codes
+from dfjoin.join.keys import KeyColumns
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.exact.searcher import searcher_of
+from dfjoin.search.row_keys import pair_codes
 from dfjoin.search.shared_values import shared_mask
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import column_to_arrow

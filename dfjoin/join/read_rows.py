@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from dfjoin.join.aggregate import nullable_column
 from dfjoin.join.execute import RightSide
-from dfjoin.join.keys import KeyColumns, KeyIndex, concat_values, expand_pairs, take_values
+from dfjoin.join.keys import KeyColumns, expand_pairs, take_values
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.search.embedding.near_join import NearKeys, NearRelation
 from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
+from dfjoin.search.row_keys import KeyIndex, concat_values
 from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.prepared_columns import SETTINGS

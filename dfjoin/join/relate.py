@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin
-from dfjoin.join.keys import KeyIndex, number_rows
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.join.similar_keys import TextColumns, choose_similar_keys, is_named_by_words
 from dfjoin.programs.program import MAX_COLUMNS, Program
+from dfjoin.search.row_keys import KeyIndex, number_rows
 from dfjoin.transform.casing import spell_as_targets
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.outcome import evaluate

@@ -10,11 +10,12 @@ import pandas as pd
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.execute import RightSide, StepResult, join_step
-from dfjoin.join.keys import KeyColumns, KeyIndex
+from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.programs.program import Program
 from dfjoin.search.explanation import tell_zeros
+from dfjoin.search.row_keys import KeyIndex
 
 __all__ = [
     "MAX_BYTES",

@@ -1,0 +1,152 @@
+"""Pairing of rows by key, against nested loops."""
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dfjoin
+from dfjoin.search.row_keys import KeyIndex
+from dfjoin.types import IndexSettings
+from dfjoin.values.normalize import normalize_column, settings_for
+from tests.oracles import canonical
+
+SETTINGS = IndexSettings()
+TEXTS = st.sampled_from([None, "a", "A ", "b", " B", "c", "1", "1.0", "01", "é", "", "  ", "ß", "ss"])
+NUMBERS = st.sampled_from([None, 0, 1, 2, 10, -1])
+
+
+def _part(values, type_=None):
+    return normalize_column(pa.array(values, type_ or pa.string()), SETTINGS)
+
+
+def _left(*columns):
+    return KeyIndex.of([_part(column) for column in columns])
+
+
+def _keys(*columns):
+    """The canonical key of each row, None where a part is null."""
+    rows = zip(*columns, strict=True)
+    keys = [tuple(canonical(v) for v in row) for row in rows]
+    return [None if None in key else key for key in keys]
+
+
+def _parts(*columns):
+    return [_part(column) for column in columns]
+
+
+def _check_match(left, left_keys, right_keys, codes):
+    known = {key: code for key, code in zip(left_keys, left.codes, strict=True) if key is not None}
+    assert [int(c) for c in codes] == [int(known.get(key, -1)) if key is not None else -1 for key in right_keys]
+
+
+@given(st.lists(TEXTS, max_size=12))
+def test_left_codes_are_equal_exactly_where_the_keys_are(values):
+    left, keys = _left(values), _keys(values)
+    for i, key in enumerate(keys):
+        assert (left.codes[i] == -1) == (key is None)
+        for j in range(i):
+            if key is not None and keys[j] is not None:
+                assert (left.codes[i] == left.codes[j]) == (key == keys[j])
+    assert left.n_keys == len({k for k in keys if k is not None})
+    assert left.codes.max(initial=-1) < max(left.n_keys, 1)
+
+
+@given(st.lists(TEXTS, max_size=12), st.lists(TEXTS, max_size=12))
+def test_match_single_key(own, theirs):
+    left = _left(own)
+    _check_match(left, _keys(own), _keys(theirs), left.match(_parts(theirs)))
+
+
+ROWS = st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=12)
+
+
+def _columns(rows):
+    return [[row[i] for row in rows] for i in range(3)]
+
+
+@given(ROWS, ROWS)
+def test_match_composite_key(own, theirs):
+    left = _left(*_columns(own))
+    keys = _keys(*_columns(own))
+    assert left.n_keys == len({k for k in keys if k is not None})
+    assert [c == -1 for c in left.codes] == [k is None for k in keys]
+    _check_match(left, keys, _keys(*_columns(theirs)), left.match(_parts(*_columns(theirs))))
+
+
+@given(ROWS, ROWS)
+def test_match_all_numbers_every_key_of_the_right_side(own, theirs):
+    left = _left(*_columns(own))
+    left_keys, right_keys = _keys(*_columns(own)), _keys(*_columns(theirs))
+    codes, n_keys = left.match_all(_parts(*_columns(theirs)))
+    number = {key: int(code) for key, code in zip(left_keys, left.codes, strict=True) if key is not None}
+    seen = dict(number)
+    for key, code in zip(right_keys, codes, strict=True):
+        if key is None:
+            assert code == -1
+            continue
+        assert 0 <= code < n_keys
+        assert seen.setdefault(key, int(code)) == code
+        assert (code >= left.n_keys) == (key not in number)
+    assert len(set(seen.values())) == len(seen)
+    assert n_keys == len(seen)
+
+
+def test_a_null_in_one_part_of_a_composite_key_never_matches():
+    left = _left(["a", None, "a"], ["x", "x", None])
+    assert left.codes.tolist() == [0, -1, -1]
+    assert left.match(_parts(["a", None, "a"], ["x", "x", None])).tolist() == [0, -1, -1]
+
+
+def test_all_null_left_side_matches_nothing():
+    for columns in ([[None, None]], [[None, None], ["a", "b"]]):
+        left = _left(*columns)
+        assert left.n_keys == 0
+        right = [["a", None]] * len(columns)
+        assert left.match(_parts(*right)).tolist() == [-1, -1]
+        codes, n_keys = left.match_all(_parts(*right))
+        assert codes.tolist() == [0, -1]
+        assert n_keys == 1
+
+
+def test_parts_that_exist_only_in_other_combinations_do_not_match():
+    left = _left(["a", "b"], ["x", "y"])
+    assert left.match(_parts(["a", "b", "a"], ["y", "x", "x"])).tolist() == [-1, -1, left.codes[0]]
+
+
+def test_numbers_text_and_floats_meet():
+    left = KeyIndex.of([_part([1, 2, None], pa.int64())])
+    codes = left.match([_part([1.0, 2.5, None, 2.0], pa.float64())])
+    assert codes.tolist() == [left.codes[0], -1, -1, left.codes[1]]
+    codes = left.match(_parts(["1", "1.0", " 2 ", "02"]))
+    assert codes.tolist() == [left.codes[0], left.codes[0], left.codes[1], -1]
+
+
+def test_match_accepts_chunked_arrays():
+    left = _left(["a", "b"])
+    chunked = pa.chunked_array([["b"], [], ["z", "a"]], pa.string())
+    assert left.match([normalize_column(chunked, SETTINGS)]).tolist() == [left.codes[1], -1, left.codes[0]]
+
+
+@pytest.mark.parametrize(("order", "dayfirst"), [("dmy", True), ("mdy", False)])
+def test_settings_for_reads_all_digit_dates_as_the_column_does(order, dayfirst):
+    settings = settings_for(SETTINGS, order)
+    assert settings.dayfirst is dayfirst
+    values = normalize_column(pa.array(["03/04/2020"]), settings)
+    assert list(values.values()) == ["2020-04-03" if dayfirst else "2020-03-04"]
+
+
+def test_settings_for_without_an_order_changes_nothing():
+    assert settings_for(SETTINGS, "") is SETTINGS
+
+
+@pytest.mark.parametrize("n_parts", [7, 8, 9, 12])
+def test_composite_keys_of_many_parts_neither_vanish_nor_meet(n_parts):
+    names = [f"c{i}" for i in range(n_parts)]
+    df = pd.DataFrame({name: range(256) for name in names})
+    other = df.assign(v=range(256))
+    wide = dfjoin.auto_join(df, other, on=names, aggregate=None)
+    assert wide["v"].fillna(-1).tolist() == list(range(256))
+    shifted = other.assign(c0=(other["c0"] + 1) % 256)
+    assert dfjoin.auto_join(df, shifted, on=names, aggregate=None)["v"].isna().all()
