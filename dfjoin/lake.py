@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -18,6 +18,9 @@ from dfjoin.index.manifest import Manifest, list_versions, read_manifest
 from dfjoin.index.segment import Segment
 from dfjoin.store.snapshot import Snapshot, index_directory, open_snapshot
 from dfjoin.types import IndexSettings
+
+if TYPE_CHECKING:
+    from dfjoin.containment.result_stream import ContainedPairs
 
 __all__ = ["Lake", "open_lake", "refuse_swapped", "resolve_lake"]
 
@@ -286,6 +289,59 @@ class Lake:
         from dfjoin.store import word_search
 
         return word_search.search_words(self._snapshot, words, k)
+
+    def containment_join(
+        self, threshold: float = 1.0, min_cardinality: int = 2, *, method: str | None = None
+    ) -> ContainedPairs:
+        """Find all pairs of columns of different tables of which one holds all values of the other, or a share of them.
+
+        Parameters
+        ----------
+        threshold : float, default 1.0
+            Share of the distinct values of the left column that the right one holds, above 0.
+        min_cardinality : int, default 2
+            Distinct values that either column has at least.
+        method : {None, "scan", "cross", "tree", "partitions"}
+            As in `dfjoin.containment_join`.
+
+        Returns
+        -------
+        ContainedPairs
+            ``left_table, left_column, right_table, right_column, left_cardinality, right_cardinality, matched,
+            containment``, the left column contained in the right one. Iterate over frames, write them with
+            ``to_parquet(path)``, or collect them with ``to_frame()``: a lake of small numbers and codes has millions of
+            pairs.
+
+        Raises
+        ------
+        InvalidTypeError, InvalidParameterError
+            If an argument is out of its range, or a method is given for a threshold below 1.
+
+        Warns
+        -----
+        DfjoinWarning
+            If the index keeps no sets of large columns (``keep_sets=False``): these are in no pair.
+
+        Notes
+        -----
+        Exact, over the posting lists of the index; values that the same columns hold are one element. Deleted tables
+        and columns that are not indexed are in no pair. See `dfjoin.containment_join`.
+
+        Examples
+        --------
+        >>> import dfjoin, pandas as pd, tempfile, pathlib
+        >>> index = pathlib.Path(tempfile.mkdtemp()) / "lake.dfjoin"
+        >>> cities, countries = pd.DataFrame({"in": ["fr", "de", "fr"]}), pd.DataFrame({"id": ["de", "fr", "it"]})
+        >>> frames = {"city": cities, "country": countries}
+        >>> lake = dfjoin.build_lake(frames, index, engine="inline", progress=False)
+        >>> lake.containment_join().to_frame().iloc[0].to_list()
+        ['city', 'in', 'country', 'id', 2, 3, 2, 1.0]
+        """
+        from dfjoin.containment.column_pairs import join_columns
+        from dfjoin.containment.subset_join import containment_options
+
+        least = check.check_positive_int(min_cardinality, "min_cardinality")
+        return join_columns(self._snapshot, least, containment_options(threshold, method))
 
     def describe(self, name: str) -> dict[str, Any]:
         """Return what the catalogue says of one table.

@@ -1,0 +1,137 @@
+"""The containment join of the columns of a lake: inclusion dependencies, whole or in part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dfjoin.containment.partial_join import needed_counts, overlap_pairs
+from dfjoin.containment.result_stream import ContainedPairs
+from dfjoin.containment.segment_sides import columns_to_join, sides_of
+from dfjoin.containment.set_collection import SetCollection
+from dfjoin.containment.subset_join import METHODS, ContainmentOptions
+from dfjoin.containment.subset_pairs import SetPairs
+from dfjoin.errors import warn
+from dfjoin.index.catalog import Catalog
+from dfjoin.store.snapshot import Snapshot
+
+__all__ = ["ColumnPairs", "find_column_pairs", "join_columns"]
+
+_NAMES = ("left_table", "left_column", "right_table", "right_column")
+_SCHEMA = pa.schema(
+    [(name, pa.string()) for name in _NAMES]
+    + [(name, pa.int64()) for name in ("left_cardinality", "right_cardinality", "matched")]
+    + [("containment", pa.float64())]
+)
+
+
+@dataclass(frozen=True)
+class ColumnPairs:
+    """Pairs of columns of one segment with columns of one segment, the left ones contained in the right ones.
+
+    Parameters
+    ----------
+    segments : tuple of int
+        Number of the left and of the right segment.
+    left, right : ndarray of int64, shape (n,)
+        Columns.
+    matched : ndarray of int64, shape (n,)
+        Values of the left column that the right one holds.
+    """
+
+    segments: tuple[int, int]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    matched: NDArray[np.int64]
+
+
+def join_columns(snapshot: Snapshot, min_cardinality: int, options: ContainmentOptions) -> ContainedPairs:
+    """Join the columns of a lake, see `dfjoin.Lake.containment_join`."""
+    if snapshot.settings.keep_sets is False:
+        warn("the index keeps no sets of columns with signatures (keep_sets=False): these are in no pair")
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for pairs in find_column_pairs(snapshot, min_cardinality, options):
+            catalogs = [snapshot.segments[number].catalog for number in pairs.segments]
+            names = [*_names(catalogs[0], pairs.left), *_names(catalogs[1], pairs.right)]
+            sizes = [
+                catalog.numbers["cardinality"][columns]
+                for catalog, columns in zip(catalogs, (pairs.left, pairs.right), strict=True)
+            ]
+            share = pairs.matched / np.maximum(1, sizes[0])
+            numbers = [pa.array(part) for part in (*sizes, pairs.matched, share)]
+            yield pa.record_batch([*names, *numbers], schema=_SCHEMA)
+
+    return ContainedPairs(_SCHEMA, batches, list(_NAMES), f"of the columns of {snapshot.path.name}")
+
+
+def _names(catalog: Catalog, columns: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
+    """Return the names of the tables of some columns, and of the columns, without a Python text for each."""
+    tables = catalog.tables().field("name").take(pa.array(catalog.numbers["table"][columns]))
+    return tables, catalog.columns().field("name").take(pa.array(columns))
+
+
+def find_column_pairs(snapshot: Snapshot, min_cardinality: int, options: ContainmentOptions) -> Iterator[ColumnPairs]:
+    """Find the pairs of columns of different tables of which the right one holds at least a share of the left one.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    min_cardinality : int
+        Distinct values of either column, at least.
+    options : ContainmentOptions
+
+    Yields
+    ------
+    ColumnPairs
+        In no order.
+
+    Notes
+    -----
+    Each segment is joined with each. O(entries of the sets + Σ of the lists read), see `scan_pairs`, `overlap_pairs`.
+    """
+    chosen = [columns_to_join(segment, min_cardinality) for segment in snapshot.segments]
+    for i, left in enumerate(snapshot.segments):
+        for j, right in enumerate(snapshot.segments):
+            if chosen[i].size == 0 or chosen[j].size == 0:
+                continue
+            sides = sides_of(left, right, chosen[i], chosen[j])
+            sizes = left.catalog.numbers["cardinality"][chosen[i]]
+            needed = needed_counts(sizes, options.threshold)
+            is_open = sides.held >= needed
+            lefts = _only(sides.left, is_open) if not is_open.all() else sides.left
+            if lefts.elements.size == 0:
+                continue
+            for pairs in _pairs(lefts, sides.right, needed, sides.weights, options):
+                matched = sides.held[pairs.left] if options.threshold == 1 else pairs.matched
+                a, b = chosen[i][pairs.left], chosen[j][pairs.right]
+                if i == j:
+                    tables = left.catalog.numbers["table"]
+                    is_other = tables[a] != tables[b]
+                    a, b, matched = a[is_other], b[is_other], matched[is_other]
+                if a.size:
+                    yield ColumnPairs((i, j), a, b, matched)
+
+
+def _pairs(
+    left: SetCollection,
+    right: SetCollection,
+    needed: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    options: ContainmentOptions,
+) -> Iterator[SetPairs]:
+    """Find the pairs of sets: of those left sets whose elements are all needed by the methods of whole containment."""
+    if options.threshold < 1:
+        return overlap_pairs(left, right, needed, weights)
+    return METHODS[options.method or "scan"](left, right)
+
+
+def _only(sets: SetCollection, is_kept: NDArray[np.bool_]) -> SetCollection:
+    """Empty the sets that are not kept."""
+    lengths = np.where(is_kept, sets.sizes, 0)
+    elements = sets.elements[np.repeat(is_kept, sets.sizes)]
+    return SetCollection(np.append(0, np.cumsum(lengths)), elements, sets.n_elements)
