@@ -334,8 +334,9 @@ class Lake:
         >>> cities, countries = pd.DataFrame({"in": ["fr", "de", "fr"]}), pd.DataFrame({"id": ["de", "fr", "it"]})
         >>> frames = {"city": cities, "country": countries}
         >>> lake = dfjoin.build_lake(frames, index, engine="inline", progress=False)
-        >>> lake.containment_join().to_frame().iloc[0].to_list()
-        ['city', 'in', 'country', 'id', 2, 3, 2, 1.0]
+        >>> lake.containment_join().to_frame()[["left_table", "left_column", "right_table", "right_column"]]
+          left_table left_column right_table right_column
+        0       city          in     country           id
         """
         from dfjoin.containment.column_pairs import join_columns
         from dfjoin.containment.subset_join import containment_options
