@@ -35,7 +35,7 @@ def build_lake(
     index: str | os.PathLike[str],
     *,
     if_exists: str = "error",
-    engine: str = "spark",
+    engine: str | None = None,
     spark: Any = None,
     columns: str | list[str] | None = None,
     exclude: str | list[str] | None = None,
@@ -63,13 +63,16 @@ def build_lake(
         - ``"error"``: raise an error.
         - ``"replace"``: commit the new content as the next version of the index.
         - ``"add"``: add the tables to those that are there.
-    engine : {"spark", "inline"}
+    engine : {None, "spark", "inline"}
         Where the work is done.
 
+        - None (default): by Spark if `spark` is given or a session is active, or if the input is above 256 MiB and
+          pyspark and Java are installed; else in this process.
         - ``"spark"``: in Spark tasks.
         - ``"inline"``: in this process, which needs no Java and suits small lakes.
     spark : SparkSession, optional
-        The session to use; by default the active one, else a local one that is started here.
+        The session to use; by default the active one, else a local one that is started here
+        (`spark_ext.start_session`). It starts after the arguments and paths are checked.
     columns, exclude : str or list of str, optional
         Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. No value of a column that is left out
         is written into the index: frames given in memory are kept without it. Files are joined whole.
@@ -112,6 +115,8 @@ def build_lake(
         If there is an index already and `if_exists` is ``"error"``, or an argument is illegal.
     MissingDependencyError
         If Spark is asked for and pyspark or Java cannot be found.
+    EngineError
+        If Spark does not start, its workers lack what dfjoin needs, or a task fails; the last line is the cause.
     TableReadError
         With ``on_error="raise"``.
     ConcurrentCommitError
@@ -137,13 +142,11 @@ def build_lake(
         table  n_rows  n_columns
     0  cities       2          2
     """
-    from dfjoin import _validation as check
     from dfjoin.errors import InvalidParameterError
     from dfjoin.ingest.build import build, find_base
     from dfjoin.ingest.build_options import BuildOptions, check_same_settings, index_settings
     from dfjoin.lake import Lake
 
-    check.check_choice(engine, "engine", ("spark", "inline"))
     options = BuildOptions(source, engine, spark, on_error, keep_data, progress, embedder)
     path, base = find_base(index, if_exists)
     chosen = index_settings(settings, columns, exclude)

@@ -20,6 +20,7 @@ __all__ = [
     "ConcurrentCommitError",
     "DfjoinError",
     "DfjoinWarning",
+    "EngineError",
     "IncompatibleSettingsError",
     "IndexCorruptedError",
     "IndexFormatError",
@@ -92,6 +93,10 @@ class ConcurrentCommitError(DfjoinError, RuntimeError):
 
 class MissingDependencyError(DfjoinError, ImportError):
     """An optional library or program is needed and is not installed."""
+
+
+class EngineError(DfjoinError, RuntimeError):
+    """Spark did not start, cannot run dfjoin, or a task failed there; the last line is the cause."""
 
 
 class TableChangedError(DfjoinError, RuntimeError):

@@ -456,7 +456,7 @@ class Lake:
             Files below a root of the index belong to that root; a changed file replaces the table that was
             indexed. Any other use of a name that the index has already is an error.
         engine : {None, "spark", "inline"}
-            Where the work is done; None: in this process below 64 MiB of input, by Spark above.
+            Where the work is done; None: in this process below 64 MiB of input, above that as in `dfjoin.build_lake`.
         spark : SparkSession, optional
             The session to use.
         full : bool, default False

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import json
 import uuid
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dfjoin.errors import InvalidParameterError, TableReadError
+from dfjoin.errors import EngineError, InvalidParameterError, TableReadError
+from dfjoin.ingest.apart import FilePart, carry_out_apart, keep_file, request_places, run_apart
 from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
 from dfjoin.ingest.requests import execute
 from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.types import IndexSettings, Root
 from dfjoin.values.names import clean_names
-from spark_ext.session import start_session
+from spark_ext.probe import Workers, cause_of, collect, probe_workers
+from spark_ext.session import start_session, without_pandas_warning
 
 __all__ = ["SparkEngine"]
+
+_FILES = "task long, file string, data binary, result string"
 
 
 class SparkEngine:
     """Runs requests as Spark tasks, one each; nothing but their short results comes to the driver.
+
+    Where the workers do not see the files of the driver, they hand back the files that they write, piece by piece;
+    tables that they do not see are read by the driver, and so are runs merged.
 
     Parameters
     ----------
@@ -52,17 +59,50 @@ class SparkEngine:
         """
         if not requests:
             return []
+        places = sorted({place for request in requests for place in request_places(request)})
+        workers = probe_workers(self.spark, work, places)
+        if not workers.shares_files:
+            return self._run_apart(requests, workers)
         place = work / f"requests-{uuid.uuid4().hex[:8]}"
         place.mkdir()
         for number, request in enumerate(requests):
             (place / f"{number}.json").write_text(request)
         n = len(requests)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        with without_pandas_warning():
             frame = self.spark.range(0, n, 1, n).mapInArrow(_TaskRunner(str(place)), "result string")
-        return _collect(self.spark, frame).column("result").to_pylist()
+        return collect(self.spark, frame).column("result").to_pylist()
 
-    def spark_reader(self, index: Path, settings: IndexSettings) -> SparkReader:
+    def _run_apart(self, requests: list[str], workers: Workers) -> list[str]:
+        """Carry out requests by workers that do not share the driver's files, as far as they see what to read."""
+        afar = [request for request in requests if request_places(request) and workers.sees >= request_places(request)]
+        results = [execute(request) for request in requests if request not in afar]
+        if not afar:
+            return results
+        n = len(afar)
+        told = pa.table({"task": pa.array(range(n)), "request": pa.array(afar, pa.string())})
+        with without_pandas_warning():
+            frame = self.spark.createDataFrame(told).repartitionByRange(n, "task").mapInArrow(_run_requests, _FILES)
+        return results + self.fetch(frame, Path(json.loads(afar[0])["index"]))
+
+    def fetch(self, frame: Any, index: Path) -> list[str]:
+        """Let tasks run, each once; write the files that they hand back, partition by partition; return results."""
+        from pyspark import StorageLevel
+
+        kept = frame.persist(StorageLevel.DISK_ONLY)
+        try:
+            with without_pandas_warning():
+                _or_cause(kept.count)
+                results = []
+                for row in _or_cause(kept.toLocalIterator):
+                    if row.result is None:
+                        keep_file(index, FilePart(row.file, bytes(row.data)))
+                    else:
+                        results.append(row.result)
+                return results
+        finally:
+            kept.unpersist()
+
+    def spark_reader(self, settings: IndexSettings) -> SparkReader:
         """Return what turns Spark tables into an input of a build.
 
         Each table is one job whose tasks write a run per partition. One that cannot be read is an error.
@@ -73,30 +113,19 @@ class SparkEngine:
             for name in sorted(tables):
                 frame = _frame(self.spark, tables[name])
                 given.names.append(name)
-                reader = _PartReader(name, root.id, clean_names(frame.columns), str(index), settings.to_dict())
-                given.extra.append(_Job(self.spark, frame, reader))
+                reader = _PartReader(name, root.id, clean_names(frame.columns), settings.to_dict())
+                given.extra.append(_Job(self, frame, reader))
             return given
 
         return read
 
 
-def _collect(spark: Any, frame: Any) -> pa.Table:
-    """Collect a small frame; an interrupted driver stops its tasks."""
-    tag = f"dfjoin-{uuid.uuid4().hex}"
-    spark.addTag(tag)
+def _or_cause(action: Callable[[], Any]) -> Any:
+    """Do what runs tasks; one that fails is an `EngineError` with the cause on the last line."""
     try:
-        with warnings.catch_warnings():  # no pandas is involved here, only Arrow
-            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-            return frame.toArrow()
-    except KeyboardInterrupt:
-        spark.interruptTag(tag)
-        raise
+        return action()
     except Exception as error:
-        if "SPARK_JOB_CANCELLED" in str(error):  # pyspark's own handler of Ctrl-C came first
-            raise KeyboardInterrupt from error
-        raise
-    finally:
-        spark.removeTag(tag)
+        raise EngineError(f"a task of Spark failed; its error is on the last line\n{cause_of(error)}") from error
 
 
 class _TaskRunner:
@@ -109,7 +138,33 @@ class _TaskRunner:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 request = (Path(self._place) / f"{number}.json").read_text()
-                yield pa.record_batch([pa.array([execute(request)], pa.string())], names=["result"])
+                yield _one_result(execute(request))
+
+
+def _one_result(result: str) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([result], pa.string())], names=["result"])
+
+
+def _run_requests(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Carry out requests apart from the driver's files: the files that come of it are rows."""
+    for batch in batches:
+        for task, request in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+            for part in carry_out_apart(request):
+                yield _file_row(task, part)
+
+
+def _file_row(task: int, part: FilePart | str) -> pa.RecordBatch:
+    """Return a piece of a file, or the result of a task, as a row."""
+    is_file = isinstance(part, FilePart)
+    return pa.record_batch(
+        [
+            pa.array([task], pa.int64()),
+            pa.array([part.name if is_file else None], pa.string()),  # type: ignore[union-attr]
+            pa.array([part.data if is_file else None], pa.binary()),  # type: ignore[union-attr]
+            pa.array([None if is_file else part], pa.string()),
+        ],
+        names=["task", "file", "data", "result"],
+    )
 
 
 def _frame(spark: Any, table: Any) -> Any:
@@ -126,33 +181,49 @@ def _frame(spark: Any, table: Any) -> Any:
 class _Job:
     """Reads one Spark table: a run per partition, nothing collected but their metas."""
 
-    def __init__(self, spark: Any, frame: Any, reader: _PartReader) -> None:
-        self._spark = spark
+    def __init__(self, engine: SparkEngine, frame: Any, reader: _PartReader) -> None:
+        self._engine = engine
         self._frame = frame
-        self._task = reader
+        self._reader = reader
+        self.name = reader.name
 
-    def __call__(self) -> list[RunMeta]:
+    def __call__(self, work: Path) -> list[RunMeta]:
         """Run the job."""
+        engine = self._engine
+        is_shared = probe_workers(engine.spark, work).shares_files
+        named = self._frame.toDF(*(str(i) for i in range(len(self._frame.columns))))  # names may differ by case alone
         try:
-            found = _collect(self._spark, self._frame.mapInArrow(self._task, "result string"))
-        except Exception as error:
+            if is_shared:
+                frame = named.mapInArrow(partial(self._reader.read_into, work), "result string")
+                found = collect(engine.spark, frame).column("result").to_pylist()
+            else:
+                found = engine.fetch(named.mapInArrow(self._reader.read_apart, _FILES), work)
+        except EngineError as error:
             raise TableReadError(
-                f"the Spark table `{self._task.name}` cannot be read: {str(error).splitlines()[0]}"
+                f"the Spark table `{self.name}` cannot be read: {str(error).splitlines()[-1]}"
             ) from error
-        return [RunMeta(**json.loads(text)) for text in found.column("result").to_pylist()]
+        return [RunMeta(**json.loads(text)) for text in found]
 
 
 class _PartReader:
     """What a task does with a partition of a Spark table."""
 
-    def __init__(self, name: str, root: int, columns: list[str], index: str, settings: dict[str, Any]) -> None:
+    def __init__(self, name: str, root: int, columns: list[str], settings: dict[str, Any]) -> None:
         self.name = name
         self._root = root
         self._columns = columns
-        self._index = index
         self._settings = settings
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def read_into(self, place: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write a run of the partition where the driver sees it."""
+        yield _one_result(self._read(place, batches))
+
+    def read_apart(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write a run of the partition and hand its files back as rows."""
+        for part in run_apart(lambda place: self._read(place, batches)):
+            yield _file_row(0, part)
+
+    def _read(self, place: Path, batches: Iterator[pa.RecordBatch]) -> str:
         local = (_wall_time(batch) for batch in batches)
         record = {
             "name": self.name,
@@ -167,8 +238,8 @@ class _PartReader:
             "version": "",
         }
         feed = TableFeed(record, self._columns, local, 0)
-        meta = build_part(feed, Path(self._index), IndexSettings.from_dict(self._settings))
-        yield pa.record_batch([pa.array([json.dumps(asdict(meta))], pa.string())], names=["result"])
+        meta = build_part(feed, place, IndexSettings.from_dict(self._settings))
+        return json.dumps(asdict(meta))
 
 
 def _wall_time(batch: pa.RecordBatch) -> pa.RecordBatch:

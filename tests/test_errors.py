@@ -23,6 +23,7 @@ BUILTINS = {
     "IndexVersionError": ValueError, "IndexCorruptedError": ValueError, "IncompatibleSettingsError": ValueError,
     "ConcurrentCommitError": RuntimeError, "MissingDependencyError": ImportError, "TableChangedError": RuntimeError,
     "TableReadError": ValueError, "NoMatchError": ValueError, "JoinExpansionError": ValueError,
+    "EngineError": RuntimeError,
 }  # fmt: skip
 
 

@@ -164,7 +164,7 @@ def _add_build(commands: Any) -> None:
     parser.add_argument("source", help="directory, glob or file of tables")
     parser.add_argument("index", help="directory of the index, by custom NAME.dfjoin")
     parser.add_argument("--if-exists", choices=("error", "replace", "add"), default="error")
-    parser.add_argument("--engine", choices=("spark", "inline"), default="spark", help="where the work is done")
+    parser.add_argument("--engine", choices=("spark", "inline"), help="where the work is done; by size if not given")
     parser.add_argument("--columns", action="append", help="pattern of table/column to index; may be repeated")
     parser.add_argument("--exclude", action="append", help="pattern of table/column to leave out")
     parser.add_argument(

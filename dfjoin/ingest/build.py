@@ -72,9 +72,9 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
     orphan that no version names.
     """
     with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
-        engine = LateEngine(options.engine, options.spark)
+        engine = LateEngine(options.engine, options.spark, options.progress)
         _make(path)
-        given = gather(options.source, [], engine.spark_reader(path, settings), frames, written, settings)
+        given = gather(options.source, [], engine.spark_reader(settings), frames, written, settings)
         segments = write_segments(given, settings, engine.start(given.tables), options, written)
         embedder = None
         if options.embedder is not None:

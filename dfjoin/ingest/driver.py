@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import uuid
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import numpy as np
 
 from dfjoin.errors import TableReadError
 from dfjoin.index.commit import Uncommitted
-from dfjoin.index.layout import make_directories, run_directory, segment_directory
+from dfjoin.index.layout import RUNS, make_directories, run_directory, segment_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import cut_partitions
@@ -22,13 +23,14 @@ from dfjoin.ingest.engine import Engine
 from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.read_task import RunMeta
 from dfjoin.ingest.requests import merge_request, read_meta, read_segment, run_request
-from dfjoin.ingest.source import Input
+from dfjoin.ingest.source import Input, TableJob
 from dfjoin.types import IndexSettings, SkippedFile, TableSource
 
 __all__ = ["freeze_partitions", "write_segments"]
 
 _TASK_INPUT_BYTES = 256 << 20  # no task reads more than this before its siblings get a share
 _TASKS_PER_SLOT = 3
+_SMALL_TASK = 8 << 20  # less than this is not worth a worker that has to start
 
 
 def write_segments(
@@ -57,54 +59,69 @@ def write_segments(
     index = written.index
     make_directories(index)
     work = run_directory(index, f"build-{uuid.uuid4().hex}")
-    work.mkdir()
+    (work / RUNS).mkdir(parents=True)
     total = sum(table.size for table in given.tables)
     try:
-        with Progress(options.progress, len(given.tables), total, None if engine.is_here else work) as shown:
-            tasks = split_tables(given.tables, _n_tasks(given.tables, engine.n_slots))
+        n_tables = len(given.tables) + len(given.extra)
+        with Progress(options.progress, n_tables, total, None if engine.is_here else work) as shown:
+            tasks = split_tables(given.tables, _n_tasks(given.tables, engine.n_slots, settings))
             notes = [None if engine.is_here else work / f"progress-{number}.json" for number in range(len(tasks))]
             requests = [
-                run_request(index, settings, task, options.on_error, note)
+                run_request(work, settings, task, options.on_error, note)
                 for task, note in zip(tasks, notes, strict=True)
             ]
-            runs: list[RunMeta] = []
-            failed: list[Exception] = []
-            for result in engine.run(requests, work, shown.add):
+            runs = [read_meta(result) for result in engine.run(requests, work, shown.add)]
+            for number, read in enumerate(given.extra):
+                parts = _read_by_engine(read, work, given.skipped, options.on_error)
+                runs += parts
+                counted = [1, sum(part.n_rows for part in parts), 0]
+                (work / f"progress-table-{number}.json").write_text(json.dumps(counted))
+            shown.merge(sum(run.size for run in runs))
+            merges = _merge_requests(index, settings, runs, given.skipped, (work, engine.is_here))
+            merged = []
+            failed: list[OSError] = []
+            for result in engine.run(merges, work, shown.add):
                 try:
-                    runs.append(read_meta(result))
-                except (TableReadError, OSError) as error:
+                    merged.append(read_segment(result))
+                except OSError as error:  # of those that were written elsewhere note is taken all the same
                     failed.append(error)
-                    if engine.is_here:  # elsewhere the others have been written already: take note of them, too
-                        break
                     continue
-                written.add(run_directory(index, runs[-1].id))
+                written.add(segment_directory(index, merged[-1][1].id))
             if failed:
                 raise failed[0]
-            for read in given.extra:
-                for run in read():
-                    runs.append(run)
-                    written.add(run_directory(index, run.id))
-            shown.merge(sum(run.size for run in runs))
-            merges = _merge_requests(index, settings, runs, given.skipped, None if engine.is_here else work)
-            merged = []
-            for result in engine.run(merges, work, shown.add):
-                merged.append(read_segment(result))
-                written.add(segment_directory(index, merged[-1][1].id))
             return [segment for _, segment in sorted(merged, key=lambda pair: pair[0])]
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _n_tasks(tables: Sequence[TableSource], n_slots: int) -> int:
+def _read_by_engine(read: TableJob, work: Path, skipped: list[SkippedFile], on_error: str) -> list[RunMeta]:
+    """Let an engine read a table of its own; one that cannot be read is noted among the skipped, or an error."""
+    try:
+        return read(work)
+    except TableReadError as error:
+        if on_error == "raise":
+            raise
+        skipped.append(SkippedFile(read.name, str(error)))
+        return []
+
+
+def _n_tasks(tables: Sequence[TableSource], n_slots: int, settings: IndexSettings) -> int:
+    """Return how many tasks read some tables: enough for the slots, none too large, none hardly worth its start."""
     total = sum(estimated_bytes(table) for table in tables)
-    by_size = -(-total // _TASK_INPUT_BYTES)
-    return max(by_size, n_slots * _TASKS_PER_SLOT if n_slots > 1 else 1)
+    worth = -(-total // min(_SMALL_TASK, settings.segment_bytes))
+    wanted = min(n_slots * _TASKS_PER_SLOT, worth) if n_slots > 1 else 1
+    return max(-(-total // _TASK_INPUT_BYTES), wanted)
 
 
 def _merge_requests(
-    index: Path, settings: IndexSettings, runs: list[RunMeta], skipped: list[SkippedFile], notes: Path | None
+    index: Path, settings: IndexSettings, runs: list[RunMeta], skipped: list[SkippedFile], place: tuple[Path, bool]
 ) -> list[str]:
-    """Decide which runs become which segment; runs of one table stay together. Tasks count in files below `notes`."""
+    """Decide which runs become which segment; runs of one table stay together.
+
+    `place` is the directory that the runs are below, and whether tasks run in this process; others count in files
+    there.
+    """
+    work, is_here = place
     runs.sort(key=lambda run: (run.first_table, run.id))
     groups: list[list[RunMeta]] = []
     for run in runs:
@@ -117,9 +134,9 @@ def _merge_requests(
     records = [dict(file.__dict__) for file in skipped]
     requests = []
     for number, members in enumerate(packed):
-        ids = [run.id for member in members for run in groups[member]]
-        note = notes / f"merging-{number}.json" if notes else None
-        requests.append(merge_request(index, settings, ids, records if number == 0 else [], note))
+        places = [run_directory(work, run.id) for member in members for run in groups[member]]
+        note = None if is_here else work / f"merging-{number}.json"
+        requests.append(merge_request(index, settings, places, records if number == 0 else [], note))
     return requests
 
 

@@ -10,13 +10,15 @@ from typing import Any, Protocol
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.ingest.balance import estimated_bytes
+from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.requests import execute
 from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.types import IndexSettings, Root, TableSource
 
-__all__ = ["Engine", "InlineEngine", "LateEngine", "choose_engine", "engine_for"]
+__all__ = ["INLINE_BYTES", "Engine", "InlineEngine", "LateEngine", "choose_engine", "engine_for", "is_session_there"]
 
-_INLINE_BYTES = 64 << 20
+INLINE_BYTES = 256 << 20
+"""Input above which Spark is worth its start, as estimated bytes of plain text."""
 
 
 class Engine(Protocol):
@@ -32,7 +34,7 @@ class Engine(Protocol):
         """Carry out requests, return their results in any order; `work` is a scratch directory."""
         ...  # pragma: no cover
 
-    def spark_reader(self, index: Path, settings: IndexSettings) -> SparkReader | None:
+    def spark_reader(self, settings: IndexSettings) -> SparkReader | None:
         """Return what reads Spark tables, None where there is no Spark."""
         ...  # pragma: no cover
 
@@ -43,9 +45,13 @@ class LateEngine:
     Parameters
     ----------
     name : {"spark", "inline", None}
-        None: by the size of the input.
+        None: see `engine_for`.
     spark : SparkSession, optional
         The session to use; it asks for Spark where `name` is None.
+    is_shown : bool
+        Whether the start of Spark is shown, as it takes some seconds.
+    inline_below : int
+        Estimated bytes of input below which an active session is not used, if it is not asked for.
 
     Raises
     ------
@@ -55,24 +61,28 @@ class LateEngine:
         If `spark` is no session.
     """
 
-    def __init__(self, name: str | None, spark: Any) -> None:
+    def __init__(self, name: str | None, spark: Any, is_shown: bool = False, inline_below: int = 0) -> None:
         _check_session(name, spark)
         self._name, self._spark = name, spark
+        self._is_shown, self._inline_below = is_shown, inline_below
         self._engine: Engine | None = None
 
-    def spark_reader(self, index: Path, settings: IndexSettings) -> SparkReader | None:
-        """Return what reads Spark tables, None where Spark was not asked for."""
-        if self._name == "inline" or (self._name is None and self._spark is None):
+    def spark_reader(self, settings: IndexSettings) -> SparkReader | None:
+        """Return what reads Spark tables, None where Spark is not to be used."""
+        if self._name == "inline":
             return None
 
         def read(tables: dict[str, Any], root: Root) -> Input:
             names = [table for table in tables.values() if isinstance(table, str)]
-            if names and self._spark is None and not _is_session_there():
+            if self._spark is None:  # that of the first frame knows the others
+                frames = (table for table in tables.values() if not isinstance(table, str))
+                self._spark = next((frame.sparkSession for frame in frames), None)
+            if names and self._spark is None and not is_session_there():
                 raise InvalidParameterError(
                     f"`source` {names[0]!r} is no path that exists here, and there is no Spark session that could "
                     "know a table of that name; check the spelling, or pass the session as `spark=`"
                 )
-            reader = self.start([]).spark_reader(index, settings)
+            reader = self._start_spark().spark_reader(settings)
             assert reader is not None  # only the inline engine has none
             return reader(tables, root)
 
@@ -81,8 +91,14 @@ class LateEngine:
     def start(self, tables: Iterable[TableSource]) -> Engine:
         """Return the engine that suits some tables, the same one every time."""
         if self._engine is None:
-            self._engine = choose_engine(self._name, self._spark) or engine_for(tables)
+            with Progress(self._is_shown, 0, 0, stage="starting Spark"):
+                self._engine = choose_engine(self._name, self._spark) or engine_for(tables, self._inline_below)
         return self._engine
+
+    def _start_spark(self) -> Engine:
+        """Return the engine of Spark, which the tables ask for."""
+        self._name = "spark"
+        return self.start([])
 
 
 def _check_session(name: str | None, spark: Any) -> None:
@@ -97,7 +113,7 @@ def _check_session(name: str | None, spark: Any) -> None:
         )
 
 
-def _is_session_there() -> bool:
+def is_session_there() -> bool:
     """Tell whether a Spark session is active or a server is named: a new local session has no tables."""
     sql = sys.modules.get("pyspark.sql")
     return "SPARK_REMOTE" in os.environ or (sql is not None and sql.SparkSession.getActiveSession() is not None)
@@ -113,7 +129,7 @@ class InlineEngine:
         """Carry out requests in order, each when its result is asked for."""
         return (execute(request, on_table) for request in requests)
 
-    def spark_reader(self, index: Path, settings: IndexSettings) -> None:
+    def spark_reader(self, settings: IndexSettings) -> None:
         """Return None: there is no Spark here."""
         return
 
@@ -145,10 +161,34 @@ def choose_engine(name: str | None, spark: Any) -> Engine | None:
     return None if name is None and spark is None else _spark_engine(spark)
 
 
-def engine_for(tables: Iterable[TableSource]) -> Engine:
-    """Return the engine that suits some tables: this process below 64 MiB, Spark above."""
-    small = sum(estimated_bytes(table) for table in tables) < _INLINE_BYTES
-    return InlineEngine() if small else _spark_engine(None)
+def engine_for(tables: Iterable[TableSource], inline_below: int = 0) -> Engine:
+    """Return the engine that suits some tables, where the arguments name none.
+
+    Parameters
+    ----------
+    tables : iterable of TableSource
+    inline_below : int
+        Estimated bytes of input below which it is this process in any case.
+
+    Returns
+    -------
+    Engine
+        Spark if a session is active, or if the tables are above `INLINE_BYTES` and pyspark and Java are there; else
+        this process.
+    """
+    n_bytes = sum(estimated_bytes(table) for table in tables)
+    if n_bytes < inline_below:
+        return InlineEngine()
+    if is_session_there() or (n_bytes > INLINE_BYTES and _can_start_spark()):
+        return _spark_engine(None)
+    return InlineEngine()
+
+
+def _can_start_spark() -> bool:
+    """Tell whether a session can be started here: pyspark is installed, and there is a Java."""
+    from spark_ext.session import is_startable
+
+    return is_startable()
 
 
 def _spark_engine(spark: Any) -> Engine:

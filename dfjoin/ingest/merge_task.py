@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, Catalog, replace_field, told_reason
-from dfjoin.index.layout import CATALOG_FILE, run_directory
+from dfjoin.index.layout import CATALOG_FILE
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.runs import Run, merge_runs, read_run, run_of_segment
 from dfjoin.index.segment import Segment
@@ -27,18 +26,18 @@ __all__ = ["merge_catalogs", "merge_into_segment", "merge_segments"]
 
 
 def merge_into_segment(
-    run_ids: list[str],
+    directories: list[Path],
     index: Path,
     settings: IndexSettings,
     skipped: list[dict[str, str]],
     on_part: Callable[[int, int], None] | None = None,
 ) -> tuple[str, SegmentMeta]:
-    """Merge runs into one segment and remove them.
+    """Merge runs into one segment.
 
     Parameters
     ----------
-    run_ids : list of str
-        Runs below ``<index>/runs``.
+    directories : list of Path
+        The runs; they stay, so that a task that is lost can be repeated.
     index : Path
         Directory of the index.
     settings : IndexSettings
@@ -58,8 +57,7 @@ def merge_into_segment(
     runs: list[Run] = []
     owners: list[int] = []
     catalogs = []
-    for owner, run_id in enumerate(run_ids):
-        directory = run_directory(index, run_id)
+    for owner, directory in enumerate(directories):
         catalogs.append(Catalog(directory / CATALOG_FILE))
         for part in sorted(p for p in directory.iterdir() if p.is_dir()):
             runs.append(read_run(part))
@@ -76,8 +74,6 @@ def merge_into_segment(
     if on_part is not None:
         merged = _told(merged, runs, on_part)
     meta = write_segment(index, merged, SegmentRecords(tables, columns, _merge_skipped(catalogs, skipped)), settings)
-    for run_id in run_ids:
-        shutil.rmtree(run_directory(index, run_id), ignore_errors=True)
     return _first_name(tables), meta
 
 

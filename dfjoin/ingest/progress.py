@@ -14,6 +14,7 @@ __all__ = ["Progress"]
 
 _SILENT_SECONDS = 2.0  # work that takes no longer is not worth a line
 _KNOWN_SHARE = 0.05  # of the bytes, read at a known rate: before that, the time left is a guess
+_COUNTED = ("reading", "merging")
 _UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0))
 
 
@@ -28,10 +29,12 @@ class Progress:
         All there is to read; 0 where it is not known.
     directory : Path, optional
         Where tasks leave their counts as small files, ``progress-*.json`` while they read and ``merging-*.json``
-        while they merge; looked at twice a second.
+        while they merge; looked at twice a second. Workers are said to start until the first file is there.
     stream : text stream, optional
         Standard error by default; a terminal gets one line that changes, anything else a line every
         ten seconds.
+    stage : str
+        What is done: "reading", or work of which only the time is told, such as "starting Spark".
 
     Notes
     -----
@@ -47,6 +50,7 @@ class Progress:
         n_bytes: int,
         directory: Path | None = None,
         stream: TextIO | None = None,
+        stage: str = "reading",
     ) -> None:
         self._stream = stream or sys.stderr
         self._is_shown = is_shown
@@ -56,7 +60,8 @@ class Progress:
         self._counts = [0, 0, 0]
         self._start = self._last = time.monotonic()
         self._first: tuple[float, int] | None = None  # when the first count of the stage came, and its bytes
-        self._stage, self._pattern = "reading", "progress-*.json"
+        self._stage, self._pattern = stage, "progress-*.json"
+        self._has_begun = directory is None
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -108,6 +113,7 @@ class Progress:
         """Add up what tasks elsewhere have counted."""
         totals = [0, 0, 0]
         for path in directory.glob(self._pattern):
+            self._has_begun = True
             try:
                 for i, count in enumerate(json.loads(path.read_text())):
                     totals[i] += count
@@ -130,12 +136,17 @@ class Progress:
         """Return the line as it stands."""
         tables, rows, n_bytes = self._counts
         now = time.monotonic()
+        seconds = f"{now - self._start:.0f} s"
+        if self._stage not in _COUNTED:
+            return f"dfjoin: {self._stage}, {seconds}"
+        if self._stage == "reading" and not self._has_begun:
+            return f"dfjoin: starting workers, {_of(tables, self._n_tables)} tables, {seconds}"
         parts = []
         if self._stage == "reading":
             parts += [f"{_of(tables, self._n_tables)} tables", f"{rows:,} rows"]
         if self._total or n_bytes:
             parts.append(_bytes(n_bytes, self._total))
-        parts.append(f"{now - self._start:.0f} s")
+        parts.append(seconds)
         left = self._seconds_left(now)
         if left is not None:
             parts.append(f"about {left:.0f} s left")

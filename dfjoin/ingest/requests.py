@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -20,13 +21,13 @@ __all__ = ["compact_request", "execute", "merge_request", "read_meta", "read_seg
 
 
 def run_request(
-    index: Path, settings: IndexSettings, tables: list[TableSource], on_error: str, progress: Path | None
+    work: Path, settings: IndexSettings, tables: list[TableSource], on_error: str, progress: Path | None
 ) -> str:
-    """Write the request to read some tables into a run."""
+    """Write the request to read some tables into a run below `work`."""
     return json.dumps(
         {
             "task": "run",
-            "index": str(index),
+            "index": str(work),
             "settings": settings.to_dict(),
             "tables": [_table_to_dict(table) for table in tables],
             "on_error": on_error,
@@ -38,17 +39,20 @@ def run_request(
 def merge_request(
     index: Path,
     settings: IndexSettings,
-    runs: list[str],
+    runs: list[Path],
     skipped: list[dict[str, str]],
     progress: Path | None = None,
 ) -> str:
-    """Write the request to merge some runs into a segment."""
+    """Write the request to merge some runs into a segment; they are removed unless its worker is elsewhere.
+
+    A worker elsewhere counts in the file `progress`, and may be lost, so that another one repeats the request.
+    """
     return json.dumps(
         {
             "task": "merge",
             "index": str(index),
             "settings": settings.to_dict(),
-            "runs": runs,
+            "runs": [str(run) for run in runs],
             "skipped": skipped,
             "progress": str(progress) if progress else None,
         }
@@ -130,7 +134,12 @@ def _execute(request: str, on_table: Callable[[int, int], None] | None) -> str:
     index, settings = Path(values["index"]), IndexSettings.from_dict(values["settings"])
     if values["task"] == "merge":
         told = on_table or _reporter(values["progress"])
-        return _segment_result(*merge_into_segment(values["runs"], index, settings, values["skipped"], told))
+        runs = [Path(run) for run in values["runs"]]
+        merged = merge_into_segment(runs, index, settings, values["skipped"], told)
+        if values["progress"] is None:
+            for run in runs:
+                shutil.rmtree(run, ignore_errors=True)
+        return _segment_result(*merged)
     if values["task"] == "compact":
         metas = [SegmentMeta.from_dict(segment) for segment in values["segments"]]
         return _segment_result(*merge_segments(metas, index, settings))
@@ -154,6 +163,7 @@ def _reporter(path: str | None) -> Callable[[int, int], None] | None:
     totals = [0, 0, 0]
     target = Path(path)
     draft = target.with_suffix(".draft")
+    target.write_text(json.dumps(totals))  # the task has begun
 
     def report(n_rows: int, n_bytes: int) -> None:
         totals[0] += 1

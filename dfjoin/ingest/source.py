@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
@@ -28,9 +28,19 @@ from dfjoin.sources.listing import list_tables
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 
-__all__ = ["Input", "SparkReader", "frames_place", "gather", "root_for"]
+__all__ = ["Input", "SparkReader", "TableJob", "frames_place", "gather", "root_for"]
 
 _SPARK_NAME = re.compile(r"[\w`]+(\.[\w`]+){0,3}")
+
+
+class TableJob(Protocol):
+    """Reads a table that an engine reads by itself, into runs."""
+
+    name: str
+
+    def __call__(self, work: Path) -> list[RunMeta]:
+        """Write runs below `work`, as tasks do; raises `TableReadError` if the table cannot be read."""
+        ...  # pragma: no cover
 
 
 @dataclass
@@ -45,8 +55,8 @@ class Input:
         Tables to read, in order of name.
     skipped : list of SkippedFile
         Files that the listing passed over with a reason.
-    extra : list of callable
-        Each writes runs of tables that an engine reads by itself (Spark tables), and returns their metas.
+    extra : list of TableJob
+        Tables that an engine reads by itself (Spark tables).
     names : list of str
         Names of all tables, those of `extra` included.
     """
@@ -54,7 +64,7 @@ class Input:
     roots: list[Root]
     tables: list[TableSource]
     skipped: list[SkippedFile] = field(default_factory=list)
-    extra: list[Callable[[], list[RunMeta]]] = field(default_factory=list)
+    extra: list[TableJob] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
 

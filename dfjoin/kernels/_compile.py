@@ -16,8 +16,10 @@ import numba
 import numpy as np
 from numba import config, types
 from numba.core import cgutils, event
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
+from dfjoin.kernels.compile_turn import CompileTurn
 from dfjoin.kernels.compile_watch import CompileWatch
 from dfjoin.kernels.held_interrupts import holding_interrupts
 
@@ -60,11 +62,25 @@ def _numba_has_a_place() -> bool:
 def _temporary_place() -> str:
     """Return a temporary directory that nobody but this user can write; nothing where there is none.
 
+    Where the system has none, it lies in the scratch space that a cluster gives to a worker of Spark.
+    """
+    scratch = ",".join(os.environ.get(name, "") for name in ("SPARK_LOCAL_DIRS", "LOCAL_DIRS"))
+    try:
+        places = [tempfile.gettempdir()]
+    except OSError:
+        places = []
+    places += [place for place in scratch.split(",") if place]
+    return next((own for place in places if (own := _own_place(place))), "")
+
+
+def _own_place(parent: str) -> str:
+    """Return a directory of this user alone below a place of all; nothing where it cannot be had.
+
     What lies in a cache is run, so that a directory of somebody else is not one.
     """
     user = os.getuid() if hasattr(os, "getuid") else 0
     try:
-        place = Path(tempfile.gettempdir()) / f"dfjoin-numba-{user}"
+        place = Path(parent) / f"dfjoin-numba-{user}"
         place.mkdir(mode=0o700, exist_ok=True)
         found = place.lstat()
         is_own = stat.S_ISDIR(found.st_mode) and (
@@ -118,8 +134,12 @@ def _writing_alone(place: Path) -> Iterator[None]:
         yield
 
 
+_TURNS: dict[str, CompileTurn] = {}
+"""Of the caches that kernels of this process are kept in: one, unless modules lie in several directories."""
+
+
 def _keep_by_all_sources(dispatcher: Any) -> None:
-    """Find in the cache only what was compiled from the sources as they all are now.
+    """Find in the cache only what was compiled from the sources as they all are now, by any process.
 
     Numba looks at the file of a function, and not at those of the functions that are compiled into it. What an
     index of the cache names may be gone from the sources, so that it cannot be read: it is taken to be empty then. A
@@ -146,6 +166,19 @@ def _keep_by_all_sources(dispatcher: Any) -> None:
 
     cache._cache_file._load_index = read_index_or_nothing
     cache.save_overload = save_or_not
+    turn = _TURNS.setdefault(cache.cache_path, CompileTurn(Path(cache.cache_path)))
+    load, compile_now = cache.load_overload, dispatcher.compile
+
+    def load_or_wait(signature: Any, context: Any) -> Any:
+        found = load(signature, context)
+        return load(signature, context) if found is None and turn.take() else found
+
+    def compile_in_turn(signature: Any) -> Any:
+        with global_compiler_lock, turn.scope():
+            return compile_now(signature)
+
+    cache.load_overload = load_or_wait
+    dispatcher.compile = compile_in_turn
 
 
 def _compile(function: Callable[..., Any], **options: Any) -> Any:

@@ -33,6 +33,8 @@ from dfjoin.types import Root, TableSource
 
 __all__ = ["add", "remove", "restore"]
 
+_INLINE_BELOW = 64 << 20  # a job of Spark takes longer than reading this
+
 
 def add(
     opened: SegmentPool,
@@ -67,8 +69,8 @@ def add(
     base = read_manifest(path)
     here = [replace(root, uri=moved.get(root.id, root.uri)) for root in base.roots]
     with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
-        engine = LateEngine(options.engine, options.spark)
-        reader = engine.spark_reader(path, base.settings)
+        engine = LateEngine(options.engine, options.spark, options.progress, _INLINE_BELOW)
+        reader = engine.spark_reader(base.settings)
         given = gather(options.source, here, reader, frames, written, base.settings)
         known = {root.id: root for root in base.roots}
         given.roots = [known.get(root.id, root) for root in given.roots]

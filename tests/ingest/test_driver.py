@@ -1,8 +1,12 @@
 """From tables to segments: in order, of the target size, noted as they are written."""
 
+import json
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
+from dfjoin.errors import IndexWriteError, TableReadError
 from dfjoin.index.commit import Uncommitted
 from dfjoin.index.segment import Segment
 from dfjoin.ingest import driver
@@ -10,7 +14,7 @@ from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import freeze_partitions, write_segments
 from dfjoin.ingest.engine import InlineEngine
 from dfjoin.ingest.source import Input, gather
-from dfjoin.types import IndexSettings, SkippedFile
+from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 
 OPTIONS = BuildOptions(None, "inline", progress=False)
 
@@ -54,9 +58,53 @@ def test_runs_that_an_engine_reads_by_itself_are_merged_too(tmp_path):
     read = []
     with Uncommitted(tmp_path) as written:
         given = gather({"t": pd.DataFrame({"c": ["p", "q"]})}, [], None, tmp_path / "frames", written, IndexSettings())
-        given.extra.append(lambda: read.append(1) or [])
+        given.extra.append(lambda work: read.append(work.parent) or [])
         (meta,) = write_segments(given, IndexSettings(), InlineEngine(), OPTIONS, written)
-    assert read == [1] and meta.counts["tables"] == 1
+    assert read == [tmp_path / "runs"] and meta.counts["tables"] == 1
+
+
+class Unreadable:
+    """A table of an engine that fails."""
+
+    name = "bad"
+
+    def __call__(self, work):
+        raise TableReadError("the Spark table `bad` cannot be read: boom")
+
+
+def test_a_table_of_an_engine_that_fails_is_skipped_or_raised(tmp_path):
+    with Uncommitted(tmp_path) as written:
+        given = gather({"t": pd.DataFrame({"c": ["p", "q"]})}, [], None, tmp_path / "frames", written, IndexSettings())
+        given.extra.append(Unreadable())
+        with pytest.raises(TableReadError, match="boom"):
+            write_segments(given, IndexSettings(), InlineEngine(), replace(OPTIONS, on_error="raise"), written)
+        (meta,) = write_segments(given, IndexSettings(), InlineEngine(), OPTIONS, written)
+    assert (meta.counts["tables"], meta.counts["skipped"]) == (1, 1)
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_work_is_cut_for_slots_but_not_into_crumbs():
+    def n_tasks(n_bytes, n_slots, **settings):
+        tables = [TableSource(f"t{n}", Root(0, "r", "/r"), "t.csv", "delimited", n_bytes // 8, 0) for n in range(8)]
+        return driver._n_tasks(tables, n_slots, IndexSettings(**settings))
+
+    assert n_tasks(100_000, 1) == n_tasks(100_000, 8) == 1
+    assert n_tasks(100_000_000, 1) == 1 and n_tasks(100_000_000, 2) == 6 and n_tasks(100_000_000, 64) == 12
+    assert n_tasks(10 << 30, 1) == 41
+    assert n_tasks(100_000, 2, segment_bytes=50_000) == 6  # a run is not cut, and segments are to be small
+
+
+def test_segments_that_others_wrote_are_removed_when_one_had_no_room(tmp_path):
+    class Full(InlineEngine):
+        def run(self, requests, work, on_table):
+            results = list(super().run(requests, work, on_table))
+            return [json.dumps({"no_room": 28}), *results] if "segment" in results[0] else results
+
+    index = tmp_path / "index"
+    with pytest.raises(IndexWriteError, match="there is no room to write the index"), Uncommitted(index) as written:
+        given = gather({"t": pd.DataFrame({"c": ["p", "q"]})}, [], None, index / "frames", written, IndexSettings())
+        write_segments(given, IndexSettings(), Full(), OPTIONS, written)
+    assert not index.exists()
 
 
 def test_no_tables_no_segments(tmp_path):

@@ -76,6 +76,20 @@ def test_the_time_left_is_told_only_when_the_rate_is_known(clock):
     assert shown.line().endswith("61 s, about 19 s left")
 
 
+def test_work_that_is_not_counted_tells_the_time(clock):
+    shown = Progress(False, 0, 0, stage="starting Spark")
+    clock[0] = 7
+    assert shown.line() == "dfjoin: starting Spark, 7 s"
+
+
+def test_workers_start_until_the_first_of_them_counts(clock, tmp_path):
+    shown = Progress(False, 5, 1000, tmp_path)
+    assert shown.line() == "dfjoin: starting workers, 0/5 tables, 0 s"
+    (tmp_path / "progress-0.json").write_text("[0, 0, 0]")
+    shown._set(shown._counts_of_tasks(tmp_path))
+    assert shown.line() == "dfjoin: reading 0/5 tables, 0 rows, 0/1 kB, 0 s"
+
+
 def test_nothing_is_written_unless_asked(clock):
     stream = Terminal()
     with Progress(False, 1, 1, stream=stream) as shown:

@@ -37,9 +37,18 @@ def test_reading_and_merging(tables, index):
     assert (meta.first_table, meta.n_tables, meta.n_skipped, meta.n_rows, meta.is_part) == ("a.csv", 2, 1, 6, False)
     assert [rows for rows, _ in seen] == [3, 0, 3] and meta.n_bytes_read == sum(n_bytes for _, n_bytes in seen)
     assert run_directory(index, meta.id).is_dir()
-    first_table, segment = read_segment(execute(merge_request(index, SETTINGS, [meta.id], [])))
+    first_table, segment = read_segment(execute(merge_request(index, SETTINGS, [run_directory(index, meta.id)], [])))
     assert first_table == "a.csv" and segment.counts["tables"] == 2 and segment.counts["skipped"] == 1
     assert segment_directory(index, segment.id).is_dir() and not run_directory(index, meta.id).exists()
+
+
+def test_a_merge_elsewhere_can_be_repeated(tables, index, tmp_path):
+    """Its worker may be lost after it was done: the runs stay, and the second segment has another name."""
+    meta = read_meta(execute(run_request(index, SETTINGS, tables, "skip", None)))
+    request = merge_request(index, SETTINGS, [run_directory(index, meta.id)], [], tmp_path / "merging-0.json")
+    (_, one), (_, other) = (read_segment(execute(request)) for _ in range(2))
+    assert one.id != other.id and one.counts == other.counts
+    assert run_directory(index, meta.id).is_dir()
 
 
 def test_a_table_that_cannot_be_read_comes_back_as_text(tables, index):

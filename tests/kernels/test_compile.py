@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba import config
 
-from dfjoin.kernels import compile_watch, held_interrupts
+from dfjoin.kernels import compile_turn, compile_watch, held_interrupts
 from dfjoin.kernels._compile import digest_sources, njit_inner, njit_lean
 
 compiled_only = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -45,7 +45,7 @@ def kernels(tmp_path):
     folder.mkdir(parents=True)
     (tmp_path / "dfjoin" / "__init__.py").touch()
     (folder / "__init__.py").touch()
-    for module in (sys.modules["dfjoin.kernels._compile"], compile_watch, held_interrupts):
+    for module in (sys.modules["dfjoin.kernels._compile"], compile_turn, compile_watch, held_interrupts):
         source = module.__file__
         (folder / source.rpartition("/")[2]).write_bytes(open(source, "rb").read())
     return folder
@@ -131,7 +131,7 @@ class ReadOnly:
         kernels = self.package / "dfjoin" / "kernels"
         (kernels / "__init__.py").touch()
         (kernels / "outer.py").write_text(SMALL_KERNEL)
-        for module in (sys.modules["dfjoin.kernels._compile"], compile_watch, held_interrupts):
+        for module in (sys.modules["dfjoin.kernels._compile"], compile_turn, compile_watch, held_interrupts):
             shutil.copy(module.__file__, kernels)
         kernels.chmod(0o555)
 
@@ -192,6 +192,30 @@ def test_without_any_place_of_its_own_nothing_is_kept_and_all_works(read_only, i
     assert read_only.run() == ["6", "1"]
     assert read_only.run() == ["6", "1"]
     assert is_file or not list(place.iterdir())
+
+
+@compiled_only
+@modes_only
+def test_without_a_temporary_directory_the_scratch_space_of_a_worker_keeps_what_is_compiled(read_only, monkeypatch):
+    (read_only.home / ".cache").write_text("")
+    (read_only.temporary / f"dfjoin-numba-{os.getuid()}").write_text("")
+    scratch = read_only.home.parent / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"/no/such/place,{scratch}")
+    assert read_only.run() == ["6", "1"]
+    assert read_only.run() == ["6", "0"]
+    assert [place.name for place in scratch.iterdir()] == [f"dfjoin-numba-{os.getuid()}"]
+
+
+@compiled_only
+def test_processes_that_start_together_compile_a_kernel_once(kernels, tmp_path):
+    (kernels / "outer.py").write_text(SMALL_KERNEL)
+    command = [sys.executable, "-c", USE, str(tmp_path)]
+    children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    outputs = [child.communicate(timeout=120)[0].split() for child in children]
+    assert [child.returncode for child in children] == [0, 0, 0]
+    assert [output[0] for output in outputs] == ["6"] * 3
+    assert sum(int(output[1]) for output in outputs) == 1
 
 
 @compiled_only

