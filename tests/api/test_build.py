@@ -36,7 +36,7 @@ BAD = [
         InvalidParameterError,
         r"`if_exists` must be one of 'error', 'replace', 'add', got 'ov",
     ),
-    ({"engine": "dask"}, InvalidParameterError, r"`engine` must be one of 'spark', 'inline', got 'dask'"),
+    ({"engine": "dask"}, InvalidParameterError, r"`engine` must be one of None, 'spark', 'inline', got 'dask'"),
     ({"on_error": "ignore"}, InvalidParameterError, r"`on_error` must be one of 'skip', 'raise', got 'ignore'"),
     ({"keep_data": 1}, InvalidParameterError, r"`keep_data` must be one of True, False, got 1"),
     ({"spark": object()}, InvalidParameterError, r"`spark` belongs to engine=\"spark\", but the engine is \"inline\""),
