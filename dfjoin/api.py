@@ -40,6 +40,7 @@ def build_lake(
     columns: str | list[str] | None = None,
     exclude: str | list[str] | None = None,
     embedder: Any = None,
+    axes: list[Any] | None = None,
     settings: dict[str, Any] | IndexSettings | None = None,
     keep_data: bool = True,
     on_error: str = "skip",
@@ -80,6 +81,10 @@ def build_lake(
         What makes the vectors that ``mode="embedding"`` needs; None: no vectors. ``"fasttext"`` trains on the lake's
         own texts; `Lake.add_vectors` lists the others, and adds vectors later. Training and embedding run in this
         process, whatever `engine` reads the tables. Not with ``if_exists="add"`` or ``keep_sets=False``.
+    axes : list, optional
+        Columns of numbers that make vectors together, as ``[["x", "y"]]``, for ``mode="embedding"`` with a list `on`;
+        `Lake.add_axes` lists what an entry may be. Pairs of latitude and longitude are recognised by their headers and
+        ranges in any case, unless the list is empty. Not with ``if_exists="add"``.
     settings : dict or IndexSettings, optional
         How values are normalised and what is kept. A dict may hold:
 
@@ -146,12 +151,18 @@ def build_lake(
     from dfjoin.ingest.build import build, find_base
     from dfjoin.ingest.build_options import BuildOptions, check_same_settings, index_settings
     from dfjoin.lake import Lake
+    from dfjoin.vectors.axis_specs import check_axes
 
-    options = BuildOptions(source, engine, spark, on_error, keep_data, progress, embedder)
+    options = BuildOptions(source, engine, spark, on_error, keep_data, progress, embedder, check_axes(axes))
     path, base = find_base(index, if_exists)
     chosen = index_settings(settings, columns, exclude)
     if if_exists == "add" and base is not None:
         check_same_settings(base, chosen, settings, columns, exclude)
+        if axes is not None:
+            raise InvalidParameterError(
+                '`axes` belongs to a new index, and if_exists="add" keeps the one that is there; leave it out, or call '
+                "`Lake.add_axes(axes)` afterwards"
+            )
         if embedder is not None:
             raise InvalidParameterError(
                 '`embedder` belongs to a new index, and if_exists="add" keeps the one that is there; leave it out, or '
@@ -203,9 +214,10 @@ def discover_joinable(
     ----------
     df : DataFrame
         The user's frame, of any index and dtypes; it is not changed.
-    on : column label, ``"*"`` or None
+    on : column label, list of labels, ``"*"`` or None
         The query column. ``"*"`` or None: every column of text, integers or dates with two values or
-        more, in turn.
+        more, in turn. With ``mode="embedding"``, a list names columns of numbers that make points together:
+        ``["lat", "lon"]``, ``["x", "y", "z"]``, ``["height"]``, or one column of lists of numbers.
     lake : Lake or path
         The index to search.
     mode : {"exact", "lsh", "transform", "embedding"}, default "exact"
@@ -219,7 +231,8 @@ def discover_joinable(
           of which the program joins more values than equality does are returned. A column may be missed.
         - ``"embedding"``: columns of text with values near those of the query, by vectors that an embedder makes of
           them (`Lake.add_vectors`): misspellings, other formats, related names. Equal values match in all columns.
-          No column is missed.
+          No column is missed. With a list `on`, points of columns of numbers within the radius: places by
+          great-circle distance, others by Euclidean distance (`Lake.add_axes`).
     k : int, optional
         Most rows per query column, at least 1. With neither `k` nor `threshold`: 10, of a score of 0.5 at least where
         scores are computed. In ``mode="lsh"`` the threshold is lowered from 1 in steps of 0.05 until `k` columns
@@ -280,9 +293,10 @@ def discover_joinable(
         Distance up to which two values match, default 0.06. Only with ``mode="embedding"``, as the three that follow.
         What a radius finds depends on the embedder: with ``"fasttext"`` trained on a lake, misspellings of names are
         found from 0.2 on; look at ``pairs(i)``.
-    radius_unit : {"fraction", "absolute"}, optional
-        - ``"fraction"`` (default): of the largest distance, which is 2 for Euclidean distance and π for angles.
-        - ``"absolute"``: the distance itself.
+    radius_unit : {"fraction", "absolute", "m", "km"}, optional
+        - ``"fraction"`` (default for texts): of the largest distance: 2 for Euclidean distance, π for angles.
+        - ``"absolute"``: the distance itself. Columns of numbers need it.
+        - ``"m"``, ``"km"``: of places, and nothing else. They need it.
     metric : str, optional
         How unit vectors are compared: "euclidean" (default), "angular", or the name of a metric that was registered
         with `dfjoin.register_metric`.
@@ -301,7 +315,7 @@ def discover_joinable(
         - ``containment`` (float64): matched / query cardinality.
         - ``jaccard`` (float64): null in ``mode="transform"`` and ``mode="embedding"``.
         - ``query_cardinality, cardinality, n_rows`` (int64).
-        - ``kind`` (str).
+        - ``kind`` (str): of the column; place or vector for columns of numbers that make points.
         - ``relationship`` (str): 1:1, 1:m, m:1 or m:m, with `df` on the left; null in ``mode="embedding"``.
         - ``accidental`` (bool): chance explains the overlap: a score below 0.1. With ``rank="matched"``: two integer
           columns overlap no more than two random ranges would.
@@ -371,6 +385,10 @@ def discover_joinable(
     are computed in float64 from float32 unit vectors; every plan gives the same rows. A text whose vector is zero (for
     fastText: one without a letter) matches equal values alone, and so does every value of a query column that is not
     text.
+
+    A row has no point if one of its numbers is missing or out of range; equal points count once. Distances are those of
+    float64 numbers, and of places along great circles of a sphere with a radius of 6,371,008.8 m. The column of a hit
+    is written ``lat, lon``. Such candidates have no score.
 
     The rows do not depend on how the index is cut into segments.
 
@@ -538,6 +556,7 @@ def auto_join(
     pad: int | None = None,
     dayfirst: bool | None = None,
     plan: JoinPlan | dict[str, Any] | None = None,
+    partners: str | None = None,
     on_no_match: str = "warn",
     on_stale: str = "error",
 ) -> pd.DataFrame:
@@ -631,6 +650,13 @@ def auto_join(
         the same programs, and by likeness with the same threshold. Nothing is learned anew, so that a frame of one
         row joins as it would have then; only where `df` was the side whose texts are different things (the
         reference of the likeness) and has fewer than ten, likeness joins nothing, and the report says so.
+    partners : {"nearest", "all"}, optional
+        Which keys within the radius join, of candidates of ``mode="embedding"``.
+
+        - ``"nearest"`` (default): for each row the nearest key; of several the equal one, then the first by code point,
+          of places the first in ascending order.
+        - ``"all"``: all of them; `aggregate` makes one row of theirs, so that ``aggregate={"price": "mean"}`` is the
+          mean of what lies within the radius.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is acceptable; the frame comes back unchanged.
     on_stale : {"error", "warn", "ignore"}
@@ -716,6 +742,7 @@ def auto_join(
         pad=pad,
         dayfirst=dayfirst,
         plan=plan,
+        partners=partners,
         on_no_match=on_no_match,
         on_stale=on_stale,
     )

@@ -21,6 +21,7 @@ from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.mapping import map_npy
 
 __all__ = [
+    "AXES",
     "GROUPS",
     "PATTERNS",
     "SIGNATURES",
@@ -106,6 +107,31 @@ VECTORS: dict[str, np.dtype] = {
 }
 """Components of the ``vectors`` group and their dtypes; their shapes are in FORMAT.md."""
 
+AXES: dict[str, np.dtype] = {
+    # The distinct points, in the order of the blocks.
+    "axis_rows": np.dtype("<f8"),
+    # Set of each point, or, from the number of sets on, its list of sets.
+    "axis_group": np.dtype("<u4"),
+    # Where each list lies in `axis_lists`.
+    "axis_indptr": np.dtype("<i8"),
+    # Sets of each list, ascending.
+    "axis_lists": np.dtype("<i4"),
+    # Columns of each set, in the order of the axes.
+    "axis_columns": np.dtype("<i4"),
+    # Distinct points of each set.
+    "axis_sizes": np.dtype("<i8"),
+    # What each column is multiplied by.
+    "axis_scales": np.dtype("<f8"),
+    # Features of 64 neighbours, their boxes, and the projection that makes features, as of vectors.
+    "axis_blocks": np.dtype("<f4"),
+    "axis_boxes": np.dtype("<f4"),
+    "axis_projection": np.dtype("<f8"),
+    "axis_center": np.dtype("<f8"),
+    # Points are divided by this power of two before their features are computed.
+    "axis_unit": np.dtype("<f8"),
+}
+"""Components of an ``axes`` group and their dtypes; their shapes are in FORMAT.md."""
+
 WORD_MODEL: dict[str, np.dtype] = {
     # Where the words lie in `word_bytes`.
     "word_offsets": np.dtype("<i8"),
@@ -116,9 +142,9 @@ WORD_MODEL: dict[str, np.dtype] = {
 }
 """Components of a trained model of words, which lies beside the segments."""
 
-_DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS, **VECTORS, **WORD_MODEL}
+_DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS, **VECTORS, **AXES, **WORD_MODEL}
 
-GROUPS = ("tokens", "catalog", "signatures", "patterns", "vectors")
+GROUPS = ("tokens", "catalog", "signatures", "patterns", "vectors", "axes")
 """Component groups that this version reads and writes; each is a feature of the manifest."""
 
 _CHUNK = 16 << 20
@@ -190,7 +216,7 @@ def write_component(directory: Path, group: str, name: str, array: NDArray) -> C
     group : str
         Directory name of the component group.
     name : str
-        Component name, in `TOKENS`, `SIGNATURES`, `PATTERNS`, `VECTORS` or `WORD_MODEL`.
+        Component name, in `TOKENS`, `SIGNATURES`, `PATTERNS`, `VECTORS`, `AXES` or `WORD_MODEL`.
     array : ndarray
         Of the dtype that these say.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -21,6 +22,7 @@ from dfjoin.errors import (
 from dfjoin.index.components import GROUPS, ComponentMeta
 from dfjoin.index.layout import MANIFESTS, MODELS, SEGMENTS, manifest_path, version_of
 from dfjoin.types import IndexSettings, Root
+from dfjoin.vectors.axis_specs import AxisSpec
 
 __all__ = [
     "COUNTS",
@@ -95,9 +97,17 @@ class SegmentMeta:
         """Return the component group of that name, None if the segment has none."""
         return next((group for group in self.groups if group.name == name), None)
 
+    def groups_of(self, name: str) -> list[GroupMeta]:
+        """Return the component groups of a name of which a segment may have several."""
+        return [group for group in self.groups if group.name == name]
+
     def with_group(self, group: GroupMeta) -> SegmentMeta:
         """Return the entry with a group in the place of the one of its name."""
-        return replace(self, groups=(*(g for g in self.groups if g.name != group.name), group))
+        return self.with_groups(group.name, [group])
+
+    def with_groups(self, name: str, groups: Sequence[GroupMeta]) -> SegmentMeta:
+        """Return the entry with some groups in the place of those of their name."""
+        return replace(self, groups=(*(g for g in self.groups if g.name != name), *groups))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -164,7 +174,8 @@ class Manifest:
     """A snapshot of the index: settings, roots and segments of one version.
 
     `later_features` are those that only writers have to know and that this dfjoin does not: it reads such an index
-    and refuses to change it.
+    and refuses to change it. `axes` names the columns of numbers that make vectors together, beside pairs of latitude
+    and longitude; None: neither are indexed.
     """
 
     index_uuid: str
@@ -177,6 +188,7 @@ class Manifest:
     operation: str = "build"
     later_features: tuple[str, ...] = ()
     embedder: EmbedderMeta | None = None
+    axes: tuple[AxisSpec, ...] | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -243,6 +255,7 @@ class Manifest:
                 "counts": self.counts,
                 "segments": [segment.to_dict() for segment in self.segments],
                 **({} if self.embedder is None else {"embedder": self.embedder.to_dict()}),
+                **({} if self.axes is None else {"axes": [spec.to_dict() for spec in self.axes]}),
             }
         )
 
@@ -271,6 +284,7 @@ class Manifest:
                 str(values.get("operation", "")),
                 tuple(f for f in values.get("writer_features", ()) if f not in _FEATURES),
                 None if values.get("embedder") is None else EmbedderMeta.from_dict(values["embedder"]),
+                None if values.get("axes") is None else tuple(AxisSpec.from_dict(spec) for spec in values["axes"]),
             )
             _check_paths(manifest)
             _check_numbers(manifest)

@@ -23,7 +23,7 @@ from dfjoin.index.components import (
     map_component,
 )
 from dfjoin.index.layout import segment_directory
-from dfjoin.index.manifest import SegmentMeta
+from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.tombstones import read_alive
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Segment:
     @cached_property
     def catalog(self) -> Catalog:
         """Open the ``catalog`` group."""
-        (meta,) = self._components("catalog")
+        (meta,) = self._group("catalog").components
         check_size(self.directory, meta)
         # Arrow follows the offsets in a file without looking: damage must be found before.
         if crc_of_file(self.directory / meta.file) != meta.crc32:
@@ -228,19 +228,23 @@ class Segment:
         mask = np.append(self.alive, np.uint8(1)) > 0
         return (width == 0) | mask[np.minimum(first, self.n_columns)]
 
-    def _map(self, group_name: str, names: Iterable[str]) -> list[NDArray]:
-        """Map components of a group."""
-        by_name = {c.name: c for c in self._components(group_name)}
+    def map_group(self, group: GroupMeta, names: Iterable[str]) -> list[NDArray]:
+        """Map components of a group, in the order of their names."""
+        by_name = {c.name: c for c in group.components}
         missing = [name for name in names if name not in by_name]
         if missing:
             raise self.damaged(missing[0], "it is not in the manifest")
         return [map_component(self.directory, by_name[name]) for name in names]
 
-    def _components(self, group_name: str) -> tuple[ComponentMeta, ...]:
-        group = self.meta.group(group_name)
+    def _map(self, group_name: str, names: Iterable[str]) -> list[NDArray]:
+        """Map components of the group of a name."""
+        return self.map_group(self._group(group_name), names)
+
+    def _group(self, name: str) -> GroupMeta:
+        group = self.meta.group(name)
         if group is None:
-            raise self.damaged(group_name, "the segment has no such group of components")
-        return group.components
+            raise self.damaged(name, "the segment has no such group of components")
+        return group
 
     def _check_shapes(self, tokens: Tokens) -> None:
         """Refuse arrays whose lengths do not fit together: kernels rely on them."""

@@ -11,6 +11,7 @@ from dfjoin.errors import IndexNotFoundError, InvalidParameterError
 from dfjoin.index.commit import Uncommitted, commit
 from dfjoin.index.layout import make_directories
 from dfjoin.index.manifest import Manifest, now, read_manifest
+from dfjoin.ingest.axes_task import AxesReader, add_axes_of
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import freeze_partitions, write_segments
 from dfjoin.ingest.embed_task import add_vectors_of, prepare_embedder
@@ -80,6 +81,9 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
         if options.embedder is not None:
             made, embedder = prepare_embedder(options.embedder, settings, segments, written)
             segments = add_vectors_of(segments, made, embedder, written)
+        if options.axes is not None:
+            reader = AxesReader(path, settings, given.roots, options.axes)
+            segments = add_axes_of(segments, reader, written)
         manifest = Manifest(
             base.index_uuid if base else uuid.uuid4().hex,
             base.version + 1 if base else 1,
@@ -89,6 +93,7 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
             created_at=now(),
             operation="replace all" if base else "build",
             embedder=embedder,
+            axes=options.axes,
         )
         commit(path, manifest)
         return manifest

@@ -11,6 +11,7 @@ from dfjoin.index.manifest import Manifest
 from dfjoin.index.signatures import check_signature_settings
 from dfjoin.types import IndexSettings
 from dfjoin.values.unicode import UNICODE_VERSION
+from dfjoin.vectors.axis_specs import AxisSpec
 
 __all__ = ["BuildOptions", "check_same_settings", "index_settings"]
 
@@ -32,6 +33,8 @@ class BuildOptions:
     keep_data, progress : bool
     embedder : object, optional
         What makes vectors of the texts; None: no vectors.
+    axes : tuple of AxisSpec or None
+        Columns of numbers that make vectors together, beside latitude and longitude; None: neither.
 
     Raises
     ------
@@ -46,6 +49,7 @@ class BuildOptions:
     keep_data: bool = True
     progress: bool = True
     embedder: Any = None
+    axes: tuple[AxisSpec, ...] | None = None
 
     def __post_init__(self) -> None:
         check.check_choice(self.engine, "engine", (None, "spark", "inline"))

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin.index.axis_group import carry_axes
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, Catalog, replace_field, told_reason
 from dfjoin.index.layout import CATALOG_FILE
 from dfjoin.index.manifest import SegmentMeta
@@ -104,8 +105,12 @@ def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSetting
     signed = merge_signatures(segments, maps) if settings.permutations else None
     records = SegmentRecords(tables, columns, _merge_skipped(catalogs, []))
     meta = write_segment(index, merged, records, settings, signed)
-    vectors = carry_vectors(segments, Segment(index, meta))
-    return _first_name(tables), meta if vectors is None else meta.with_group(vectors)
+    merged_segment = Segment(index, meta)
+    vectors = carry_vectors(segments, merged_segment)
+    meta = meta if vectors is None else meta.with_group(vectors)
+    if any(source.meta.group("axes") is not None for source in segments):
+        meta = meta.with_groups("axes", carry_axes(segments, merged_segment))
+    return _first_name(tables), meta
 
 
 def _first_name(tables: pa.StructArray) -> str:

@@ -25,10 +25,11 @@ _READING_OPTIONS = ("pad", "dayfirst")
 
 _NOT_OF_PICKS = ("on", "right_on", "k", "threshold", "min_score", "tables", "exclude", "mode")
 
-_OF_LAKES = ("k", "min_score", "tables", "exclude", "mode")
+_OF_LAKES = ("k", "min_score", "tables", "exclude", "mode", "partners")
 
 _NOT_OF_PLANS = (
     *_NOT_OF_PICKS,
+    "partners",
     "columns",
     "how",
     "aggregate",

@@ -21,6 +21,7 @@ from dfjoin.join.read_rows import KeyLink, TableRows, brought_columns, link_keys
 from dfjoin.join.report import JoinAccount, joined_before
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import query_columns, search_queries
+from dfjoin.search.embedding.partners import with_partners
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
 from dfjoin.search.query import QueryColumn
@@ -411,10 +412,10 @@ class _Candidates:
         aggregate = self.options.aggregate
         if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
-        relation = self._context.relation_of(row.query_column, row.table, row.column)
-        return JoinStep(
-            [query.label], row.table, [row.column], columns, {}, aggregate, query.pad, query.dayfirst, relation
-        )
+        place = row.query_column, row.table, row.column
+        relation, keys = self._context.relation_of(*place), self._context.keys_of(*place)
+        relation = with_partners(relation, self.options.partners)
+        return JoinStep(query.labels, row.table, keys, columns, {}, aggregate, query.pad, query.dayfirst, relation)
 
 
 class _Choice:

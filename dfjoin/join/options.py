@@ -10,6 +10,7 @@ from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.aggregate import RULES
 from dfjoin.join.plan import HOWS, JoinPlan
+from dfjoin.search.embedding.partners import PARTNERS
 from dfjoin.search.modes import MODES
 from dfjoin.store.table import ON_STALE
 from dfjoin.transform.taught_join import Example, is_unicode
@@ -63,6 +64,8 @@ class JoinOptions:
         How all-digit dates of the key are read; None: as the column itself tells.
     plan : JoinPlan or dict or None
         How two other frames were joined, to join these two so.
+    partners : {"nearest", "all", None}
+        Which keys within the radius are partners, of a candidate that was found by distance.
     on_no_match : {"warn", "raise", "ignore"}
         What to do when nothing is joined.
     on_stale : {"error", "warn", "ignore"}
@@ -89,6 +92,7 @@ class JoinOptions:
     pad: int | None = None
     dayfirst: bool | None = None
     plan: Any = None
+    partners: str | None = None
     on_no_match: str = "warn"
     on_stale: str = "error"
 
@@ -200,6 +204,7 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "pad": _check_pad,
     "dayfirst": _one_of(None, True, False),
     "plan": _check_plan,
+    "partners": _one_of(None, *PARTNERS),
     "on_no_match": _one_of("warn", "raise", "ignore"),
     "on_stale": _one_of(*ON_STALE),
 }

@@ -10,6 +10,7 @@ import numpy as np
 from dfjoin._validation import MOST_DIGITS, is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.search.embedding.axes_join import AxesRelation
 from dfjoin.search.embedding.near_join import NearRelation
 from dfjoin.transform.transform_join import TransformJoin
 
@@ -200,6 +201,11 @@ def _check_relation(step: JoinStep) -> None:
     if not step.table:
         left, right = SavedRelation.from_dict(step.relation).columns
     else:
+        if AxesRelation.is_one(step.relation):
+            relation = AxesRelation.from_dict(step.relation or {})
+            if not len(step.on) == len(step.right_on) == len(relation.scales):
+                raise TypeError("a relation of points relates as many columns of both sides as it has scales")
+            return
         if len(step.on) != 1 or len(step.right_on) != 1:
             raise TypeError("programs of a plan relate one column with one of a table")
         if NearRelation.is_one(step.relation):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, expand_pairs, take_values
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
+from dfjoin.search.embedding.axes_join import AxesKeys, AxesRelation
 from dfjoin.search.embedding.near_join import NearKeys, NearRelation
 from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
 from dfjoin.search.row_keys import KeyIndex, concat_values
@@ -67,6 +68,8 @@ def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
         return _EqualLink(step, left.index(step.on, step.pad, step.dayfirst))
     if NearRelation.is_one(step.relation):
         return _NearLink(left, table, step)
+    if AxesRelation.is_one(step.relation):
+        return _AxesLink(left, step)
     return _ProgramLink(left, step)
 
 
@@ -133,25 +136,30 @@ class _ProgramLink:
         values = rows.keys[self.name]
         pairs = join_rows(self._join, self._texts, {self.name: _texts_of(values)})
         relation = {"transform": self.step.relation}
-        return _side_of_pairs(self, rows, (pairs.left_rows, pairs.right_rows), keeps_all, relation)
+        found = _KeyPairs(pairs.left_rows, pairs.right_rows, values.codes.astype(np.int64), len(values))
+        return _side_of_pairs(self, rows, found, keeps_all, relation)
+
+
+class _KeyPairs(NamedTuple):
+    """Pairs of a key of the frame and one of the table, the key of each row of the table, and how many keys it has."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    n_keys: int
 
 
 def _side_of_pairs(
-    link: KeyLink,
-    rows: TableRows,
-    pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
-    keeps_all: bool,
-    relation: dict[str, Any],
+    link: KeyLink, rows: TableRows, pairs: _KeyPairs, keeps_all: bool, relation: dict[str, Any]
 ) -> RightSide:
     """Return the rows of a table whose key is paired with keys of the frame, and with `keeps_all` the others.
 
-    `pairs` are the number of the frame's key and that of the table's; a row stands there once for each of its pairs.
+    A row stands there once for each of its pairs.
     """
-    values = rows.keys[link.step.right_on[0]]
-    of_pair, chosen = expand_pairs(pairs[1], values.codes.astype(np.int64), len(values))
-    codes, n_keys = pairs[0][of_pair], link.index.n_keys
+    of_pair, chosen = expand_pairs(pairs.right, pairs.codes, pairs.n_keys)
+    codes, n_keys = pairs.left[of_pair], link.index.n_keys
     if keeps_all:
-        alone = np.setdiff1d(np.arange(values.n_rows), chosen)
+        alone = np.setdiff1d(np.arange(pairs.codes.size), chosen)
         chosen, codes = np.append(chosen, alone), np.append(codes, n_keys + np.arange(alone.size))
         n_keys += alone.size
     order = np.argsort(chosen, kind="stable")
@@ -162,7 +170,7 @@ def _side_of_pairs(
 
 
 class _NearLink:
-    """Each key of the frame belongs to the nearest key of the table within a radius."""
+    """Each key of the frame belongs to the nearest key of the table within a radius, or to all."""
 
     def __init__(self, left: KeyColumns, table: LakeTable, step: JoinStep) -> None:
         ((label,), (self.name,)) = step.on, step.right_on
@@ -177,8 +185,26 @@ class _NearLink:
 
     def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
         values = rows.keys[self.name]
-        left, right = self._keys.nearest(values)
-        return _side_of_pairs(self, rows, (left, right), keeps_all, self.step.relation or {})
+        pairs = _KeyPairs(*self._keys.partners(values), values.codes.astype(np.int64), len(values))
+        return _side_of_pairs(self, rows, pairs, keeps_all, self.step.relation or {})
+
+
+class _AxesLink:
+    """Each point of the frame belongs to the nearest point of the table within a radius, or to all."""
+
+    def __init__(self, left: KeyColumns, step: JoinStep) -> None:
+        self.step = step
+        self._keys = AxesKeys(
+            [left.values(left.position(label)) for label in step.on], AxesRelation.from_dict(step.relation or {})
+        )
+        self.index = KeyIndex(self._keys.codes, self._keys.n_keys)
+
+    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+        return self._keys.has_partner(parts)
+
+    def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
+        pairs = _KeyPairs(*self._keys.partners([rows.keys[name] for name in self.step.right_on]))
+        return _side_of_pairs(self, rows, pairs, keeps_all, self.step.relation or {})
 
 
 def _values_of(texts: list[str]) -> ValueSet:

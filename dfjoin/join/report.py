@@ -215,9 +215,13 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
     if "near" in relation:
         found = relation["near"]
         lines.append(
-            f"  by distance: the nearest key up to {found['radius']:g} ({found['radius_unit']}), {found['metric']}, "
-            f"of {found['embedder']}"
+            f"  by distance: {_partners_text(found)} up to {found['radius']:g} ({found['radius_unit']}), "
+            f"{found['metric']}, of {found['embedder']}"
         )
+    if "axes" in relation:
+        found = relation["axes"]
+        unit = "" if found["radius_unit"] == "absolute" else f" {found['radius_unit']}"
+        lines.append(f"  by distance: {_partners_text(found)} up to {found['radius']:g}{unit}")
     if "fuzzy" in relation:
         found = relation["fuzzy"]
         estimate = found["estimated_precision"]
@@ -228,6 +232,10 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
             told = f"precision about {estimate:.3f}"
         lines.append(f"  by likeness: {found['n_pairs']:,} keys, {told}")
     return lines
+
+
+def _partners_text(relation: dict[str, Any]) -> str:
+    return "all keys" if relation.get("partners") == "all" else "the nearest key"
 
 
 def _target_text(target: dict[str, Any] | None) -> str:

@@ -122,9 +122,10 @@ def joined_rows(candidate: Candidate) -> pd.DataFrame | None:
     DataFrame or None
         At most 3 rows and 8 columns, the key first; None for a candidate that does not join by equality.
     """
-    if candidate.found.joins:
+    keys = candidate.found.keys_of(candidate.place)
+    if candidate.found.joins or len(keys) > 1:
         return None
-    name = candidate.row["column"]
+    (name,) = keys
     table = LakeTable(candidate.snapshot, candidate.row["table"], "ignore")
     columns = [name, *(other for other in table.column_names if other != name and other not in table.void_columns)]
     columns = columns[:_COLUMNS]

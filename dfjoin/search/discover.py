@@ -43,7 +43,7 @@ def discover(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams
     Parameters
     ----------
     df : DataFrame
-    on : column label, "*" or None
+    on : column label, list of labels, "*" or None
     snapshot : Snapshot
     params : SearchParams
 
@@ -110,8 +110,9 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
     Parameters
     ----------
     df : DataFrame
-    on : column label, list of one label, "*" or None
-        "*" or None: every column of text, integers or dates with two values or more.
+    on : column label, list of labels, "*" or None
+        A list of several labels, where the mode makes one query of them. "*" or None: every column of text, integers
+        or dates with two values or more.
     snapshot : Snapshot
     params : SearchParams
 
@@ -127,6 +128,9 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
         return replace(query, companions=names)
 
     if isinstance(on, list):
+        made = mode_of(params.mode).make_query(df, on, snapshot, params) if on else None
+        if made is not None:
+            return [made]
         if len(on) != 1:
             raise InvalidParameterError(
                 f"`on` must be one column for a search in a lake, got {len(on)} columns; composite keys work "

@@ -34,8 +34,9 @@ class Explanation:
         Examples; shared and query values in the user's spelling, the candidate's in canonical form.
     found_by : dict
         Plan, and what the search read.
-    score, usefulness : float
-        Probability that the columns mean the same kind of thing; the same times what the hit brings.
+    score, usefulness : float or None
+        Probability that the columns mean the same kind of thing; the same times what the hit brings. None, and no
+        verdict, for columns of numbers that are compared by distance.
     verdict : str
         strong, plausible, weak or chance.
     evidence_for, evidence_against : list of str
@@ -67,11 +68,11 @@ class Explanation:
     only_query: list[str]
     only_candidate: list[str]
     found_by: dict[str, Any]
-    score: float
-    usefulness: float
-    verdict: str
-    evidence_for: list[str]
-    evidence_against: list[str]
+    score: float | None = None
+    usefulness: float | None = None
+    verdict: str = ""
+    evidence_for: list[str] = field(default_factory=list)
+    evidence_against: list[str] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
     error: float | None = None
     program: str = ""
@@ -95,7 +96,8 @@ class Explanation:
         lines[1:1] = [f"  by {line}" for line in self.program.splitlines()]
         if self.pad:
             lines.insert(1, "  zeros: " + tell_zeros(self.pad, "your column", "the table"))
-        lines.append(f"  {self.verdict}: score {self.score:.2f}, usefulness {self.usefulness:.2f}")
+        if self.verdict:
+            lines.append(f"  {self.verdict}: score {self.score:.2f}, usefulness {self.usefulness:.2f}")
         lines += [f"    for: {text}" for text in self.evidence_for]
         lines += [f"    against: {text}" for text in self.evidence_against]
         if self.accidental:

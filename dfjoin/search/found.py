@@ -58,6 +58,10 @@ class Found:
         joins = [self.joins[place] for place in useful.places] if self.joins else ()
         return replace(self, hits=hits, useful=useful, joins=joins)
 
+    def keys_of(self, place: int) -> list[str]:
+        """Return the columns of a hit that make its key."""
+        return [self.hits.names[place]]
+
     def relation_of(self, place: int) -> dict[str, Any] | None:
         """Return how the keys of a hit are related, as plain JSON values; None where they are equal."""
         if not self.joins:
@@ -142,10 +146,18 @@ class SearchContext:
 
     def relation_of(self, query_column: str, table: str, column: str) -> dict[str, Any] | None:
         """Return how the keys of a row are related, see `Found.relation_of`."""
+        place = self._place_of(query_column, table, column)
+        return None if place is None else self.found[query_column].relation_of(place)
+
+    def keys_of(self, query_column: str, table: str, column: str) -> list[str]:
+        """Return the columns of a row that make its key, see `Found.keys_of`."""
+        place = self._place_of(query_column, table, column)
+        return [column] if place is None else self.found[query_column].keys_of(place)
+
+    def _place_of(self, query_column: str, table: str, column: str) -> int | None:
         found = self.found[query_column]
         names = zip(found.hits.tables, found.hits.names, strict=True)
-        place = next((place for place, name in enumerate(names) if name == (table, column)), None)
-        return None if place is None else found.relation_of(place)
+        return next((place for place, name in enumerate(names) if name == (table, column)), None)
 
 
 @dataclass(frozen=True)

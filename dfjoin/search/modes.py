@@ -44,6 +44,12 @@ class Mode(Protocol):
     def check(self, snapshot: Snapshot) -> None:
         """Raise IncompatibleSettingsError when the index was built without what the mode needs."""
 
+    def make_query(
+        self, df: pd.DataFrame, labels: Sequence[Any], snapshot: Snapshot, params: SearchParams
+    ) -> QueryColumn | None:
+        """Make one query of several columns; None where the mode has no such queries."""
+        return None
+
     def search(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:
         """Search for one query column."""
         ...

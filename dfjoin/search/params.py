@@ -61,9 +61,9 @@ class SearchParams:
         Digits to which the integers of the query are written with zeros in front.
     dayfirst : bool or None
         How all-digit dates of the query are read; None: as the column itself tells.
-    radius : float
-        Distance up to which two values match.
-    radius_unit : {"fraction", "absolute", "m", "km"}
+    radius : float or None
+        Distance up to which two values match; None: as the mode says.
+    radius_unit : {"fraction", "absolute", "m", "km", None}
     metric : str
         How distance is measured, one of `dfjoin.vectors.metrics.METRICS`.
     count : {"hit", "all"}
@@ -92,8 +92,8 @@ class SearchParams:
     progressive: bool = False
     pad: int | None = None
     dayfirst: bool | None = None
-    radius: float = 0.06
-    radius_unit: str = "fraction"
+    radius: float | None = None
+    radius_unit: str | None = None
     metric: str = "euclidean"
     count: str = "hit"
     rank: str = "useful"

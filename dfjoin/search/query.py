@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,6 +53,11 @@ class QueryColumn:
     pad: int | None = None
     dayfirst: bool | None = None
     companions: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> list[Any]:
+        """Labels of the columns that make the query."""
+        return [self.label]
 
     @property
     def n_non_null(self) -> int:

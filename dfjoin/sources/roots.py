@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.types import Root
+from dfjoin.types import Root, TableSource
 
 __all__ = [
     "absolute_uri",
     "cannot_be_opened",
+    "catalogued_source",
     "is_below",
     "is_uri",
     "local_path",
@@ -183,3 +185,23 @@ def absolute_uri(place: str | os.PathLike[str]) -> str:
         text = os.fsdecode(text)
     path = local_path(text)
     return text.rstrip("/") if path is None else str(Path(path))
+
+
+def catalogued_source(index: Path, root: Root, record: dict[str, Any]) -> TableSource:
+    """Return where the table of a catalogue record is read from.
+
+    The root of frames kept in an index becomes a root of files below the index.
+
+    Parameters
+    ----------
+    index : Path
+        Directory of the index.
+    root : Root
+        Of the table, at its present place.
+    record : dict
+        Keys of `dfjoin.index.catalog.TABLE_FIELDS`.
+    """
+    if root.kind == "memory":
+        root = Root(root.id, root.name, str(index / root.uri), "files")
+    same = {name: record[name] for name in ("name", "path", "format", "size", "mtime_ns")}
+    return TableSource(root=root, parts=tuple(record["parts"]), **same)

@@ -1,11 +1,12 @@
-"""Component groups that an existing index is given: signatures, pattern tokens, vectors; from what its segments hold.
+"""Component groups that an existing index is given: signatures, pattern tokens, vectors, axes.
 
-The methods ``add_signatures``, ``add_patterns`` and ``add_vectors`` of `dfjoin.lake.Lake` call these.
+The methods ``add_signatures``, ``add_patterns``, ``add_vectors`` and ``add_axes`` of `dfjoin.lake.Lake` call these.
+The last one reads tables, the others take what they need from the segments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,14 @@ from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import check_signature_settings, sign_large_columns, write_signatures
 from dfjoin.index.stored_model import open_embedder
+from dfjoin.ingest.axes_task import AxesReader, add_axes_of
 from dfjoin.ingest.driver import freeze_partitions
 from dfjoin.ingest.embed_task import add_vectors_of, prepare_embedder
 from dfjoin.types import IndexSettings
+from dfjoin.vectors.axis_specs import check_axes
 from dfjoin.vectors.embedders import TRAINED
 
-__all__ = ["add_patterns", "add_signatures", "add_vectors"]
+__all__ = ["add_axes", "add_patterns", "add_signatures", "add_vectors"]
 
 
 def add_signatures(path: Path, **signature_settings: Any) -> Manifest:
@@ -80,6 +83,27 @@ def add_vectors(path: Path, given: Any) -> Manifest:
                     "call add_vectors() again"
                 )
             return latest.next("add vectors", segments=segments, embedder=meta)
+
+        return commit_change(path, change)
+
+
+def add_axes(path: Path, axes: Any, moved: dict[int, str]) -> Manifest:
+    """Give the latest version points of its columns of numbers, see `Lake.add_axes`."""
+    base = read_manifest(path)
+    specs = check_axes(axes) if axes is not None else base.axes or ()
+    roots = [replace(root, uri=moved.get(root.id, root.uri)) for root in base.roots]
+    with Uncommitted(path) as written:
+        segments: Sequence[SegmentMeta] = [segment.with_groups("axes", []) for segment in base.segments]
+        if specs is not None:
+            segments = add_axes_of(segments, AxesReader(path, base.settings, roots, specs), written)
+
+        def change(latest: Manifest) -> Manifest:
+            if (latest.segments, latest.settings, latest.axes) != (base.segments, base.settings, base.axes):
+                raise ConcurrentCommitError(
+                    "another writer has changed the index while axes were added; nothing of this change is visible: "
+                    "call add_axes() again"
+                )
+            return latest.next("add axes", segments=tuple(segments), axes=specs)
 
         return commit_change(path, change)
 

@@ -23,6 +23,7 @@ from dfjoin.index.layout import FRAMES, segment_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta, read_manifest
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.tombstones import write_alive
+from dfjoin.ingest.axes_task import axes_of_new
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import write_segments
 from dfjoin.ingest.embed_task import embed_new
@@ -82,6 +83,8 @@ def add(
                 return base
         segments = write_segments(given, base.settings, engine.start(given.tables), options, written)
         segments = embed_new(base, segments, written)
+        present_roots = [replace(root, uri=moved.get(root.id, root.uri)) for root in given.roots]
+        segments = axes_of_new(base, segments, present_roots, written)
         addition = _Addition(opened, base, given, replaces)
         return commit_change(path, lambda latest: addition.apply(latest, segments))
 
@@ -181,10 +184,11 @@ class _Addition:
 
     def apply(self, latest: Manifest, segments: list[SegmentMeta]) -> Manifest:
         """Return the version after `latest` that has the new segments."""
-        if latest.settings != self.base.settings or latest.embedder != self.base.embedder:
+        own, other = ((manifest.settings, manifest.embedder, manifest.axes) for manifest in (self.base, latest))
+        if own != other:
             raise ConcurrentCommitError(
-                "another writer has replaced the whole index with other settings or vectors meanwhile; nothing of this "
-                "change is visible: repeat it"
+                "another writer has replaced the whole index with other settings, vectors or axes meanwhile; nothing "
+                "of this change is visible: repeat it"
             )
         present = self.opened.of(latest.segments)
         # A table that could not be read supersedes nothing: what was indexed of it stays.
@@ -281,9 +285,5 @@ def restore(path: Path, version: int) -> Manifest:
         raise InvalidParameterError(
             f"`version` {version} cannot be restored: {len(lost)} of its segments were removed by vacuum"
         )
-    return commit_change(
-        path,
-        lambda m: m.next(
-            f"restore version {version}", settings=wanted.settings, roots=wanted.roots, segments=wanted.segments
-        ),
-    )
+    content = {name: getattr(wanted, name) for name in ("settings", "roots", "segments", "embedder", "axes")}
+    return commit_change(path, lambda latest: latest.next(f"restore version {version}", **content))

@@ -12,6 +12,7 @@ from dfjoin import _validation as check
 from dfjoin.errors import IndexNotFoundError, InvalidTypeError, TableNotFoundError, did_you_mean, shortlist
 from dfjoin.index.manifest import Manifest, read_manifest
 from dfjoin.index.segment import Segment, SegmentPool
+from dfjoin.sources.roots import catalogued_source
 from dfjoin.types import IndexSettings, Root, TableSource
 
 __all__ = ["Snapshot", "index_directory", "open_snapshot"]
@@ -130,15 +131,8 @@ class Snapshot:
         return root if place is None else replace(root, uri=os.fspath(place))
 
     def source_of(self, record: dict[str, Any]) -> TableSource:
-        """Return where the table of a catalogue record is read from.
-
-        The root of frames kept in the index becomes a root of files below the index.
-        """
-        root = self.root_of(record["root"])
-        if root.kind == "memory":
-            root = Root(root.id, root.name, str(self.path / root.uri), "files")
-        same = {name: record[name] for name in ("name", "path", "format", "size", "mtime_ns")}
-        return TableSource(root=root, parts=tuple(record["parts"]), **same)
+        """Return where the table of a catalogue record is read from."""
+        return catalogued_source(self.path, self.root_of(record["root"]), record)
 
     def has_table(self, name: str) -> bool:
         """Tell whether an alive table has that name."""

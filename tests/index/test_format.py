@@ -152,7 +152,9 @@ def test_what_a_reader_must_refuse_both_refuse(tmp_path, change):
 
 
 def test_every_component_and_field_is_in_the_text():
-    for name, dtype in (components.TOKENS | components.SIGNATURES | components.PATTERNS | components.VECTORS).items():
+    for name, dtype in (
+        components.TOKENS | components.SIGNATURES | components.PATTERNS | components.VECTORS | components.AXES
+    ).items():
         assert re.search(rf"^\| `{name}` \| {dtype.name} \|", TEXT, re.M), name
     for fields in (catalog.TABLE_FIELDS, catalog.COLUMN_FIELDS, catalog.SKIPPED_FIELDS):
         for field in fields:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,20 +10,32 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dfjoin.errors import IncompatibleSettingsError
+from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
 from dfjoin.index.catalog import KINDS
+from dfjoin.search.embedding.axes_mode import AxesFound, axes_columns, axes_explanation, axes_pairs, find_axes
+from dfjoin.search.embedding.axes_query import PointQuery, is_numeric, make_point_query
+from dfjoin.search.embedding.axes_search import check_axes_of
 from dfjoin.search.embedding.near_join import NearRelation
 from dfjoin.search.embedding.near_pairs import NearPairs, near_pairs
-from dfjoin.search.embedding.near_search import NO_REACH, Reach, embedder_of, query_rows, reach_of, search_near
+from dfjoin.search.embedding.near_search import (
+    NO_REACH,
+    Reach,
+    embedder_of,
+    query_rows,
+    reach_of,
+    search_near,
+    with_radius,
+)
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
-from dfjoin.search.found import Candidate, Found
+from dfjoin.search.found import Candidate, Found, Pool
 from dfjoin.search.hits import rank_hits
 from dfjoin.search.modes import Mode
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import list_pairs, value_of_token
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.frames import select_column
 
 __all__ = ["EmbeddingMode", "NearFound"]
 
@@ -54,21 +67,36 @@ class NearFound(Found):
 
 
 class EmbeddingMode(Mode):
-    """Search by vectors of texts; see `Mode` for the methods."""
+    """Search by vectors of texts, and by points of columns of numbers; see `Mode` for the methods."""
 
     nothing_found = "no column of the lake has a value within the radius"
     is_by_equality = False
 
     def check(self, snapshot: Snapshot) -> None:
-        embedder_of(snapshot)
-        missing = [segment for segment in snapshot.segments if segment.meta.group("vectors") is None]
-        if missing:
-            raise IncompatibleSettingsError(
-                f"{len(missing)} of the {len(snapshot.segments)} segments of the index have no vectors, which "
-                'mode="embedding" needs; add them with `lake.add_vectors()`'
-            )
+        if snapshot.manifest.axes is None:
+            _check_vectors(snapshot)  # else the query tells what is needed
 
-    def search(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> NearFound:
+    def make_query(
+        self, df: pd.DataFrame, labels: Sequence[Any], snapshot: Snapshot, params: SearchParams
+    ) -> QueryColumn | None:
+        if len(labels) == 1 and not is_numeric(select_column(df, labels[0], "on")):
+            return None
+        check_axes_of(snapshot)
+        return make_point_query(df, labels, snapshot.settings, params.radius_unit)
+
+    def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
+        if isinstance(query, PointQuery):
+            raise InvalidParameterError(
+                '`rank` must be "matched" for columns of numbers, whose candidates have no score; search with '
+                "discover_joinable, and join its result"
+            )
+        return super().pool(snapshot, query, params)
+
+    def search(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:
+        if isinstance(query, PointQuery):
+            return find_axes(snapshot, query, params)
+        _check_vectors(snapshot)
+        params = with_radius(params)
         reach = reach_of(params)
         rows = query_rows(snapshot, query)
         hits, stats = search_near(snapshot, query, rows, params)
@@ -83,10 +111,12 @@ class EmbeddingMode(Mode):
             rows=rows,
             reach=reach,
             is_all=params.count == "all",
-            relation=NearRelation(params.radius, params.radius_unit, params.metric, identity),
+            relation=NearRelation(params.radius or 0.0, params.radius_unit or "", params.metric, identity),
         )
 
     def columns(self, found: Found) -> dict[str, Any]:
+        if isinstance(found, AxesFound):
+            return axes_columns(found)
         assert isinstance(found, NearFound)
         n = len(found.hits)
         columns: dict[str, Any] = {"jaccard": np.full(n, np.nan), "relationship": [None] * n}
@@ -95,6 +125,8 @@ class EmbeddingMode(Mode):
         return columns
 
     def explain(self, candidate: Candidate) -> Explanation:
+        if isinstance(candidate.found, AxesFound):
+            return axes_explanation(candidate)
         query, found = candidate.found.query, _pairs(candidate)
         first = np.unique(found.codes, return_index=True)[1][:N_EXAMPLES]
         shared = [
@@ -114,11 +146,24 @@ class EmbeddingMode(Mode):
         )
 
     def pairs(self, candidate: Candidate) -> pd.DataFrame:
+        if isinstance(candidate.found, AxesFound):
+            return axes_pairs(candidate)
         found = _pairs(candidate)
         values = [value_of_token(candidate.segment, token) for token in found.tokens.tolist()]
         frame = list_pairs(candidate.found.query, found.codes, values)
         frame["distance"] = found.distances
         return frame
+
+
+def _check_vectors(snapshot: Snapshot) -> None:
+    """Raise IncompatibleSettingsError unless each text of an index has a vector."""
+    embedder_of(snapshot)
+    missing = [segment for segment in snapshot.segments if segment.meta.group("vectors") is None]
+    if missing:
+        raise IncompatibleSettingsError(
+            f"{len(missing)} of the {len(snapshot.segments)} segments of the index have no vectors, which "
+            'mode="embedding" needs; add them with `lake.add_vectors()`'
+        )
 
 
 def _reach(candidate: Candidate) -> Reach:

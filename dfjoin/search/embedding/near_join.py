@@ -12,6 +12,7 @@ from dfjoin import _validation as check
 from dfjoin.errors import IncompatibleSettingsError, InvalidTypeError
 from dfjoin.search.embedding.near_pairs import pairs_within
 from dfjoin.search.embedding.near_search import Reach, embedder_of, reach_of
+from dfjoin.search.embedding.partners import PARTNERS, nearest_pairs
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
@@ -33,12 +34,15 @@ class NearRelation:
     radius_unit, metric : str
     embedder : str
         Identity of the embedder that the distances are measured with.
+    partners : {"nearest", "all"}
+        Which keys within the radius are partners.
     """
 
     radius: float
     radius_unit: str
     metric: str
     embedder: str
+    partners: str = PARTNERS[0]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the relation as plain JSON values."""
@@ -59,8 +63,9 @@ class NearRelation:
             If it is no such relation.
         """
         own = values[_KIND]
-        if not isinstance(own, dict) or set(own) != set(cls.__dataclass_fields__):
+        if not isinstance(own, dict) or {*own, "partners"} != set(cls.__dataclass_fields__):
             raise InvalidTypeError(f"a relation by distance must have {sorted(cls.__dataclass_fields__)}")
+        check.check_choice(own.get("partners", PARTNERS[0]), "partners", PARTNERS)
         relation = cls(**{**own, "embedder": check.check_text(own["embedder"], "embedder")})
         relation.params()
         return relation
@@ -95,6 +100,7 @@ class NearKeys:
                 f"{self._embedder.identity!r} now; search again with discover_joinable"
             )
         self._values = values
+        self._partners = relation.partners
         self._reach: Reach = reach_of(relation.params())
         self._rows = self._embed(values)
         self._vocabulary = vocabulary_of(values)
@@ -126,8 +132,10 @@ class NearKeys:
         found[self._pairs(values)[1]] = True
         return found
 
-    def nearest(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Find the nearest partner of each key of the frame; of several, the equal one, then the first by code point.
+    def partners(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the partners of each key of the frame.
+
+        Of the nearest ones it is the equal one, then the first by code point.
 
         Parameters
         ----------
@@ -137,13 +145,13 @@ class NearKeys:
         Returns
         -------
         left, right : ndarray of int64
-            Numbers of the keys that have a partner, ascending, and of the partners.
+            Numbers of the keys that have a partner, ascending, and of the partners: one each, or all.
         """
         left, right, distances = self._pairs(values)
+        if self._partners != PARTNERS[0]:
+            return left, right
         names = np.argsort(np.array(values.values(), dtype=object)) if len(values) else np.empty(0, np.int64)
         rank = np.empty(len(values), np.int64)
         rank[names] = np.arange(len(values))
-        order = np.lexsort((rank[right], distances, left))
-        left, right = left[order], right[order]
-        first = np.append(True, left[1:] != left[:-1])[: left.size]
-        return left[first], right[first]
+        left, own = nearest_pairs(left, rank[right], distances)
+        return left, names[own]

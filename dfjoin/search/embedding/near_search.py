@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -35,7 +35,7 @@ from dfjoin.vectors.embedders import Embedder, unit_rows
 from dfjoin.vectors.metrics import PROJECTED, chord_of_arc, metric_of, radius_of
 from dfjoin.vectors.trees import bound_of, features_of
 
-__all__ = ["NO_REACH", "Reach", "embedder_of", "query_rows", "reach_of", "search_near"]
+__all__ = ["NO_REACH", "Reach", "embedder_of", "query_rows", "reach_of", "search_near", "with_radius"]
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,19 @@ class Reach:
         return own / self.unit
 
 
+DEFAULT_RADIUS = 0.06
+
 _ALL = 4.0
 """No two unit vectors are farther apart."""
 
 NO_REACH = Reach("euclidean", 0.0, 0.0, 1.0)
 """Nothing but equal vectors."""
+
+
+def with_radius(params: SearchParams) -> SearchParams:
+    """Return a search among texts with the radius and the unit that it has if none are given."""
+    radius = DEFAULT_RADIUS if params.radius is None else params.radius
+    return replace(params, radius=radius, radius_unit=params.radius_unit or "fraction")
 
 
 def reach_of(params: SearchParams) -> Reach:
@@ -84,6 +92,8 @@ def reach_of(params: SearchParams) -> Reach:
     InvalidParameterError
         If the unit is not one of the metric.
     """
+    params = with_radius(params)
+    assert params.radius is not None and params.radius_unit is not None
     metric = metric_of(params.metric)
     distance = radius_of(metric, params.radius, params.radius_unit)
     chord = chord_of_arc(distance) if params.metric == "angular" else min(distance, _ALL)

@@ -7,6 +7,8 @@ import pytest
 import dfjoin
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.search.modes import mode_of
+from dfjoin.search.params import search_params
+from dfjoin.search.query import make_query
 from tests.search.protocol import candidates
 from tests.vectors.makers import letters
 
@@ -72,5 +74,6 @@ def test_an_index_without_vectors_names_the_remedy(build):
 
     bare = [replace(s, groups=tuple(g for g in s.groups if g.name != "vectors")) for s in manifest.segments]
     snapshot = lake.snapshot.at(replace(manifest, segments=tuple(bare)))
+    query = make_query(df["q"], snapshot.settings)
     with pytest.raises(IncompatibleSettingsError, match="1 of the 1 segments of the index have no vectors"):
-        mode_of("embedding").check(snapshot)
+        mode_of("embedding").search(snapshot, query, search_params(mode="embedding"))

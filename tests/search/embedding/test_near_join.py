@@ -30,7 +30,7 @@ def values_of(texts):
 def test_nearest_partners_are_those_of_all_pairs(snapshot, radius):
     relation = NearRelation(radius, "absolute", "euclidean", embedder_of(snapshot).identity)
     keys = NearKeys(snapshot, values_of(LEFT), relation)
-    left, right = keys.nearest(values_of(RIGHT))
+    left, right = keys.partners(values_of(RIGHT))
     expected = {}
     for q in LEFT:
         ways = []
@@ -44,4 +44,4 @@ def test_nearest_partners_are_those_of_all_pairs(snapshot, radius):
     assert (np.diff(left) > 0).all()
     found = keys.has_partner(values_of(RIGHT))
     assert set(expected.values()) <= {value for value, is_met in zip(RIGHT, found, strict=True) if is_met}
-    assert keys.nearest(values_of([]))[0].size == 0
+    assert keys.partners(values_of([]))[0].size == 0

@@ -1,0 +1,202 @@
+"""The points of a segment's columns of numbers: latitude and longitude, and axes that the user has named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.errors import DfjoinError, shortlist, warn
+from dfjoin.index.axis_group import AxisSet, AxisShape, write_axes
+from dfjoin.index.catalog import KINDS, NOT_IN_FILE
+from dfjoin.index.commit import Uncommitted
+from dfjoin.index.layout import group_directory
+from dfjoin.index.manifest import Manifest, SegmentMeta
+from dfjoin.index.segment import Segment
+from dfjoin.ingest.left_out import is_wanted
+from dfjoin.sources.readers import open_table
+from dfjoin.sources.roots import catalogued_source
+from dfjoin.types import Dialect, IndexSettings, Root
+from dfjoin.values.float_values import is_list_type, to_floats, to_rows
+from dfjoin.values.normalize import normalize_batch
+from dfjoin.vectors.axis_points import distinct_points, place_points
+from dfjoin.vectors.axis_specs import AxisSpec, find_places
+
+__all__ = ["AxesReader", "add_axes_of", "axes_of_new"]
+
+_NUMBERS = tuple(KINDS.index(kind) for kind in ("integer", "decimal", "float"))
+_RANGES = ((-90.0, 90.0), (-180.0, 360.0))
+_MOST_HELD = 1 << 20
+
+
+@dataclass(frozen=True)
+class AxesReader:
+    """What reads the points of tables.
+
+    Parameters
+    ----------
+    index : Path
+    settings : IndexSettings
+    roots : sequence of Root
+        At their present places.
+    axes : tuple of AxisSpec
+        Named by the user; latitude and longitude are recognised beside them.
+    """
+
+    index: Path
+    settings: IndexSettings
+    roots: Sequence[Root]
+    axes: tuple[AxisSpec, ...]
+
+    def sets(self, segment: Segment) -> Iterator[AxisSet]:
+        """Read the points of each table of a segment that has such columns.
+
+        Tables that cannot be read again have none; a warning names them.
+        """
+        catalog, unread = segment.catalog, []
+        names = catalog.columns().field("name").to_pylist()
+        for number in np.flatnonzero(segment.alive_tables()).tolist():
+            record = catalog.table_record(number)
+            first = record["first_column"]
+            ids = range(first, first + record["n_columns"])
+            if not self._may_have(names[first : ids.stop]):
+                continue
+            columns = [{**column, "id": i} for i, column in zip(ids, catalog.column_records(ids), strict=True)]
+            chosen = self._choose(record["name"], columns)
+            if not chosen:
+                continue
+            try:
+                yield from self._read(record, chosen)
+            except DfjoinError as error:
+                unread.append(f"{record['name']} ({error})")
+        if unread:
+            warn(
+                f"the numbers of {len(unread)} tables could not be read again, so that their places and axes are not "
+                f"found: {shortlist(unread)}; repeat it with `lake.add_axes()`"
+            )
+
+    def _may_have(self, headers: list[str]) -> bool:
+        """Tell whether a table with these headers may have points, before its records are read."""
+        folded = {header.casefold() for header in headers}
+        return bool(find_places(headers)) or any(
+            all(name.casefold() in folded for name in spec.columns) for spec in self.axes
+        )
+
+    def _choose(self, table: str, columns: list[dict[str, Any]]) -> list[tuple[AxisSpec, list[dict[str, Any]]]]:
+        """Choose the columns of a table that make points."""
+        present = [c for c in columns if c["position"] != NOT_IN_FILE and is_wanted(table, c["name"], self.settings)]
+        numbers = [c for c in present if c["kind"] in _NUMBERS]
+        chosen = [
+            (AxisSpec((numbers[i]["name"], numbers[j]["name"]), (1.0, 1.0), True), [numbers[i], numbers[j]])
+            for i, j in find_places([c["name"] for c in numbers])
+            if all(_is_in_range(numbers[c], bounds) for c, bounds in zip((i, j), _RANGES, strict=True))
+        ]
+        by_name = {c["name"]: c for c in present}
+        folded = {c["name"].casefold(): c for c in reversed(present)}
+        for spec in self.axes:
+            found = [by_name.get(name) or folded.get(name.casefold()) for name in spec.columns]
+            named = [c for c in found if c is not None]
+            known = [(own.is_place, [c["id"] for c in held]) for own, held in chosen if own.scales == spec.scales]
+            if len(named) == len(found) and (spec.is_place, [c["id"] for c in named]) not in known:
+                chosen.append((spec, named))
+        return chosen
+
+    def _read(self, record: dict[str, Any], chosen: list[tuple[AxisSpec, list[dict[str, Any]]]]) -> list[AxisSet]:
+        """Read the columns of a table once, and make the points of each set."""
+        root = next(root for root in self.roots if root.id == record["root"])
+        if root.kind == "spark":
+            raise DfjoinError("a Spark table")
+        source = catalogued_source(self.index, root, record)
+        dialect = Dialect(**json.loads(record["dialect"])) if record["dialect"] else None
+        names = list(dict.fromkeys(c["name"] for _, columns in chosen for c in columns))
+        most = max(self.settings.max_columns, record["n_columns"])
+        points = [_Points(spec) for spec, _ in chosen]
+        for batch in open_table(source, dialect=dialect, columns=names, max_columns=most).batches():
+            held: dict[str, NDArray[np.float64]] = {}
+            for own, (_, columns) in zip(points, chosen, strict=True):
+                if len(columns) == 1 and is_list_type(batch.column(names.index(columns[0]["name"])).type):
+                    own.add(to_rows(batch.column(names.index(columns[0]["name"])), own.dimension))
+                    continue
+                for column in columns:
+                    if column["name"] not in held:
+                        array = batch.column(names.index(column["name"]))
+                        held[column["name"]] = to_floats(normalize_batch(array, self.settings))
+                own.add(np.column_stack([held[column["name"]] for column in columns]))
+        return [
+            own.finish([c["id"] for c in columns])
+            for own, (spec, columns) in zip(points, chosen, strict=True)
+            if spec in self.axes or not own.is_out_of_range
+        ]
+
+
+def _is_in_range(column: dict[str, Any], bounds: tuple[float, float]) -> bool:
+    """Tell whether the numbers of a column may lie within bounds, by the catalogue; an old one may not say."""
+    try:
+        return not column["min"] or (bounds[0] <= float(column["min"]) and float(column["max"]) <= bounds[1])
+    except ValueError:  # no number
+        return False
+
+
+class _Points:
+    """The distinct points of a set, batch by batch."""
+
+    def __init__(self, spec: AxisSpec) -> None:
+        self._spec = spec
+        self.dimension = 0
+        self._parts: list[NDArray[np.float64]] = []
+        self._held = 0
+        self.is_out_of_range = False
+
+    def add(self, rows: NDArray[np.float64]) -> None:
+        """Take the numbers of a batch; rows of another dimension than the first have none."""
+        self.dimension = self.dimension or rows.shape[1]
+        if not rows.shape[1]:
+            return
+        points = place_points(*rows.T) if self._spec.is_place else rows * np.array(self._spec.scales)
+        self.is_out_of_range |= bool((np.isnan(points).any(axis=1) & ~np.isnan(rows).any(axis=1)).any())
+        points, _ = distinct_points(points)
+        self._parts.append(points)
+        self._held += len(points)
+        if self._held > _MOST_HELD and len(self._parts) > 1:
+            self._parts = [distinct_points(np.concatenate(self._parts))[0]]
+            self._held = 0
+
+    def finish(self, columns: list[int]) -> AxisSet:
+        """Return the set."""
+        points = np.concatenate(self._parts) if self._parts else np.empty((0, 1))
+        points = points if len(self._parts) == 1 else distinct_points(points)[0]
+        return AxisSet(tuple(columns), AxisShape(len(columns), points.shape[1], self._spec.scales), points)
+
+
+def add_axes_of(segments: Sequence[SegmentMeta], reader: AxesReader, written: Uncommitted) -> list[SegmentMeta]:
+    """Read the points of segments; return their manifest entries with ``axes``.
+
+    Parameters
+    ----------
+    segments : sequence of SegmentMeta
+    reader : AxesReader
+    written : Uncommitted
+        Of the index; takes note of what is written.
+    """
+    done = []
+    for one in segments:
+        segment = Segment(written.index, one)
+        groups = write_axes(segment, reader.sets(segment))
+        for group in groups:
+            written.add(group_directory(written.index, one.id, group.id))
+        done.append(one.with_groups("axes", groups))
+    return done
+
+
+def axes_of_new(
+    base: Manifest, segments: Sequence[SegmentMeta], roots: Sequence[Root], written: Uncommitted
+) -> list[SegmentMeta]:
+    """Read the points of new segments of an index that has axes; others are returned as they are."""
+    if base.axes is None:
+        return list(segments)
+    return add_axes_of(segments, AxesReader(written.index, base.settings, roots, base.axes), written)

@@ -1,0 +1,171 @@
+"""Several columns of numbers as one query: each row is a point, each distinct point a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dfjoin.errors import InvalidParameterError, InvalidTypeError, warn
+from dfjoin.search.query import QueryColumn
+from dfjoin.types import IndexSettings
+from dfjoin.values.cells import CONVERSION_ERRORS
+from dfjoin.values.float_values import is_list_type, to_floats, to_rows
+from dfjoin.values.frames import column_to_arrow, select_column
+from dfjoin.values.normalize import normalize_column
+from dfjoin.values.profile import profile_values
+from dfjoin.vectors.axis_points import distinct_points, place_points
+from dfjoin.vectors.axis_specs import order_of_place
+
+__all__ = ["PointQuery", "is_numeric", "make_point_query", "point_text", "points_of_frame"]
+
+_LENGTHS = ("m", "km")
+_SHOWN = 4
+"""Numbers of a point that its text shows."""
+
+
+@dataclass(frozen=True)
+class PointQuery(QueryColumn):
+    """Columns of a frame that make points together; its values are the distinct points, written as texts.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n_values, d)
+        Of each value; unit vectors of places.
+    keys : tuple
+        Labels of the columns, of places latitude first.
+    is_place : bool
+    """
+
+    points: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    keys: tuple[Any, ...] = ()
+    is_place: bool = False
+
+    @property
+    def labels(self) -> list[Any]:
+        """See `QueryColumn`."""
+        return list(self.keys)
+
+
+def is_numeric(column: pd.Series) -> bool:
+    """Tell whether a column holds numbers, or lists of numbers of one length."""
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return False
+    return bool(pd.api.types.is_numeric_dtype(column.dtype)) or _lists_of(column) is not None
+
+
+def _lists_of(column: pd.Series) -> pa.Array | pa.ChunkedArray | None:
+    """Return a column of lists of numbers as Arrow; None if it is none."""
+    known = column.dropna()
+    if column.dtype == object and not (len(known) and isinstance(known.iloc[0], (list, tuple, np.ndarray))):
+        return None
+    try:
+        array = pa.array(column, from_pandas=True)
+    except CONVERSION_ERRORS:
+        return None
+    return array if is_list_type(array.type) else None
+
+
+def make_point_query(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSettings, unit: str | None) -> PointQuery:
+    """Make a query of columns of numbers.
+
+    Parameters
+    ----------
+    df : DataFrame
+    labels : sequence of column label
+    settings : IndexSettings
+    unit : {"m", "km", "absolute", None}
+        Lengths make places of two columns.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the unit does not fit the columns, or is missing.
+    InvalidTypeError
+        If a column holds no numbers.
+
+    Warns
+    -----
+    DfjoinWarning
+        If numbers lie outside the range of latitude and longitude; such rows match nothing.
+    """
+    order = order_of_place(labels)
+    shown = f"on={[str(label) for label in labels]}"
+    if unit in _LENGTHS:
+        if len(labels) != 2:
+            raise InvalidParameterError(
+                f'`radius_unit` must be "absolute" for {shown}, got {unit!r}: metres and kilometres belong to places, '
+                "which are two columns of latitude and longitude"
+            )
+        labels = [labels[i] for i in order or (0, 1)]
+    elif order is not None:
+        raise InvalidParameterError(
+            f'`radius_unit` must be "m" or "km" for places, as {shown}, got {unit!r}; for example radius=100, '
+            'radius_unit="m"'
+        )
+    elif unit != "absolute":
+        raise InvalidParameterError(
+            f'`radius_unit` must be "absolute" for columns of numbers, as {shown} ("m" or "km" for latitude and '
+            f'longitude), got {unit!r}; for example radius=0.5, radius_unit="absolute"'
+        )
+    is_place = unit in _LENGTHS
+    numbers = points_of_frame(df, labels, settings)
+    points = place_points(*numbers.T) if is_place else numbers
+    n_outside = int((np.isfinite(numbers).all(axis=1) & ~np.isfinite(points).all(axis=1)).sum())
+    if n_outside:
+        warn(
+            f"{n_outside:,} rows of {shown} have no place, since latitudes are -90 to 90 and longitudes -180 to 360; "
+            "they match nothing"
+        )
+    distinct, codes = distinct_points(points)
+    first = np.full(len(distinct), 0)
+    first[codes[codes >= 0][::-1]] = np.flatnonzero(codes >= 0)[::-1]
+    texts = [point_text(row, code) for code, row in enumerate(numbers[first])]
+    column = pd.Series(np.array([*texts, None], dtype=object)[codes], index=df.index, dtype=object)
+    values = normalize_column(pa.array(column, pa.large_string(), from_pandas=True), settings)
+    name = ", ".join(str(label) for label in labels)
+    return PointQuery(
+        name,
+        tuple(labels) if len(labels) > 1 else labels[0],
+        column.rename(name),
+        values,
+        profile_values(values, pa.large_string(), has_texts=False),
+        companions=tuple(str(label) for label in df.columns),
+        points=distinct[codes[values.first_rows()]] if len(values) else np.empty((0, distinct.shape[1])),
+        keys=tuple(labels),
+        is_place=is_place,
+    )
+
+
+def points_of_frame(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSettings) -> NDArray[np.float64]:
+    """Return columns of a frame as numbers, shape (n_rows, d); NaN for what is none.
+
+    Raises
+    ------
+    InvalidTypeError
+        If a column holds no number.
+    """
+    columns = [select_column(df, label, "on") for label in labels]
+    lists = _lists_of(columns[0]) if len(columns) == 1 else None
+    if lists is not None:
+        return to_rows(lists)
+    parts = []
+    for label, column in zip(labels, columns, strict=True):
+        numbers = to_floats(normalize_column(column_to_arrow(column, "on"), settings))
+        if column.notna().any() and not np.isfinite(numbers).any():
+            raise InvalidTypeError(f"`on` must name columns of numbers, and {label!r} holds none")
+        parts.append(numbers)
+    return np.column_stack(parts)
+
+
+def point_text(numbers: NDArray[np.float64], code: int) -> str:
+    """Write a point for people; a long one is cut, and told by its number."""
+    shown = [
+        f"{number:.12g}" if float(f"{number:.12g}") == number else repr(float(number)) for number in numbers[:_SHOWN]
+    ]
+    return f"({', '.join(shown)})" if numbers.size <= _SHOWN else f"({', '.join(shown)}, …) #{code}"

@@ -1,0 +1,63 @@
+"""Columns as numbers, for axes: floats of canonical values, and rows of columns of lists."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dfjoin.values.normalize import ValueSet
+
+__all__ = ["is_list_type", "to_floats", "to_rows"]
+
+
+def to_floats(values: ValueSet) -> NDArray[np.float64]:
+    """Return the numbers of a column in canonical form; NaN for what is no finite number.
+
+    Parameters
+    ----------
+    values : ValueSet
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows,)
+        Integers above 2^53 are rounded.
+    """
+    distinct = pd.to_numeric(pd.Series(values.values(), dtype=object), errors="coerce").to_numpy(np.float64)
+    distinct = np.where(np.isfinite(distinct), distinct, np.nan)
+    return np.append(distinct, np.nan)[values.codes]
+
+
+def is_list_type(type_: pa.DataType) -> bool:
+    """Tell whether a column of an Arrow type holds lists of numbers."""
+    is_list = pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_)
+    return is_list and (pa.types.is_floating(type_.value_type) or pa.types.is_integer(type_.value_type))
+
+
+def to_rows(array: pa.Array | pa.ChunkedArray, dimension: int = 0) -> NDArray[np.float64]:
+    """Return a column of lists of numbers as a matrix; NaN for a null, and for a list of another length.
+
+    Parameters
+    ----------
+    array : pyarrow Array of lists
+    dimension : int
+        Length of the lists; 0: that of the first.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, dimension)
+    """
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    lengths = pc.fill_null(pc.list_value_length(array), -1).to_numpy(zero_copy_only=False)
+    if not dimension:
+        dimension = int(next(iter(lengths[lengths > 0]), 0))
+    rows = np.full((len(array), dimension), np.nan)
+    if not dimension:
+        return rows
+    chosen = np.flatnonzero(lengths == dimension)
+    flat = pc.list_flatten(array.take(pa.array(chosen)))
+    rows[chosen] = pc.cast(flat, pa.float64()).to_numpy(zero_copy_only=False).reshape(chosen.size, dimension)
+    return rows

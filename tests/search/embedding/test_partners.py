@@ -1,0 +1,24 @@
+"""Which keys within a radius are partners."""
+
+import numpy as np
+import pytest
+
+from dfjoin.errors import InvalidParameterError
+from dfjoin.search.embedding.partners import nearest_pairs, with_partners
+
+
+def test_the_nearest_pair_of_each_key():
+    left, right, distances = np.array([1, 0, 1, 0, 1]), np.array([5, 4, 3, 2, 9]), np.array([0.5, 0.1, 0.5, 0.1, 0.2])
+    found = nearest_pairs(left, right, distances)
+    assert [part.tolist() for part in found] == [[0, 1], [2, 9]]
+    assert nearest_pairs(left[:0], right[:0], distances[:0])[0].size == 0
+
+
+def test_partners_of_a_relation():
+    near = {"near": {"radius": 1.0, "partners": "nearest"}}
+    assert with_partners(near, None) is near
+    assert with_partners(near, "all") == {"near": {"radius": 1.0, "partners": "all"}}
+    for other in (None, {"programs": []}):
+        assert with_partners(other, None) is other
+        with pytest.raises(InvalidParameterError, match="`partners` belongs to candidates that were found by distance"):
+            with_partners(other, "all")
