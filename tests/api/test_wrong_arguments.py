@@ -146,6 +146,7 @@ CALLS = {
     "Lake.remove": on_a_copy("remove", tables="t"),
     "Lake.add_signatures": on_a_copy("add_signatures"),
     "Lake.add_vectors": on_a_copy("add_vectors"),
+    "Lake.add_axes": on_a_copy("add_axes"),
     "register_metric": (dfjoin.register_metric, lambda world, **given: dfjoin.register_metric(**given)),
     "register_embedder": (dfjoin.register_embedder, lambda world, **given: dfjoin.register_embedder(**given)),
     "Lake.compact": on_a_copy("compact"),

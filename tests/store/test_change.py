@@ -174,7 +174,7 @@ class TestAdd:
                 {"z": frame("p", "q")}, lake.path, if_exists="replace", settings={"samples": 1}, **OPTIONS
             ),
         )
-        text = "another writer has replaced the whole index with other settings or vectors meanwhile; nothing of this .*: repeat it"
+        text = "another writer has replaced the whole index with other settings, vectors or axes meanwhile; nothing of this .*: repeat it"
         with pytest.raises(ConcurrentCommitError, match=text):
             lake.add({"d": frame("r", "s")}, **OPTIONS)
         assert names(lake.refresh()) == ["z"]
