@@ -60,7 +60,7 @@ def test_signatures_are_those_of_the_contract():
         "min_score": 0.5, "tables": None, "exclude": None, "mode": "exact",
         "columns": None, "how": "left", "aggregate": "auto", "max_expansion": 10.0, "indicator": False,
         "transform": None, "fuzzy": None, "precision": 0.95, "examples": None, "pad": None,
-        "dayfirst": None, "plan": None, "on_no_match": "warn",
+        "dayfirst": None, "plan": None, "partners": None, "on_no_match": "warn",
         "on_stale": "error",
     }  # fmt: skip
     discover = defaults(dfjoin.discover_joinable)
@@ -74,7 +74,7 @@ def test_signatures_are_those_of_the_contract():
     build = defaults(dfjoin.build_lake)
     assert build == {
         "source": empty, "index": empty, "if_exists": "error", "engine": None, "spark": None, "columns": None,
-        "exclude": None, "embedder": None, "settings": None, "keep_data": True,
+        "exclude": None, "embedder": None, "axes": None, "settings": None, "keep_data": True,
         "on_error": "skip", "progress": True,
     }  # fmt: skip
     assert defaults(dfjoin.open_lake) == {"index": empty, "version": None, "roots": None, "verify": None}

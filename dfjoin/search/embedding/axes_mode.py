@@ -63,11 +63,11 @@ class AxesFound(Found):
         """See `Found`."""
         query, reach = self.query, self.reach
         assert isinstance(query, PointQuery) and reach is not None
-        scales = space_of(self, place).shape.scales
+        scales = _space_of(self, place).shape.scales
         return AxesRelation(reach.radius, reach.unit, list(scales)).to_dict()
 
 
-def space_of(found: Found, place: int) -> AxisSpace:
+def _space_of(found: Found, place: int) -> AxisSpace:
     """Return the space of the set of a hit."""
     assert isinstance(found, AxesFound)
     segment = found.matched.segments[int(found.hits.hits.segments[place])]
@@ -119,7 +119,7 @@ def _near(candidate: Candidate) -> tuple[NDArray[np.int64], NDArray[np.int64], N
     """List the pairs of a candidate, by query point, then by distance: code, place of the point, distance, space."""
     found, query = candidate.found, candidate.found.query
     assert isinstance(found, AxesFound) and isinstance(query, PointQuery) and found.reach is not None
-    space = space_of(found, candidate.place)
+    space = _space_of(found, candidate.place)
     own = space.points_of(found.sets[candidate.place].number)
     points = scaled_points(query, space.shape)
     assert points is not None
