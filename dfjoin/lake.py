@@ -367,6 +367,78 @@ class Lake:
 
         return overview.describe_table(self._snapshot, name)
 
+    def paths(
+        self,
+        df: pd.DataFrame,
+        table: str,
+        *,
+        on: Any = None,
+        max_hops: int = 2,
+        min_score: float = 0.5,
+        threshold: float = 0.5,
+    ) -> pd.DataFrame:
+        """List the ways in which a frame joins with a table, directly or through other tables.
+
+        Parameters
+        ----------
+        df : DataFrame
+        table : str
+            Name of the table.
+        on : column label or list of labels, optional
+            Columns of `df` that may be keys; by default all but measures and columns of two values.
+        max_hops : int, default 2
+            Joins on the way, at most.
+        min_score, threshold : float, default 0.5
+            Smallest product of the scores along a path, and of the containments.
+
+        Returns
+        -------
+        DataFrame
+            ``path``, as in ``country → geo/countries.csv.iso2 → codes/dialling.csv``: the column ``country`` of `df` is
+            the key of the first table, and its column ``iso2`` the key of the next. ``n_hops`` (int64); ``score`` and
+            ``containment`` (float64): products along the path; ``on`` and ``column``: the first and the last key;
+            ``relationship`` of each join. The shortest paths first, of equally long ones the highest score.
+
+        Raises
+        ------
+        TableNotFoundError
+            If there is no such table.
+        ColumnNotFoundError, InvalidParameterError
+            If an argument is illegal.
+
+        See Also
+        --------
+        dfjoin.LakeAugmenter : joins along such paths what helps to predict a target.
+
+        Notes
+        -----
+        Tables on the way are read, at most 60 for each distance from the frame; the last table is not.
+
+        Examples
+        --------
+        >>> import dfjoin, pandas as pd, tempfile
+        >>> lands, codes = ["Peru", "Chad", "Oman", "Togo"], ["PER", "TCD", "OMN", "TGO"]
+        >>> frames = {
+        ...     "lands": pd.DataFrame({"land": lands, "code": codes}),
+        ...     "areas": pd.DataFrame({"code": codes, "area": [1285, 1284, 309, 56]}),
+        ... }
+        >>> lake = dfjoin.build_lake(frames, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
+        >>> lake.paths(pd.DataFrame({"land": ["peru", "togo", "oman"]}), "areas")["path"].tolist()
+        ['land → lands.code → areas']
+        """
+        from dfjoin.join.options import join_options
+        from dfjoin.join.table_paths import PathOptions, paths_to_table
+
+        join = join_options(min_score=min_score, threshold=threshold)
+        options = PathOptions(
+            on=None if on is None else tuple(on) if isinstance(on, list) else (on,),
+            max_hops=check.check_positive_int(max_hops, "max_hops"),
+            min_score=join.min_score,
+            threshold=join.threshold,
+            join=join,
+        )
+        return paths_to_table(df, self._snapshot, table, options)
+
     def table(self, name: str, columns: str | list[str] | None = None, *, on_stale: str = "error") -> pd.DataFrame:
         """Read a table of the lake.
 

@@ -1,0 +1,141 @@
+"""What an augmentation did, and why: as text, as plain values, as a plot."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["AugmentReport", "JoinedTable"]
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class JoinedTable:
+    """A table that is brought.
+
+    Parameters
+    ----------
+    table, path : str
+        Its name, and the way to it in one line.
+    columns : dict of str
+        Column → its name in the result; "" stands for the number of rows.
+    score, containment : float
+        Products along the path.
+    relationship : str
+        Of each join of the path.
+    gain, error : float or None
+        What the table added on held-out rows to those before it, as a share of the loss that was left, and its standard
+        error.
+    left_out : dict of str
+        Columns that were not taken by the screening → why.
+    """
+
+    table: str
+    path: str
+    columns: dict[str, str]
+    score: float
+    containment: float
+    relationship: str
+    gain: float | None = None
+    error: float | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AugmentReport:
+    """What `LakeAugmenter.fit` found, took and refused.
+
+    Parameters
+    ----------
+    joined : tuple of JoinedTable
+        In the order in which they were taken.
+    refused : dict of str
+        ``table/column`` → why it gives the target away; `allow` brings it back.
+    passed_over : dict of str
+        Table → why it was not taken.
+    gain, error : float or None
+        Of all tables together, on folds that chose nothing.
+    n_read : int
+        Tables that were read.
+    seconds : float
+    stopped : str
+        Why not everything was tried; empty if it was.
+    """
+
+    joined: tuple[JoinedTable, ...]
+    refused: dict[str, str]
+    passed_over: dict[str, str]
+    gain: float | None
+    error: float | None
+    n_read: int
+    seconds: float
+    stopped: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain JSON values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Write the report in a few lines."""
+        n_columns = sum(len(one.columns) for one in self.joined)
+        lines = [
+            f"{len(self.joined)} tables with {n_columns} columns taken, of {self.n_read} that were read "
+            f"in {self.seconds:.1f} s"
+        ]
+        if self.gain is not None:
+            lines[0] += f"; the loss on held-out rows is {-self.gain:+.1%} (± {self.error:.1%})"
+        if self.stopped:
+            lines.append(f"stopped: {self.stopped}")
+        for one in self.joined:
+            gain = "" if one.gain is None else f", gain {one.gain:.1%} ± {one.error:.1%}"
+            lines.append(f"joined {one.path} ({one.relationship}), score {one.score:.2f}{gain}")
+            lines.append("  columns: " + ", ".join(one.columns.values()))
+        lines += _some("refused", _by_table(self.refused))
+        lines += _some("passed over", self.passed_over)
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def plot_gains(self, ax: Any = None) -> Any:
+        """Draw what each table added on held-out rows, with its standard error.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from dfjoin._optional import import_optional
+
+        pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose="plot_gains()")
+        if ax is None:
+            _, ax = pyplot.subplots(figsize=(8, 0.5 * max(2, len(self.joined)) + 1), layout="constrained")
+        measured = [one for one in self.joined if one.gain is not None]
+        places = range(len(measured))[::-1]
+        gains = [100 * float(one.gain or 0) for one in measured]
+        ax.barh(list(places), gains, xerr=[100 * float(one.error or 0) for one in measured])
+        ax.set_yticks(list(places), [one.path for one in measured])
+        ax.set_xlabel("gain on held-out rows, % of the loss that was left")
+        return ax
+
+
+def _by_table(reasons: dict[str, str]) -> dict[str, str]:
+    """Name the columns of one table that have the same reason in one line."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, reason in reasons.items():
+        table, _, column = name.rpartition("/")
+        found.setdefault((table, reason), []).append(column)
+    return {
+        f"{table}/{columns[0]}" + (f" and {len(columns) - 1} more of its columns" if len(columns) > 1 else ""): reason
+        for (table, reason), columns in found.items()
+    }
+
+
+def _some(verb: str, reasons: dict[str, str]) -> list[str]:
+    lines = [f"{verb} {name}: {reason}" for name, reason in list(reasons.items())[:_SHOWN]]
+    rest = len(reasons) - len(lines)
+    return [*lines, f"{verb} {rest} more"] if rest > 0 else lines

@@ -1,0 +1,79 @@
+"""How long the search for features may take, and how far it is."""
+
+from __future__ import annotations
+
+import numbers
+import sys
+import time
+from typing import Any
+
+from dfjoin._validation import show
+from dfjoin.errors import InvalidParameterError
+
+__all__ = ["AugmentBudget"]
+
+_SECONDS = 600.0
+_TABLES = 100
+
+
+class AugmentBudget:
+    """The time and the tables that a search for features may take.
+
+    Parameters
+    ----------
+    seconds : float
+    tables : int
+        Tables that are read at most.
+    is_told : bool
+        Write a line to standard error for each table.
+    """
+
+    def __init__(self, seconds: float, tables: int, is_told: bool) -> None:
+        self.seconds = seconds
+        self.tables = tables
+        self.n_tables = 0
+        self._is_told = is_told
+        self._start = time.monotonic()
+
+    @classmethod
+    def of(cls, budget: Any, is_told: bool) -> AugmentBudget:
+        """Make a budget of the argument of `LakeAugmenter`.
+
+        Raises
+        ------
+        InvalidParameterError
+            If it is no positive number, and no dict of "seconds" and "tables".
+        """
+        given = budget if isinstance(budget, dict) else {} if budget is None else {"seconds": budget}
+        seconds, tables = given.get("seconds", _SECONDS), given.get("tables", _TABLES)
+        is_legal = set(given) <= {"seconds", "tables"} and all(map(_is_positive, (seconds, tables)))
+        if not is_legal:
+            raise InvalidParameterError(
+                '`budget` must be a number of seconds, or a dict of "seconds" and "tables", each above 0, got '
+                + show(budget)
+            )
+        return cls(float(seconds), int(tables), is_told)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._start
+
+    def over(self) -> str:
+        """Return why no further table is to be looked at; empty while there is time."""
+        if self.n_tables >= self.tables:
+            return f"the budget of {self.tables:,} tables is used"
+        return self.over_time()
+
+    def over_time(self) -> str:
+        """Return why nothing further is to be tried; empty while there is time."""
+        return f"the budget of {self.seconds:g} seconds is used" if self.elapsed > self.seconds else ""
+
+    def tell(self, text: str) -> None:
+        """Write a line of progress."""
+        if self._is_told:
+            print(f"LakeAugmenter {self.elapsed:6.1f} s: {text}", file=sys.stderr, flush=True)
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value) > 0

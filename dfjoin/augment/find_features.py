@@ -1,0 +1,192 @@
+"""The search for features: tables are reached, checked for leaks, screened, and chosen from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dfjoin.augment.augment_report import AugmentReport, JoinedTable
+from dfjoin.augment.budget import AugmentBudget
+from dfjoin.augment.choose_tables import SelectionTask, TableChoice, choose_tables
+from dfjoin.augment.encoding import PredictionTarget, encode_column
+from dfjoin.augment.frozen_plan import FrozenPlan, freeze_plan
+from dfjoin.augment.held_out import shared_keys
+from dfjoin.augment.leakage import LeakGuard
+from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
+from dfjoin.join.table_paths import PathOptions, ReachedTable, reach_tables
+from dfjoin.store.snapshot import Snapshot
+
+__all__ = ["FeatureSearch", "FoundFeatures", "find_features"]
+
+_INTERRUPTED = "it was interrupted"
+
+
+@dataclass(frozen=True)
+class FeatureSearch:
+    """What features are searched for.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows to learn from, without the target.
+    target : PredictionTarget or None
+    groups : ndarray of int64 or None
+        Group of each row, if the caller gave groups; None: the keys of a join are the groups.
+    snapshot : Snapshot
+    paths : PathOptions
+    select : {"auto", "relevance", None}
+    k : int
+    allow : sequence of str
+    seed : int
+    budget : AugmentBudget
+    """
+
+    frame: pd.DataFrame
+    target: PredictionTarget | None
+    groups: NDArray[np.int64] | None
+    snapshot: Snapshot
+    paths: PathOptions
+    select: str | None
+    k: int
+    allow: Sequence[str]
+    seed: int
+    budget: AugmentBudget
+
+
+@dataclass(frozen=True)
+class FoundFeatures:
+    """A plan that brings the features, and the report of the search."""
+
+    frozen: FrozenPlan
+    report: AugmentReport
+
+
+def find_features(search: FeatureSearch) -> FoundFeatures:
+    """Search a lake for features.
+
+    Notes
+    -----
+    Interrupted by Ctrl-C or out of budget, the search ends with what it has found until then, and the report says so.
+    """
+    finder = _Finder(search)
+    finder.gather()
+    choice = finder.choose()
+    frozen = freeze_plan(choice.chosen, list(search.frame.columns), str(search.snapshot.path))
+    return FoundFeatures(frozen, finder.report(choice, frozen))
+
+
+class _Finder:
+    """One search, step by step."""
+
+    def __init__(self, search: FeatureSearch) -> None:
+        self._search = search
+        self._guard = LeakGuard(search.frame, search.target, search.snapshot.settings, search.allow)
+        self._own = [encode_column(search.frame.iloc[:, i]) for i in range(search.frame.shape[1])]
+        self._candidates: list[CandidateTable] = []
+        self._refused: dict[str, dict[str, str]] = {}
+        self._passed_over: dict[str, str] = {}
+        self._stopped = ""
+        self._groups: dict[Any, NDArray[np.int64] | None] = {}
+
+    def gather(self) -> None:
+        """Reach tables, and keep what passes the checks."""
+        search = self._search
+        if len(search.frame) == 0 or search.frame.shape[1] == 0:
+            return
+        try:
+            for found in reach_tables(search.frame, search.snapshot, search.paths, self._is_key):
+                if isinstance(found, ReachedTable):
+                    self._passed_over.pop(found.table, None)
+                    self._check(found)
+                else:
+                    self._passed_over.setdefault(found.hops[-1].table, found.reason)
+                search.budget.n_tables += 1
+                if over := search.budget.over():
+                    self._stopped = over
+                    break
+        except KeyboardInterrupt:
+            self._stopped = _INTERRUPTED
+
+    def _check(self, reached: ReachedTable) -> None:
+        self._search.budget.tell(f"read {reached.text}")
+        refused = self._guard.reasons(reached)
+        if refused:
+            self._refused[reached.table] = refused
+        if self._search.select is None:
+            names = reached.brought | ({"": reached.counted} if reached.counted else {})
+            features = tuple(_as_it_is(reached, c, name) for c, name in names.items() if c not in refused)
+            candidate = CandidateTable(reached, features if set(reached.brought) - set(refused) else (), {})
+        else:
+            candidate = screen_table(reached, self._own, refused)
+            if refused and set(refused) == set(reached.brought):
+                candidate = replace(candidate, features=())
+        self._candidates.append(candidate)
+
+    def _is_key(self, reached: ReachedTable, column: str) -> bool:
+        """Tell whether a column of a table may be the key of a further join: what gives the target away is none."""
+        return column not in self._refused.get(reached.table, ())
+
+    def choose(self) -> TableChoice:
+        """Choose among the tables that were reached."""
+        search = self._search
+        task = None
+        if search.target is not None:
+            task = SelectionTask(search.target, self._own, self._groups_of, search.seed, search.budget)
+        try:
+            return choose_tables(self._candidates, search.select, task, search.k)
+        except KeyboardInterrupt:
+            self._stopped = _INTERRUPTED
+            return TableChoice((), {})
+
+    def _groups_of(self, candidate: CandidateTable) -> NDArray[np.int64] | None:
+        """Return the rows that are held out together: those of one key, unless the caller said it."""
+        if self._search.groups is not None:
+            return self._search.groups
+        on = candidate.reached.hops[0].on
+        if on not in self._groups:
+            position = list(self._search.frame.columns).index(on)
+            self._groups[on] = shared_keys(self._own[position].values)
+        return self._groups[on]
+
+    def report(self, choice: TableChoice, frozen: FrozenPlan) -> AugmentReport:
+        """Write what was done."""
+        joined = []
+        for one, names in zip(choice.chosen, frozen.names, strict=True):
+            reached = one.candidate.reached
+            joined.append(
+                JoinedTable(
+                    reached.table,
+                    reached.text,
+                    names,
+                    reached.score,
+                    reached.containment,
+                    ", ".join(hop.relationship for hop in reached.hops),
+                    None if one.gain is None else one.gain.share,
+                    None if one.gain is None else one.gain.error,
+                    one.candidate.left_out,
+                )
+            )
+        budget = self._search.budget
+        all_refused = {c.reached.table for c in self._candidates if not c.features} & set(self._refused)
+        passed_over = self._passed_over | choice.rejected | dict.fromkeys(all_refused, "its columns were refused")
+        refused = {f"{table}/{column}": why for table, own in self._refused.items() for column, why in own.items()}
+        return AugmentReport(
+            tuple(joined),
+            refused,
+            passed_over,
+            None if choice.gain is None else choice.gain.share,
+            None if choice.gain is None else choice.gain.error,
+            budget.n_tables,
+            budget.elapsed,
+            self._stopped or choice.stopped,
+        )
+
+
+def _as_it_is(reached: ReachedTable, column: str, name: str) -> FeatureColumn:
+    encoded = encode_column(reached.frame[name])
+    return FeatureColumn(column, name, encoded, np.zeros(encoded.values.size, np.int64))

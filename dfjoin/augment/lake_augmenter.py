@@ -1,0 +1,379 @@
+"""`LakeAugmenter`: feature augmentation as a transformer of scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dfjoin import _validation as check
+from dfjoin._optional import import_optional
+from dfjoin.api import auto_join
+from dfjoin.augment.augment_report import AugmentReport
+from dfjoin.augment.budget import AugmentBudget
+from dfjoin.augment.choose_tables import SELECTIONS
+from dfjoin.augment.encoding import TASKS, PredictionTarget, encode_target
+from dfjoin.augment.find_features import FeatureSearch, find_features
+from dfjoin.augment.held_out import group_codes
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist
+from dfjoin.join.options import join_options
+from dfjoin.join.plan import JoinPlan
+from dfjoin.join.table_paths import PathOptions
+from dfjoin.lake import resolve_lake
+from dfjoin.values.frames import is_pandas
+
+__all__ = ["LakeAugmenter"]
+
+_PURPOSE = "LakeAugmenter"
+_base: Any = import_optional("sklearn.base", extra="sklearn", purpose=_PURPOSE)
+_checks: Any = import_optional("sklearn.utils.validation", extra="sklearn", purpose=_PURPOSE)
+
+_MOST_ROWS = 20_000
+"""Rows that features are chosen by, at most; of more, so many are drawn."""
+
+_MOST_HOPS = 5
+
+
+class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
+    """Add columns of a lake that help to predict a target, as a transformer of scikit-learn.
+
+    `fit` searches the lake for tables that join with the rows, directly or through other tables, joins them, refuses
+    what gives the target away, and keeps the tables and columns that help a model on held-out rows. What it keeps is
+    frozen as a plan: `transform` joins the same columns with the same dtypes to any rows. Rows are never multiplied.
+
+    Parameters
+    ----------
+    lake : Lake or path
+        The index. A pickled augmenter holds its path and version only.
+    on : column label, list of labels, optional
+        Columns of X that may be keys. By default all but measures, serial numbers and columns of two values; a
+        serial number may be one where a column of the lake has the same name.
+    k : int, default 5
+        Tables that bring columns, at most.
+    max_hops : int, default 2
+        Joins on the way to a table, at most 5: with 2, tables are reached through another table that brings the key.
+    target : column label, optional
+        The target, if it is a column of X: it is never a key, is taken as `y` where none is passed, and is
+        left out of what `transform` returns. `transform` needs no such column.
+    select : {"auto", "relevance", None}, default "auto"
+        What is kept of the tables that were found.
+
+        - ``"auto"``: what helps on held-out rows. One table after the other is taken, the one that helps most first,
+          as long as its gain by cross-validation is at least two standard errors and 0.5 % of the loss. Of its columns
+          those that are relevant, not redundant, and tell more than shuffled columns do.
+        - ``"relevance"``: the `k` tables with the most relevant columns, by mutual information with the target; no
+          model is trained.
+        - None: all columns of the `k` most useful tables.
+    min_score, threshold : float, default 0.5
+        Smallest score and smallest containment of a join, see `dfjoin.auto_join`; along a path of joins both are
+        multiplied.
+    aggregate : "auto", rule or dict of column → rule
+        How several rows of a key become one, see `dfjoin.auto_join`.
+    tables, exclude : str or list of str, optional
+        Patterns of the tables that may be joined, and of those that may not.
+    mode : {"exact", "lsh", "transform", "embedding"}
+        How candidates are found, see `dfjoin.discover_joinable`.
+    allow : str or list of str, optional
+        Patterns of tables, or of ``table/column``, that are brought though they seem to give the target away.
+    task : {"auto", "classification", "regression"}
+        What is predicted. "auto": numbers with fractions or with more than 20 distinct values are a regression.
+    budget : float or dict, optional
+        Seconds that `fit` may take before it ends with what it has; or a dict of "seconds" (default 600) and "tables"
+        (default 100) that are read at most.
+    on_stale : {"error", "warn", "ignore"}
+        What `transform` does when the file of a table is not the one that was indexed.
+    random_state : int, optional
+        Seed of the folds and models of the selection, default 0.
+    progress : bool, default False
+        Write a line to standard error for each table.
+
+    Attributes
+    ----------
+    plan_ : JoinPlan
+        The joins, for ``df.auto_join(plan_)``.
+    report_ : AugmentReport
+        What was joined, refused and passed over, and why; prints as text, and `plot_gains` draws it.
+    tables_ : list of str
+        Tables that bring columns, in the order in which they were taken.
+    features_ : list of str
+        Names of the columns that are added.
+    dtypes_ : dict of str
+        Their dtypes.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Columns of X, where their names are texts.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidTypeError, ColumnNotFoundError
+        By `fit`, if an argument is illegal.
+    TableChangedError
+        By `transform`, if a table has changed since it was indexed.
+
+    See Also
+    --------
+    dfjoin.auto_join : the same joins by hand.
+    dfjoin.Lake.paths : the ways to a table.
+
+    Notes
+    -----
+    What is measured on held-out rows is measured on other keys: rows of one key are in one fold, or those of one of the
+    `groups` that are passed to `fit` (by metadata routing in a pipeline, after ``set_fit_request(groups=True)``). A
+    model that gets the key itself as a feature, and meets the same keys again, needs the tables less than this says.
+
+    A column is refused if it equals the target, if it explains 95 % of its variance alone on held-out rows, or if its
+    table has nearly all columns of X, row by row: a copy of the frame brings its target along.
+
+    Ctrl-C during `fit` ends the search, and what was found until then is kept; ``report_.stopped`` says so. Of more
+    than 20,000 rows, 20,000 are drawn to choose by. O(tables × rows) for the joins, and a model for each table, fold
+    and table that is taken.
+
+    Sources: the order of search and the choice by relevance and redundancy are AutoFeat's (Ionescu et al., ICDE 2024);
+    the injected noise is ARDA's (Chepurko et al., PVLDB 2020), with shuffled columns instead of drawn ones; tables are
+    accepted by cross-validated gain, as METAM asks the task itself (Galhotra et al., ICDE 2023).
+
+    Examples
+    --------
+    >>> import dfjoin, numpy as np, pandas as pd, tempfile
+    >>> land = [f"{a}{b}" for a in ["al", "be", "co", "du"] for b in ["ran", "nia", "stan", "land", "mark", "via"]]
+    >>> area = pd.DataFrame({"land": land, "area": np.linspace(1, 9, 24)})
+    >>> lake = dfjoin.build_lake({"area": area}, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
+    >>> X = pd.DataFrame({"land": land * 5, "weight": np.linspace(1, 3, 120)})
+    >>> y = 2 * np.tile(area["area"], 5) ** 0.5 + X["weight"] + np.random.default_rng(0).normal(0, 0.3, 120)
+    >>> augmenter = dfjoin.LakeAugmenter(lake).fit(X, y)
+    >>> augmenter.transform(X.head(2))
+        land    weight  area
+    0  alran  1.000000   1.0
+    1  alnia  1.016807   1.347826
+    """
+
+    def __init__(
+        self,
+        lake: Any,
+        *,
+        on: Any = None,
+        k: int = 5,
+        max_hops: int = 2,
+        target: Any = None,
+        select: str | None = "auto",
+        min_score: float = 0.5,
+        threshold: float = 0.5,
+        aggregate: Any = "auto",
+        tables: Any = None,
+        exclude: Any = None,
+        mode: str = "exact",
+        allow: Any = None,
+        task: str = "auto",
+        budget: Any = None,
+        on_stale: str = "error",
+        random_state: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.lake = lake
+        self.on = on
+        self.k = k
+        self.max_hops = max_hops
+        self.target = target
+        self.select = select
+        self.min_score = min_score
+        self.threshold = threshold
+        self.aggregate = aggregate
+        self.tables = tables
+        self.exclude = exclude
+        self.mode = mode
+        self.allow = allow
+        self.task = task
+        self.budget = budget
+        self.on_stale = on_stale
+        self.random_state = random_state
+        self.progress = progress
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that texts and nulls are legal."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> LakeAugmenter:
+        """Search, join, select, and freeze the plan.
+
+        Parameters
+        ----------
+        X : DataFrame, shape (n_rows, n_columns)
+            An array is taken as a frame with the columns x0, x1, ….
+        y : array-like, shape (n_rows,), optional
+            The target. Without one, and without `target`, nothing can be selected: the `k` most useful tables are kept.
+        groups : array-like, shape (n_rows,), optional
+            Rows that are held out together; by default those of one key.
+
+        Returns
+        -------
+        LakeAugmenter
+            This object.
+        """
+        lake = resolve_lake(self.lake)
+        options = self._path_options()
+        budget = AugmentBudget.of(self.budget, check.check_flag(self.progress, "progress"))
+        check.check_choice(self.select, "select", SELECTIONS)
+        check.check_choice(self.task, "task", TASKS)
+        allow = () if self.allow is None else check.check_patterns(self.allow, "allow")
+        k = check.check_positive_int(self.k, "k")
+        frame, y = self._split(X, y)
+        frame = self._validated(frame, reset=True)
+        self._check_keys(frame)
+        target = None if y is None else self._encoded_target(frame, y)
+        codes = None
+        if groups is not None:
+            _checks.check_consistent_length(frame, groups)
+            codes = group_codes(groups)
+        seed = 0 if self.random_state is None else int(_checks.check_random_state(self.random_state).randint(1 << 30))
+        sample, target, codes = _drawn(frame.reset_index(drop=True), target, codes, seed)
+        search = FeatureSearch(sample, target, codes, lake.snapshot, options, self.select, k, allow, seed, budget)
+        found = find_features(search)
+        self.plan_: JoinPlan = found.frozen.plan
+        self.report_: AugmentReport = found.report
+        self.tables_ = [one.table for one in found.report.joined]
+        self.features_ = list(found.frozen.features)
+        wide = self._joined(frame.iloc[:1])
+        self.dtypes_ = {name: wide[name].dtype for name in self.features_}
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Join the features to rows.
+
+        Parameters
+        ----------
+        X : DataFrame, shape (n_rows, n_columns)
+            With the columns that `fit` saw; it may lack the target.
+
+        Returns
+        -------
+        DataFrame, shape (n_rows, n_columns + n_features)
+            The columns of X, then the features, with the same names and dtypes whatever the rows match; null where a
+            row finds no partner. Index and order of the rows are kept. An array comes back where X was one.
+        """
+        _checks.check_is_fitted(self, "plan_")
+        frame, _ = self._split(X, None)
+        is_frame = is_pandas(frame)
+        frame = self._validated(frame, reset=False)
+        wide = self._joined(frame)
+        wide = wide.astype({name: dtype for name, dtype in self.dtypes_.items() if wide[name].dtype != dtype})
+        return wide if is_frame else wide.to_numpy()
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns that `transform` returns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns of X; they have to be those that `fit` saw.
+
+        Returns
+        -------
+        ndarray of str objects, shape (n_columns + n_features,)
+        """
+        _checks.check_is_fitted(self, "plan_")
+        own = _checks._check_feature_names_in(self, input_features)
+        return np.asarray([*own, *self.features_], dtype=object)
+
+    def _split(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Take the target out of a frame that has it."""
+        if self.target is None or not is_pandas(X):
+            return X, y
+        places = [i for i, label in enumerate(X.columns) if label == self.target]
+        if y is None and places:
+            y = X.iloc[:, places[0]]
+        return X.drop(columns=[self.target]) if places else X, y
+
+    def _validated(self, X: Any, *, reset: bool) -> pd.DataFrame:
+        """Check X as estimators do, and make it a frame."""
+        if is_pandas(X):
+            _checks.validate_data(self, X, reset=reset, skip_check_array=True)
+            if reset and len(X) == 0:
+                raise InvalidParameterError("`X` must have at least one row to learn from, got 0 rows")
+            return X
+        array = _checks.validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+
+    def _check_keys(self, frame: pd.DataFrame) -> None:
+        """Raise unless the columns that were named are there."""
+        for label in self._on() or ():
+            if label not in list(frame.columns):
+                raise ColumnNotFoundError(
+                    f"`on` must name columns of X ({shortlist(frame.columns)}), got {check.show(label)}"
+                )
+        if self.target is not None and self.target in (self._on() or ()):
+            raise InvalidParameterError(f"`on` must not name the target, {check.show(self.target)}: it is never a key")
+
+    def _on(self) -> tuple[Any, ...] | None:
+        if self.on is None:
+            return None
+        return tuple(self.on) if isinstance(self.on, list) else (self.on,)
+
+    def _encoded_target(self, frame: pd.DataFrame, y: Any) -> PredictionTarget:
+        """Check the target and encode it."""
+        values = _checks.column_or_1d(y, warn=True)
+        _checks.check_consistent_length(frame, values)
+        if bool(pd.isna(values).any()) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
+            raise InvalidParameterError(
+                "`y` must have a value in every row, but Input y contains NaN or infinity; leave such rows out"
+            )
+        return encode_target(values, self.task)
+
+    def _path_options(self) -> PathOptions:
+        """Check the arguments of the joins and make their record."""
+        if self.aggregate is None:
+            raise InvalidParameterError("`aggregate` must be a rule here, got None: rows of X must not be multiplied")
+        join = join_options(
+            mode=self.mode,
+            aggregate=self.aggregate,
+            on_stale=self.on_stale,
+            min_score=self.min_score,
+            threshold=self.threshold,
+            tables=self.tables,
+            exclude=self.exclude,
+        )
+        hops = check.check_positive_int(self.max_hops, "max_hops")
+        if hops > _MOST_HOPS:
+            raise InvalidParameterError(f"`max_hops` must be at most {_MOST_HOPS}, got {hops}")
+        return PathOptions(
+            on=self._on(),
+            max_hops=hops,
+            min_score=join.min_score,
+            threshold=join.threshold,
+            tables=join.tables,
+            exclude=join.exclude,
+            join=join,
+        )
+
+    def _joined(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Carry out the plan: the columns of a frame, then the features."""
+        if not self.plan_.steps:
+            return frame.copy()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="no row found a partner")
+            wide = auto_join(frame, self.plan_, on_no_match="ignore", on_stale=self.on_stale)
+        n_own = frame.shape[1]
+        places = {label: i for i, label in enumerate(wide.columns) if i >= n_own}
+        result = wide.iloc[:, [*range(n_own), *(places[name] for name in self.features_)]]
+        result.attrs = wide.attrs
+        return result
+
+
+def _drawn(
+    frame: pd.DataFrame, target: PredictionTarget | None, groups: np.ndarray | None, seed: int
+) -> tuple[pd.DataFrame, PredictionTarget | None, np.ndarray | None]:
+    """Draw rows to choose features by, where there are too many."""
+    if len(frame) <= _MOST_ROWS:
+        return frame, target, groups
+    rows = np.sort(np.random.default_rng(seed).choice(len(frame), _MOST_ROWS, replace=False))
+    return (
+        frame.iloc[rows].reset_index(drop=True),
+        None if target is None else target.take(rows),
+        None if groups is None else groups[rows],
+    )

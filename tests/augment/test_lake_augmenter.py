@@ -1,0 +1,315 @@
+"""The transformer: conventions of scikit-learn, what is joined, and that transform repeats it on any rows."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import dfjoin
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, TableChangedError
+from tests.conftest import PROJECT
+
+EXPECTED_FAILURES = {}
+"""Checks of scikit-learn that do not apply, and why: none."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_lake(tmp_path_factory):
+    """The checks of scikit-learn are collected before fixtures exist: they get the path of a lake that is built here."""
+    index = tmp_path_factory.mktemp("checks") / "lake"
+    dfjoin.build_lake({"t": pd.DataFrame({"a": ["x", "y"]})}, index, engine="inline", progress=False)
+    _CheckedAugmenter.index = index
+
+
+class _CheckedAugmenter(dfjoin.LakeAugmenter):
+    """An augmenter whose lake is found when it is fitted."""
+
+    index = None
+
+    def __init__(self, lake=None, *, k=5, select="auto"):
+        super().__init__(lake, k=k, select=select)
+
+    def fit(self, X, y=None, groups=None):
+        kept, self.lake = self.lake, self.index
+        try:
+            return super().fit(X, y, groups)
+        finally:
+            self.lake = kept
+
+
+@parametrize_with_checks([_CheckedAugmenter()], expected_failed_checks=lambda estimator: EXPECTED_FAILURES)
+def test_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def numbers_pipeline(lake, **options):
+    """An augmenter, then the columns of numbers, then a forest."""
+    numbers = make_column_transformer(("passthrough", make_column_selector(dtype_include="number")))
+    forest = RandomForestRegressor(40, min_samples_leaf=3, random_state=0)
+    return make_pipeline(dfjoin.LakeAugmenter(lake, **options), numbers, forest)
+
+
+def test_it_takes_what_helps_and_leaves_the_noise(world, fitted):
+    assert fitted.tables_ == ["climate", "wealth"]
+    assert fitted.features_ == ["rain", "wealth__codes__wealth"]
+    assert fitted.report_.refused == {} and fitted.report_.stopped == ""
+    assert fitted.report_.gain > 0.4
+    paths = [one.path for one in fitted.report_.joined]
+    assert paths == ["land → climate", "land → codes.code → wealth"]
+    assert set(fitted.report_.passed_over) >= {"noise0", "noise2", "visits"}
+    assert "joined land → codes.code → wealth (1:1, 1:1), score" in str(fitted.report_)
+
+
+def test_transform_brings_the_values_of_the_tables(world, fitted):
+    out = fitted.transform(world.X)
+    assert list(out) == ["land", "weight", "rain", "wealth__codes__wealth"] == list(fitted.get_feature_names_out())
+    np.testing.assert_array_equal(out["rain"], world.frames["climate"]["rain"])
+    codes = world.frames["codes"].assign(land=world.X["land"]).merge(world.frames["wealth"], on="code")
+    np.testing.assert_array_equal(out["wealth__codes__wealth"], codes.set_index("land")["wealth"][world.X["land"]])
+    assert out.attrs["dfjoin"]["joined"][0]["table"] == "climate"
+
+
+@pytest.mark.parametrize(
+    "rows", [slice(0, 0), slice(7, 8), slice(None, None, -3)], ids=["no rows", "one row", "some rows backwards"]
+)
+def test_columns_and_dtypes_do_not_depend_on_the_rows(world, fitted, rows):
+    X = world.X.set_axis(np.arange(len(world.X)) * 10).iloc[rows]
+    out = fitted.transform(X)
+    whole = fitted.transform(world.X)
+    assert out.dtypes.to_dict() == whole.dtypes.to_dict()
+    assert out.index.equals(X.index)
+    expected = whole.set_axis(np.arange(len(whole)) * 10).iloc[rows]
+    pd.testing.assert_frame_equal(out, expected)
+
+
+def test_rows_without_a_partner_get_nulls(world, fitted):
+    out = fitted.transform(pd.DataFrame({"land": ["nowhere", None], "weight": [1.0, 2.0]}))
+    assert out[fitted.features_].isna().all(axis=None)
+    assert out.dtypes.to_dict() == fitted.transform(world.X).dtypes.to_dict()
+
+
+def test_the_plan_is_a_plan_of_auto_join(world, fitted):
+    wide = world.X.auto_join(fitted.plan_)
+    pd.testing.assert_frame_equal(wide[fitted.features_], fitted.transform(world.X)[fitted.features_])
+    assert "code__codes" in wide or "code" in wide, "the key of the second join is there, too"
+
+
+def test_the_same_arguments_give_the_same_features(world, world_lake):
+    first = dfjoin.LakeAugmenter(world_lake, max_hops=1, tables=["climate", "noise0"]).fit(world.X, world.y)
+    again = clone(first).fit(world.X, world.y)
+    assert again.features_ == first.features_ == ["rain"]
+    assert again.plan_ == first.plan_
+
+
+def test_a_pickle_holds_no_lake_and_works_in_another_process(world, fitted, tmp_path):
+    data = pickle.dumps(fitted)
+    assert len(data) < 30_000
+    assert b"climate" in data and np.float64(world.frames["climate"]["rain"][0]).tobytes() not in data
+    pipeline = numbers_pipeline(fitted.lake, k=1, select="relevance").fit(world.X, world.y)
+    (tmp_path / "pipeline.pickle").write_bytes(pickle.dumps(pipeline))
+    world.X.to_parquet(tmp_path / "rows.parquet")
+    code = (
+        "import pickle, pandas as pd, numpy as np\n"
+        "pipeline = pickle.load(open('pipeline.pickle', 'rb'))\n"
+        "np.save('predicted.npy', pipeline.predict(pd.read_parquet('rows.parquet')))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(PROJECT), "PATH": "/usr/bin:/bin"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_allclose(np.load(tmp_path / "predicted.npy"), pipeline.predict(world.X))
+
+
+def test_a_pipeline_predicts_better_and_can_be_searched(world, world_lake):
+    base = make_pipeline(*numbers_pipeline(world_lake).steps[1:][0][1:], RandomForestRegressor(40, random_state=0))
+    before = cross_val_score(base, world.X, world.y, cv=3).mean()
+    search = GridSearchCV(
+        numbers_pipeline(world_lake, select="relevance", max_hops=1),
+        {"lakeaugmenter__k": [1, 3], "lakeaugmenter__min_score": [0.5, 1.0]},
+        cv=3,
+        error_score="raise",
+    ).fit(world.X, world.y)
+    assert search.best_params_["lakeaugmenter__min_score"] == 0.5
+    assert search.best_score_ > before + 0.3
+    scores = search.cv_results_["mean_test_score"]
+    assert scores[1] == pytest.approx(scores[3]), "no score reaches 1: nothing is joined"
+
+
+def test_set_output_and_arrays(world, world_lake, fitted):
+    out = clone(fitted).set_params(select=None, k=1, tables="climate").set_output(transform="pandas")
+    wide = out.fit_transform(world.X, world.y)
+    assert list(wide) == ["land", "weight", "rain", "static", "label"] or "rain" in wide
+    array = dfjoin.LakeAugmenter(world_lake, tables="climate", select=None).fit(world.X.to_numpy())
+    joined = array.transform(world.X.to_numpy())
+    assert isinstance(joined, np.ndarray) and joined.shape[1] == 2 + len(array.features_)
+    assert list(array.get_feature_names_out()[:2]) == ["x0", "x1"]
+
+
+def test_without_a_target_the_most_useful_tables_are_taken(world, world_lake):
+    found = dfjoin.LakeAugmenter(world_lake, k=3).fit(world.X)
+    assert len(found.tables_) == 3 and found.report_.gain is None
+    assert len(found.transform(world.X)) == len(world.X)
+
+
+def test_the_target_may_be_a_column_of_the_frame(world, world_lake):
+    found = dfjoin.LakeAugmenter(world_lake, target="cost", tables="climate").fit(world.X.assign(cost=world.y))
+    assert found.features_ == ["rain"]
+    assert list(found.feature_names_in_) == ["land", "weight"]
+    for X in (world.X, world.X.assign(cost=0.0)):
+        assert list(found.transform(X)) == ["land", "weight", *found.features_]
+
+
+def test_classes_are_predicted_as_well(world, world_lake):
+    y = np.where(world.y > 0, "high", "low")
+    found = dfjoin.LakeAugmenter(world_lake, tables=["climate", "noise0"]).fit(world.X, y)
+    assert found.features_ == ["rain"]
+
+
+def test_rows_of_one_key_or_one_group_are_held_out_together(world, world_lake, monkeypatch):
+    from dfjoin.augment import choose_tables
+
+    seen = []
+    real = choose_tables.HeldOutLosses
+    monkeypatch.setattr(choose_tables, "HeldOutLosses", lambda *a: seen.append(a[1]) or real(*a))
+    X, y = pd.concat([world.X] * 2, ignore_index=True), pd.concat([world.y] * 2, ignore_index=True)
+    augmenter = dfjoin.LakeAugmenter(world_lake, max_hops=1, tables="climate")
+    assert augmenter.fit(X, y).tables_ == ["climate"]
+    np.testing.assert_array_equal(seen[0][: len(world.X)], seen[0][len(world.X) :])
+    seen.clear()
+    augmenter.fit(X, y, groups=np.arange(len(X)))
+    assert len(set(seen[0].tolist())) == len(X)
+    seen.clear()
+    augmenter.fit(world.X, world.y)
+    assert seen[0] is None, "every row has a key of its own"
+
+
+def test_groups_are_routed_as_metadata(world, world_lake):
+    import sklearn
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = numbers_pipeline(world_lake, max_hops=1, tables="climate")
+        pipeline.steps[0][1].set_fit_request(groups=True)
+        groups = np.arange(len(world.X)) % 40
+        result = cross_val_score(
+            pipeline, world.X, world.y, cv=GroupKFold(3), params={"groups": groups}, error_score="raise"
+        )
+    assert result.shape == (3,)
+
+
+def test_leaks_are_refused_by_name_and_allowed_by_pattern(world, leaky_lake):
+    found = dfjoin.LakeAugmenter(leaky_lake).fit(world.X, world.y)
+    assert found.tables_ == ["climate"]
+    assert set(found.report_.refused) == {"copy/weight", "copy/cost", "answers/cost_eur", "answers/rank_"}
+    text = str(found.report_)
+    assert "refused answers/cost_eur and 1 more of its columns: it predicts the target almost alone" in text
+    assert "refused copy/weight and 1 more of its columns: it comes from a copy of the frame" in text
+    allowed = dfjoin.LakeAugmenter(leaky_lake, allow="answers/cost*").fit(world.X, world.y)
+    assert allowed.features_[0] == "cost_eur"
+    assert "answers/cost_eur" not in allowed.report_.refused
+
+
+def test_a_budget_ends_the_search(world, world_lake):
+    few = dfjoin.LakeAugmenter(world_lake, budget={"tables": 2}).fit(world.X, world.y)
+    assert few.report_.n_read == 2 and few.report_.stopped == "the budget of 2 tables is used"
+    none = dfjoin.LakeAugmenter(world_lake, budget=1e-9).fit(world.X, world.y)
+    assert none.tables_ == [] and "seconds is used" in none.report_.stopped
+    assert list(none.transform(world.X)) == ["land", "weight"]
+
+
+def test_an_interrupted_fit_keeps_what_it_has(world, world_lake, monkeypatch):
+    from dfjoin.augment import choose_tables
+
+    real = choose_tables.rank_beyond_noise
+
+    def interrupt(*arguments):
+        if interrupt.was_called:
+            raise KeyboardInterrupt
+        interrupt.was_called = True
+        return real(*arguments)
+
+    interrupt.was_called = False
+    monkeypatch.setattr(choose_tables, "rank_beyond_noise", interrupt)
+    found = dfjoin.LakeAugmenter(world_lake).fit(world.X, world.y)
+    assert found.tables_ == ["climate"]
+    assert found.report_.stopped == "it was interrupted" and "stopped: it was interrupted" in str(found.report_)
+    assert list(found.transform(world.X)) == ["land", "weight", "rain"]
+
+
+def test_ctrl_c_while_tables_are_read(world, world_lake, monkeypatch):
+    from dfjoin.augment import find_features
+
+    def press(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(find_features, "screen_table", press)
+    found = dfjoin.LakeAugmenter(world_lake).fit(world.X, world.y)
+    assert found.tables_ == [] and found.report_.stopped == "it was interrupted"
+
+
+def test_progress_is_told_on_standard_error(world, world_lake, capsys):
+    dfjoin.LakeAugmenter(world_lake, select="relevance", max_hops=1, tables="climate", progress=True).fit(
+        world.X, world.y
+    )
+    assert "s: read land → climate" in capsys.readouterr().err
+
+
+def test_a_table_that_changed_is_an_error_of_transform(world, tmp_path):
+    path = tmp_path / "lake"
+    path.mkdir()
+    world.frames["climate"].to_csv(path / "climate.csv", index=False)
+    lake = dfjoin.build_lake(path, tmp_path / "index", engine="inline", progress=False)
+    found = dfjoin.LakeAugmenter(lake).fit(world.X, world.y)
+    world.frames["climate"].iloc[:-1].to_csv(path / "climate.csv", index=False)
+    with pytest.raises(TableChangedError, match="is not the one that was indexed"):
+        found.transform(world.X)
+    with pytest.warns(dfjoin.errors.DfjoinWarning, match="is not the one that was indexed"):
+        found.set_params(on_stale="warn").transform(world.X)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"select": "best"}, InvalidParameterError, "`select` must be one of"),
+        ({"task": "ranking"}, InvalidParameterError, "`task` must be one of"),
+        ({"k": 0}, InvalidParameterError, "`k` must be"),
+        ({"max_hops": 6}, InvalidParameterError, "`max_hops` must be at most 5, got 6"),
+        ({"aggregate": None}, InvalidParameterError, "`aggregate` must be a rule here, got None"),
+        ({"budget": -1}, InvalidParameterError, "`budget` must be a number of seconds, or a dict"),
+        ({"budget": {"hours": 1}}, InvalidParameterError, "`budget` must be a number of seconds, or a dict"),
+        ({"on": "city"}, ColumnNotFoundError, "`on` must name columns of X \\('land', 'weight'\\), got 'city'"),
+        ({"on": "land", "target": "land"}, (InvalidParameterError, ColumnNotFoundError), "`on` must"),
+        ({"progress": 1}, InvalidParameterError, "`progress` must be"),
+        ({"allow": 3}, InvalidTypeError, "`allow` must be"),
+        ({"min_score": 2}, InvalidParameterError, "`min_score` must be"),
+    ],
+)
+def test_illegal_arguments_are_told(world, world_lake, options, error, text):
+    with pytest.raises(error, match=text):
+        dfjoin.LakeAugmenter(world_lake, **options).fit(world.X, world.y)
+
+
+def test_illegal_rows_are_told(world, world_lake):
+    augmenter = dfjoin.LakeAugmenter(world_lake)
+    with pytest.raises(InvalidParameterError, match="`X` must have at least one row to learn from"):
+        augmenter.fit(world.X.iloc[:0], [])
+    with pytest.raises(InvalidParameterError, match="`y` must have a value in every row"):
+        augmenter.fit(world.X, world.y.where(world.y > 0))
+    with pytest.raises(InvalidParameterError, match='`task` "regression" needs numbers as target'):
+        augmenter.set_params(task="regression").fit(world.X, ["a", "b"] * (len(world.X) // 2))
+
+
+def test_it_needs_the_extra(monkeypatch):
+    from dfjoin._optional import import_optional
+
+    with pytest.raises(dfjoin.errors.MissingDependencyError, match=r'pip install "dfjoin\[sklearn\]"'):
+        import_optional("sklearn.no_such_module", extra="sklearn", purpose="LakeAugmenter")

@@ -1,0 +1,72 @@
+"""Cheap reasons against columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.augment.encoding import encode_column
+from dfjoin.augment.screening import content_mark, screen_table, screening_reason
+from dfjoin.join.table_paths import PathOptions, reach_tables
+
+N = 200
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([None] * N, "no value in these rows"),
+        ([1.5] * 3 + [2.5] + [None] * (N - 4), "too few values: in 4 of 200 rows"),
+        (["a"] * 190 + [None] * 10, "one value in these rows"),
+        (range(1000, 1000 + N), "an id: a value of its own in nearly every row"),
+        ([f"name {i}" for i in range(N)], "an id: a value of its own in nearly every row"),
+        (np.random.default_rng(0).permutation(10**6)[:N], ""),
+        (np.linspace(0, 1, N), ""),
+        (["a", "b"] * 100, ""),
+        ([1, 2, 3, 4] * 50, ""),
+    ],
+)
+def test_reasons(values, reason):
+    assert screening_reason(encode_column(pd.Series(list(values)))) == reason
+
+
+def test_marks_are_equal_where_columns_tell_the_same_rows_apart():
+    a, b, c = (encode_column(pd.Series(list(v))) for v in ("xyxx", "pqpp", "xyyx"))
+    assert content_mark(a) == content_mark(b) != content_mark(c)
+    assert content_mark(encode_column(pd.Series(list("xyz")))) == "", "all different: that says nothing"
+    assert content_mark(encode_column(pd.Series([7, 3, 7, 7]))) == "", "the order of numbers says something"
+
+
+def test_an_id_has_a_value_for_each_key():
+    names = encode_column(pd.Series([f"name {i}" for i in range(50)] * 4))
+    assert screening_reason(names) == ""
+    assert screening_reason(names, 50) == "an id: a value of its own in nearly every row"
+    assert screening_reason(encode_column(pd.Series([i / 7 for i in range(50)] * 4)), 50) == ""
+
+
+def test_what_the_frame_has_is_not_brought_again(build):
+    rng = np.random.default_rng(0)
+    key = [f"k{i}x" for i in range(N)]
+    kind, size = rng.choice(["a", "b", "c"], N), rng.normal(size=N)
+    frame = pd.DataFrame({"key": key, "kind": kind, "size": size})
+    table = pd.DataFrame(
+        {
+            "key": key,
+            "sort": pd.Series(kind).map({"a": "one", "b": "two", "c": "three"}),
+            "inches": size * 2.54 + 1,
+            "new": rng.normal(size=N),
+        }
+    )
+    table["new_again"] = -table["new"]
+    lake = build({"t": table})
+    (reached,) = reach_tables(frame, lake.snapshot, PathOptions(max_hops=1))
+    own = [encode_column(frame[name]) for name in frame]
+    screened = screen_table(reached, own, {})
+    assert [feature.column for feature in screened.features] == ["new"]
+    assert screened.left_out == {
+        "sort": "the same as a column of the frame",
+        "inches": "nearly the same as a column of the frame",
+        "new_again": "nearly the same as a column of the table",
+    }
+    assert screen_table(reached, own, {"new": "refused"}).features[0].column == "new_again"
+    assert isinstance(lake, dfjoin.Lake)
