@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dfjoin.augment.budget import AugmentBudget
 from dfjoin.augment.encoding import EncodedColumn, PredictionTarget
 from dfjoin.augment.held_out import Gain, HeldOutLosses, compare_losses, rank_beyond_noise
-from dfjoin.augment.relevance import choose_columns, relevance
+from dfjoin.augment.relevance import bins_for, choose_columns, relevance
 from dfjoin.augment.screening import CandidateTable, FeatureColumn, screening_reason
 
 __all__ = ["SELECTIONS", "ChosenTable", "SelectionTask", "TableChoice", "choose_tables"]
@@ -151,14 +151,16 @@ def _relevant_columns(
     rows = np.arange(task.target.codes.size) if rows is None else rows
     bins = [feature.bins[rows] for feature in candidate.features]
     n_independent = _n_independent(task.groups(candidate), rows)
-    chosen = choose_columns(bins, task.target.codes[rows], n_independent, _COLUMNS_A_TABLE, _RELEVANT)
+    target = task.target.levels(bins_for(n_independent))[rows]
+    chosen = choose_columns(bins, target, n_independent, _COLUMNS_A_TABLE, _RELEVANT)
     return tuple(candidate.features[i] for i in chosen)
 
 
 def _table_relevance(features: Sequence[FeatureColumn], task: SelectionTask, candidate: CandidateTable) -> float:
     rows = np.arange(task.target.codes.size)
     n = _n_independent(task.groups(candidate), rows)
-    return max(relevance(feature.bins, task.target.codes, n) for feature in features)
+    target = task.target.levels(bins_for(n))
+    return max(relevance(feature.bins, target, n) for feature in features)
 
 
 class _GreedyChoice:

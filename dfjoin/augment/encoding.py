@@ -99,6 +99,10 @@ class PredictionTarget:
     labels: pd.Series
     is_class: bool
 
+    def levels(self, n_levels: int) -> NDArray[np.int64]:
+        """Return the classes; of a regression so many levels of equally many rows each, 10 at most."""
+        return self.codes if self.is_class else self.codes * n_levels // 10
+
     def take(self, rows: NDArray[np.int64]) -> PredictionTarget:
         """Return the target of some rows."""
         return PredictionTarget(self.values[rows], self.codes[rows], self.labels.iloc[rows], self.is_class)

@@ -144,9 +144,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     >>> y = 2 * np.tile(area["area"], 5) ** 0.5 + X["weight"] + np.random.default_rng(0).normal(0, 0.3, 120)
     >>> augmenter = dfjoin.LakeAugmenter(lake).fit(X, y)
     >>> augmenter.transform(X.head(2))
-        land    weight  area
-    0  alran  1.000000   1.0
-    1  alnia  1.016807   1.347826
+        land    weight      area
+    0  alran  1.000000  1.000000
+    1  alnia  1.016807  1.347826
     """
 
     def __init__(

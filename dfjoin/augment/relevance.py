@@ -7,24 +7,37 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bin_column", "choose_columns", "mutual_information", "relevance"]
+__all__ = ["bin_column", "bins_for", "choose_columns", "mutual_information", "relevance"]
 
 _BINS = 10
-"""Bins of a column; nulls have one more."""
+"""Most bins of a column; nulls have one more."""
 
 _DETERMINED = 0.9
 """Share of the entropy of a column that another one tells, from which the column says nothing new."""
 
 
-def bin_column(values: NDArray[np.float64], is_number: bool) -> NDArray[np.int64]:
-    """Put the values of a column into at most 11 bins.
+def bins_for(n_independent: int) -> int:
+    """Return how many bins suit so many independent rows: about five rows for each pair of bins, 2 to 10.
+
+    Examples
+    --------
+    >>> [bins_for(n) for n in (10, 100, 300, 10_000)]
+    [2, 4, 7, 10]
+    """
+    return int(min(_BINS, max(2, (n_independent / 5) ** 0.5)))
+
+
+def bin_column(values: NDArray[np.float64], is_number: bool, n_bins: int = _BINS) -> NDArray[np.int64]:
+    """Put the values of a column into bins.
 
     Parameters
     ----------
     values : ndarray of float64, shape (n_rows,)
         As `dfjoin.augment.encoding.encode_column` gives them.
     is_number : bool
-        Numbers are cut at their deciles; of other values the nine most frequent have a bin each, the rest one.
+        Numbers are cut at their quantiles; of other values the most frequent have a bin each, the rest one.
+    n_bins : int
+        Bins without that of the nulls.
 
     Returns
     -------
@@ -36,10 +49,10 @@ def bin_column(values: NDArray[np.float64], is_number: bool) -> NDArray[np.int64
     if not held.any():
         return bins
     if is_number:
-        cuts = np.unique(np.quantile(values[held], np.arange(1, _BINS) / _BINS))
+        cuts = np.unique(np.quantile(values[held], np.arange(1, n_bins) / n_bins))
         bins[held] = 1 + np.searchsorted(cuts, values[held], side="left")
     else:
-        bins[held] = 1 + np.minimum(values[held], _BINS - 1).astype(np.int64)
+        bins[held] = 1 + np.minimum(values[held], n_bins - 1).astype(np.int64)
     return bins
 
 

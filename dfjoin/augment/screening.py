@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.augment.encoding import EncodedColumn, encode_column
-from dfjoin.augment.relevance import bin_column
+from dfjoin.augment.relevance import bin_column, bins_for
 from dfjoin.join.table_paths import ReachedTable
 
 __all__ = ["CandidateTable", "FeatureColumn", "content_mark", "screen_table", "screening_reason"]
@@ -167,7 +167,8 @@ def screen_table(reached: ReachedTable, own: Sequence[EncodedColumn], left_out: 
             continue
         if mark:
             marks[mark] = "the table"
-        features.append(FeatureColumn(column, name, encoded, bin_column(encoded.values, encoded.is_number)))
+        bins = bin_column(encoded.values, encoded.is_number, bins_for(n_keys))
+        features.append(FeatureColumn(column, name, encoded, bins))
     return CandidateTable(reached, tuple(features), reasons)
 
 

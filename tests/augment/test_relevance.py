@@ -39,6 +39,8 @@ def test_bins():
     bins = bin_column(values, True)
     assert bins[0] == 0
     np.testing.assert_array_equal(np.bincount(bins)[1:], [10] * 10)
+    np.testing.assert_array_equal(np.bincount(bin_column(values, True, 4))[1:], [25] * 4)
+    np.testing.assert_array_equal(bin_column(np.array([0.0, 1, 2, 3]), False, 2), [1, 2, 2, 2])
     np.testing.assert_array_equal(bin_column(np.array([0.0, 1, 12, np.nan]), False), [1, 2, 10, 0])
     np.testing.assert_array_equal(bin_column(np.array([np.nan, np.nan]), True), [0, 0])
 
