@@ -20,6 +20,7 @@ from dfjoin.store.snapshot import Snapshot, index_directory, open_snapshot
 from dfjoin.types import IndexSettings
 
 if TYPE_CHECKING:
+    from dfjoin.containment.join_graph import JoinGraph
     from dfjoin.containment.result_stream import ContainedPairs
 
 __all__ = ["Lake", "open_lake", "refuse_swapped", "resolve_lake"]
@@ -325,7 +326,8 @@ class Lake:
         Notes
         -----
         Exact, over the posting lists of the index; values that the same columns hold are one element. Deleted tables
-        and columns that are not indexed are in no pair. See `dfjoin.containment_join`.
+        and columns that are not indexed are in no pair. See `dfjoin.containment_join`; `join_graph` finds the pairs
+        that are likely foreign keys.
 
         Examples
         --------
@@ -343,6 +345,53 @@ class Lake:
 
         least = check.check_positive_int(min_cardinality, "min_cardinality")
         return join_columns(self._snapshot, least, containment_options(threshold, method))
+
+    def join_graph(self, threshold: float = 0.9, *, min_score: float = 0.5) -> JoinGraph:
+        """Find the likely foreign keys of the lake: which column refers to which key of which table.
+
+        Parameters
+        ----------
+        threshold : float, default 0.9
+            Share of the distinct values of a column that the key holds, at least; real keys miss some.
+        min_score : float, default 0.5
+            The smallest probability of an edge.
+
+        Returns
+        -------
+        JoinGraph
+            ``edges`` and ``candidates`` are frames, ``explain(table, column)`` says what speaks for and against each
+            key, ``paths(table, table)`` finds the shortest ways to join two tables, ``to_graphml(path)`` and ``plot()``
+            export.
+
+        Raises
+        ------
+        InvalidTypeError, InvalidParameterError
+            If an argument is out of its range.
+
+        Notes
+        -----
+        A candidate is a column whose values a key holds: a column that is unique and has no nulls, of the same kind, of
+        another table or the same one. Small numbers are in many keys by chance, so that a small logistic regression
+        weighs names of columns and tables, uniqueness, serial numbers, the number of keys that hold the column, and
+        which of them is the smallest (weights and figures in ``dfjoin/containment/key_model.json``). A column refers to
+        one key at most, and no edges form a circle of columns. A column of a single value is looked up by the sample
+        that the catalogue keeps of it. Composite keys are not found.
+
+        Examples
+        --------
+        >>> import dfjoin, pandas as pd, tempfile, pathlib
+        >>> index = pathlib.Path(tempfile.mkdtemp()) / "lake.dfjoin"
+        >>> species = pd.DataFrame({"id": [1, 2, 3], "name": ["oak", "elm", "fir"]})
+        >>> trees = pd.DataFrame({"tree": ["a", "b", "c", "d"], "species_id": [1, 1, 2, 3]})
+        >>> frames = {"species": species, "trees": trees}
+        >>> graph = dfjoin.build_lake(frames, index, engine="inline", progress=False).join_graph()
+        >>> graph.edges[["table", "column", "key_table", "key_column"]]
+           table      column key_table key_column
+        0  trees  species_id   species         id
+        """
+        from dfjoin.containment.join_graph import build_graph
+
+        return build_graph(self._snapshot, threshold, min_score)
 
     def describe(self, name: str) -> dict[str, Any]:
         """Return what the catalogue says of one table.

@@ -65,7 +65,7 @@ EDGES = {
     "api": {"lake", "join", "containment", "search", "ingest", "vectors"},
     "lake": {"join", "containment", "store", "ingest", "index"},
     "join": {"search", "store", "index", "transform", "fuzzy", "programs", "values", "kernels"},
-    "containment": {"store", "index", "kernels"},
+    "containment": {"search", "store", "index", "values", "kernels"},
     "search": {"store", "index", "transform", "vectors", "values", "kernels"},
     "store": {"ingest", "index", "sources", "vectors", "values"},
     "ingest": {"index", "sources", "vectors", "values", "kernels"},

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dfjoin._optional import import_optional
 from dfjoin._version import __version__
 from dfjoin.cli.command import Parser, add_command, add_format, in_shell_words
+from dfjoin.cli.graph import add_graph_command
 from dfjoin.cli.look_up import add_look_up_commands
 from dfjoin.cli.maintain import add_life_commands
 from dfjoin.cli.output import (
@@ -154,6 +155,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     _add_join(commands)
     _add_info(commands)
     add_look_up_commands(commands)
+    add_graph_command(commands)
     add_life_commands(commands)
     add_command(commands, "warmup", _WARMUP_HELP, _warmup)
     return parser, commands.choices

@@ -65,7 +65,7 @@ def warm_up() -> tuple[int, float]:
         _search(lake)
         _train()
         _join()
-        _contain()
+        _contain(lake)
     return watch.n_compiled - n_before, watch.seconds - seconds_before
 
 
@@ -150,8 +150,9 @@ def _join() -> None:
         Program.from_dict(program).apply([texts])
 
 
-def _contain() -> None:
-    """Join sets by every method: some whole, some in part."""
+def _contain(lake: Lake) -> None:
+    """Join sets by every method, some whole, some in part, and find the foreign keys of a lake."""
+    lake.join_graph()
     sets = [list(range(i % 7)) for i in range(_N)]
     for method in METHODS:
         containment_join(sets, method=method).count()

@@ -75,7 +75,9 @@ def _names(catalog: Catalog, columns: NDArray[np.int64]) -> tuple[pa.Array, pa.A
     return tables, catalog.columns().field("name").take(pa.array(columns))
 
 
-def find_column_pairs(snapshot: Snapshot, min_cardinality: int, options: ContainmentOptions) -> Iterator[ColumnPairs]:
+def find_column_pairs(
+    snapshot: Snapshot, min_cardinality: int, options: ContainmentOptions, has_own_tables: bool = False
+) -> Iterator[ColumnPairs]:
     """Find the pairs of columns of different tables of which the right one holds at least a share of the left one.
 
     Parameters
@@ -84,6 +86,8 @@ def find_column_pairs(snapshot: Snapshot, min_cardinality: int, options: Contain
     min_cardinality : int
         Distinct values of either column, at least.
     options : ContainmentOptions
+    has_own_tables : bool
+        Pairs of columns of one table, and each column with itself, are among them.
 
     Yields
     ------
@@ -109,7 +113,7 @@ def find_column_pairs(snapshot: Snapshot, min_cardinality: int, options: Contain
             for pairs in _pairs(lefts, sides.right, needed, sides.weights, options):
                 matched = sides.held[pairs.left] if options.threshold == 1 else pairs.matched
                 a, b = chosen[i][pairs.left], chosen[j][pairs.right]
-                if i == j:
+                if i == j and not has_own_tables:
                     tables = left.catalog.numbers["table"]
                     is_other = tables[a] != tables[b]
                     a, b, matched = a[is_other], b[is_other], matched[is_other]

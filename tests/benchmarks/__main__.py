@@ -19,6 +19,7 @@ import dfjoin
 from tests.benchmarks import exact, lsh
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.cold_start import PROJECT, measure_cold_start
+from tests.benchmarks.foreign_keys import run_foreign_keys
 from tests.benchmarks.generate import generate
 from tests.benchmarks.life import run_machine
 from tests.benchmarks.plans import measure_cold, measure_warm
@@ -222,6 +223,10 @@ def main() -> None:
     cold.add_argument("--project", type=Path, default=PROJECT, help="checkout to measure")
     cold.add_argument("--top", type=int, default=30, help="kernels to list, the slowest first")
     cold.set_defaults(run=run_cold)
+    keys = commands.add_parser("foreign-keys", help=run_foreign_keys.__doc__)
+    keys.add_argument("databases", type=Path, help="directory of databases with tables and truth.csv")
+    keys.add_argument("--fit", action="store_true", help="fit the model of the package anew")
+    keys.set_defaults(run=lambda o: run_foreign_keys(o.databases, o.fit))
     relevance = commands.add_parser("relevance", help=run_relevance.__doc__)
     relevance.add_argument("judgements", type=Path, help="directory with queries.csv and judgements.csv")
     relevance.add_argument("lake", type=Path, help="the lake that was judged, or an index of it")

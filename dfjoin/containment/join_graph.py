@@ -1,0 +1,325 @@
+"""The likely foreign keys of a lake as a graph of its tables."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dfjoin import _validation as check
+from dfjoin.containment.graph_files import draw_graph, write_graphml
+from dfjoin.containment.key_features import KeyPairs, LakeColumns, find_key_pairs, key_features
+from dfjoin.containment.key_model import key_model
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableNotFoundError, did_you_mean, shortlist
+from dfjoin.store.snapshot import Snapshot
+
+__all__ = ["JoinGraph", "build_graph", "choose_edges"]
+
+_AT_ONCE = 1 << 18
+_SMALLEST_KEPT = 0.02
+_EDGE = ("table", "column", "key_table", "key_column")
+
+
+class _Scored(NamedTuple):
+    """Candidates that are worth to be kept, with their scores and features."""
+
+    pairs: KeyPairs
+    score: NDArray[np.float64]
+    features: NDArray[np.float64]
+
+
+class JoinGraph:
+    """Likely foreign keys of a lake: an edge leads from a column to the key that holds its values.
+
+    Parameters
+    ----------
+    edges : DataFrame
+        The edges, the best first: ``table, column, key_table, key_column, score`` (probability that the column refers
+        to the key), ``relationship`` (``n:1``, or ``1:1`` if no value of the column occurs twice), ``containment``
+        (share of the values of the column that the key holds), ``coverage`` (share of the values of the key that the
+        column has), ``cardinality, key_cardinality``.
+    candidates : DataFrame
+        The same of all candidates with a score of 0.02 and more; by column, the best first.
+    tables : list of str
+        All tables of the lake.
+    evidence : list of tuple
+        For each candidate, what speaks for it and what against it.
+
+    Notes
+    -----
+    Made by `Lake.join_graph`.
+    """
+
+    def __init__(
+        self,
+        edges: pd.DataFrame,
+        candidates: pd.DataFrame,
+        tables: list[str],
+        evidence: list[tuple[list[str], list[str]]],
+    ) -> None:
+        self.edges = edges
+        self.candidates = candidates
+        self.tables = tables
+        self._evidence = evidence
+
+    def __repr__(self) -> str:
+        joined = len(set(self.edges["table"]) | set(self.edges["key_table"]))
+        return f"<JoinGraph: {len(self.edges)} edges between {joined} of {len(self.tables)} tables>"
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    def _repr_html_(self) -> str:
+        """Write the edges as a table, for notebooks."""
+        return self.edges.to_html(index=False, max_rows=60, float_format="{:.2f}".format)
+
+    def explain(self, table: str, column: str) -> str:
+        """Say which keys a column may refer to, and why.
+
+        Parameters
+        ----------
+        table, column : str
+
+        Returns
+        -------
+        str
+            The candidates of the column, best first, each with what speaks for and against it.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If the column has no candidate.
+        """
+        own = self.candidates[(self.candidates["table"] == table) & (self.candidates["column"] == column)]
+        if own.empty:
+            raise ColumnNotFoundError(
+                f"`column` must be one that a key may hold, see `candidates`; got {check.show(column)} of "
+                f"{check.show(table)}"
+            )
+        edges = set(zip(*(self.edges[name] for name in _EDGE), strict=True))
+        lines = [f"{table}.{column}"]
+        for place, row in zip(own.index.tolist(), own.itertuples(), strict=True):
+            is_edge = (row.table, row.column, row.key_table, row.key_column) in edges
+            mark = "refers to" if is_edge else "is not taken for"
+            lines.append(f"  {mark} {row.key_table}.{row.key_column}, score {row.score:.2f}")
+            for sign, texts in zip("+-", self._evidence[place], strict=True):
+                lines += [f"    {sign} {text}" for text in texts]
+        return "\n".join(lines)
+
+    def paths(self, start: str, end: str, *, k: int = 1) -> pd.DataFrame:
+        """Find the shortest ways to join two tables.
+
+        Parameters
+        ----------
+        start, end : str
+            Tables.
+        k : int, default 1
+            How many paths, at most.
+
+        Returns
+        -------
+        DataFrame
+            A row for each join: ``path`` (from 0 on), ``step, left_table, left_column, right_table, right_column`` in
+            the direction of the path, and the ``score`` of the edge. No rows if there is no path.
+
+        Raises
+        ------
+        TableNotFoundError
+            If the lake has no such table.
+
+        Notes
+        -----
+        Fewest joins first, then the largest product of scores; a path meets no table twice. At most some ten thousand
+        partial paths are looked at.
+        """
+        k = check.check_positive_int(k, "k")
+        for name in (start, end):
+            if name not in set(self.tables):
+                raise TableNotFoundError(
+                    f"`start` and `end` must be tables of the lake ({shortlist(self.tables)}), got {check.show(name)}"
+                    + did_you_mean(name, self.tables)
+                )
+        rows = [
+            {"path": number, "step": step, **join}
+            for number, path in enumerate(_shortest_paths(self._joins(), start, end, k))
+            for step, join in enumerate(path)
+        ]
+        names = ["path", "step", "left_table", "left_column", "right_table", "right_column", "score"]
+        return pd.DataFrame(rows, columns=names)
+
+    def _joins(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the joins that begin at each table, in both directions of each edge."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for row in self.edges.itertuples():
+            ends = (row.table, row.column), (row.key_table, row.key_column)
+            for (a, b), (c, d) in (ends, ends[::-1]):
+                join = {"left_table": a, "left_column": b, "right_table": c, "right_column": d, "score": row.score}
+                found.setdefault(str(a), []).append(join)
+        return found
+
+    def to_graphml(self, path: str | os.PathLike[str]) -> None:
+        """Write the graph as GraphML, which Gephi, yEd, Cytoscape and networkx read.
+
+        Parameters
+        ----------
+        path : str or path
+            A local file; it is replaced.
+        """
+        write_graphml(self.tables, self.edges, check.check_local_path(check.check_path(path, "path"), "path"))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the tables that are joined, an arrow from each to the tables that it refers to.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        MissingDependencyError
+            If matplotlib is not installed.
+        InvalidParameterError
+            If more than 200 tables are joined.
+        """
+        joined = sorted(set(self.edges["table"]) | set(self.edges["key_table"]))
+        if len(joined) > 200:
+            raise InvalidParameterError(
+                f"a picture shows 200 tables at most, the graph has {len(joined)}; raise `min_score` or write GraphML"
+            )
+        return draw_graph(joined, self.edges, ax)
+
+
+def _shortest_paths(
+    joins: dict[str, list[dict[str, Any]]], start: str, end: str, k: int
+) -> Iterator[list[dict[str, Any]]]:
+    """Yield paths without a table twice, by length and then by the product of their scores."""
+    count, n_looked_at, n_found = 0, 0, 0
+    heap: list[tuple[int, float, int, str, list[dict[str, Any]]]] = [(0, 0.0, 0, start, [])]
+    visited: dict[str, int] = {}
+    while heap and n_found < k and n_looked_at < 20_000:
+        length, cost, _, table, path = heapq.heappop(heap)
+        n_looked_at += 1
+        if table == end and path:
+            n_found += 1
+            yield path
+            continue
+        visited[table] = visited.get(table, 0) + 1
+        if visited[table] > k:  # of the paths to a table no more than k can be part of the k shortest
+            continue
+        met = {start, *(join["right_table"] for join in path)}
+        for join in joins.get(table, []):
+            if join["right_table"] not in met:
+                count += 1
+                further = cost - math.log(max(join["score"], 1e-9))
+                heapq.heappush(heap, (length + 1, further, count, join["right_table"], [*path, join]))
+
+
+def build_graph(snapshot: Snapshot, threshold: float, min_score: float) -> JoinGraph:
+    """Find the likely foreign keys of a lake, see `dfjoin.Lake.join_graph`."""
+    share = check.check_fraction(threshold, "threshold")
+    if share == 0:
+        raise InvalidParameterError("`threshold` must be above 0, got 0: a key holds values of its column")
+    smallest = check.check_fraction(min_score, "min_score")
+    columns = LakeColumns(snapshot)
+    scored = _score(columns, find_key_pairs(columns, share))
+    order = np.lexsort((columns.cardinality[scored.pairs.right], -scored.score, scored.pairs.left))
+    pairs = KeyPairs(*(array[order] for array in scored.pairs))
+    score, features = scored.score[order], scored.features[order]
+    candidates = _frame(columns, pairs, score)
+    edges = candidates.iloc[choose_edges(columns, pairs, score, smallest)].reset_index(drop=True)
+    evidence = [key_model().evidence(row) for row in features]
+    tables = sorted(name for segment in snapshot.segments for name in segment.alive_table_names())
+    return JoinGraph(edges, candidates, tables, evidence)
+
+
+def _score(columns: LakeColumns, pairs: KeyPairs) -> _Scored:
+    """Score all candidates, some hundred thousand at a time, and keep those that are worth it."""
+    kept = [_Scored(KeyPairs(*(array[:0] for array in pairs)), np.empty(0), key_features(columns, _cut(pairs, 0, 0)))]
+    start = 0
+    while start < pairs.left.size:
+        stop = min(start + _AT_ONCE, pairs.left.size)
+        while stop < pairs.left.size and pairs.left[stop] == pairs.left[stop - 1]:
+            stop = int(np.searchsorted(pairs.left, pairs.left[stop], "right"))
+        part = _cut(pairs, start, stop)
+        features = key_features(columns, part)
+        score = key_model().probabilities(features)
+        places = np.flatnonzero(score >= _SMALLEST_KEPT)
+        kept.append(_Scored(KeyPairs(*(array[places] for array in part)), score[places], features[places]))
+        start = stop
+    joined = KeyPairs(*(np.concatenate(arrays) for arrays in zip(*(one.pairs for one in kept), strict=True)))
+    return _Scored(joined, np.concatenate([one.score for one in kept]), np.concatenate([one.features for one in kept]))
+
+
+def _cut(pairs: KeyPairs, start: int, stop: int) -> KeyPairs:
+    return KeyPairs(*(array[start:stop] for array in pairs))
+
+
+def _frame(columns: LakeColumns, pairs: KeyPairs, score: NDArray[np.float64]) -> pd.DataFrame:
+    """Name candidates, and tell what is known of them."""
+    lefts, rights = ([columns.name(c) for c in side.tolist()] for side in (pairs.left, pairs.right))
+    sizes, keys = columns.cardinality[pairs.left], columns.cardinality[pairs.right]
+    is_unique = sizes == columns.n_rows[pairs.left] - columns.n_null[pairs.left]
+    return pd.DataFrame(
+        {
+            "table": [table for table, _ in lefts],
+            "column": [column for _, column in lefts],
+            "key_table": [table for table, _ in rights],
+            "key_column": [column for _, column in rights],
+            "score": score,
+            "relationship": np.where(is_unique, "1:1", "n:1").astype(object),
+            "containment": pairs.matched / np.maximum(1, sizes),
+            "coverage": pairs.matched / np.maximum(1, keys),
+            "cardinality": sizes,
+            "key_cardinality": keys,
+        }
+    )
+
+
+def choose_edges(
+    columns: LakeColumns, pairs: KeyPairs, score: NDArray[np.float64], threshold: float
+) -> NDArray[np.int64]:
+    """Choose the foreign keys among their candidates.
+
+    Parameters
+    ----------
+    columns : LakeColumns
+    pairs : KeyPairs
+    score : ndarray of float64, shape (n,)
+        Probability of each candidate.
+    threshold : float
+        The smallest score of an edge.
+
+    Returns
+    -------
+    ndarray of int64
+        Places of the edges in `pairs`, the best first.
+
+    Notes
+    -----
+    In the order of the scores; of equal scores the smaller key first. A column refers to one key at most, and no edge
+    is taken that closes a circle of columns, each of which refers to the next. O(n log n + n × longest chain).
+    """
+    places = np.flatnonzero(score >= threshold)
+    order = places[np.lexsort((pairs.right[places], columns.cardinality[pairs.right[places]], -score[places]))]
+    refers: dict[int, int] = {}
+    chosen = []
+    for place in order.tolist():
+        left, right = int(pairs.left[place]), int(pairs.right[place])
+        end = right
+        while end in refers and end != left:
+            end = refers[end]
+        if left not in refers and end != left:
+            refers[left] = right
+            chosen.append(place)
+    return np.array(chosen, np.int64)

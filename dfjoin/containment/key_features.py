@@ -1,0 +1,252 @@
+"""The columns of a lake, its candidates for foreign keys, and what speaks for and against each."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dfjoin.containment.column_pairs import find_column_pairs
+from dfjoin.containment.subset_join import ContainmentOptions
+from dfjoin.index.catalog import KINDS
+from dfjoin.kernels.key_names import NAME_FEATURES, NamedColumns, compare_names
+from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.usefulness import HEADER, IS_SERIAL, IS_UNIQUE, PLACE
+from dfjoin.search.exact.searcher import MatchedQuery
+from dfjoin.search.usefulness.headers import headers_of, table_stems
+from dfjoin.search.usefulness.lake_facts import facts_of
+from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.normalize import normalize_column
+
+__all__ = ["KEY_FEATURES", "KeyPairs", "LakeColumns", "find_key_pairs", "key_features"]
+
+KEY_FEATURES = (
+    "named",
+    "table_in_table",
+    "identifier",
+    "unnamed_coverage",
+    "missing",
+    "first_column",
+    "both_serial",
+    "other_keys",
+    "own_serial_key",
+    "is_closest",
+    "is_best_named",
+)
+"""The features of a candidate.
+
+================ ==============================================================================================
+named            1 for specific headers that are the same; else the smaller one of the share of the words of the
+                 header that name the key or its table, and the share of the words of the key's table in the header
+table_in_table   share of the words of the key's table that the column's table has in its name
+identifier       the header has a word such as id, code or key
+unnamed_coverage share of the values of the key that the column has, times one minus `named`
+missing          share of the values of the column that the key does not have
+first_column     the key is the first column of its table
+both_serial      both are serial numbers
+other_keys       ln(keys that hold the column)
+own_serial_key   the column is unique, and the first of its own table, which bears its name
+is_closest       of the keys with the nearest names none is smaller
+is_best_named    of the keys that hold the column none has a nearer name
+================ ==============================================================================================
+"""
+
+_FEWEST_ROWS = 2
+_SINGLE_KINDS = (KINDS.index("text"), KINDS.index("integer"))
+
+
+class LakeColumns:
+    """What the catalogues say of the columns of a lake, numbered over all segments.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        catalogs = [segment.catalog for segment in snapshot.segments]
+        self.offsets = np.append(0, np.cumsum([catalog.n_columns for catalog in catalogs])).astype(np.int64)
+        tables = np.append(0, np.cumsum([catalog.n_tables for catalog in catalogs])).astype(np.int64)
+        numbers = [catalog.numbers for catalog in catalogs]
+        self.table_of = _joined([own["table"] + tables[i] for i, own in enumerate(numbers)], np.int64)
+        self.cardinality = _joined([own["cardinality"] for own in numbers], np.int64)
+        self.n_rows = _joined([own["n_rows"] for own in numbers], np.int64)
+        self.n_null = _joined([own["n_null"] for own in numbers], np.int64)
+        self.kind = _joined([own["kind"] for own in numbers], np.int8)
+        self.is_indexed = _joined([own["is_indexed"] for own in numbers], np.int8) > 0
+        self.records = np.concatenate(
+            [facts_of(segment).columns.records for segment in snapshot.segments] or [np.empty((0, HEADER + 1))]
+        )
+        self.is_alive = _joined(
+            [np.ones(s.n_columns, np.uint8) if s.alive is None else s.alive for s in snapshot.segments], np.uint8
+        )
+
+    @cached_property
+    def named(self) -> NamedColumns:
+        """The names as words."""
+        catalogs = [segment.catalog for segment in self.snapshot.segments]
+        headers = pa.chunked_array([c.columns().field("name") for c in catalogs], pa.string()).combine_chunks()
+        tables = pa.chunked_array([c.tables().field("name") for c in catalogs], pa.string()).combine_chunks()
+        return NamedColumns(headers_of(headers), headers_of(_last_parts(tables)), as_read_only(self.table_of))
+
+    def name(self, column: int) -> tuple[str, str]:
+        """Return the names of a column's table and of the column."""
+        number = int(np.searchsorted(self.offsets, column, "right")) - 1
+        catalog, own = self.snapshot.segments[number].catalog, column - int(self.offsets[number])
+        return catalog.table_name(own), catalog.column_name(own)
+
+    @property
+    def is_key(self) -> NDArray[np.bool_]:
+        """Columns that can be referred to: every row has a value, and no value occurs twice."""
+        return (self.n_null == 0) & (self.cardinality == self.n_rows) & (self.n_rows >= _FEWEST_ROWS) & self.is_indexed
+
+
+class KeyPairs(NamedTuple):
+    """Columns, the keys that hold their values, and how many; sorted by column."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    matched: NDArray[np.int64]
+
+
+def _joined(parts: list[NDArray], dtype: type) -> NDArray:
+    """Put the columns of all segments one after the other."""
+    return np.concatenate([*parts, np.empty(0, dtype)]).astype(dtype)
+
+
+def _last_parts(tables: pa.Array) -> pa.Array:
+    """Return the names of tables without folders, schemas and endings of files: ``lake/sales.store.csv`` is store."""
+    return pc.replace_substring_regex(table_stems(tables), r"^.*\.([^.]+)$", r"\1")
+
+
+def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyPairs:
+    """Find the columns whose values a key holds, of the same table, too.
+
+    Parameters
+    ----------
+    columns : LakeColumns
+    threshold : float
+        Share of the values of a column that the key holds.
+
+    Returns
+    -------
+    KeyPairs
+
+    Notes
+    -----
+    A column of a single value is not indexed; its value is a sample of the catalogue, and of the keys that hold it only
+    those count whose names have a word of its own.
+    """
+    is_key = columns.is_key
+    parts = [_single_values(columns, is_key)]
+    for pairs in find_column_pairs(columns.snapshot, 1, ContainmentOptions(threshold), has_own_tables=True):
+        left, right = pairs.left + columns.offsets[pairs.segments[0]], pairs.right + columns.offsets[pairs.segments[1]]
+        is_wanted = is_key[right] & (left != right) & (columns.kind[left] == columns.kind[right])
+        parts.append(KeyPairs(left[is_wanted], right[is_wanted], pairs.matched[is_wanted]))
+    left, right, matched = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    order = np.lexsort((right, left))
+    return KeyPairs(left[order], right[order], matched[order])
+
+
+def _single_values(columns: LakeColumns, is_key: NDArray[np.bool_]) -> KeyPairs:
+    """Find the keys that hold the value of columns of one value, of those with a word of their names."""
+    single = np.flatnonzero(
+        (columns.cardinality == 1) & ~columns.is_indexed & (columns.is_alive > 0) & np.isin(columns.kind, _SINGLE_KINDS)
+    )
+    samples = [_first_sample(columns, column) for column in single.tolist()]
+    known = np.array([sample is not None for sample in samples], bool)
+    single = single[known] if single.size else single
+    snapshot = columns.snapshot
+    values = normalize_column(pa.array([s for s in samples if s is not None], pa.string()), snapshot.settings)
+    matched = MatchedQuery(snapshot, values)
+    lefts, rights = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for number, segment in enumerate(snapshot.segments):
+        if segment.n_tokens == 0 or single.size == 0:
+            continue
+        codes = values.codes
+        groups = np.where(codes >= 0, matched.groups(number)[np.maximum(codes, 0)], -1)
+        tokens, n_columns = segment.tokens, segment.n_columns
+        is_own = (groups >= 0) & (groups < n_columns)
+        lefts.append(single[is_own])
+        rights.append(groups[is_own] + columns.offsets[number])
+        lists = groups[groups >= n_columns] - n_columns
+        lengths = tokens.list_indptr[lists + 1] - tokens.list_indptr[lists]
+        lefts.append(np.repeat(single[groups >= n_columns], lengths))
+        places = expand_stretches(tokens.list_indptr[lists], lengths)
+        rights.append(tokens.list_columns[places].astype(np.int64) + columns.offsets[number])
+    left, right = np.concatenate(lefts), np.concatenate(rights)
+    is_wanted = is_key[right] & (columns.is_alive[right] > 0) & (columns.kind[left] == columns.kind[right])
+    left, right = left[is_wanted], right[is_wanted]
+    is_named = _names(columns, left, right)[:, NAME_FEATURES.index("header_share")] > 0
+    return KeyPairs(left[is_named], right[is_named], np.ones(int(is_named.sum()), np.int64))
+
+
+def _first_sample(columns: LakeColumns, column: int) -> str | None:
+    """Return a value of a column as the catalogue spells it."""
+    number = int(np.searchsorted(columns.offsets, column, "right")) - 1
+    catalog = columns.snapshot.segments[number].catalog
+    samples = catalog.columns().field("samples")[column - int(columns.offsets[number])].as_py()
+    return samples[0] if samples else None
+
+
+def _names(columns: LakeColumns, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Compare the names of pairs."""
+    out = np.empty((left.size, len(NAME_FEATURES)))
+    compare_names(as_read_only(left), as_read_only(right), columns.named, out)
+    return out
+
+
+def key_features(columns: LakeColumns, pairs: KeyPairs) -> NDArray[np.float64]:
+    """Compute the features of candidates.
+
+    Parameters
+    ----------
+    columns : LakeColumns
+    pairs : KeyPairs
+        All candidates of each column that is among them.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, len(KEY_FEATURES))
+
+    Notes
+    -----
+    No value is read. O(n log n).
+    """
+    left, right, matched = pairs
+    names = dict(zip(NAME_FEATURES, _names(columns, left, right).T, strict=True))
+    sizes, keys = columns.cardinality[left], columns.cardinality[right]
+    serial, unique, place = (columns.records[:, i] for i in (IS_SERIAL, IS_UNIQUE, PLACE))
+    starts = np.flatnonzero(np.append(True, left[1:] != left[:-1])[: left.size])
+    owner = np.repeat(np.arange(starts.size), np.diff(np.append(starts, left.size)))
+    named = np.maximum(names["named_header"], np.minimum(names["header_share"], names["table_share"]))
+    near = np.maximum(2.0 * names["same_header"], names["header_share"] + names["table_share"])
+    near += 0.5 * names["table_in_table"]
+    is_best = near == _most(near, starts)[owner] if left.size else np.empty(0, bool)
+    smallest = -_most(np.where(is_best, -keys, -np.inf), starts)[owner] if left.size else np.empty(0)
+    is_first = place == 0.0
+    found = {
+        "named": named,
+        "table_in_table": names["table_in_table"],
+        "identifier": names["identifier"],
+        "unnamed_coverage": (1.0 - named) * matched / np.maximum(1, keys),
+        "missing": 1.0 - matched / np.maximum(1, sizes),
+        "first_column": is_first[right],
+        "both_serial": serial[left] * serial[right],
+        "other_keys": np.log(np.diff(np.append(starts, left.size)))[owner] if left.size else np.empty(0),
+        "own_serial_key": unique[left] * is_first[left] * names["own_key"],
+        "is_closest": is_best & (keys == smallest),
+        "is_best_named": is_best & (near > 0),
+    }
+    return np.column_stack([np.asarray(found[name], float) for name in KEY_FEATURES])
+
+
+def _most(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the largest value of each stretch."""
+    return np.maximum.reduceat(values, starts)

@@ -1,0 +1,35 @@
+"""GraphML and the places of tables in a picture."""
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+
+from dfjoin.containment.graph_files import place_tables, write_graphml
+
+SPACE = "{http://graphml.graphdrawing.org/xmlns}"
+
+
+def test_graphml_holds_names_that_are_hard_to_write(tmp_path):
+    edges = pd.DataFrame(
+        {
+            "table": ["a<&>"], "column": ['x"y'], "key_table": ["b\x00\n"], "key_column": ["é"], "score": [0.75],
+            "relationship": ["n:1"], "containment": [1.0], "coverage": [0.5],
+        }
+    )  # fmt: skip
+    write_graphml(["a<&>", "b\x00\n", "c"], edges, tmp_path / "g.graphml")
+    graph = ET.parse(tmp_path / "g.graphml").getroot().find(f"{SPACE}graph")
+    assert [node.find(f"{SPACE}data").text for node in graph.iter(f"{SPACE}node")] == ["a<&>", "b\ufffd\n", "c"]
+    (edge,) = graph.iter(f"{SPACE}edge")
+    data = {one.get("key"): one.text for one in edge.iter(f"{SPACE}data")}
+    assert (edge.get("source"), edge.get("target")) == ("t0", "t1")
+    assert data["column"] == 'x"y' and data["score"] == "0.75"
+
+
+def test_joined_tables_lie_nearer_than_others():
+    edges = pd.DataFrame({"table": ["a", "b", "d"], "key_table": ["b", "c", "d"]})
+    at = place_tables(["a", "b", "c", "d", "e"], edges)
+    assert np.abs(at).max() <= 1
+    assert np.linalg.norm(at[0] - at[1]) < np.linalg.norm(at[0] - at[4])
+    assert place_tables([], edges[:0]).shape == (0, 2)
+    assert np.array_equal(at, place_tables(["a", "b", "c", "d", "e"], edges))

@@ -1,0 +1,66 @@
+"""Candidates for foreign keys and their features."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dfjoin.containment.key_features import KEY_FEATURES, LakeColumns, find_key_pairs, key_features
+
+
+@pytest.fixture
+def frames():
+    return {
+        "species": pd.DataFrame({"id": [1, 2, 3], "name": ["oak", "elm", "fir"]}),
+        "trees": pd.DataFrame({"tree": [7, 8, 9, 5], "species_id": [1, 1, 2, 9], "parent": [7, 7, None, 5]}),
+        "cuts": pd.DataFrame({"tree": [7, 7, 8], "country": ["fr", "fr", "fr"]}),
+        "country": pd.DataFrame({"code": ["fr", "de"], "name": ["France", "Germany"]}),
+        "flags": pd.DataFrame({"flag": ["fr", "it"]}),
+    }
+
+
+def names_of(columns, pairs):
+    return {
+        (*columns.name(a), *columns.name(b)): m
+        for a, b, m in zip(pairs.left.tolist(), pairs.right.tolist(), pairs.matched.tolist(), strict=True)
+    }
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_keys_that_hold_a_column_are_its_candidates_in_any_segments(build, frames, is_cut):
+    lake = build({n: f for n, f in frames.items() if not is_cut or n in ("species", "cuts")})
+    if is_cut:
+        rest = {n: f for n, f in frames.items() if n not in ("species", "cuts")}
+        lake.add(rest, engine="inline", progress=False)
+    columns = LakeColumns(lake.snapshot)
+    found = names_of(columns, find_key_pairs(columns, 0.6))
+    assert found == {
+        ("cuts", "tree", "trees", "tree"): 2,
+        ("trees", "species_id", "species", "id"): 2,
+        ("trees", "parent", "trees", "tree"): 2,
+        ("cuts", "country", "country", "code"): 1,  # of one value: by its sample and its name, and not with `flags`
+    }
+    lake.remove("country")
+    columns = LakeColumns(lake.snapshot)
+    assert len(names_of(columns, find_key_pairs(columns, 0.6))) == 3
+
+
+def test_features_tell_the_key_that_is_meant(build, frames):
+    lake = build(frames | {"numbers": pd.DataFrame({"n": range(1, 20), "v": [1.5] * 19})})
+    columns = LakeColumns(lake.snapshot)
+    pairs = find_key_pairs(columns, 0.6)
+    values = dict(zip(names_of(columns, pairs), key_features(columns, pairs), strict=True))
+    meant = dict(zip(KEY_FEATURES, values["trees", "species_id", "species", "id"], strict=True))
+    chance = dict(zip(KEY_FEATURES, values["trees", "species_id", "numbers", "n"], strict=True))
+    assert meant["named"] == 1 and chance["named"] == 0
+    assert meant["is_best_named"] == meant["is_closest"] == 1
+    assert chance["is_best_named"] == chance["is_closest"] == 0
+    assert meant["missing"] == pytest.approx(1 / 3) and chance["missing"] == 0
+    assert meant["unnamed_coverage"] == 0 and chance["unnamed_coverage"] == pytest.approx(3 / 19)
+    assert meant["other_keys"] == pytest.approx(np.log(2))
+
+
+def test_a_lake_without_columns_has_no_candidates(build):
+    columns = LakeColumns(build({"a": pd.DataFrame({"x": [1.5]})}).snapshot)
+    pairs = find_key_pairs(columns, 0.9)
+    assert pairs.left.size == 0
+    assert key_features(columns, pairs).shape == (0, len(KEY_FEATURES))
