@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.containment.graph_files import draw_graph, write_graphml
-from dfjoin.containment.key_features import KeyPairs, LakeColumns, find_key_pairs, key_features
+from dfjoin.containment.key_features import KeyCandidates, LakeColumns, find_key_pairs, key_features
 from dfjoin.containment.key_model import key_model
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableNotFoundError, did_you_mean, shortlist
 from dfjoin.store.snapshot import Snapshot
@@ -29,7 +29,7 @@ _EDGE = ("table", "column", "key_table", "key_column")
 class _Scored(NamedTuple):
     """Candidates that are worth to be kept, with their scores and features."""
 
-    pairs: KeyPairs
+    pairs: KeyCandidates
     score: NDArray[np.float64]
     features: NDArray[np.float64]
 
@@ -234,7 +234,7 @@ def build_graph(snapshot: Snapshot, threshold: float, min_score: float) -> JoinG
     columns = LakeColumns(snapshot)
     scored = _score(columns, find_key_pairs(columns, share))
     order = np.lexsort((columns.cardinality[scored.pairs.right], -scored.score, scored.pairs.left))
-    pairs = KeyPairs(*(array[order] for array in scored.pairs))
+    pairs = KeyCandidates(*(array[order] for array in scored.pairs))
     score, features = scored.score[order], scored.features[order]
     candidates = _frame(columns, pairs, score)
     edges = candidates.iloc[choose_edges(columns, pairs, score, smallest)].reset_index(drop=True)
@@ -243,9 +243,11 @@ def build_graph(snapshot: Snapshot, threshold: float, min_score: float) -> JoinG
     return JoinGraph(edges, candidates, tables, evidence)
 
 
-def _score(columns: LakeColumns, pairs: KeyPairs) -> _Scored:
+def _score(columns: LakeColumns, pairs: KeyCandidates) -> _Scored:
     """Score all candidates, some hundred thousand at a time, and keep those that are worth it."""
-    kept = [_Scored(KeyPairs(*(array[:0] for array in pairs)), np.empty(0), key_features(columns, _cut(pairs, 0, 0)))]
+    kept = [
+        _Scored(KeyCandidates(*(array[:0] for array in pairs)), np.empty(0), key_features(columns, _cut(pairs, 0, 0)))
+    ]
     start = 0
     while start < pairs.left.size:
         stop = min(start + _AT_ONCE, pairs.left.size)
@@ -255,17 +257,17 @@ def _score(columns: LakeColumns, pairs: KeyPairs) -> _Scored:
         features = key_features(columns, part)
         score = key_model().probabilities(features)
         places = np.flatnonzero(score >= _SMALLEST_KEPT)
-        kept.append(_Scored(KeyPairs(*(array[places] for array in part)), score[places], features[places]))
+        kept.append(_Scored(KeyCandidates(*(array[places] for array in part)), score[places], features[places]))
         start = stop
-    joined = KeyPairs(*(np.concatenate(arrays) for arrays in zip(*(one.pairs for one in kept), strict=True)))
+    joined = KeyCandidates(*(np.concatenate(arrays) for arrays in zip(*(one.pairs for one in kept), strict=True)))
     return _Scored(joined, np.concatenate([one.score for one in kept]), np.concatenate([one.features for one in kept]))
 
 
-def _cut(pairs: KeyPairs, start: int, stop: int) -> KeyPairs:
-    return KeyPairs(*(array[start:stop] for array in pairs))
+def _cut(pairs: KeyCandidates, start: int, stop: int) -> KeyCandidates:
+    return KeyCandidates(*(array[start:stop] for array in pairs))
 
 
-def _frame(columns: LakeColumns, pairs: KeyPairs, score: NDArray[np.float64]) -> pd.DataFrame:
+def _frame(columns: LakeColumns, pairs: KeyCandidates, score: NDArray[np.float64]) -> pd.DataFrame:
     """Name candidates, and tell what is known of them."""
     lefts, rights = ([columns.name(c) for c in side.tolist()] for side in (pairs.left, pairs.right))
     sizes, keys = columns.cardinality[pairs.left], columns.cardinality[pairs.right]
@@ -287,14 +289,14 @@ def _frame(columns: LakeColumns, pairs: KeyPairs, score: NDArray[np.float64]) ->
 
 
 def choose_edges(
-    columns: LakeColumns, pairs: KeyPairs, score: NDArray[np.float64], threshold: float
+    columns: LakeColumns, pairs: KeyCandidates, score: NDArray[np.float64], threshold: float
 ) -> NDArray[np.int64]:
     """Choose the foreign keys among their candidates.
 
     Parameters
     ----------
     columns : LakeColumns
-    pairs : KeyPairs
+    pairs : KeyCandidates
     score : ndarray of float64, shape (n,)
         Probability of each candidate.
     threshold : float

@@ -23,7 +23,7 @@ from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.normalize import normalize_column
 
-__all__ = ["KEY_FEATURES", "KeyPairs", "LakeColumns", "find_key_pairs", "key_features"]
+__all__ = ["KEY_FEATURES", "KeyCandidates", "LakeColumns", "find_key_pairs", "key_features"]
 
 KEY_FEATURES = (
     "named",
@@ -107,7 +107,7 @@ class LakeColumns:
         return (self.n_null == 0) & (self.cardinality == self.n_rows) & (self.n_rows >= _FEWEST_ROWS) & self.is_indexed
 
 
-class KeyPairs(NamedTuple):
+class KeyCandidates(NamedTuple):
     """Columns, the keys that hold their values, and how many; sorted by column."""
 
     left: NDArray[np.int64]
@@ -125,7 +125,7 @@ def _last_parts(tables: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(table_stems(tables), r"^.*\.([^.]+)$", r"\1")
 
 
-def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyPairs:
+def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyCandidates:
     """Find the columns whose values a key holds, of the same table, too.
 
     Parameters
@@ -136,7 +136,7 @@ def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyPairs:
 
     Returns
     -------
-    KeyPairs
+    KeyCandidates
 
     Notes
     -----
@@ -148,13 +148,13 @@ def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyPairs:
     for pairs in find_column_pairs(columns.snapshot, 1, ContainmentOptions(threshold), has_own_tables=True):
         left, right = pairs.left + columns.offsets[pairs.segments[0]], pairs.right + columns.offsets[pairs.segments[1]]
         is_wanted = is_key[right] & (left != right) & (columns.kind[left] == columns.kind[right])
-        parts.append(KeyPairs(left[is_wanted], right[is_wanted], pairs.matched[is_wanted]))
+        parts.append(KeyCandidates(left[is_wanted], right[is_wanted], pairs.matched[is_wanted]))
     left, right, matched = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.lexsort((right, left))
-    return KeyPairs(left[order], right[order], matched[order])
+    return KeyCandidates(left[order], right[order], matched[order])
 
 
-def _single_values(columns: LakeColumns, is_key: NDArray[np.bool_]) -> KeyPairs:
+def _single_values(columns: LakeColumns, is_key: NDArray[np.bool_]) -> KeyCandidates:
     """Find the keys that hold the value of columns of one value, of those with a word of their names."""
     single = np.flatnonzero(
         (columns.cardinality == 1) & ~columns.is_indexed & (columns.is_alive > 0) & np.isin(columns.kind, _SINGLE_KINDS)
@@ -184,7 +184,7 @@ def _single_values(columns: LakeColumns, is_key: NDArray[np.bool_]) -> KeyPairs:
     is_wanted = is_key[right] & (columns.is_alive[right] > 0) & (columns.kind[left] == columns.kind[right])
     left, right = left[is_wanted], right[is_wanted]
     is_named = _names(columns, left, right)[:, NAME_FEATURES.index("header_share")] > 0
-    return KeyPairs(left[is_named], right[is_named], np.ones(int(is_named.sum()), np.int64))
+    return KeyCandidates(left[is_named], right[is_named], np.ones(int(is_named.sum()), np.int64))
 
 
 def _first_sample(columns: LakeColumns, column: int) -> str | None:
@@ -202,13 +202,13 @@ def _names(columns: LakeColumns, left: NDArray[np.int64], right: NDArray[np.int6
     return out
 
 
-def key_features(columns: LakeColumns, pairs: KeyPairs) -> NDArray[np.float64]:
+def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float64]:
     """Compute the features of candidates.
 
     Parameters
     ----------
     columns : LakeColumns
-    pairs : KeyPairs
+    pairs : KeyCandidates
         All candidates of each column that is among them.
 
     Returns

@@ -16,7 +16,7 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.containment.join_graph import choose_edges
-from dfjoin.containment.key_features import KEY_FEATURES, KeyPairs, LakeColumns, find_key_pairs, key_features
+from dfjoin.containment.key_features import KEY_FEATURES, KeyCandidates, LakeColumns, find_key_pairs, key_features
 from dfjoin.containment.key_model import KEY_MODEL_FILE, KeyModel
 from tests.benchmarks.relevance import fit_logistic
 
@@ -30,7 +30,7 @@ class Database:
 
     name: str
     columns: LakeColumns
-    pairs: KeyPairs
+    pairs: KeyCandidates
     features: np.ndarray
     is_true: np.ndarray
     n_true: int

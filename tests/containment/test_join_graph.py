@@ -6,7 +6,7 @@ import pytest
 
 from dfjoin.containment import join_graph
 from dfjoin.containment.join_graph import JoinGraph, choose_edges
-from dfjoin.containment.key_features import KeyPairs
+from dfjoin.containment.key_features import KeyCandidates
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableNotFoundError
 
 KEYS = {
@@ -104,7 +104,7 @@ def test_a_column_refers_to_one_key_and_circles_are_left_open():
     class Columns:
         cardinality = np.array([5, 5, 5, 9])
 
-    pairs = KeyPairs(np.array([0, 0, 1, 1, 2]), np.array([1, 3, 2, 0, 0]), np.full(5, 5))
+    pairs = KeyCandidates(np.array([0, 0, 1, 1, 2]), np.array([1, 3, 2, 0, 0]), np.full(5, 5))
     score = np.array([0.9, 0.9, 0.8, 0.7, 0.95])
     assert choose_edges(Columns(), pairs, score, 0.5).tolist() == [4, 0]
     assert choose_edges(Columns(), pairs, score, 0.99).tolist() == []
