@@ -630,7 +630,8 @@ def auto_join(
 
         - None: only if equal keys match less than `threshold` of the key's values, or the best equal columns are not
           nearly unique. Never for a composite `on`. Similarity is skipped above 100,000 keys on either side.
-        - True: in any case.
+        - True: in any case. The columns of a composite `on` are compared one by one, and what each says of a match is
+          learned from both frames; a missing value says nothing.
         - False: never.
     precision : float, default 0.95
         Share of right pairs that matching by similarity is to reach, by an estimate without labels; rows below

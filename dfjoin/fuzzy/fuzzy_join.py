@@ -6,10 +6,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dfjoin._validation import check_fraction
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.fuzzy.accept_matches import AcceptedMatches, accept_matches, chances_of, expand, keep_best
+from dfjoin.fuzzy.column_weights import ColumnWeights, KeyParts
 from dfjoin.fuzzy.match_model import published_model
 from dfjoin.fuzzy.match_problem import KnownPairs, Problem, is_left_reference, set_up
 from dfjoin.fuzzy.result import FuzzyJoin, FuzzySettings
@@ -40,8 +42,10 @@ def find_fuzzy(
 
     Parameters
     ----------
-    left, right : pyarrow Array or ChunkedArray of strings
-        The columns. To join on several columns, concatenate them with a space between.
+    left, right : pyarrow Array or ChunkedArray of strings, or of structs of strings
+        The columns. Structs are composite keys: candidates are those of the columns put together, and what agreement
+        and difference in each column say is learned from both sides, without labels
+        (`dfjoin.fuzzy.column_weights`); a missing value says nothing.
     precision : float, default 0.95
         Share of right pairs to reach, by estimate.
     known : pair of ndarray of int64, optional
@@ -63,7 +67,7 @@ def find_fuzzy(
     Raises
     ------
     InvalidTypeError
-        A column is not of strings.
+        A column is not of strings, or one is of structs and the other has not as many fields.
     InvalidParameterError
         `precision` is not between 0 and 1, or `known` does not name rows of the columns.
 
@@ -88,7 +92,8 @@ def find_fuzzy(
     >>> find_fuzzy(pa.array(["a"]), pa.array(["b"])).reason
     'no fuzzy join: the right column has 1 distinct text, and precision is not estimated from fewer than 10'
     """
-    texts = _fold(left, "left"), _fold(right, "right")
+    columns = _split_key(left, "left"), _split_key(right, "right")
+    texts = _fold_key(columns[0]), _fold_key(columns[1])
     check_fraction(precision, "precision")
     known_rows = _check_known(known, texts)
     side: Literal["left", "right"] = "left" if is_left_reference(*texts) else "right"
@@ -100,13 +105,13 @@ def find_fuzzy(
             f"than {_MIN_REFERENCE_TEXTS}"
         )
     model = published_model()
-    problem = set_up(reference, query, known_rows, model, seed)
+    problem = set_up(reference, query, known_rows, model, seed, _parts(side, columns))
     if problem.target_texts.size == 0:
         return _no_join("no text is left to join")
     accepted = accept_matches(problem, model, precision, is_one_to_one)
     if accepted.chosen.size == 0:
         return _no_join(accepted.reason)
-    settings = FuzzySettings(side, accepted.threshold, float(precision), is_one_to_one, seed)
+    settings = FuzzySettings(side, accepted.threshold, float(precision), is_one_to_one, seed, problem.weights)
     return _write_pairs(problem, accepted, settings)
 
 
@@ -141,7 +146,8 @@ def apply_fuzzy(
     -----
     Cost as of `find_fuzzy`.
     """
-    texts = _fold(left, "left"), _fold(right, "right")
+    columns = _split_key(left, "left"), _split_key(right, "right")
+    texts = _fold_key(columns[0]), _fold_key(columns[1])
     reference, query, known_rows = _in_roles(settings.reference, texts, _check_known(known, texts))
     if len(reference) < _MIN_REFERENCE_TEXTS:
         return _no_join(
@@ -149,7 +155,9 @@ def apply_fuzzy(
             "texts, and how much nearer the nearest of so few is says nothing"
         )
     model = published_model()
-    problem = set_up(reference, query, known_rows, model, settings.seed)
+    parts = _parts(settings.reference, columns, settings.weights)
+    parts = None if settings.weights is None else parts  # nothing was learned of the columns, nothing is now
+    problem = set_up(reference, query, known_rows, model, settings.seed, parts)
     targets = problem.targets
     scores = chances_of(model, targets)
     chosen = np.flatnonzero((scores >= settings.threshold) & (targets.partners >= 0))
@@ -185,8 +193,17 @@ def _write_pairs(problem: Problem, accepted: AcceptedMatches, settings: FuzzySet
     )
 
 
-def _fold(column: Strings, name: str) -> Texts:
-    """Fold a column, or raise if it is not of strings."""
+def _split_key(column: Strings, name: str) -> list[pa.Array]:
+    """Return a column, or the fields of one of structs; raises if it is not of strings."""
+    type_ = getattr(column, "type", None)
+    if type_ is not None and pa.types.is_struct(type_) and type_.num_fields:
+        held = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        return [_check_strings(field, f"{name}.{type_.field(i).name}") for i, field in enumerate(held.flatten())]
+    return [_check_strings(column, name)]
+
+
+def _check_strings(column: Strings, name: str) -> Strings:
+    """Return a column, or raise if it is not of strings."""
     type_ = getattr(column, "type", None)
     if isinstance(type_, pa.DictionaryType):
         type_ = type_.value_type
@@ -195,7 +212,34 @@ def _fold(column: Strings, name: str) -> Texts:
         raise InvalidTypeError(
             f"`{name}` must be a pyarrow array of strings, got {what}; cast it, as in pa.array(values, pa.string())"
         )
-    return fold_texts(column)
+    return column
+
+
+def _fold_key(columns: list[pa.Array]) -> Texts:
+    """Fold a column, or several with a space between; a null among several is an empty text."""
+    if len(columns) == 1:
+        return fold_texts(columns[0])
+    texts = [column.cast(pa.large_string()).fill_null("") for column in columns]
+    return fold_texts(pc.binary_join_element_wise(*texts, pa.scalar(" ", pa.large_string())))
+
+
+def _parts(
+    side: str, columns: tuple[list[pa.Array], list[pa.Array]], weights: ColumnWeights | None = None
+) -> KeyParts | None:
+    """Return the columns of composite keys in their roles; None for keys of one column."""
+    if len(columns[0]) != len(columns[1]):
+        raise InvalidTypeError(
+            f"`right` must have as many fields as `left` ({len(columns[0])}), got {len(columns[1])}; put columns that "
+            "are compared as one text into one array"
+        )
+    if weights is not None and len(weights) != len(columns[0]):
+        raise InvalidParameterError(
+            f"`weights` of likeness must be of as many columns as are joined ({len(columns[0])}), got {len(weights)}"
+        )
+    if len(columns[0]) == 1:
+        return None
+    reference, query = columns if side == "left" else columns[::-1]
+    return KeyParts(reference, query, weights)
 
 
 def _check_known(known: KnownPairs | None, texts: tuple[Texts, Texts]) -> KnownPairs:

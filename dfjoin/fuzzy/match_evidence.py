@@ -79,18 +79,22 @@ class Evidence:
         Its base distance; 1 if there is none.
     values : ndarray of float64, shape (n, n_names)
         See `EVIDENCE_NAMES`; zeros if there is no partner.
+    column_odds : ndarray of float64, shape (n,), or None
+        Log likelihood ratio of what the columns of a composite key say of the pair; None for other keys.
     """
 
     partners: NDArray[np.int32]
     distances: NDArray[np.float64]
     values: NDArray[np.float64]
+    column_odds: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return int(self.partners.size)
 
     def take(self, rows: NDArray[np.int64]) -> Evidence:
         """Return the evidence of some texts."""
-        return Evidence(self.partners[rows], self.distances[rows], self.values[rows])
+        odds = None if self.column_odds is None else self.column_odds[rows]
+        return Evidence(self.partners[rows], self.distances[rows], self.values[rows], odds)
 
 
 class _Ranked(NamedTuple):
@@ -141,7 +145,7 @@ def draw_sample(n: int, seed: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(seed).choice(n, MAX_SAMPLE, replace=False))
 
 
-def gather(columns: TokenizedColumns, model: MatchModel, seed: int = 0) -> Evidence:
+def gather(columns: TokenizedColumns, model: MatchModel, seed: int = 0) -> tuple[Evidence, TextPairs]:
     """Collect the evidence of all query texts.
 
     Parameters
@@ -155,6 +159,8 @@ def gather(columns: TokenizedColumns, model: MatchModel, seed: int = 0) -> Evide
     Returns
     -------
     Evidence
+    TextPairs
+        The most alike reference texts of each text, at most five, the nearest first.
 
     Notes
     -----
@@ -174,20 +180,21 @@ def gather(columns: TokenizedColumns, model: MatchModel, seed: int = 0) -> Evide
         ranked = _compare(columns, columns.query, model, around.rules, texts)
         return _measure_nearest(columns, ranked), ranked._replace(features=_NOTHING)
 
-    found_parts = run_batches(compare, cut_batches(columns.query, np.arange(n)))
-    best = _concatenate([nearest for nearest, _ in found_parts])
-    rows, others = (
-        np.concatenate([getattr(ranked.pairs, side) for _, ranked in found_parts]) for side in TextPairs._fields
+    parts = run_batches(compare, cut_batches(columns.query, np.arange(n)))
+    best = _concatenate([nearest for nearest, _ in parts])
+    rows, others = (np.concatenate([getattr(ranked.pairs, side) for _, ranked in parts]) for side in TextPairs._fields)
+    likeness, places = (
+        np.concatenate([getattr(ranked, name) for _, ranked in parts]) for name in ("likeness", "places")
     )
-    likeness = np.concatenate([ranked.likeness for _, ranked in found_parts])
     around = _look_around_partners(columns, model, around, best.pairs.others, seed)
     context = _context(columns, around, best, _best_other(others, rows, likeness, best.pairs))
     found = Evidence(np.full(n, -1, np.int32), np.ones(n), np.zeros((n, len(EVIDENCE_NAMES))))
-    places = best.pairs.rows
-    found.partners[places] = best.pairs.others
-    found.distances[places] = base_distance(best.features[:, : len(CONFIGURATIONS)])
-    found.values[places] = np.clip(np.hstack([best.features, best.rivals, context]), -_LIMIT, _LIMIT)
-    return found
+    texts = best.pairs.rows
+    found.partners[texts] = best.pairs.others
+    found.distances[texts] = base_distance(best.features[:, : len(CONFIGURATIONS)])
+    found.values[texts] = np.clip(np.hstack([best.features, best.rivals, context]), -_LIMIT, _LIMIT)
+    is_near = places <= _MAX_RIVALS
+    return found, TextPairs(rows[is_near], others[is_near])
 
 
 def _compare(

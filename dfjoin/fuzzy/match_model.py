@@ -63,9 +63,11 @@ class MatchModel:
         weights = np.array([self.likeness_weights.get(name, 0.0) for name in names])
         return np.asarray(values @ weights + self.likeness_bias)
 
-    def probability(self, names: tuple[str, ...], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability that a pair is right; shape (n, n_names) → (n,)."""
-        odds = np.full(values.shape[0], self.bias)
+    def probability(
+        self, names: tuple[str, ...], values: NDArray[np.float64], more: NDArray[np.float64] | float = 0.0
+    ) -> NDArray[np.float64]:
+        """Return the probability that a pair is right, with log odds of other evidence; shape (n, n_names) → (n,)."""
+        odds = np.full(values.shape[0], self.bias) + more
         for term in self.terms:
             odds += np.interp(values[:, names.index(term.name)], term.knots, term.values)
         return np.asarray(1.0 / (1.0 + np.exp(-np.clip(odds, -50.0, 50.0))))

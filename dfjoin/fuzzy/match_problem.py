@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.match_evidence import Evidence, gather
+from dfjoin.fuzzy.column_weights import ColumnWeights, KeyParts, learn_weights, measure_levels, sum_weights
+from dfjoin.fuzzy.match_evidence import EVIDENCE_NAMES, Evidence, gather
 from dfjoin.fuzzy.match_model import MatchModel
 from dfjoin.fuzzy.texts import Texts
 from dfjoin.fuzzy.tokenized import prepare
+from dfjoin.kernels.token_rows import TextPairs
 
 __all__ = ["KnownPairs", "Problem", "is_left_reference", "set_up"]
 
@@ -36,6 +38,8 @@ class Problem:
         Whether the nearest reference text is a known partner.
     taken : ndarray of int64
         Reference texts that are known partners.
+    weights : tuple of tuple of float, or None
+        What the columns of a composite key say; None for other keys, or if too few matches are expected.
     """
 
     reference: Texts
@@ -45,6 +49,7 @@ class Problem:
     known: Evidence
     is_known_right: NDArray[np.bool_]
     taken: NDArray[np.int64]
+    weights: ColumnWeights | None = None
 
 
 def is_left_reference(left: Texts, right: Texts) -> bool:
@@ -66,7 +71,9 @@ def is_left_reference(left: Texts, right: Texts) -> bool:
     return len(left) > len(right)
 
 
-def set_up(reference: Texts, query: Texts, known: KnownPairs, model: MatchModel, seed: int) -> Problem:
+def set_up(
+    reference: Texts, query: Texts, known: KnownPairs, model: MatchModel, seed: int, parts: KeyParts | None = None
+) -> Problem:
     """Gather the evidence on two columns.
 
     Parameters
@@ -76,12 +83,17 @@ def set_up(reference: Texts, query: Texts, known: KnownPairs, model: MatchModel,
         Rows of the reference and of the query that are joined already.
     model : MatchModel
     seed : int
+    parts : KeyParts, optional
+        The columns of a composite key.
 
     Returns
     -------
     Problem
     """
-    evidence = gather(prepare(reference, query), model, seed)
+    evidence, near = gather(prepare(reference, query), model, seed)
+    weights = None
+    if parts is not None:
+        evidence, weights = _weigh_columns(evidence, near, (reference, query), parts, model)
     partner, text = reference.codes[known[0]], query.codes[known[1]]
     is_pair = (partner >= 0) & (text >= 0)
     partner, text = partner[is_pair], text[is_pair]
@@ -97,4 +109,21 @@ def set_up(reference: Texts, query: Texts, known: KnownPairs, model: MatchModel,
         known=evidence.take(known_texts),
         is_known_right=is_right,
         taken=np.unique(partner),
+        weights=weights,
     )
+
+
+def _weigh_columns(
+    evidence: Evidence, near: TextPairs, sides: tuple[Texts, Texts], parts: KeyParts, model: MatchModel
+) -> tuple[Evidence, ColumnWeights | None]:
+    """Add what the columns of a composite key say of each nearest pair; learn it, if it is not known."""
+    levels = measure_levels(parts, sides, near)
+    is_nearest = evidence.partners[near.rows] == near.others
+    weights = parts.weights
+    if weights is None:
+        chances = model.probability(EVIDENCE_NAMES, evidence.values)[near.rows]
+        weights = learn_weights(levels, is_nearest, chances)
+    odds = np.zeros(len(evidence))
+    if weights is not None:
+        odds[near.rows[is_nearest]] = sum_weights(levels[is_nearest], weights)
+    return replace(evidence, column_odds=odds), weights

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.fuzzy.column_weights import MAX_WEIGHT, N_LEVELS, ColumnWeights
 
 __all__ = ["FuzzyJoin", "FuzzySettings"]
 
 _LARGEST = 1e100
+_MAX_COLUMNS = 1000
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class FuzzySettings:
         Whether each reference text is joined at most once.
     seed : int
         Chose the sample of the reference whose neighbours were looked at.
+    weights : tuple of tuple of float, or None
+        What the columns of a composite key say, by level; None for a key of one column.
     """
 
     reference: Literal["left", "right"]
@@ -41,16 +45,18 @@ class FuzzySettings:
     precision: float
     is_one_to_one: bool
     seed: int
+    weights: ColumnWeights | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values."""
-        return {
+        held = {
             "reference": self.reference,
             "threshold": self.threshold,
             "precision": self.precision,
             "is_one_to_one": self.is_one_to_one,
             "seed": self.seed,
         }
+        return held if self.weights is None else held | {"weights": [list(column) for column in self.weights]}
 
     @classmethod
     def from_dict(cls, values: Any) -> FuzzySettings:
@@ -72,7 +78,9 @@ class FuzzySettings:
                 "`seed` of likeness must be an integer from 0 to 2^63, and `is_one_to_one` true or false, got "
                 f"{show(seed)} and {show(is_one_to_one)}"
             )
-        return cls(reference, _number(values, "threshold"), _number(values, "precision"), is_one_to_one, seed)
+        weights = _weights(values.get("weights"))
+        numbers = _number(values, "threshold"), _number(values, "precision")
+        return cls(reference, *numbers, is_one_to_one, seed, weights)
 
 
 def _number(values: Mapping[str, Any], key: str) -> float:
@@ -82,6 +90,28 @@ def _number(values: Mapping[str, Any], key: str) -> float:
     if not is_number or not abs(number) < _LARGEST or math.isnan(number):
         raise InvalidTypeError(f"`{key}` of likeness must be a number below 1e100, got {show(number)}")
     return float(number)
+
+
+def _weights(held: Any) -> ColumnWeights | None:
+    """Read the weights of columns."""
+    if held is None:
+        return None
+    is_table = isinstance(held, list) and 1 < len(held) <= _MAX_COLUMNS
+    if not is_table or not all(_is_column(column) for column in held):
+        raise InvalidParameterError(
+            f"`weights` of likeness must be 2 to {_MAX_COLUMNS} lists of {N_LEVELS} numbers between -{MAX_WEIGHT:g} "
+            f"and {MAX_WEIGHT:g}, got {show(held)}"
+        )
+    return tuple(tuple(float(number) for number in column) for column in held)
+
+
+def _is_column(column: Any) -> bool:
+    """Tell whether a column has a weight for each level."""
+    return (
+        isinstance(column, list)
+        and len(column) == N_LEVELS
+        and all(type(one) in (int, float) and abs(one) <= MAX_WEIGHT for one in column)
+    )
 
 
 @dataclass(frozen=True)

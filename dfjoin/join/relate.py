@@ -69,6 +69,12 @@ class DistinctKeys:
             return arrays[0]
         return pc.binary_join_element_wise(*[a.cast(pa.string()).fill_null("") for a in arrays], " ")
 
+    def as_struct(self) -> pa.StructArray:
+        """Return each key with its columns apart."""
+        return pa.StructArray.from_arrays(
+            [a.cast(pa.large_string()) for a in self.columns.values()], list(self.columns)
+        )
+
 
 def distinct_keys(columns: dict[str, pa.Array]) -> DistinctKeys:
     """Number the keys that some columns of strings, at least one, make together."""
@@ -262,7 +268,12 @@ def _carry_out(
 
 
 def _texts_to_compare(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> tuple[pa.Array, pa.Array]:
-    """Return what likeness compares of each key: what the programs make of it, and of the rest the key itself."""
+    """Return what likeness compares of each key: what the programs make of it, and of the rest the key itself.
+
+    Keys of several columns that no program relates are compared column by column.
+    """
+    if not programs.programs and len(left.columns) == len(right.columns) > 1:
+        return left.as_struct(), right.as_struct()
     is_forward = programs.direction != "right_to_left"
     source, target = (left, right) if is_forward else (right, left)
     cut = [_made(source, [ranked.program for ranked in programs.programs])]

@@ -152,7 +152,7 @@ class Examples:
 
 def examples(held: Labelled, model: MatchModel, weight: float = 1.0) -> Examples:
     """Gather the evidence on the nearest pairs."""
-    found = gather(prepare(held.reference, held.query), model)
+    found, _ = gather(prepare(held.reference, held.query), model)
     at = np.flatnonzero(found.partners >= 0)
     is_right = np.array([(int(q), int(found.partners[q])) in held.truth for q in at], bool)
     return Examples(found.values[at], is_right, weight * SETS[held.kind], len(held.truth))

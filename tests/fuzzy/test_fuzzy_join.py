@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.fuzzy.fuzzy_join import find_fuzzy
+from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
 from dfjoin.fuzzy.texts import fold_text
 
 FIRST = ["anna", "bernd", "carla", "dmitri", "elena", "farid", "greta", "hiro", "ines", "jakob", "katya", "luis"]
@@ -246,11 +247,74 @@ def test_known_must_name_rows(known):
         find(["a", "b"], ["b"], known=known)
 
 
+def shops(rng, n=150):
+    """Shops of two directories: chains have many branches, told apart by street and telephone alone."""
+    chains = ["burger barn", "noodle house", "corner bakery", "pizza port", "taco shack"]
+    streets = [f"{a}{b} st" for a in ("oak", "elm", "pine", "mill", "lake") for b in ("wood", "ridge", "view", "ton")]
+    left = [
+        (
+            chains[rng.integers(5)],
+            f"{rng.integers(1, 999)} {streets[rng.integers(20)]}",
+            f"555-{rng.integers(10**4):04d}",
+        )
+        for _ in range(n)
+    ]
+    right = []
+    for name, street, phone in left[: n // 2]:
+        number, *rest = street.split()
+        right.append((f"{name} inc", f"{number} {' '.join(rest)}reet", None if rng.random() < 0.3 else phone))
+    for name, street, _ in left[n // 2 : n * 3 // 4]:  # other branches in the same street
+        number, *rest = street.split()
+        other = int(number) + 2
+        right.append((name, f"{other} {' '.join(rest)}", f"555-{rng.integers(10**4):04d}"))
+    return left, right
+
+
+def structs(rows):
+    columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+    return pa.StructArray.from_arrays(columns, ["name", "street", "phone"])
+
+
+def test_composite_keys_are_compared_column_by_column(rng):
+    left, right = shops(rng)
+    found = find_fuzzy(structs(left), structs(right))
+    truth = {(i, i) for i in range(75)}
+    hits = truth & set(pairs(found))
+    assert len(hits) >= 0.9 * len(found) and len(hits) >= 0.9 * len(truth)
+    whole = [[" ".join(part or "" for part in row) for row in side] for side in (left, right)]
+    as_text = set(pairs(find(*whole)))
+    assert len(as_text - truth) > len(set(pairs(found)) - truth) or len(as_text & truth) < len(hits)
+    weights = np.array(found.settings.weights)
+    assert weights.shape == (3, 9) and weights[2, -1] > weights[0, -1], "a telephone says more than a chain"
+
+
+def test_weights_of_columns_are_those_of_the_earlier_join(rng):
+    left, right = shops(rng)
+    found = find_fuzzy(structs(left), structs(right))
+    again = apply_fuzzy(structs(left), structs(right), found.settings)
+    assert pairs(again) == pairs(found) and again.settings == found.settings
+    half = apply_fuzzy(structs(left), structs(right[:5]), found.settings)
+    assert set(pairs(half)) <= {(i, i) for i in range(5)} and len(half)
+    alone = replace(found.settings, weights=None)
+    assert apply_fuzzy(structs(left), structs(right), alone).settings.weights is None
+    with pytest.raises(InvalidParameterError, match=r"as many columns as are joined \(3\), got 2"):
+        apply_fuzzy(structs(left), structs(right), replace(found.settings, weights=found.settings.weights[:2]))
+
+
+def test_composite_keys_must_have_the_same_columns(rng):
+    left, _ = shops(rng)
+    with pytest.raises(InvalidTypeError, match=r"as many fields as `left` \(3\), got 1; put columns"):
+        find_fuzzy(structs(left), pa.array(["a"]))
+    numbers = pa.StructArray.from_arrays([pa.array([1]), pa.array(["a"])], ["id", "name"])
+    with pytest.raises(InvalidTypeError, match=r"`left\.id` must be a pyarrow array of strings, got int64"):
+        find_fuzzy(numbers, numbers)
+
+
 _LONG_JOIN = """
 import time
 import numpy as np
 import pyarrow as pa
-from dfjoin.fuzzy.fuzzy_join import find_fuzzy
+from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
 
 words = np.random.default_rng(0).zipf(1.3, (60_000, 8)) % 50_000
 texts = [" ".join(f"{word * 7919:x}" for word in row) for row in words.tolist()]

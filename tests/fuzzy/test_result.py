@@ -32,6 +32,8 @@ SETTINGS = {"reference": "right", "threshold": 0.55, "precision": 0.95, "is_one_
 
 def test_settings_survive_json():
     assert FuzzySettings.from_dict(json.loads(json.dumps(SETTINGS))).to_dict() == SETTINGS
+    weighed = SETTINGS | {"weights": [[-1.5] * 4 + [2.0] * 5, [0.0] * 9]}
+    assert FuzzySettings.from_dict(json.loads(json.dumps(weighed))).to_dict() == weighed
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,11 @@ def test_settings_survive_json():
         ({"precision": 10**400}, InvalidTypeError, "`precision` of likeness must be a number"),
         ({"precision": True}, InvalidTypeError, "`precision` of likeness must be a number"),
         ({"seed": -1}, InvalidParameterError, "`seed` of likeness must be an integer from 0 to"),
+        ({"weights": [[0.0] * 9]}, InvalidParameterError, "`weights` of likeness must be 2 to 1000 lists of 9 numbers"),
+        ({"weights": [[0.0] * 9, [5.0] * 9]}, InvalidParameterError, "numbers between -4 and 4, got"),
+        ({"weights": [[0.0] * 9, [float("nan")] * 9]}, InvalidParameterError, "numbers between -4 and 4, got"),
+        ({"weights": [[0.0] * 9, [0.0] * 8]}, InvalidParameterError, "lists of 9 numbers"),
+        ({"weights": "all"}, InvalidParameterError, "lists of 9 numbers"),
         ({"is_one_to_one": 1}, InvalidParameterError, "`is_one_to_one` true or false"),
     ],
 )

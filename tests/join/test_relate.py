@@ -1,5 +1,6 @@
 """Relating two tables: keys as data, programs, what these leave, or nothing."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from dfjoin.join import relate as relate_module
 from dfjoin.join.options import JoinOptions
-from dfjoin.join.relate import KINDS, distinct_keys, relate
+from dfjoin.join.relate import KINDS, distinct_keys, relate, relate_again
+from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.transform.prepared_columns import Column
 
 CELLS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "é", "a b"]))
@@ -161,6 +163,22 @@ def test_codes_that_a_program_leaves_are_not_joined_by_likeness():
     relation, tried = relate(left, right, None, None, OPTIONS)
     assert relation.fuzzy is None and relation.pairs.left.size == 60
     assert any("differ by digits alone" in line for line in tried)
+
+
+def test_several_columns_are_compared_one_by_one_and_applied_as_they_were_learned(people):
+    left, right = people
+    n = min(len(left["name"].array), len(right["person"].array))
+    sides = [
+        table(name=column.array.to_pylist()[:n], town=[f"town {i % 7}" for i in range(n)])
+        for column in (left["name"], right["person"])
+    ]
+    relation, _ = relate(*sides, ["name", "town"], ["name", "town"], OPTIONS)
+    weights = relation.fuzzy.settings.weights
+    assert len(weights) == 2
+    saved = SavedRelation.from_dict(json.loads(json.dumps(relation.saved().to_dict())))
+    again, _ = relate_again(saved, *sides)
+    assert again.pairs.left.tolist() == relation.pairs.left.tolist()
+    assert again.fuzzy.settings.weights == weights
 
 
 def test_a_fuzzy_join_that_would_take_minutes_has_to_be_asked_for(people, monkeypatch):
