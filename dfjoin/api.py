@@ -216,8 +216,9 @@ def discover_joinable(
         The user's frame, of any index and dtypes; it is not changed.
     on : column label, list of labels, ``"*"`` or None
         The query column. ``"*"`` or None: every column of text, integers or dates with two values or
-        more, in turn. With ``mode="embedding"``, a list names columns of numbers that make points together:
-        ``["lat", "lon"]``, ``["x", "y", "z"]``, ``["height"]``, or one column of lists of numbers.
+        more, in turn. Several labels make a composite key: a table has to hold the values of a row in one of its rows.
+        With ``mode="embedding"``, a list names columns of numbers that make points together: ``["lat", "lon"]``,
+        ``["x", "y", "z"]``, ``["height"]``, or one column of lists of numbers.
     lake : Lake or path
         The index to search.
     mode : {"exact", "lsh", "transform", "embedding"}, default "exact"
@@ -389,6 +390,14 @@ def discover_joinable(
     A row has no point if one of its numbers is missing or out of range; equal points count once. Distances are those of
     float64 numbers, and of places along great circles of a sphere with a radius of 6,371,008.8 m. The column of a hit
     is written ``lat, lon``. Such candidates have no score.
+
+    With a composite key each table has one row, of the columns that rank first: ``column`` names them with ``" + "``
+    between; ``matched``, ``containment``, cardinalities and ``relationship`` are of distinct tuples without a null. The
+    index bounds what a table can share, and the rows of the best tables are read, for 10 seconds at most
+    (``attrs["dfjoin"]["complete"]``): a table whose file has changed is warned of and left out. Only in
+    ``mode="exact"``, without `plan` and `weighted`; zeros that were lost are not looked for. The score is the geometric
+    mean of the scores of the columns, times the share of the tuples with all parts in the table that stand in one row
+    of it (MATE, PVLDB 2022, for the filter by single columns).
 
     The rows do not depend on how the index is cut into segments.
 
@@ -582,8 +591,9 @@ def auto_join(
         - A plan (``attrs["dfjoin"]["plan"]`` of an earlier result): the same columns are joined again. A plan does
           not hold the rows of a frame: of two frames, pass the other one here and the plan as `plan`.
     on : column label or list of labels, optional
-        Key of `df`. Several labels make a composite key, between two frames only. By default, over a lake, the column
-        with the most useful candidate is taken; columns of two values, serial numbers and measures are no keys then.
+        Key of `df`. Several labels make a composite key. By default, over a lake, the column with the most useful
+        candidate is taken; columns of two values, serial numbers and measures are no keys then. Where a candidate of
+        one column is m:m and a second column makes it m:1 (entity and year), it is joined on both, as the report says.
         Between two frames the columns that join best are taken, and it is an error when two are equally good.
     right_on : column label or list of labels, optional
         Key of the other frame; the same labels as `on` by default.

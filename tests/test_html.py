@@ -86,6 +86,12 @@ def test_a_card_says_what_is_needed(pages):
     assert "<td>Peru</td>" in page and "<td>1.5</td>" in page, "joined rows"
     assert "no candidates" in pages["none"]
     assert "rows found a partner" in pages["report"] and "majority" not in pages["report"]
+    for name, cell in (("explain", "1"), ("report", "1.5")):
+        assert "Narnia &amp; co" in pages[name], f"{name}: without partner"
+        assert pages[name].count("<tr>") >= 3 and f"<td>{cell}</td>" in pages[name], f"{name}: joined rows"
+        assert "<code>df.auto_join(" in pages[name], f"{name}: the line of code"
+    assert "df.auto_join(lake, on=&#x27;&lt;i&gt;land&lt;/i&gt;&#x27;, tables=" in pages["report"]
+    assert "score 0." in pages["explain"] and "<dt>for</dt>" in pages["explain"]
     assert "nothing was joined" in pages["nothing"] or "passed over" in pages["nothing"]
     assert "def transform" in pages["program"]
 

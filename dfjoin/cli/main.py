@@ -198,7 +198,7 @@ def _add_discover(commands: Any) -> None:
     parser = add_command(commands, "discover", _DISCOVER_HELP, _discover)
     parser.add_argument("index", help="directory of the index")
     parser.add_argument("table", help="your table: CSV, Parquet or JSON lines; - for CSV on standard input")
-    parser.add_argument("--on", help="column to search with")
+    parser.add_argument("--on", action="append", help="column to search with; repeat for a composite key")
     _add_search_options(parser)
     parser.add_argument("--rank", help="useful (default), or matched: by shared values")
     parser.add_argument("--no-families", action="store_false", dest="families", help="list similar tables one by one")
@@ -330,7 +330,7 @@ def _discover(options: argparse.Namespace) -> int:
     df = read_frame(options.table)
     hits = discover_joinable(
         df,
-        options.on,
+        _one(options.on),
         options.index,
         mode=options.mode,
         verify=options.verify,
@@ -361,6 +361,8 @@ def _discover(options: argparse.Namespace) -> int:
         return print_json({"hits": hits.to_dict(orient="records"), **hits.attrs["dfjoin"]})
     n_below = sum(told.get("n_below", 0) for told in hits.attrs["dfjoin"]["searches"])
     nothing = f"nothing useful; {n_below:,} columns share values by chance, it seems: --min-score 0 lists them"
+    if options.on is not None and len(options.on) > 1 and not len(hits):
+        return print_text("no table has rows with these keys that are worth showing: --min-score 0 lists all")
     return print_text(repr(hits) if len(hits) else nothing if n_below else mode_of(options.mode).nothing_found)
 
 

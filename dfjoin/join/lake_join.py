@@ -19,11 +19,14 @@ from dfjoin.join.options import MANY_HOWS, JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.read_rows import KeyLink, TableRows, brought_columns, link_keys, read_rows
 from dfjoin.join.report import JoinAccount, joined_before
+from dfjoin.join.second_column import find_second_column
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.discover import query_columns, search_queries
+from dfjoin.search.discover import has_composite_key, make_key, query_columns, search_columns, search_queries
 from dfjoin.search.embedding.partners import with_partners
+from dfjoin.search.found import SearchContext
+from dfjoin.search.key_query import KeyQuery
 from dfjoin.search.modes import mode_of
-from dfjoin.search.params import search_params
+from dfjoin.search.params import SearchParams, search_params
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.store.snapshot import Snapshot, open_snapshot
@@ -34,6 +37,12 @@ __all__ = ["join_candidates", "join_lake", "join_plan"]
 
 _FIRST_LOOK = 50
 """Candidates of each query column that a lake join always looks at."""
+
+_FIRST_KEYS = 4
+"""Tables that a lake join on several columns looks at first: each is read to be ranked."""
+
+_MOST_EXTENDED = 5
+"""Candidates of one column that a second column is looked for."""
 
 _MORE_LOOK = 4
 """Each further look down the ranking goes this many times as far as the last one."""
@@ -79,13 +88,18 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
         dayfirst=options.dayfirst,
     )
     mode_of(options.mode).check(snapshot)
-    queries = query_columns(df, on, snapshot, params)
+    key = make_key(df, on, snapshot, params) if has_composite_key(on, params) else None
+    if key is not None:
+        limit = max(_FIRST_KEYS, 2 * options.k)
+        params = replace(params, k=limit)
+    queries = query_columns(df, on, snapshot, params) if key is None else list(key.columns)
     left = KeyColumns(df, snapshot.settings)
     left.remember(queries)
     account = JoinAccount(left)
     reasons = {query.name: reason_against_key(query) for query in queries} if is_every_column else {}
     queries = [query for query in queries if not reasons.get(query.name)]
-    hits = search_queries(snapshot, queries, params)
+    names = [query.name for query in queries] if key is None else [key.name]
+    hits = search_queries(snapshot, queries, params) if key is None else _search_key(snapshot, key, params, options)
     candidates = _Candidates(hits, [], options, limit=limit)
     if options.columns is None:  # else other columns of the same table may be wanted
         candidates.leave_out(table for index, table in joined_before(df) if index == str(snapshot.path))
@@ -100,7 +114,7 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
             chosen = choice.of(rows)
         if chosen is not None:
             rows = [row for row in rows if row.query_column == chosen]
-        has_more = any(_has_more(rows, query.name, limit, options.min_score) for query in queries)
+        has_more = any(_has_more(rows, name, limit, options.min_score) for name in names)
         if chosen is not None or not is_every_column or not has_more or candidates.is_time_over():
             new = [row for row in rows if _place(row) not in seen]
             seen.update(map(_place, new))
@@ -112,7 +126,18 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
                 account = account.pass_over("", "", f"column {name!r} as a key: {reason}") if reason else account
             return account
         limit *= _MORE_LOOK
-        hits = search_queries(snapshot, queries, replace(params, k=limit), is_first=False)
+        params = replace(params, k=limit)
+        if key is None:
+            hits = search_queries(snapshot, queries, params, is_first=False)
+        else:
+            hits = _search_key(snapshot, key, params, options)
+
+
+def _search_key(snapshot: Snapshot, key: KeyQuery, params: SearchParams, options: JoinOptions) -> JoinCandidates:
+    """Search with a key of several columns: what may be joined, or else what comes nearest, to say why not."""
+    limits = replace(params, threshold=options.threshold, min_score=options.min_score)
+    hits = search_columns(snapshot, key, limits)
+    return hits if len(hits) else search_columns(snapshot, key, params)
 
 
 def _join_some(
@@ -241,6 +266,9 @@ class _Candidates:
         self._looked_at: set[str] = set()
         self._joined: set[str] = set()
         self._useless: dict[Any, KeyColumns] = {}
+        self._extended: dict[_Place, Any] = {}
+        self._contexts: dict[_Place, SearchContext] = {}
+        self._n_extended = 0
         self._opened: dict[str, LakeTable | str] = {}
         self._read: dict[str, _Read] = {}
         self._reasons: dict[_Place, tuple[KeyColumns, str]] = {}
@@ -290,8 +318,26 @@ class _Candidates:
             reason = self._reason_of_rows(left, row, is_new=reason is not None)
             if reason == _NOTHING_NEW:
                 self._useless[self._content(row)] = left
+            self._extended.pop(_place(row), None)
+            if reason == _MANY_TO_MANY and self._extend(left, row):
+                reason = ""
         self._reasons[_place(row)] = left, reason
         return reason
+
+    def _extend(self, left: KeyColumns, row: Any) -> bool:
+        """Look for a second column that makes a candidate m:1, to be joined in its place."""
+        if self._n_extended >= _MOST_EXTENDED:
+            return False
+        self._n_extended += 1
+        found = find_second_column(left, row, self._context, self.options)
+        if found is None:
+            return False
+        (better,) = found.itertuples(index=False)
+        self._contexts[_place(better)] = found.context
+        if self._reason_of_rows(left, better, is_new=True):
+            return False
+        self._extended[_place(row)] = better
+        return True
 
     def known_reason(self, left: KeyColumns, row: Any) -> str | None:
         """Return what `reason_against` will, without reading the table; None where its rows have to be seen."""
@@ -310,7 +356,7 @@ class _Candidates:
         brought = brought_columns(table, step)
         if not brought:
             return "it has no other columns"
-        if step.relation is not None or table.is_changed:
+        if step.relation is not None or table.is_changed or len(step.on) > 1:
             return None
         values = left.values(left.position(step.on[0]), step.pad, step.dayfirst)
         key = IndexedKey(self._context.snapshot, row.table, row.column, values)
@@ -322,7 +368,8 @@ class _Candidates:
         return row.query_column, row.column, content_of(self._context.snapshot, row.table)
 
     def join(self, account: JoinAccount, row: Any) -> JoinAccount:
-        """Join a candidate."""
+        """Join a candidate, on a second column, too, if one was found."""
+        row = self._extended.get(_place(row), row)
         try:
             prepared = self._prepare(account.left, row, is_new=True)
         except TableReadError as error:
@@ -403,19 +450,16 @@ class _Candidates:
 
     def _step(self, table: LakeTable, row: Any) -> JoinStep:
         """Write a candidate as the step of a plan."""
-        found = self._context.found_of(row)
-        assert found is not None  # the row is of this result
-        query = found.query
+        context = self._contexts.get(_place(row), self._context)
+        on, right_on, query = context.key_of(row)
         columns = None if self.options.columns is None else list(self.options.columns)
         if columns is not None and not self._is_picked:
-            columns = [name for name in columns if name in table.column_names and name != row.column]
+            columns = [name for name in columns if name in table.column_names and name not in right_on]
         aggregate = self.options.aggregate
         if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
-        place = row.query_column, row.table, row.column
-        relation, keys = self._context.relation_of(*place), self._context.keys_of(*place)
-        relation = with_partners(relation, self.options.partners)
-        return JoinStep(query.labels, row.table, keys, columns, {}, aggregate, query.pad, query.dayfirst, relation)
+        relation = with_partners(context.relation_of(row), self.options.partners)
+        return JoinStep(on, row.table, right_on, columns, {}, aggregate, query.pad, query.dayfirst, relation)
 
 
 class _Choice:

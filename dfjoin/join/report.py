@@ -13,6 +13,7 @@ from dfjoin.join.execute import RightSide, StepResult, join_step
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
+from dfjoin.join.report_examples import step_examples
 from dfjoin.programs.program import Program
 from dfjoin.search.explanation import tell_zeros
 from dfjoin.search.row_keys import KeyIndex
@@ -57,6 +58,7 @@ class JoinAccount:
         """Join one right side; `index` numbers the key of the frame."""
         result = join_step(self.left.frame, step, index, right, options)
         report = _step_report(step, index, result, len(self.left.frame))
+        report |= step_examples(self.left.frame, step, (index, right.codes), result)
         if right.relation:
             report["relation"] = right.relation
         if step.pad:
@@ -264,6 +266,8 @@ def truncate_report(values: dict[str, Any]) -> dict[str, Any]:
         values["passed_over"] = values["passed_over"][:limit]
         for step in values["joined"]:
             step["columns"] = step["columns"][: 4 * limit]
+            if limit < _MAX_PASSED_OVER:
+                step["rows"], step["without_partner"] = [], []
             if "left_out" in step:
                 step["left_out"] = dict(list(step["left_out"].items())[:limit])
     for step in values["plan"]["steps"]:  # names that follow from the rule need not be kept

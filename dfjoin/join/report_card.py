@@ -41,5 +41,25 @@ def _step_card(step: dict[str, Any]) -> str:
     left_out = ", ".join(f"{name} ({reason})" for name, reason in list(step.get("left_out", {}).items())[:5])
     rest = step["n_columns"] - len(rows)
     parts = [_html.bar(step["coverage"], told), _html.table(("column", "rule", "rows that disagree"), rows)]
-    items = [("more columns", f"{rest:,}" if rest > 0 else ""), ("not brought", _html.escape(left_out))]
-    return _html.card(head, [*parts, _html.pairs(items)])
+    alone = ", ".join(f"<code>{_html.escape(value)}</code>" for value in step.get("without_partner", []))
+    items = [
+        ("without partner", alone),
+        ("more columns", f"{rest:,}" if rest > 0 else ""),
+        ("not brought", _html.escape(left_out)),
+    ]
+    parts.append(_html.pairs(items))
+    joined = step.get("rows", [])
+    if joined:
+        cells = [["" if cell is None else cell for cell in row.values()] for row in joined]
+        parts.append(_html.table(list(joined[0]), cells))
+    return _html.card(head, [*parts, _html.code(_code(step))])
+
+
+def _code(step: dict[str, Any]) -> str:
+    """Write the line that makes the same join."""
+    on, right_on = (names[0] if len(names) == 1 else names for names in (step["on"], step["right_on"]))
+    if step["table"]:
+        return f"df.auto_join(lake, on={on!r}, tables={step['table']!r})"
+    if step.get("relation"):
+        return 'df.auto_join(other, plan=result.attrs["dfjoin"]["plan"])'
+    return f"df.auto_join(other, on={on!r}, right_on={right_on!r})"

@@ -10,6 +10,8 @@ import pandas as pd
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, shortlist
+from dfjoin.search.composite_result import explain_key, key_pairs
+from dfjoin.search.composite_search import KeyHit
 from dfjoin.search.explanation import Explanation
 from dfjoin.search.found import Candidate, SearchContext
 from dfjoin.search.modes import mode_of
@@ -84,19 +86,34 @@ class JoinCandidates(pd.DataFrame):
                 "choose its rows, and keep these columns"
             )
 
-    def _candidate(self, i: int) -> Candidate:
+    def _row(self, i: int) -> pd.Series:
         if not isinstance(i, (int, np.integer)) or not -len(self) <= i < len(self):
             raise InvalidParameterError(f"`i` must be a position in this frame of {len(self)} rows, got {show(i)}")
-        row, context = self.iloc[int(i)], self.context
+        return self.iloc[int(i)]
+
+    def _candidate(self, i: int) -> Candidate:
+        row, context = self._row(i), self.context
         found = context.found_of(row)
         names = [] if found is None else zip(found.hits.tables, found.hits.names, strict=True)
         place = next((p for p, name in enumerate(names) if name == (row["table"], row["column"])), None)
         if found is None or place is None:
-            raise InvalidParameterError(
-                f"`i` must be a row that the search found, got a changed one: `{row['table']}` column "
-                f"{row['column']!r} for {row['query_column']!r}; call discover_joinable again and filter its result"
-            )
+            raise self._changed_row(row)
         return Candidate(row, found, place, context.snapshot)
+
+    def _key_hit(self, i: int) -> KeyHit:
+        """Return the hit of a key of several columns that a row shows."""
+        row = self._row(i)
+        hit = self.context.key_hit(row)
+        if hit is None:
+            raise self._changed_row(row)
+        return hit
+
+    @staticmethod
+    def _changed_row(row: pd.Series) -> InvalidParameterError:
+        return InvalidParameterError(
+            f"`i` must be a row that the search found, got a changed one: `{row['table']}` column "
+            f"{row['column']!r} for {row['query_column']!r}; call discover_joinable again and filter its result"
+        )
 
     def explain(self, i: int = 0) -> Explanation:
         """Explain a candidate.
@@ -115,6 +132,8 @@ class JoinCandidates(pd.DataFrame):
         -----
         The query is not searched again: what the search learned of it is kept with the frame.
         """
+        if self.context.key is not None:
+            return explain_key(self.context.snapshot, self.context.key, self._key_hit(i))
         candidate = self._candidate(i)
         return mode_of(self.context.params.mode).explain(candidate)
 
@@ -133,6 +152,8 @@ class JoinCandidates(pd.DataFrame):
             ``query_rows``, the rows of the user's frame that hold it; in order of first row. A value that
             programs join with several has a row for each.
         """
+        if self.context.key is not None:
+            return key_pairs(self.context.key, self._key_hit(i))
         candidate = self._candidate(i)
         return mode_of(self.context.params.mode).pairs(candidate)
 
@@ -157,6 +178,11 @@ class JoinCandidates(pd.DataFrame):
         InvalidParameterError
             If the candidates are ranked by matched values.
         """
+        if self.context.key is not None:
+            raise InvalidParameterError(
+                "`similar` lists tables that share one column, got a result for a key of several; call "
+                "discover_joinable with families=False, which has a row for each table"
+            )
         candidate = self._candidate(i)
         found = candidate.found
         if found.useful is None:

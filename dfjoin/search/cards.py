@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from dfjoin import _html
 from dfjoin.errors import DfjoinError
 from dfjoin.search.explanation import Explanation
 from dfjoin.search.found import Candidate
-from dfjoin.store.table import LakeTable, void_reason
+from dfjoin.store.table import void_reason
 
 if TYPE_CHECKING:
     from dfjoin.search.candidates import JoinCandidates
 
-__all__ = ["brought", "candidates_html", "explanation_html", "joined_rows"]
+__all__ = ["brought", "candidates_html", "explanation_html"]
 
-_CARDS, _WITH_ROWS = 10, 3
-"""Candidates that have a card, and those of them whose table is read for joined rows."""
+_CARDS = 10
+"""Candidates that have a card."""
 
-_ROWS, _COLUMNS, _VALUES = 3, 8, 5
+_COLUMNS, _VALUES = 8, 5
 
 
 def candidates_html(hits: JoinCandidates) -> str:
@@ -58,9 +57,8 @@ def _candidate_card(hits: JoinCandidates, i: int) -> str:
     if explanation is not None:
         items += _value_items(explanation)
     parts.append(_html.pairs(items))
-    rows = _quietly(lambda: joined_rows(hits._candidate(i))) if i < _WITH_ROWS else None
-    if rows is not None and len(rows):
-        parts.append(_html.table(list(rows), rows.astype(object).where(rows.notna(), "").values.tolist()))
+    if explanation is not None:
+        parts.append(_rows_table(explanation))
     parts.append(_html.code(f"df.auto_join(hits.iloc[[{i}]])"))
     head = f'<span class="soft">{i}</span> {_html.escape(row["table"])} · {_html.escape(row["column"])}'
     return _html.card(f'{head} <span class="soft">for {_html.escape(row["query_column"])}</span>', parts)
@@ -74,14 +72,30 @@ def explanation_html(explanation: Explanation) -> str:
         f"{_html.escape(explanation.query_column)} = {_html.escape(explanation.table)} · "
         f'{_html.escape(explanation.column)} <span class="soft">{_html.escape(explanation.relationship or "")}</span>'
     )
-    verdict = "chance" if explanation.accidental else ""
-    lines = [line.strip() for line in str(explanation).splitlines()[1:]]
-    parts = [
-        _html.bar(share, told, verdict),
-        _html.pairs(_value_items(explanation)),
-        "".join(f'<div class="soft">{_html.escape(line)}</div>' for line in lines),
+    items = _value_items(explanation)
+    items += [
+        ("by", _html.escape(explanation.program or explanation.radius)),
+        ("for", "<br>".join(map(_html.escape, explanation.evidence_for))),
+        ("against", "<br>".join(map(_html.escape, explanation.evidence_against))),
     ]
+    parts = [
+        f'<div class="line">{_html.bar(share, told, "chance" if explanation.accidental else "")}</div>',
+        _html.pairs(items),
+        _rows_table(explanation),
+        _html.code(explanation.code),
+        f"<details><summary>as text</summary><pre>{_html.escape_lines(str(explanation))}</pre></details>",
+    ]
+    if explanation.score is not None:
+        parts.insert(0, _html.bar(explanation.score, f"score {explanation.score:.2f}", explanation.verdict))
     return _html.page([_html.card(head, parts)])
+
+
+def _rows_table(explanation: Explanation) -> str:
+    """Show the rows of the table that join; nothing where none was read."""
+    rows = explanation.rows
+    if not rows:
+        return ""
+    return _html.table(list(rows[0]), [["" if cell is None else cell for cell in row.values()] for row in rows])
 
 
 def _value_items(explanation: Explanation) -> list[tuple[str, str]]:
@@ -108,34 +122,6 @@ def brought(candidate: Candidate) -> str:
     names = [c["name"] for c in columns if c["name"] != candidate.row["column"] and not void_reason(c["name"], c)]
     rest = f" and {len(names) - _COLUMNS:,} more" if len(names) > _COLUMNS else ""
     return ", ".join(names[:_COLUMNS]) + rest
-
-
-def joined_rows(candidate: Candidate) -> pd.DataFrame | None:
-    """Read a few rows of the table of a candidate that join with the query, from its first batch alone.
-
-    Parameters
-    ----------
-    candidate : Candidate
-
-    Returns
-    -------
-    DataFrame or None
-        At most 3 rows and 8 columns, the key first; None for a candidate that does not join by equality.
-    """
-    keys = candidate.found.keys_of(candidate.place)
-    if candidate.found.joins or len(keys) > 1:
-        return None
-    (name,) = keys
-    table = LakeTable(candidate.snapshot, candidate.row["table"], "ignore")
-    columns = [name, *(other for other in table.column_names if other != name and other not in table.void_columns)]
-    columns = columns[:_COLUMNS]
-    batch = next(table.batches(columns), None)
-    if batch is None:
-        return None
-    values = table.normalize(name, batch.column(0))
-    is_known = np.append(np.isin(values.hashes, candidate.found.query.values.hashes), False)
-    rows = np.flatnonzero(is_known[values.codes])[:_ROWS]
-    return table.to_frame([batch.take(rows)], columns)
 
 
 def _quietly(make: Callable[[], Any]) -> Any:

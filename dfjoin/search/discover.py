@@ -21,17 +21,32 @@ from dfjoin.errors import (
     warn,
 )
 from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.composite_result import key_columns
+from dfjoin.search.composite_search import search_key
 from dfjoin.search.found import Found, SearchContext
+from dfjoin.search.key_query import KeyQuery, make_key_query
 from dfjoin.search.lost_zeros import merge_respelled, respell_query, tell_lost_zeros, warn_of_lost_zeros
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
-from dfjoin.search.result_frame import make_frame
+from dfjoin.search.result_frame import frame_of, listed, make_frame
 from dfjoin.search.usefulness.ranking import rank_useful
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import is_pandas, is_spark, select_column
 
-__all__ = ["check_frame", "discover", "discover_batch", "query_columns", "search_queries"]
+__all__ = [
+    "check_frame",
+    "discover",
+    "discover_batch",
+    "has_composite_key",
+    "make_key",
+    "query_columns",
+    "search_columns",
+    "search_queries",
+]
+
+_MOST_PARTS = 8
+"""Columns of a key at most."""
 
 _MAX_TOLD = 20
 """Query columns whose search ``attrs["dfjoin"]`` tells of."""
@@ -52,6 +67,8 @@ def discover(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams
     JoinCandidates, or an iterator of them when `params.progressive`
     """
     check_frame(df)
+    if has_composite_key(on, params):
+        return search_columns(snapshot, make_key(df, on, snapshot, params), params)
     queries = query_columns(df, on, snapshot, params)
     mode = mode_of(params.mode)
     mode.check(snapshot)
@@ -111,8 +128,8 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
     ----------
     df : DataFrame
     on : column label, list of labels, "*" or None
-        A list of several labels, where the mode makes one query of them. "*" or None: every column of text, integers
-        or dates with two values or more.
+        A list of several labels, where the mode makes one query of them, or the columns of a composite key. "*" or
+        None: every column of text, integers or dates with two values or more.
     snapshot : Snapshot
     params : SearchParams
 
@@ -128,15 +145,17 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
         return replace(query, companions=names)
 
     if isinstance(on, list):
-        made = mode_of(params.mode).make_query(df, on, snapshot, params) if on else None
+        if not on:
+            raise InvalidParameterError("`on` must name at least one column, got an empty list; leave it out for all")
+        mode = mode_of(params.mode)
+        made = mode.make_query(df, on, snapshot, params)
         if made is not None:
             return [made]
-        if len(on) != 1:
+        if len(on) > 1 and not mode.has_composite_keys:
             raise InvalidParameterError(
-                f"`on` must be one column for a search in a lake, got {len(on)} columns; composite keys work "
-                "between two frames, with df.auto_join(other_df, on=[...]). Search with the most telling column"
+                f"`mode` must be {SearchParams.mode!r} for a key of several columns, got {params.mode!r}; leave it out"
             )
-        return [normalized(select_column(df, on[0], "on"))]
+        return [normalized(select_column(df, label, "on")) for label in on]
     if on is not None and not (isinstance(on, str) and on == "*" and "*" not in df.columns):
         return [normalized(select_column(df, on, "on"))]
     if df.shape[1] == 0:
@@ -150,6 +169,46 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
         if query.profile.is_indexable:
             found.append(query)
     return found
+
+
+def has_composite_key(on: Any, params: SearchParams) -> bool:
+    """Tell whether `on` names several columns that are a key together."""
+    return isinstance(on, list) and len(on) > 1 and mode_of(params.mode).has_composite_keys
+
+
+def make_key(df: pd.DataFrame, on: list[Any], snapshot: Snapshot, params: SearchParams) -> KeyQuery:
+    """Normalise the columns of a key of a frame, each once.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a column is named twice, there are more than 8, or an argument goes with keys of one column alone.
+    """
+    if len(on) > _MOST_PARTS or any(label in on[:place] for place, label in enumerate(on)):
+        raise InvalidParameterError(
+            f"`on` must be at most {_MOST_PARTS} different columns, got {check.show(on)}; name each column of the key "
+            "once"
+        )
+    for name, is_given in (("weighted", params.is_weighted), ("plan", params.plan is not None)):
+        if is_given:
+            raise InvalidParameterError(f"`{name}` goes with a key of one column, got {len(on)} columns; leave it out")
+    mode_of(params.mode).check(snapshot)
+    return make_key_query(query_columns(df, on, snapshot, params))
+
+
+def search_columns(snapshot: Snapshot, key: KeyQuery, params: SearchParams) -> JoinCandidates:
+    """Search a lake with a key of several columns, and make the result frame."""
+    search = search_key(snapshot, key, params)
+    frame = frame_of(key_columns(search, params, listed))
+    frame._context = SearchContext(snapshot, params, {}, key=search)
+    frame.attrs["dfjoin"] = {
+        "mode": params.mode,
+        "complete": search.stats.is_complete,
+        "index": str(snapshot.path),
+        "version": snapshot.version,
+        "searches": [{"query_column": key.name, **search.stats.to_dict(), **search.notes}],
+    }
+    return frame
 
 
 def search_queries(

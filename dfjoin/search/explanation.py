@@ -10,7 +10,7 @@ from dfjoin.search.joined_rows import rows_as_text
 from dfjoin.search.usefulness.evidence_words import judge_candidate
 from dfjoin.search.usefulness.ranking import verdict_of
 
-__all__ = ["N_EXAMPLES", "Explanation", "explain_hit", "tell_zeros"]
+__all__ = ["N_EXAMPLES", "Explanation", "explain_hit", "join_code", "tell_zeros"]
 
 N_EXAMPLES = 5
 """Values that an explanation shows of each kind."""
@@ -49,6 +49,8 @@ class Explanation:
         The program that joins the columns, one line for each; empty where they join by equality.
     radius : str
         How near values have to lie, in words; empty where they join by equality.
+    code : str
+        The line that joins the candidate, where the result is called `hits`.
     n_alone : int or None
         Values of the candidate without a partner; None: those that are not shared.
     pad : int or None
@@ -77,6 +79,7 @@ class Explanation:
     error: float | None = None
     program: str = ""
     radius: str = ""
+    code: str = ""
     n_alone: int | None = None
     pad: int | None = None
 
@@ -173,8 +176,20 @@ def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: A
         "verdict": verdict_of(judged.score),
         "evidence_for": judged.evidence_for,
         "evidence_against": judged.evidence_against,
+        "code": join_code(str(row["table"]), str(row["column"])),
     }
     return Explanation(**known | evidence)
+
+
+def join_code(table: str, column: str) -> str:
+    """Write the line that joins a candidate of a result called `hits`.
+
+    Examples
+    --------
+    >>> print(join_code("geo/countries.csv", "country"))
+    df.auto_join(hits[(hits["table"] == 'geo/countries.csv') & (hits["column"] == 'country')])
+    """
+    return f'df.auto_join(hits[(hits["table"] == {table!r}) & (hits["column"] == {column!r})])'
 
 
 def _examples(values: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -18,6 +18,9 @@ from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.transform_join import TransformJoin
+
+if TYPE_CHECKING:
+    from dfjoin.search.composite_search import KeyHit, KeySearch
 
 __all__ = ["Candidate", "Found", "Pool", "SearchContext"]
 
@@ -107,12 +110,30 @@ class SearchContext:
         Name in ``query_column`` → what its search found.
     respelled : dict
         Name → what the search of its codes with other zeros found; rows with `pad` are of these.
+    key : KeySearch or None
+        What the search with a key of several columns found, in place of `found`.
     """
 
     snapshot: Snapshot
     params: SearchParams
     found: dict[str, Found]
     respelled: dict[str, Found] = field(default_factory=dict)
+    key: KeySearch | None = None
+
+    def key_hit(self, row: Any) -> KeyHit | None:
+        """Return the hit of a key of several columns that a row shows; None where the key is one column."""
+        return None if self.key is None else self.key.hit_of(str(row.table), str(row.column))
+
+    def key_of(self, row: Any) -> tuple[list[Any], list[str], QueryColumn]:
+        """Return the labels of the key that found a row, the columns of the table, and the first one's query."""
+        hit = self.key_hit(row)
+        if self.key is not None and hit is not None:
+            columns = self.key.query.columns
+            return [column.label for column in columns], list(hit.match.columns), columns[0]
+        found = self.found_of(row)
+        assert found is not None  # the row is of this result
+        place = _place_of(found, row)
+        return found.query.labels, [row.column] if place is None else found.keys_of(place), found.query
 
     def found_of(self, row: Any) -> Found | None:
         """Return the search that found a row of the result."""
@@ -144,20 +165,17 @@ class SearchContext:
             for table, column, join in zip(found.hits.tables, found.hits.names, found.joins, strict=True)
         }
 
-    def relation_of(self, query_column: str, table: str, column: str) -> dict[str, Any] | None:
+    def relation_of(self, row: Any) -> dict[str, Any] | None:
         """Return how the keys of a row are related, see `Found.relation_of`."""
-        place = self._place_of(query_column, table, column)
-        return None if place is None else self.found[query_column].relation_of(place)
+        found = self.found_of(row)
+        place = None if found is None else _place_of(found, row)
+        return None if found is None or place is None else found.relation_of(place)
 
-    def keys_of(self, query_column: str, table: str, column: str) -> list[str]:
-        """Return the columns of a row that make its key, see `Found.keys_of`."""
-        place = self._place_of(query_column, table, column)
-        return [column] if place is None else self.found[query_column].keys_of(place)
 
-    def _place_of(self, query_column: str, table: str, column: str) -> int | None:
-        found = self.found[query_column]
-        names = zip(found.hits.tables, found.hits.names, strict=True)
-        return next((place for place, name in enumerate(names) if name == (table, column)), None)
+def _place_of(found: Found, row: Any) -> int | None:
+    """Return the place of the hit that a row shows."""
+    names = zip(found.hits.tables, found.hits.names, strict=True)
+    return next((place for place, name in enumerate(names) if name == (row.table, row.column)), None)
 
 
 @dataclass(frozen=True)

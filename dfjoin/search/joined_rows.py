@@ -14,7 +14,7 @@ from dfjoin.search.found import Candidate
 from dfjoin.store.table import LakeTable
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 
-__all__ = ["N_ROWS", "joined_rows", "rows_as_text"]
+__all__ = ["N_ROWS", "cell_text", "joined_rows", "rows_as_text"]
 
 N_ROWS = 3
 """Rows that an explanation shows."""
@@ -58,7 +58,7 @@ def joined_rows(candidate: Candidate, shared: list[str]) -> list[dict[str, Any]]
                 if value not in wanted:
                     continue
                 del wanted[value]
-                found.append({name: _cell(batch.column(i).slice(row, 1)) for i, name in enumerate(names)})
+                found.append({name: cell_text(batch.column(i).slice(row, 1)) for i, name in enumerate(names)})
                 if len(found) == N_ROWS or not wanted:
                     return found
             if monotonic() > end:
@@ -68,7 +68,7 @@ def joined_rows(candidate: Candidate, shared: list[str]) -> list[dict[str, Any]]
     return found
 
 
-def _cell(cell: pa.Array) -> str | None:
+def cell_text(cell: pa.Array) -> str | None:
     """Return a cell of any type as text, None for one that is null or has no text."""
     try:
         text: str | None = cell_texts(cell)[0].as_py()

@@ -41,6 +41,9 @@ class Mode(Protocol):
     is_by_equality: bool = True
     """Whether candidates share values as they are, not after a program."""
 
+    has_composite_keys: bool = False
+    """Whether several columns may be a key together, see `dfjoin.search.composite_search`."""
+
     def check(self, snapshot: Snapshot) -> None:
         """Raise IncompatibleSettingsError when the index was built without what the mode needs."""
 

@@ -26,7 +26,7 @@ try:
 except ImportError:  # pandas 2
     create_dataframe_from_blocks = None
 
-__all__ = ["RESULT_COLUMNS", "USEFUL_COLUMNS", "is_accidental", "make_frame"]
+__all__ = ["RESULT_COLUMNS", "USEFUL_COLUMNS", "frame_of", "is_accidental", "listed", "make_frame"]
 
 RESULT_COLUMNS = (
     "query_column",
@@ -76,7 +76,7 @@ def make_frame(found: Sequence[Found], params: SearchParams) -> JoinCandidates:
     """
     parts = [_make_columns(one, params) for one in found]
     columns = parts[0] if len(parts) == 1 else {name: _concatenate([p[name] for p in parts]) for name in parts[0]}
-    return _to_frame(columns)
+    return frame_of(columns)
 
 
 def _make_columns(found: Found, params: SearchParams) -> dict[str, _Column]:
@@ -115,13 +115,13 @@ def _useful_columns(found: Found, useful: Usefulness) -> dict[str, _Column]:
         "score": useful.score,
         "usefulness": useful.usefulness,
         "verdict": [verdict_of(score) for score in useful.score.tolist()],
-        "brings": [_listed(*one) for one in useful.brings(found.matched.segments, found.hits.hits, _NAMED)],
+        "brings": [listed(*one) for one in useful.brings(found.matched.segments, found.hits.hits, _NAMED)],
         "n_similar": useful.n_similar,
         "copy": useful.is_copy,
     }
 
 
-def _listed(names: list[str], n_names: int) -> str:
+def listed(names: list[str], n_names: int) -> str:
     """Write names in one line, the first ones of many."""
     rest = n_names - len(names)
     return ", ".join(names) + (f" and {rest:,} more" if rest > 0 else "")
@@ -168,7 +168,7 @@ def _layout_of(columns: dict[str, _Column]) -> _Layout:
     return layout
 
 
-def _to_frame(columns: dict[str, _Column]) -> JoinCandidates:
+def frame_of(columns: dict[str, _Column]) -> JoinCandidates:
     """Make a frame of columns.
 
     The numbers of each dtype are one block, and all texts are converted at once and cut into columns: to convert

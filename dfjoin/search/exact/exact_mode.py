@@ -22,6 +22,8 @@ __all__ = ["ExactMode"]
 class ExactMode(Mode):
     """Search by posting lists; see `Mode` for the methods."""
 
+    has_composite_keys = True
+
     def check(self, snapshot: Snapshot) -> None:
         if not snapshot.settings.keep_sets:
             raise IncompatibleSettingsError(

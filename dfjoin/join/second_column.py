@@ -1,0 +1,64 @@
+"""A second key column, where rows of one key column meet that have nothing to do with each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from dfjoin.join.keys import KeyColumns
+from dfjoin.join.options import JoinOptions
+from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.discover import search_columns
+from dfjoin.search.found import SearchContext
+from dfjoin.search.key_query import make_key_query
+from dfjoin.search.modes import mode_of
+from dfjoin.search.params import search_params
+from dfjoin.search.usefulness.key_columns import reason_against_key
+
+__all__ = ["find_second_column"]
+
+_MOST_TRIED = 8
+"""Columns of the frame that are tried."""
+
+
+def find_second_column(
+    left: KeyColumns, row: Any, context: SearchContext, options: JoinOptions
+) -> JoinCandidates | None:
+    """Find the column of a frame that makes each key of a table stand in one row of it, together with the first one.
+
+    Parameters
+    ----------
+    left : KeyColumns
+        The frame.
+    row : tuple
+        A candidate of one column, m:m.
+    context : SearchContext
+        Of its search.
+    options : JoinOptions
+        Its `threshold` and `min_score` hold for the key of two columns.
+
+    Returns
+    -------
+    JoinCandidates or None
+        One row: the most useful of the keys that are m:1 or 1:1.
+
+    Notes
+    -----
+    The first 8 columns of the frame that may be keys are tried. O(columns × (values + postings + rows of the table)).
+    """
+    on, _, first = context.key_of(row)
+    if len(on) > 1 or first.pad is not None or not mode_of(context.params.mode).has_composite_keys:
+        return None
+    names = tuple(map(str, left.frame.columns))
+    others = [query for query in left.candidates() if query.label != first.label and not reason_against_key(query)]
+    params = search_params(
+        k=1, threshold=options.threshold, min_score=options.min_score, tables=[row.table], families=False
+    )
+    best = None
+    for other in others[:_MOST_TRIED]:
+        key = make_key_query([first, replace(other, companions=names)])
+        found = search_columns(context.snapshot, key, params)
+        found = found[(found["table"] == row.table) & found["relationship"].str.endswith(":1")]
+        if len(found) and (best is None or found["usefulness"].iloc[0] > best["usefulness"].iloc[0]):
+            best = found
+    return best

@@ -1,0 +1,89 @@
+"""Joins of a lake on several columns: named, picked, by a plan, and found where one column is m:m."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfjoin
+
+LANDS, YEARS = ["Peru", "Chad", "Laos", "Mali", "Fiji", "Cuba"], [2018, 2019, 2020]
+PANEL = pd.DataFrame([(land, year) for land in LANDS for year in YEARS], columns=["country", "year"])
+TABLES = {
+    "rain": PANEL.assign(rain=np.arange(18) + 0.25),
+    "rivers": pd.DataFrame({"country": LANDS * 2, "river": [f"river {i}" for i in range(12)]}),
+}
+DF = PANEL.sample(frac=1, random_state=1).rename(columns={"country": "nation"}).assign(x=np.arange(18) / 7)
+QUIET = {"on_no_match": "ignore"}
+
+
+def _joined(wide):
+    return [(step["on"], step["table"], step["relationship"]) for step in wide.attrs["dfjoin"]["joined"]]
+
+
+def _rain(wide):
+    expected = DF.merge(TABLES["rain"], left_on=["nation", "year"], right_on=["country", "year"], how="left")["rain"]
+    return wide["rain"].tolist() == expected.tolist()
+
+
+def test_a_key_of_two_columns_is_joined_row_by_row(build):
+    lake = build(TABLES)
+    wide = DF.auto_join(lake, on=["nation", "year"])
+    assert _joined(wide) == [(["nation", "year"], "rain", "1:1")] and _rain(wide)
+    plan = wide.attrs["dfjoin"]["plan"]
+    assert _rain(DF.auto_join(plan)) and plan["steps"][0]["right_on"] == ["country", "year"]
+    hits = DF.discover_joinable(["nation", "year"], lake)
+    assert _rain(DF.auto_join(hits.iloc[[0]]))
+    assert DF.auto_join(lake, on=["nation", "year"], columns=["rain"]).columns.tolist() == [*DF.columns, "rain"]
+
+
+def test_why_a_key_is_not_joined_is_told(build):
+    own = DF.assign(year=DF["year"] + 2)
+    report = own.auto_join(build(TABLES), on=["nation", "year"], **QUIET).attrs["dfjoin"]
+    assert not report["joined"]
+    assert report["passed_over"][0]["reason"] == "containment 0.333 is below the threshold 0.5"
+
+
+@pytest.mark.parametrize("on", ["nation", None])
+def test_a_second_column_is_found_where_one_is_many_to_many(build, on):
+    wide = DF.auto_join(build(TABLES), on=on, tables="rain")
+    assert _joined(wide) == [(["nation", "year"], "rain", "1:1")] and _rain(wide)
+
+
+def test_without_a_second_column_rows_that_have_nothing_to_do_with_each_other_do_not_meet(build):
+    wide = DF.auto_join(build(TABLES), on="nation", tables="rivers", **QUIET)
+    assert not wide.attrs["dfjoin"]["joined"]
+    assert wide.attrs["dfjoin"]["passed_over"][0]["reason"].startswith("m:m: keys stand in several rows on both sides")
+
+
+def test_no_second_column_is_taken_below_the_threshold_or_the_score(build):
+    lake = build(TABLES)
+    for options in ({"threshold": 0.9}, {"min_score": 0.9999}):
+        own = pd.concat([DF, DF.assign(year=1950 + np.arange(18))], ignore_index=True)
+        wide = own.auto_join(lake, on="nation", tables="rain", **options, **QUIET)
+        assert not wide.attrs["dfjoin"]["joined"]
+
+
+def test_the_shell_takes_several_columns(tmp_path, build, capsys):
+    from dfjoin.cli.main import main
+
+    DF.to_csv(tmp_path / "own.csv", index=False)
+    lake = build(TABLES)
+    index = str(lake.path)
+    assert (
+        main(["discover", index, str(tmp_path / "own.csv"), "--on", "nation", "--on", "year", "--format", "csv"]) == 0
+    )
+    assert "country + year" in capsys.readouterr().out
+    assert (
+        main(
+            ["join", str(tmp_path / "own.csv"), index, "--on", "nation", "--on", "year", "-o", str(tmp_path / "w.csv")]
+        )
+        == 0
+    )
+    assert pd.read_csv(tmp_path / "w.csv")["rain"].notna().all()
+    assert main(["discover", index, str(tmp_path / "own.csv"), "--on", "nation", "--on", "x"]) == 0
+    assert "no table has rows with these keys" in capsys.readouterr().out
+
+
+def test_a_report_says_both_columns(build):
+    wide = DF.auto_join(build(TABLES), on="nation", tables="rain")
+    assert "joined rain on nation + year = country + year, 1:1" in str(dfjoin.report(wide))

@@ -1,0 +1,175 @@
+"""Search with a key of several columns against brute force over the rows of every table."""
+
+import tempfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.errors import DfjoinWarning, InvalidParameterError
+from dfjoin.search import composite_search, key_tables
+from tests.oracles import canonical
+from tests.oracles.search import match_tuples
+
+CELLS = np.array([None, "a", "A ", "b", "ß", "ss", "1", "1.0", "2"], object)
+STATES, COUNTIES = ["Ohio", "Texas", "Maine", "Utah"], ["Washington", "Jackson", "Franklin", "Lincoln", "Clay"]
+ROWS = [(state, county) for state in STATES for county in COUNTIES]
+
+
+def expected(df, on, tables, threshold=0.0):
+    rows = list(df[on].itertuples(index=False, name=None))
+    cells = {name: {c: frame[c].tolist() for c in frame} for name, frame in tables.items()}
+    n_keys = len({k for k in (tuple(map(canonical, row)) for row in rows) if None not in k})
+    found = match_tuples(rows, cells, canonical)
+    return [one for one in found if one[0] >= threshold * n_keys]
+
+
+def found(hits):
+    names = [tuple(text.split(" + ")) for text in hits["column"]]
+    return list(zip(hits["matched"].tolist(), hits["cardinality"].tolist(), hits["table"].tolist(), names, strict=True))
+
+
+def make_lake(tables):
+    place = tempfile.mkdtemp()
+    return dfjoin.build_lake(tables, f"{place}/lake", engine="inline", progress=False)
+
+
+@pytest.mark.parametrize(("seed", "n_parts"), [(seed, 2 + seed % 2) for seed in range(10)])
+def test_counts_and_order_are_those_of_brute_force(seed, n_parts):
+    rng = np.random.default_rng(seed)
+
+    def frame(columns):
+        return pd.DataFrame({c: rng.choice(CELLS, 4 + 2 * seed) for c in columns}, dtype=object)
+
+    df = frame(list("xyz"))
+    tables = {name: frame(list("abcd"[: 2 + i])) for i, name in enumerate(["one", "two", "three"])}
+    lake = make_lake(tables)
+    on = list("xyz"[:n_parts])
+    hits = df.discover_joinable(on, lake, rank="matched", k=10)
+    assert found(hits) == expected(df, on, tables)
+    assert hits.attrs["dfjoin"]["complete"]
+    every = expected(df, on, tables)
+    if every:
+        assert found(df.discover_joinable(on, lake, rank="matched", k=1)) == every[:1]
+        limit = every[0][0] / max(1, hits["query_cardinality"].iloc[0])
+        assert found(df.discover_joinable(on, lake, rank="matched", threshold=limit)) == expected(df, on, tables, limit)
+        useful = df.discover_joinable(on, lake, k=10, families=False)
+        assert sorted(useful["table"]) == sorted(one[2] for one in every)
+        order = list(
+            zip(-useful["usefulness"], -useful["matched"], useful["cardinality"], useful["table"], strict=True)
+        )
+        assert order == sorted(order)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame(ROWS, columns=["state", "county"]).assign(population=rng.integers(1000, 9999, len(ROWS)))
+    cases = pd.DataFrame([(s, c, y) for s, c in ROWS for y in (2019, 2020)], columns=["st", "county_name", "year"])
+    mixed = pd.DataFrame({"state": STATES * 5, "county": sorted(COUNTIES * 4), "z": range(20)}).iloc[:9]
+    towns = pd.DataFrame({"county": COUNTIES, "mayor": list("abcde")})
+    return {"people": people, "cases": cases.assign(n=range(len(cases))), "mixed": mixed, "towns": towns}
+
+
+@pytest.fixture(scope="module")
+def county_lake(tables):
+    return make_lake(tables)
+
+
+@pytest.fixture(scope="module")
+def df():
+    return pd.DataFrame(ROWS[::2], columns=["State", "County"]).assign(x=range(10))
+
+
+def test_rows_do_not_depend_on_segments(tables, df):
+    lake = make_lake({name: tables[name] for name in ("people", "mixed")})
+    lake.add({name: tables[name] for name in ("cases", "towns")}, engine="inline", progress=False)
+    for rank in ("matched", "useful"):
+        one = df.discover_joinable(["County", "State"], make_lake(tables), rank=rank, k=9)
+        other = df.discover_joinable(["County", "State"], lake, rank=rank, k=9)
+        pd.testing.assert_frame_equal(pd.DataFrame(one), pd.DataFrame(other))
+
+
+def test_a_table_needs_a_candidate_for_every_column_and_the_most_useful_comes_first(county_lake, df):
+    hits = df.discover_joinable(["County", "State"], county_lake)
+    assert hits["table"].tolist()[:2] == ["people", "cases"] and "towns" not in set(hits["table"])
+    first = hits.iloc[0]
+    assert (first["query_column"], first["column"], first["relationship"]) == (
+        "County + State",
+        "county + state",
+        "1:1",
+    )
+    assert (first["matched"], first["containment"], first["brings"]) == (10, 1.0, "population")
+    assert hits["relationship"].iloc[1] == "1:m"
+    told = hits.attrs["dfjoin"]["searches"][0]
+    assert told["query_column"] == "County + State" and told["n_candidates"] == 3 and told["candidates"] <= 3
+
+
+def test_no_table_is_read_that_cannot_be_among_the_best(county_lake, df):
+    hits = df.discover_joinable(["County", "State"], county_lake, k=1, rank="matched")
+    assert hits["table"].tolist() == ["cases"], "as many tuples of as few, and its name comes first"
+    assert hits.attrs["dfjoin"]["searches"][0]["candidates"] == 2, "the third one holds too few of the parts"
+
+
+def test_tables_and_kinds_restrict_the_search(county_lake, df):
+    on = ["County", "State"]
+    assert df.discover_joinable(on, county_lake, k=9, tables="c*")["table"].tolist() == ["cases"]
+    assert "cases" not in set(df.discover_joinable(on, county_lake, k=9, exclude="cases")["table"])
+    assert df.discover_joinable(on, county_lake, k=9, kinds="integer").empty
+
+
+def test_tables_of_one_family_count_once_and_a_copy_comes_last():
+    own = pd.DataFrame(ROWS, columns=["state", "county"]).assign(a=range(20), b=range(7, 27), c=list("pqrst") * 4)
+    years = {f"years/{y}": own.rename(columns={"a": "d", "b": "e"}).iloc[: 20 - i] for i, y in enumerate((2018, 2019))}
+    lake = make_lake(years | {"copies/copy": own})
+    hits = own.discover_joinable(["state", "county"], lake, k=9)
+    assert hits["table"].tolist() == ["years/2018", "copies/copy"]
+    assert hits["n_similar"].tolist() == [1, 0] and hits["copy"].tolist() == [False, True]
+    assert len(own.discover_joinable(["state", "county"], lake, k=9, families=False)) == 3
+    with pytest.raises(InvalidParameterError, match="`similar` lists tables that share one column, got a result for a"):
+        hits.similar(0)
+
+
+def test_a_changed_file_is_warned_of_and_left_out(tmp_path, tables, df):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name, frame in tables.items():
+        frame.to_csv(folder / f"{name}.csv", index=False)
+    lake = dfjoin.build_lake(folder, tmp_path / "lake", engine="inline", progress=False)
+    (folder / "people.csv").write_text("state,county\n")
+    with pytest.warns(DfjoinWarning, match="1 tables that may share keys could not be read, the first: the table `peo"):
+        hits = df.discover_joinable(["County", "State"], lake)
+    assert "people.csv" not in set(hits["table"]) and len(hits)
+    assert list(hits.attrs["dfjoin"]["searches"][0]["unread"]) == ["people.csv"]
+
+
+def test_what_is_cut_off_is_told(monkeypatch, county_lake, df):
+    monkeypatch.setattr(composite_search, "_SECONDS", -1.0)
+    hits = df.discover_joinable(["County", "State"], county_lake)
+    assert hits.empty and not hits.attrs["dfjoin"]["complete"]
+    monkeypatch.undo()
+    monkeypatch.setattr(key_tables, "_MOST_WAYS", 0)
+    assert not df.discover_joinable(["County", "State"], county_lake).attrs["dfjoin"]["complete"]
+
+
+@pytest.mark.parametrize("cells", [[], [None, None]])
+def test_a_key_without_values_has_no_rows(county_lake, cells):
+    empty = pd.DataFrame({"a": pd.Series(cells, dtype=object), "b": pd.Series(cells, dtype=object)})
+    for rank in ("matched", "useful"):
+        hits = empty.discover_joinable(["a", "b"], county_lake, rank=rank)
+        assert hits.empty and {"table", "matched"} <= set(hits.columns)
+
+
+@pytest.mark.parametrize(
+    ("on", "options", "text"),
+    [
+        (["State", "State"], {}, r"`on` must be at most 8 different columns, got \['State', 'State'\]; name each"),
+        (["State", "County"], {"weighted": True}, "`weighted` goes with a key of one column, got 2 columns; leave it"),
+        (["State", "County"], {"plan": "josie"}, "`plan` goes with a key of one column, got 2 columns; leave it out"),
+        (["State", "County"], {"mode": "lsh"}, "`mode` must be 'exact' for a key of several columns, got 'lsh'; leave"),
+    ],
+)
+def test_what_does_not_go_with_several_columns_is_refused(county_lake, df, on, options, text):
+    with pytest.raises(InvalidParameterError, match=text):
+        df.discover_joinable(on, county_lake, **options)
