@@ -14,6 +14,7 @@ __all__ = [
     "RUNS",
     "SEGMENTS",
     "TOMBSTONES",
+    "UNDECIDED_FILE",
     "group_directory",
     "holds_index",
     "is_mark_of",
@@ -46,6 +47,9 @@ RUNS = "runs"
 
 CATALOG_FILE = "catalog.arrow"
 """The one file of the group ``catalog``, and of a run's catalogue."""
+
+UNDECIDED_FILE = "undecided.arrow"
+"""What a part of a table leaves open, beside its run."""
 
 _MANIFEST_NAME = re.compile(r"([0-9]{20})\.json")
 

@@ -117,6 +117,8 @@ def merge_runs(runs: list[Run], column_maps: list[NDArray[np.int32]], chunk_toke
     -----
     O(tokens + postings), memory O(chunk_tokens and their postings).
     """
+    if not runs:  # tables without a value
+        return
     maps = np.concatenate([*column_maps, np.empty(0, np.int32)]).astype(np.int32)
     bases = np.cumsum([0] + [m.size for m in column_maps])
     total = sum(run.n_tokens for run in runs)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS, describe_type
 from dfjoin.index.runs import PADDING, Run, make_run, merge_runs, read_run, write_run
+from dfjoin.ingest.undecided import Undecided
 from dfjoin.kernels.numbers import DAY_MONTH_YEAR
 from dfjoin.kernels.postings import Entries
 from dfjoin.types import IndexSettings
@@ -123,6 +124,11 @@ class ColumnReader:
         Normalisation and number of samples.
     reason : str, optional
         Why the column is not to be indexed, whatever its type.
+
+    Attributes
+    ----------
+    undecided : Undecided or None
+        What is left open when the column is finished as a part.
     """
 
     def __init__(self, type_: pa.DataType, settings: IndexSettings, reason: str = "") -> None:
@@ -141,6 +147,7 @@ class ColumnReader:
         self._n_uncounted = 0
         self._evidence: NullEvidence | None = None
         self._null_rows: dict[str, int] = {}
+        self.undecided: Undecided | None = None
 
     def add(self, array: pa.Array) -> None:
         """Take the column's next batch."""
@@ -266,12 +273,28 @@ class ColumnReader:
         self._n_null += sum(self._null_rows[text] for text in values.nulls)
         return values
 
+    def _leave_open(self, values: ValueSet) -> ValueSet:
+        """Keep apart what only all parts of the table decide; return the other values."""
+        values, _ = self._without_doubtful(values)
+        dates: list[str] = []
+        if self._settings.dayfirst is not None:
+            values = read_dates(values, self._settings)
+        elif len(values) and not self._spilled and values.classes.min() >= DAY_MONTH_YEAR:
+            dates, values = values.values(), _EMPTY
+        if self._is_searchable and (dates or self._evidence is not None):
+            self.undecided = Undecided(dates, self._null_rows, self._evidence or NullEvidence())
+        return values
+
     def finish(self, buffer: EntryBuffer, column: int, is_part: bool = False) -> dict[str, Any]:
         """Hand the column's values to the buffer, if it is (or may be) indexed; return its record."""
-        values = self._without_nulls(unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY)
-        if not (self._spilled or is_part) or self._settings.dayfirst is not None:
-            values = read_dates(values, self._settings)
-        nulls = set(values.nulls)
+        values = unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY
+        if is_part:
+            values = self._leave_open(values)
+        else:
+            values = self._without_nulls(values)
+            if not self._spilled or self._settings.dayfirst is not None:
+                values = read_dates(values, self._settings)
+        nulls = {*self._null_rows} if is_part else set(values.nulls)
         profile = merge_profiles([profile_values(values, self.type), *self._spilled])
         if self._reason:
             profile = Profile("binary", 0, False, 0, 0, "", "")

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from dfjoin.index.catalog import KINDS, NOT_IN_FILE
 from dfjoin.ingest.column_buffer import EntryBuffer
+from dfjoin.ingest.undecided import Undecided
 from dfjoin.kernels.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet, keep_values, normalize_batch, null_places, read_dates, unite_value_sets
@@ -51,6 +52,7 @@ class LeftOutColumn:
     """
 
     held = 0
+    undecided: Undecided | None = None
 
     def __init__(self, type_: pa.DataType, settings: IndexSettings) -> None:
         self.type = type_
@@ -114,12 +116,16 @@ class LeftOutColumn:
     def finish(self, buffer: EntryBuffer, column: int, is_part: bool = False) -> dict[str, Any]:
         """Return the column's record; the buffer gets none of its values."""
         buffer.dropped.add(column)
-        return self.record()
+        if is_part and self._null_rows:
+            self.undecided = Undecided([], self._null_rows, self._evidence)
+        return self.record(is_part)
 
-    def record(self) -> dict[str, Any]:
-        """Return what the catalogue says of the column."""
+    def record(self, is_part: bool = False) -> dict[str, Any]:
+        """Return what the catalogue says of the column; a part leaves open which texts are nulls."""
         date_order = self._look_at(self._dates[0]) if self._dates else ""
         nulls = self._evidence.decide(self._null_rows)
+        if is_part:
+            self._null_rows, nulls = {}, ()
         n_null = self._n_null + sum(self._null_rows[text] for text in nulls)
         if self._is_text:
             kind = self._parts[0].kind if self._parts else "empty"

@@ -19,6 +19,7 @@ from dfjoin.index.segment import Segment
 from dfjoin.index.segment_writer import SegmentRecords, write_segment
 from dfjoin.index.signatures import merge_signatures
 from dfjoin.index.vector_group import carry_vectors
+from dfjoin.ingest.decided_part import decided_part
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
 from dfjoin.values.profile import Profile, merge_profiles
@@ -58,7 +59,8 @@ def merge_into_segment(
     runs: list[Run] = []
     owners: list[int] = []
     catalogs = []
-    for owner, directory in enumerate(directories):
+    decided = decided_part(directories, settings)
+    for owner, directory in enumerate([*directories, *([] if decided is None else [decided])]):
         catalogs.append(Catalog(directory / CATALOG_FILE))
         for part in sorted(p for p in directory.iterdir() if p.is_dir()):
             runs.append(read_run(part))
@@ -229,6 +231,7 @@ def _unite_column(parts: list[dict[str, Any]], n_samples: int) -> dict[str, Any]
         "max_integer": profile.max_integer,
         "min": profile.min,
         "max": profile.max,
+        "date_order": next((p["date_order"] for p in parts if p["date_order"]), ""),
         "samples": [] if given_up else samples,
         "null_spellings": sorted({text for p in parts for text in p["null_spellings"]}),
     }

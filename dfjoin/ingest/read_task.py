@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,13 @@ from dfjoin.index.layout import CATALOG_FILE, RUNS, run_directory
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
 from dfjoin.ingest.left_out import LeftOutColumn, is_wanted
+from dfjoin.ingest.undecided import Undecided, write_undecided
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.readers import open_table
 from dfjoin.types import IndexSettings, TableSource
 from dfjoin.values.frames import NOT_INDEXED
 
-__all__ = ["RunMeta", "TableFeed", "build_part", "build_run", "feed_of_file"]
+__all__ = ["Collected", "RunMeta", "TableFeed", "build_part", "build_run", "feed_of_file", "write_collected"]
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def build_run(
     scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / RUNS))
     try:
         buffer = EntryBuffer(settings.task_bytes, scratch)
-        collected = _Collected([], [], [])
+        collected = Collected()
         n_bytes = 0
         for source in tables:
             n_rows = 0
@@ -146,25 +147,33 @@ def build_run(
             n_bytes += source.size
             if on_table is not None:
                 on_table(n_rows, source.size)
-        return _write(buffer, collected, index, n_bytes)
+        return write_collected(buffer, collected, index, n_bytes)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 @dataclass
-class _Collected:
-    """Catalogue records of a task; columns number themselves in the order they are added."""
+class Collected:
+    """Catalogue records of a task; columns number themselves in the order they are added.
 
-    tables: list[dict[str, Any]]
-    columns: list[dict[str, Any]]
-    skipped: list[dict[str, Any]]
+    Parameters
+    ----------
+    tables, columns, skipped : list of dict
+    undecided : dict of int to Undecided
+        What a part of a table leaves open, by column.
+    """
+
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+    undecided: dict[int, Undecided] = field(default_factory=dict)
 
 
 def build_part(feed: TableFeed, index: Path, settings: IndexSettings) -> RunMeta:
     """Write a run of one part of a table that several tasks read, as the partitions of a Spark table.
 
     Every column that may turn out to be indexed brings its values; merging decides, from the profiles of
-    all parts. All-digit dates keep their text, as no part sees the whole column.
+    all parts. Which texts are nulls and how all-digit dates are read is left open, see `dfjoin.ingest.undecided`.
 
     Parameters
     ----------
@@ -181,9 +190,9 @@ def build_part(feed: TableFeed, index: Path, settings: IndexSettings) -> RunMeta
     scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / RUNS))
     try:
         buffer = EntryBuffer(settings.task_bytes, scratch)
-        collected = _Collected([], [], [])
+        collected = Collected()
         _read_table(feed, settings, buffer, collected, is_part=True)
-        return replace(_write(buffer, collected, index, feed.n_bytes), is_part=True)
+        return replace(write_collected(buffer, collected, index, feed.n_bytes), is_part=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -192,7 +201,7 @@ def _read_table(
     feed: TableFeed,
     settings: IndexSettings,
     buffer: EntryBuffer,
-    collected: _Collected,
+    collected: Collected,
     is_part: bool = False,
 ) -> int:
     """Read one table to its end; nothing of it is kept when that fails."""
@@ -220,6 +229,8 @@ def _read_table(
     table = len(collected.tables)
     for position, (column_name, reader) in enumerate(zip(feed.names, readers, strict=True)):
         record = reader.finish(buffer, first + position, is_part)
+        if reader.undecided is not None:
+            collected.undecided[first + position] = reader.undecided
         collected.columns.append({"table": table, "name": column_name, "position": position, **record})
     for record in feed.left_out:
         buffer.dropped.add(len(collected.columns))
@@ -245,14 +256,15 @@ def _reason_given(field: pa.Field) -> str:
     return (field.metadata or {}).get(NOT_INDEXED, b"").decode("utf-8", "replace")
 
 
-def _write(buffer: EntryBuffer, collected: _Collected, index: Path, n_bytes: int) -> RunMeta:
-    """Number the columns in (table, column) order and write the run."""
+def write_collected(buffer: EntryBuffer, collected: Collected, index: Path, n_bytes: int) -> RunMeta:
+    """Number the columns in (table, column) order and write the run below the runs of `index`."""
     table_order = sorted(range(len(collected.tables)), key=lambda t: collected.tables[t]["name"])
     rank = {table: place for place, table in enumerate(table_order)}
     kept = [i for i, record in enumerate(collected.columns) if "dropped" not in record]
     kept.sort(key=lambda i: (rank[collected.columns[i]["table"]], collected.columns[i]["name"]))
     column_map = np.full(max(1, len(collected.columns)), -1, np.int32)
     columns = []
+    open_ = {column_id: collected.undecided[i] for column_id, i in enumerate(kept) if i in collected.undecided}
     for column_id, i in enumerate(kept):
         record = collected.columns[i]
         columns.append({**record, "table": rank[record["table"]]})
@@ -268,6 +280,7 @@ def _write(buffer: EntryBuffer, collected: _Collected, index: Path, n_bytes: int
         for number, run in enumerate(runs):
             write_run(directory / f"{number:04d}", run)
             size += run.n_bytes
+        write_undecided(directory, open_)
         (directory / CATALOG_FILE).write_bytes(write_catalog(_with_first_columns(tables), columns, collected.skipped))
     n_rows = sum(table["n_rows"] for table in tables)
     first_table = tables[0]["name"] if tables else ""

@@ -62,6 +62,21 @@ class NullEvidence:
         """Take distinct values; `places` are the numbers of those that stand in `NULL_TEXTS`."""
         note_shapes((hashes, data, offsets), places, self._is_noted)
 
+    def merge(self, other: NullEvidence) -> None:
+        """Take what was collected of other values of the column."""
+        self._is_noted |= other._is_noted
+
+    def to_bytes(self) -> bytes:
+        """Return what was collected, 768 bytes."""
+        return np.packbits(self._is_noted).tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> NullEvidence:
+        """Make the evidence that `to_bytes` returned."""
+        evidence = cls()
+        evidence._is_noted = np.unpackbits(np.frombuffer(data, np.uint8)).astype(np.bool_).reshape(N_SHAPES, BUCKETS)
+        return evidence
+
     def decide(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Return those of the texts, all in `NULL_TEXTS`, that are nulls; sorted."""
         counts = np.count_nonzero(self._is_noted, axis=1).tolist()

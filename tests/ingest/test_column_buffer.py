@@ -8,6 +8,7 @@ from dfjoin.index.catalog import KINDS
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
+from dfjoin.values.nulls import NULL_TEXTS
 
 SETTINGS = IndexSettings(samples=3)
 WORDS = [f"word {i}" for i in range(40)]
@@ -69,7 +70,8 @@ def test_a_column_that_is_spilled_has_the_same_record(tmp_path, batches):
     plain = read(batches, tmp_path=tmp_path)
     for spills in ((0,), (1,), (0, 1, 2)):
         assert _without_cardinality(read(batches, spills=spills, tmp_path=tmp_path)) == _without_cardinality(plain)
-    assert read(batches, tmp_path=tmp_path, is_part=True)[1] == plain[1]
+    values = set(read(batches, tmp_path=tmp_path, is_part=True)[1])
+    assert values <= set(plain[1]) <= values | set(NULL_TEXTS)  # a part leaves open what may be a null
 
 
 def _without_cardinality(result):
