@@ -6,22 +6,22 @@ import json
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from functools import partial
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from dfjoin.errors import EngineError, InvalidParameterError, TableReadError
+from dfjoin.errors import EngineError, TableReadError
 from dfjoin.ingest.apart import FilePart, carry_out_apart, keep_file, request_places, run_apart
 from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
 from dfjoin.ingest.requests import execute
 from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.types import IndexSettings, Root
-from dfjoin.values.names import clean_names
 from spark_ext.probe import Workers, cause_of, collect, probe_workers
 from spark_ext.session import start_session, without_pandas_warning
+from spark_ext.tables import SessionTable, empty_batch, wall_time
 
 __all__ = ["SparkEngine"]
 
@@ -111,10 +111,8 @@ class SparkEngine:
         def read(tables: dict[str, Any], root: Root) -> Input:
             given = Input([root], [])
             for name in sorted(tables):
-                frame = _frame(self.spark, tables[name])
-                given.names.append(name)
-                reader = _PartReader(name, root.id, clean_names(frame.columns), settings.to_dict())
-                given.extra.append(_Job(self, frame, reader))
+                table = SessionTable(self.spark, name, tables[name])
+                given.extra.append(_Job(self, table, root.id, settings))
             return given
 
         return read
@@ -167,85 +165,97 @@ def _file_row(task: int, part: FilePart | str) -> pa.RecordBatch:
     )
 
 
-def _frame(spark: Any, table: Any) -> Any:
-    if not isinstance(table, str):
-        return table
-    if not spark.catalog.tableExists(table):
-        raise InvalidParameterError(
-            f"`source` {table!r} is neither a path that exists here nor a table of the Spark session; "
-            "check the spelling"
-        )
-    return spark.table(table)
-
-
 class _Job:
     """Reads one Spark table: a run per partition, nothing collected but their metas."""
 
-    def __init__(self, engine: SparkEngine, frame: Any, reader: _PartReader) -> None:
+    def __init__(self, engine: SparkEngine, table: SessionTable, root: int, settings: IndexSettings) -> None:
         self._engine = engine
-        self._frame = frame
-        self._reader = reader
-        self.name = reader.name
+        self._table = table
+        self._settings = settings
+        self.name, self.path, self.root = table.name, table.path, root
+
+    @cached_property
+    def version(self) -> str:
+        """What tells the content of the table from another one; looked up before the table is read."""
+        return self._table.version()
 
     def __call__(self, work: Path) -> list[RunMeta]:
         """Run the job."""
         engine = self._engine
-        is_shared = probe_workers(engine.spark, work).shares_files
-        named = self._frame.toDF(*(str(i) for i in range(len(self._frame.columns))))  # names may differ by case alone
         try:
-            if is_shared:
-                frame = named.mapInArrow(partial(self._reader.read_into, work), "result string")
+            reader = self._reader()
+            if probe_workers(engine.spark, work).shares_files:
+                frame = self._table.numbered.mapInArrow(partial(reader.read_into, work), "result string")
                 found = collect(engine.spark, frame).column("result").to_pylist()
             else:
-                found = engine.fetch(named.mapInArrow(self._reader.read_apart, _FILES), work)
+                found = engine.fetch(self._table.numbered.mapInArrow(reader.read_apart, _FILES), work)
         except EngineError as error:
-            raise TableReadError(
-                f"the Spark table `{self.name}` cannot be read: {str(error).splitlines()[-1]}"
-            ) from error
-        return [RunMeta(**json.loads(text)) for text in found]
+            raise self._unreadable(str(error).splitlines()[-1]) from error
+        except _spark_error() as error:
+            raise self._unreadable(cause_of(error)) from error
+        # A table without a partition has no task.
+        metas = found or [reader.read(work, iter(()))]
+        return [RunMeta(**json.loads(text)) for text in metas]
 
-
-class _PartReader:
-    """What a task does with a partition of a Spark table."""
-
-    def __init__(self, name: str, root: int, columns: list[str], settings: dict[str, Any]) -> None:
-        self.name = name
-        self._root = root
-        self._columns = columns
-        self._settings = settings
-
-    def read_into(self, place: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write a run of the partition where the driver sees it."""
-        yield _one_result(self._read(place, batches))
-
-    def read_apart(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write a run of the partition and hand its files back as rows."""
-        for part in run_apart(lambda place: self._read(place, batches)):
-            yield _file_row(0, part)
-
-    def _read(self, place: Path, batches: Iterator[pa.RecordBatch]) -> str:
-        local = (_wall_time(batch) for batch in batches)
+    def _reader(self) -> _PartReader:
         record = {
             "name": self.name,
-            "root": self._root,
-            "path": self.name,
+            "root": self.root,
+            "path": self.path,
             "format": "spark",
             "size": 0,
             "mtime_ns": 0,
             "fingerprint": 0,
             "dialect": "",
             "parts": [],
-            "version": "",
+            "version": self.version,
         }
-        feed = TableFeed(record, self._columns, local, 0)
-        meta = build_part(feed, place, IndexSettings.from_dict(self._settings))
-        return json.dumps(asdict(meta))
+        empty = empty_batch(self._table.numbered)
+        return _PartReader(record, self._table.column_names, empty, self._settings.to_dict())
+
+    def _unreadable(self, reason: str) -> TableReadError:
+        return TableReadError(f"the Spark table `{self.name}` cannot be read: {reason}")
 
 
-def _wall_time(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Read timestamps as the session's clock shows them."""
-    columns = [
-        pc.local_timestamp(column) if pa.types.is_timestamp(column.type) and column.type.tz else column
-        for column in batch.columns
-    ]
-    return pa.record_batch(columns, names=[str(i) for i in range(len(columns))])
+def _spark_error() -> type[Exception]:
+    """Return the class of the errors by which Spark refuses a table."""
+    from pyspark.errors import PySparkException
+
+    return PySparkException
+
+
+class _PartReader:
+    """What a task does with a partition of a Spark table.
+
+    Parameters
+    ----------
+    record : dict
+        What the catalogue says of the table but for what reading tells.
+    columns : list of str
+    empty : pyarrow.RecordBatch
+        Has the types of the columns, which a partition without rows does not tell.
+    settings : dict
+    """
+
+    def __init__(
+        self, record: dict[str, Any], columns: list[str], empty: pa.RecordBatch, settings: dict[str, Any]
+    ) -> None:
+        self._record = record
+        self._columns = columns
+        self._empty = empty
+        self._settings = settings
+
+    def read_into(self, place: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write a run of the partition where the driver sees it."""
+        yield _one_result(self.read(place, batches))
+
+    def read_apart(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write a run of the partition and hand its files back as rows."""
+        for part in run_apart(lambda place: self.read(place, batches)):
+            yield _file_row(0, part)
+
+    def read(self, place: Path, batches: Iterator[pa.RecordBatch]) -> str:
+        """Write a run of some batches below a place; return its meta as JSON text."""
+        local = map(wall_time, chain([self._empty], batches))
+        feed = TableFeed(self._record, self._columns, local, 0)
+        return json.dumps(asdict(build_part(feed, place, IndexSettings.from_dict(self._settings))))

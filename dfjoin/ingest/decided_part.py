@@ -37,13 +37,13 @@ def decided_part(directories: Sequence[Path], settings: IndexSettings) -> Path |
     Path or None
         A run; None where nothing was left open.
     """
-    parts: dict[str, list[_Part]] = {}
+    parts: dict[str, list[_TablePart]] = {}
     for directory in directories:
         undecided = read_undecided(directory)
         if undecided:
             catalog = Catalog(directory / CATALOG_FILE)
             (table,) = catalog.tables().to_pylist()
-            part = _Part(table, catalog.columns().to_pylist(), undecided)
+            part = _TablePart(table, catalog.columns().to_pylist(), undecided)
             parts.setdefault(table["name"], []).append(part)
     if not parts:
         return None
@@ -66,7 +66,7 @@ def decided_part(directories: Sequence[Path], settings: IndexSettings) -> Path |
 
 
 @dataclass(frozen=True)
-class _Part:
+class _TablePart:
     """A part of a table: its records, and what it left open by column."""
 
     table: dict[str, Any]
@@ -74,7 +74,7 @@ class _Part:
     undecided: dict[int, Undecided]
 
 
-def _decide(parts: list[_Part], position: int, settings: IndexSettings) -> tuple[ValueSet | None, dict[str, Any]]:
+def _decide(parts: list[_TablePart], position: int, settings: IndexSettings) -> tuple[ValueSet | None, dict[str, Any]]:
     """Decide which texts of a column are nulls, and how dates are read; return the values and their record."""
     evidence = NullEvidence()
     rows: dict[str, int] = {}

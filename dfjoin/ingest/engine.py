@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from dfjoin.errors import InvalidParameterError, InvalidTypeError
+import pyarrow as pa
+
+from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableReadError
 from dfjoin.ingest.balance import estimated_bytes
 from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.requests import execute
 from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.types import IndexSettings, Root, TableSource
 
-__all__ = ["INLINE_BYTES", "Engine", "InlineEngine", "LateEngine", "choose_engine", "engine_for", "is_session_there"]
+__all__ = [
+    "INLINE_BYTES",
+    "Engine",
+    "InlineEngine",
+    "LateEngine",
+    "SparkTable",
+    "choose_engine",
+    "engine_for",
+    "is_session_there",
+    "session_table",
+]
 
 INLINE_BYTES = 256 << 20
 """Input above which Spark is worth its start, as estimated bytes of plain text."""
@@ -189,6 +201,51 @@ def _can_start_spark() -> bool:
     from spark_ext.session import is_startable
 
     return is_startable()
+
+
+class SparkTable(Protocol):
+    """A table that a session knows by name."""
+
+    column_names: list[str]
+
+    def version(self) -> str:
+        """Return what tells this content of the table from another one."""
+        ...  # pragma: no cover
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Read some columns, partition by partition; raises `TableReadError` if that fails."""
+        ...  # pragma: no cover
+
+
+def session_table(name: str, path: str) -> SparkTable:
+    """Return a table of the active Spark session.
+
+    Parameters
+    ----------
+    name : str
+        Name in the lake.
+    path : str
+        Full name that the session knows it by; empty for a DataFrame, which is looked for by its name in the lake.
+
+    Raises
+    ------
+    TableReadError
+        If there is no active session, or none that has the table.
+    """
+    known = path or name
+    if not is_session_there():
+        raise TableReadError(
+            f"it is a Spark table, `{known}`, and no Spark session is active; start one that knows it, "
+            "SparkSession.builder.getOrCreate()"
+        )
+    from spark_ext.session import start_session
+    from spark_ext.tables import SessionTable
+
+    try:
+        return SessionTable(start_session(), name, known)
+    except InvalidParameterError as error:
+        remedy = "" if path else f"; it was given as a DataFrame: df.createOrReplaceTempView({name!r}) makes it known"
+        raise TableReadError(f"the Spark session has no table `{known}`{remedy}") from error
 
 
 def _spark_engine(spark: Any) -> Engine:

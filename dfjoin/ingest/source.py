@@ -30,13 +30,23 @@ from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 
 __all__ = ["Input", "SparkReader", "TableJob", "frames_place", "gather", "root_for"]
 
-_SPARK_NAME = re.compile(r"[\w`]+(\.[\w`]+){0,3}")
+_SPARK_NAME = re.compile(r"(\w+|`[^`]+`)(\.(\w+|`[^`]+`)){0,3}")
 
 
 class TableJob(Protocol):
-    """Reads a table that an engine reads by itself, into runs."""
+    """Reads a table that an engine reads by itself, into runs.
+
+    `path` is what its engine knows it by, empty for a frame; `root` the id of its root.
+    """
 
     name: str
+    path: str
+    root: int
+
+    @property
+    def version(self) -> str:
+        """What tells the content of the table from another one; empty where nothing does."""
+        ...  # pragma: no cover
 
     def __call__(self, work: Path) -> list[RunMeta]:
         """Write runs below `work`, as tasks do; raises `TableReadError` if the table cannot be read."""
@@ -57,15 +67,12 @@ class Input:
         Files that the listing passed over with a reason.
     extra : list of TableJob
         Tables that an engine reads by itself (Spark tables).
-    names : list of str
-        Names of all tables, those of `extra` included.
     """
 
     roots: list[Root]
     tables: list[TableSource]
     skipped: list[SkippedFile] = field(default_factory=list)
     extra: list[TableJob] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
 
 
 SparkReader: TypeAlias = Callable[[dict[str, Any], Root], Input]
@@ -245,7 +252,6 @@ def _gather_frames(
         spark = spark_tables(on_spark, root_for("spark", "spark:", "spark", [*roots, *given.roots]))
         given.roots += spark.roots
         given.extra += spark.extra
-        given.names += spark.names
     return given
 
 

@@ -408,7 +408,7 @@ class _Candidates:
         if name not in self._opened:
             try:
                 self._opened[name] = LakeTable(self._context.snapshot, name, self.options.on_stale)
-            except (TableChangedError, InvalidParameterError) as error:  # changed, or a table of Spark's
+            except (TableChangedError, TableReadError) as error:  # the latter for a table of Spark without a session
                 if self._is_picked:
                     raise
                 self._opened[name] = str(error)

@@ -28,7 +28,7 @@ from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import write_segments
 from dfjoin.ingest.embed_task import embed_new
 from dfjoin.ingest.engine import LateEngine
-from dfjoin.ingest.source import Input, frames_place, gather
+from dfjoin.ingest.source import Input, TableJob, frames_place, gather
 from dfjoin.sources.readers import current_fingerprint
 from dfjoin.types import Root, TableSource
 
@@ -78,6 +78,7 @@ def add(
         present = opened.of(base.segments)
         _refuse_parts(present, given.tables)
         if not replaces:
+            given.extra = [job for job in given.extra if reads_all or not _is_known(present, job)]
             given.tables = _new_or_changed(path, present, given, reads_all)
             if not given.tables and not given.extra:
                 return base
@@ -122,7 +123,7 @@ def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: boo
         for record in segment.catalog.skipped().to_pylist()
     }
     wanted: list[TableSource] = []
-    taken = [name for name in given.names if _find(segments, name) is not None]
+    taken = [job.name for job in given.extra if not _supersedes(segments, job)]
     for table in given.tables:
         found = _find(segments, table.name)
         is_known_bad = (
@@ -147,6 +148,24 @@ def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: boo
             "`Lake.replace(source)` to put them in their place, or give them other names"
         )
     return wanted
+
+
+def _record_of(segments: list[Segment], job: TableJob) -> dict[str, Any] | None:
+    """Return what the catalogue says of the table of an engine; None if it has none of that name."""
+    found = _find(segments, job.name)
+    return None if found is None else found[0].catalog.table_record(found[1])
+
+
+def _supersedes(segments: list[Segment], job: TableJob) -> bool:
+    """Tell whether a table of an engine is new, or is the one that the index has under its name."""
+    record = _record_of(segments, job)
+    return record is None or bool(job.path and (record["root"], record["path"]) == (job.root, job.path))
+
+
+def _is_known(segments: list[Segment], job: TableJob) -> bool:
+    """Tell whether the index has a table of an engine as it is."""
+    record = _record_of(segments, job)
+    return record is not None and bool(job.version) and _supersedes(segments, job) and record["version"] == job.version
 
 
 def _is_unchanged(table: TableSource, record: dict[str, Any]) -> bool:

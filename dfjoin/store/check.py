@@ -8,6 +8,7 @@ import pandas as pd
 
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.index.catalog import KEPT
+from dfjoin.ingest.engine import is_session_there, session_table
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.readers import current_fingerprint
 from dfjoin.store.snapshot import Snapshot
@@ -25,7 +26,10 @@ def check_tables(snapshot: Snapshot) -> pd.DataFrame:
         alive = segment.alive_tables().tolist()
         for is_alive, record in zip(alive, segment.catalog.tables().to_pylist(), strict=True):
             kind = snapshot.root_of(record["root"]).kind
-            if not is_alive or kind == "spark":
+            if not is_alive:
+                continue
+            if kind == "spark":
+                rows += _of_spark(record)
                 continue
             known.setdefault(record["root"], set()).update([record["path"], *record["parts"]])
             state, detail = _state_of(snapshot.source_of(record), record)
@@ -39,6 +43,19 @@ def check_tables(snapshot: Snapshot) -> pd.DataFrame:
     if missing:
         _find_moved(snapshot, missing, known)
     return pd.DataFrame(rows, columns=["table", "state", "detail"])
+
+
+def _of_spark(record: dict[str, Any]) -> list[dict[str, str]]:
+    """Compare a Spark table with its record; nothing is said without an active session, nor of a DataFrame."""
+    if not record["version"] or not is_session_there():
+        return []
+    try:
+        if session_table(record["name"], record["path"]).version() == record["version"]:
+            return []
+        state, detail = "changed", "its content is another"
+    except TableReadError as error:
+        state, detail = "missing", str(error)
+    return [{"table": record["name"], "state": state, "detail": detail}]
 
 
 def _state_of(source: TableSource, record: dict[str, Any]) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from dfjoin.errors import (
     warn,
 )
 from dfjoin.index.catalog import KINDS, NOT_IN_FILE
+from dfjoin.ingest.engine import SparkTable, session_table
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, IndexSettings, TableSource
@@ -46,6 +48,44 @@ class _Column:
     type: str
     date_order: str
     null_spellings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _FileTable:
+    """Reads a table of files."""
+
+    source: TableSource
+    fingerprint: int
+    dialect: Dialect | None
+    max_columns: int
+
+    def is_as_recorded(self) -> bool:
+        """Compare the files with the catalogue; raises `TableReadError` where they cannot be read."""
+        return current_fingerprint(self.source) == self.fingerprint
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Read some columns."""
+        reader = open_table(self.source, dialect=self.dialect, columns=list(columns), max_columns=self.max_columns)
+        return reader.batches()
+
+
+class _TableOfSpark:
+    """Reads a table through the active Spark session."""
+
+    def __init__(self, record: dict[str, Any]) -> None:
+        self._record = record
+
+    @cached_property
+    def _table(self) -> SparkTable:
+        return session_table(self._record["name"], self._record["path"])
+
+    def is_as_recorded(self) -> bool:
+        """Compare the version with the catalogue; an index of before says none, nor is there one of a DataFrame."""
+        return self._record["version"] in ("", self._table.version())
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Read some columns."""
+        return self._table.batches(columns)
 
 
 class LakeTable:
@@ -93,9 +133,16 @@ class LakeTable:
         self.void_columns = {name: reason for name, reason in reasons.items() if reason}
         self._left_out = {c["name"] for c in columns if c["position"] == NOT_IN_FILE}
         self._dialect = Dialect(**json.loads(record["dialect"])) if record["dialect"] else None
-        self._source = _source_of(snapshot, record)
+        self._opened = self._open(record)
+        self._is_of_spark = snapshot.root_of(record["root"]).kind == "spark"
         self._is_given = snapshot.root_of(record["root"]).kind == "memory"
         self.is_changed = self._check_unchanged(record, on_stale)
+
+    def _open(self, record: dict[str, Any]) -> _FileTable | _TableOfSpark:
+        """Return what reads the table; a session that is missing shows when it is asked."""
+        if self.snapshot.root_of(record["root"]).kind == "spark":
+            return _TableOfSpark(record)
+        return _FileTable(self.snapshot.source_of(record), record["fingerprint"], self._dialect, self._max_columns)
 
     @property
     def column_names(self) -> list[str]:
@@ -107,17 +154,21 @@ class LakeTable:
         problem = ""
         is_readable = True
         try:
-            if current_fingerprint(self._source) != record["fingerprint"]:
+            if not self._opened.is_as_recorded():
                 problem = "its content is another"
         except (TableReadError, InvalidParameterError) as error:
             problem, is_readable = str(error), False
         if problem and (on_stale == "error" or not is_readable):
             if is_readable:
                 remedy = 'read it anew with `lake.add(source)`, or pass on_stale="warn" to go on'
+            elif self._is_of_spark:
+                remedy = "or remove it from the index"
             elif self._is_given:
                 remedy = "a frame that was not kept (keep_data=False) cannot be read: join the frame itself"
             else:
                 remedy = "if the tables have moved, pass their new place as `roots=` to open_lake, else remove this one"
+            if self._is_of_spark and not is_readable:
+                raise TableReadError(f"the table `{self.name}` cannot be read: {problem}, {remedy}")
             raise TableChangedError(f"the table `{self.name}` is not the one that was indexed: {problem}; {remedy}")
         if problem and on_stale == "warn":
             warn(f"the table `{self.name}` is not the one that was indexed: {problem}")
@@ -154,8 +205,7 @@ class LakeTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns, batch by batch, as the file has them."""
-        reader = open_table(self._source, dialect=self._dialect, columns=list(columns), max_columns=self._max_columns)
-        yield from reader.batches()
+        yield from self._opened.batches(columns)
 
     def to_frame(
         self, batches: Sequence[pa.RecordBatch], columns: Sequence[str], known: Mapping[str, ValueSet] | None = None
@@ -252,16 +302,6 @@ def _convert(values: ValueSet, kind: str) -> pd.Series | None:
     filled = np.append(distinct, distinct.dtype.type(0))[codes]
     dtype = pd.arrays.IntegerArray if kind == "integer" else pd.arrays.BooleanArray
     return pd.Series(dtype(filled, is_null))
-
-
-def _source_of(snapshot: Snapshot, record: dict[str, Any]) -> TableSource:
-    """Return where a catalogued table is to be read from."""
-    if snapshot.root_of(record["root"]).kind == "spark":
-        raise InvalidParameterError(
-            f"`name` {record['name']!r} is a Spark table, which is read through a Spark session; read it with "
-            f"spark.table({record['name']!r}) and join the two frames"
-        )
-    return snapshot.source_of(record)
 
 
 def content_of(snapshot: Snapshot, name: str) -> tuple[Any, ...]:

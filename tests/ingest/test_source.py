@@ -105,10 +105,10 @@ def test_names_that_are_no_paths_are_spark_tables(tmp_path):
 
     def reader(tables, root):
         asked.append((tables, root))
-        return Input([root], [], extra=[list], names=list(tables))
+        return Input([root], [], extra=[list])
 
-    given = ask(["db.t", "u"], tmp_path, spark=reader)
-    assert asked == [({"db.t": "db.t", "u": "u"}, Root(0, "", "spark:", "spark"))] and given.names == ["db.t", "u"]
+    ask(["db.t", "u"], tmp_path, spark=reader)
+    assert asked == [({"db.t": "db.t", "u": "u"}, Root(0, "", "spark:", "spark"))]
     with pytest.raises(InvalidParameterError, match=r"`source` 'db.t' is no path that exists here"):
         ask("db.t", tmp_path)
 

@@ -102,3 +102,23 @@ def test_all_digit_dates_are_read_without_the_nulls():
 
 def test_given_spellings_are_all_there_are():
     assert normalized(["3", "NA", "x"], IndexSettings.from_dict({"null_spellings": ["x"]})).values() == ["3", "na"]
+
+
+@given(
+    st.lists(st.sampled_from(["de", "fr", "it", "x", "12", "+", "?", "abc", "NA", "-"]), max_size=12),
+    st.integers(0, 12),
+)
+def test_evidence_of_parts_is_that_of_the_whole(cells, cut):
+    """Collected apart, written down and united."""
+
+    def collected(part):
+        values, evidence = normalized(part, PLAIN), NullEvidence()
+        places = np.array([i for i, text in enumerate(values.values()) if text in NULL_TEXTS], np.int64)
+        evidence.add(values.hashes, values.data, values.offsets, places)
+        return evidence
+
+    whole, united = collected(cells), NullEvidence()
+    for part in (cells[:cut], cells[cut:]):
+        united.merge(NullEvidence.from_bytes(collected(part).to_bytes()))
+    assert united.to_bytes() == whole.to_bytes()
+    assert united.decide(["na", "-"]) == whole.decide(["na", "-"])
