@@ -22,7 +22,8 @@ from dfjoin.join.options import join_options
 from dfjoin.join.plan import JoinPlan
 from dfjoin.join.table_paths import PathOptions
 from dfjoin.lake import resolve_lake
-from dfjoin.values.frames import is_pandas
+from dfjoin.values.frames import is_pandas, select_column
+from dfjoin.values.periods import read_periods
 
 __all__ = ["LakeAugmenter"]
 
@@ -77,6 +78,10 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         How candidates are found, see `dfjoin.discover_joinable`.
     allow : str or list of str, optional
         Patterns of tables, or of ``table/column``, that are brought though they seem to give the target away.
+    as_of : column label, optional
+        Column of X with the date of each row: of the lake only rows that are dated before are joined, so that nothing
+        is known before its time. A row is dated by the latest of the table's columns of dates and periods, a period by
+        its end. Tables without one are passed over, unless `allow` names them. The column is no key then.
     task : {"auto", "classification", "regression"}
         What is predicted. "auto": numbers with fractions or with more than 20 distinct values are a regression.
     budget : float or dict, optional
@@ -165,6 +170,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         exclude: Any = None,
         mode: str = "exact",
         allow: Any = None,
+        as_of: Any = None,
         task: str = "auto",
         budget: Any = None,
         on_stale: str = "error",
@@ -184,6 +190,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.exclude = exclude
         self.mode = mode
         self.allow = allow
+        self.as_of = as_of
         self.task = task
         self.budget = budget
         self.on_stale = on_stale
@@ -307,6 +314,13 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
                 raise ColumnNotFoundError(
                     f"`on` must name columns of X ({shortlist(frame.columns)}), got {check.show(label)}"
                 )
+        if self.as_of is not None:
+            column = select_column(frame, self.as_of, "as_of")
+            if read_periods(column, is_year=True) is None:
+                raise InvalidParameterError(
+                    f"`as_of` must name a column of dates, got {check.show(self.as_of)} of dtype {column.dtype}; "
+                    "convert it with pandas.to_datetime"
+                )
         if self.target is not None and self.target in (self._on() or ()):
             raise InvalidParameterError(f"`on` must not name the target, {check.show(self.target)}: it is never a key")
 
@@ -349,6 +363,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             tables=join.tables,
             exclude=join.exclude,
             join=join,
+            never=() if self.as_of is None else (self.as_of,),
+            as_of=self.as_of,
+            undated=() if self.allow is None else check.check_patterns(self.allow, "allow"),
         )
 
     def _joined(self, frame: pd.DataFrame) -> pd.DataFrame:

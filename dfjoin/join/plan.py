@@ -14,7 +14,10 @@ from dfjoin.search.embedding.axes_join import AxesRelation
 from dfjoin.search.embedding.near_join import NearRelation
 from dfjoin.transform.transform_join import TransformJoin
 
-__all__ = ["HOWS", "JoinPlan", "JoinStep", "json_label"]
+__all__ = ["DATED_RULES", "HOWS", "JoinPlan", "JoinStep", "json_label"]
+
+DATED_RULES = ("before", "latest")
+"""Rows that are dated before a row of the frame, or the latest ones of those that are not dated after it."""
 
 HOWS = ("left", "inner", "right", "outer")
 _PLAN_VERSION = 1
@@ -48,6 +51,9 @@ class JoinStep:
     relation : dict, optional
         Programs that relate the keys, as `dfjoin.transform.transform_join.TransformJoin.to_dict` writes them; between
         two frames also likeness and its threshold, see `dfjoin.join.saved_relation`. None: the keys are equal.
+    dated : dict, optional
+        Which rows of the table a row of the frame gets by their dates: ``{"on": label, "right_on": [columns], "rule":
+        "before" or "latest"}``, see `dfjoin.join.dated_rows.DatedLink`. None: all that have its key.
     counted : bool or None
         Whether a column counts the table's rows, as it was when the join was first made; None: where it is 1:m.
     """
@@ -62,6 +68,7 @@ class JoinStep:
     dayfirst: bool | None = None
     relation: dict[str, Any] | None = None
     counted: bool | None = None
+    dated: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -171,7 +178,18 @@ def _step(values: dict[str, Any]) -> JoinStep:
         raise TypeError("`counted` of a step is true, false or null")
     if step.relation is not None:
         _check_relation(step)
+    if step.dated is not None:
+        _check_dated(step.dated)
     return step
+
+
+def _check_dated(dated: Any) -> None:
+    """Raise TypeError unless the dates of a step are what a join writes."""
+    if not isinstance(dated, dict) or set(dated) != {"on", "right_on", "rule"} or dated["rule"] not in DATED_RULES:
+        raise TypeError("`dated` of a step has `on`, `right_on` and a `rule`, before or latest")
+    columns = dated["right_on"]
+    if not _is_label(dated["on"]) or not _is_texts(columns) or not 0 < len(columns) <= _MAX_KEYS:
+        raise TypeError("`dated` of a step names a column `on` and a list of columns `right_on`")
 
 
 def _check_fields(step: JoinStep) -> None:

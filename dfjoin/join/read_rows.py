@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.join.aggregate import nullable_column
+from dfjoin.join.dated_rows import DatedLink
 from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, expand_pairs, take_values
 from dfjoin.join.output_names import stem_of
@@ -33,8 +34,13 @@ __all__ = ["KeyLink", "TableRows", "brought_columns", "left_out_columns", "link_
 class KeyLink(Protocol):
     """How the key of a frame belongs to the key of a table of the lake."""
 
-    step: JoinStep
-    index: KeyIndex
+    @property
+    def step(self) -> JoinStep:
+        """The join, with the columns that are read."""
+
+    @property
+    def index(self) -> KeyIndex:
+        """The keys of the frame."""
 
     def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
         """Tell of each row of a batch, by the canonical values of its key, whether it may join."""
@@ -64,6 +70,11 @@ def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
     """Relate the key of a frame to that of a table as a step says: the keys are equal, or programs relate them."""
     table.check_columns(step.right_on)
     table.check_columns(step.columns or [])
+    if step.dated is not None:
+        columns = brought_columns(table, step)
+        table.check_columns(step.dated["right_on"])
+        read = list(dict.fromkeys([*columns, *step.dated["right_on"]]))
+        return DatedLink(left, link_keys(left, table, replace(step, dated=None, columns=read)), step.dated, columns)
     if step.relation is None:
         return _EqualLink(step, left.index(step.on, step.pad, step.dayfirst))
     if NearRelation.is_one(step.relation):

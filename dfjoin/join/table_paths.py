@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pandas as pd
 
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, TableReadError
-from dfjoin.join.lake_join import join_candidates
+from dfjoin.errors import (
+    ColumnNotFoundError,
+    InvalidParameterError,
+    JoinExpansionError,
+    TableChangedError,
+    TableReadError,
+)
+from dfjoin.join.lake_join import join_candidates, join_plan
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import is_generic, stem_of
-from dfjoin.join.plan import JoinStep
+from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.report import JoinAccount
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import check_frame, query_columns, search_queries
@@ -20,18 +27,24 @@ from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import reason_against_key
+from dfjoin.store.overview import describe_table
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.periods import is_year_name, read_periods
 
 __all__ = [
     "PathOptions",
     "ReachedTable",
     "TableHop",
     "UnreachedTable",
+    "date_columns",
     "path_stem",
     "path_text",
     "paths_to_table",
     "reach_tables",
 ]
+
+_OBSTACLES = (TableChangedError, TableReadError, InvalidParameterError, ColumnNotFoundError, JoinExpansionError)
+"""Errors for which a table is passed over."""
 
 _NEARLY_KEY = 0.9
 """Distinct values per row of a column that is nearly a key: behind the first join only such columns are joined to."""
@@ -66,6 +79,11 @@ class PathOptions:
         Patterns of the tables that may be joined, and of those that may not.
     join : JoinOptions
         `mode`, `aggregate` and `on_stale` of each join.
+    as_of : label or None
+        Column of the frame that holds a date: only rows of the lake that are dated before are joined, and only tables
+        that have a column of dates.
+    undated : sequence of str
+        Patterns of tables that are joined without dates all the same.
     """
 
     on: tuple[Any, ...] | None = None
@@ -77,6 +95,8 @@ class PathOptions:
     tables: Sequence[str] | None = None
     exclude: Sequence[str] | None = None
     join: JoinOptions = field(default_factory=JoinOptions)
+    as_of: Any = None
+    undated: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -348,6 +368,10 @@ class _PathSearch:
         queries = query_columns(start.frame[names], None, self._snapshot, self._params)
         return [query for query in queries if _may_be_key(query)]
 
+    def _is_dated(self, table: str) -> bool:
+        options = self._options
+        return options.as_of is not None and not any(fnmatchcase(table, pattern) for pattern in options.undated)
+
     def join(self, lead: _Lead) -> ReachedTable | UnreachedTable:
         """Join the table of a candidate with all its columns."""
         parent = lead.parent
@@ -355,7 +379,14 @@ class _PathSearch:
         options = replace(self._options.join, how="left", columns=None, k=1)
         try:
             account = join_candidates(frame, lead.hits.iloc[[lead.place]], options)
-        except (TableChangedError, TableReadError, InvalidParameterError, ColumnNotFoundError) as error:
+            if self._is_dated(lead.hop.table):
+                dates = [name for name in date_columns(self._snapshot, lead.hop.table) if name != lead.hop.column]
+                if not dates:
+                    return UnreachedTable(lead.hops, "it has no column of dates, so that nothing tells what was known")
+                dated = {"on": json_label(self._options.as_of), "right_on": dates, "rule": "before"}
+                step = replace(account.steps[-1], names={}, counted=None, dated=dated)
+                account = join_plan(frame, JoinPlan((step,), "left", str(self._snapshot.path)), options)
+        except _OBSTACLES as error:
             return UnreachedTable(lead.hops, str(error))
         report = account.joined[-1]
         hop = replace(lead.hop, relationship=report["relationship"])
@@ -366,6 +397,32 @@ class _PathSearch:
         hops = (*lead.hops[:-1], hop)
         steps = (*(() if parent is None else parent.steps), account.steps[-1])
         return ReachedTable(hops, steps, account, lead.usefulness, parent)
+
+
+def date_columns(snapshot: Snapshot, table: str) -> list[str]:
+    """Return the columns of a table that hold dates or periods, by its catalogue.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    table : str
+
+    Returns
+    -------
+    list of str
+        Columns of dates; whole numbers under the name of a year; texts whose samples are periods of one granularity.
+    """
+    columns = describe_table(snapshot, table)["columns"]
+    found = []
+    for row in columns.itertuples(index=False):
+        is_year = is_year_name(row.column)
+        if row.kind == "date" or (row.kind in ("text", "integer") and _are_periods(list(row.samples), is_year)):
+            found.append(row.column)
+    return found
+
+
+def _are_periods(samples: list[Any], is_year: bool) -> bool:
+    return bool(samples) and read_periods(pd.Series([str(text) for text in samples]), is_year=is_year) is not None
 
 
 def _may_be_key(query: QueryColumn) -> bool:

@@ -218,6 +218,32 @@ def test_leaks_are_refused_by_name_and_allowed_by_pattern(world, leaky_lake):
     assert "answers/cost_eur" not in allowed.report_.refused
 
 
+def test_as_of_brings_what_was_known_before(world, tmp_path):
+    rng = np.random.default_rng(0)
+    lands, n = world.X["land"], len(world.X)
+    early, late = rng.normal(size=(2, n))
+    yearly = pd.DataFrame(
+        {"land": np.tile(lands, 2), "year": np.repeat([2018, 2020], n), "index_": np.concatenate([early, late])}
+    )
+    frames = {"yearly": yearly, "climate": world.frames["climate"]}
+    lake = dfjoin.build_lake(frames, tmp_path / "lake", engine="inline", progress=False)
+    X = world.X.assign(day=pd.Timestamp("2020-05-01"))
+    y = early + 0.6 * rng.normal(size=n)
+    found = dfjoin.LakeAugmenter(lake, as_of="day").fit(X, y)
+    assert found.features_ == ["index_"]
+    np.testing.assert_allclose(found.transform(X)["index_"], early, err_msg="2020 has not ended")
+    later = found.transform(X.assign(day=pd.Timestamp("2021-01-01")))
+    np.testing.assert_allclose(later["index_"], (early + late) / 2)
+    assert found.report_.passed_over["climate"].startswith("it has no column of dates")
+    assert "only rows dated before day, by year" in str(dfjoin.report(later))
+    allowed = dfjoin.LakeAugmenter(lake, as_of="day", allow="climate").fit(X, world.y)
+    assert "rain" in allowed.features_
+    with pytest.raises(InvalidParameterError, match="`as_of` must name a column of dates, got 'land' of dtype"):
+        dfjoin.LakeAugmenter(lake, as_of="land").fit(X, y)
+    with pytest.raises(ColumnNotFoundError, match="`as_of` must name a column of the frame"):
+        dfjoin.LakeAugmenter(lake, as_of="when").fit(X, y)
+
+
 def test_a_budget_ends_the_search(world, world_lake):
     few = dfjoin.LakeAugmenter(world_lake, budget={"tables": 2}).fit(world.X, world.y)
     assert few.report_.n_read == 2 and few.report_.stopped == "the budget of 2 tables is used"

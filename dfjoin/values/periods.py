@@ -1,0 +1,231 @@
+"""Columns of dates and of periods: years, quarters, months, weeks, days, however they are spelled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["GRANULARITIES", "PeriodColumn", "is_year_name", "read_periods", "spell_periods"]
+
+GRANULARITIES = ("year", "quarter", "month", "week", "day", "second")
+"""From the coarsest to the finest; weeks (ISO 8601) lie in no month, quarter or year."""
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_LONG_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_MONTH = "(?P<name>" + "|".join(sorted({*_MONTHS, *_LONG_MONTHS, "sept"}, key=len, reverse=True)) + r")\.?"
+_YEAR = r"(?P<year>1[0-9]{3}|2[0-9]{3})"
+_PATTERNS = tuple(
+    (granularity, re.compile(pattern))
+    for granularity, pattern in (
+        ("year", rf"{_YEAR}(?:\.0)?"),
+        ("quarter", rf"{_YEAR}[ -]?q(?P<part>[1-4])"),
+        ("quarter", rf"q(?P<part>[1-4])[ -/]?{_YEAR}"),
+        ("month", rf"{_YEAR}[-/.](?P<part>0[1-9]|1[0-2])"),
+        ("month", rf"{_YEAR}[ -]?m(?P<part>0[1-9]|1[0-2])"),
+        ("month", rf"{_MONTH}[ ,-]{{0,2}}{_YEAR}"),
+        ("month", rf"{_YEAR}[ -]{_MONTH}"),
+        ("week", rf"{_YEAR}-?w(?P<part>0[1-9]|[1-4][0-9]|5[0-3])"),
+    )
+)
+
+_SHARE = 0.95
+"""Share of the distinct values that a column of periods of one granularity has."""
+
+_DAY = np.int64(86_400_000_000)
+"""Microseconds of a day."""
+
+
+_YEAR_NAME = re.compile(r"(?:^|[^a-z])(?:years?|yr|season|date|period|time)(?:$|[^a-z])")
+
+
+def is_year_name(name: object) -> bool:
+    """Tell whether the name of a column lets one expect years.
+
+    Examples
+    --------
+    >>> is_year_name("Year"), is_year_name("fiscalYear"), is_year_name("yearling")
+    (True, True, False)
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).casefold()
+    return _YEAR_NAME.search(words) is not None
+
+
+@dataclass(frozen=True)
+class PeriodColumn:
+    """A column of dates, or of periods of one granularity.
+
+    Parameters
+    ----------
+    granularity : str
+        One of `GRANULARITIES`.
+    starts, ends : ndarray of int64, shape (n_rows,)
+        Microseconds since 1970 of the first moment of the period, and of the first one after it. Of a time the next
+        microsecond is the end.
+    is_null : ndarray of bool, shape (n_rows,)
+    """
+
+    granularity: str
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    is_null: NDArray[np.bool_]
+
+    def numbers(self, granularity: str) -> NDArray[np.int64]:
+        """Return the number of the coarser period that each lies in, -1 for null: equal numbers are one period.
+
+        Parameters
+        ----------
+        granularity : str
+            Not finer than its own; from weeks only to weeks, since a week may lie in two months.
+        """
+        starts = self.starts.astype("datetime64[us]")
+        months = starts.astype("datetime64[M]").astype(np.int64)
+        found = {
+            "year": lambda: months // 12,
+            "quarter": lambda: months // 3,
+            "month": lambda: months,
+            "week": lambda: (self.starts // _DAY + 3) // 7,  # 1970-01-01 was a Thursday
+            "day": lambda: self.starts // _DAY,
+            "second": lambda: self.starts // 1_000_000,
+        }[granularity]()
+        return np.where(self.is_null, np.iinfo(np.int64).min, found)
+
+
+def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | None:
+    """Read a column as dates or periods.
+
+    Parameters
+    ----------
+    column : Series
+        Dates, texts (``APR 1948``, ``1833-01``, ``2020Q1``, ``2020-W05``, ``1960M02``, ``1998``), or whole numbers.
+    is_year : bool
+        Whether whole numbers may be years; by themselves they are not.
+
+    Returns
+    -------
+    PeriodColumn or None
+        None unless at least 95 % of the distinct values are of one kind; the others are null then.
+
+    Notes
+    -----
+    ``201503`` and two-digit years are not read: they have several readings. O(rows + distinct values).
+    """
+    dtype = column.dtype
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return _of_dates(column)
+    if pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype):
+        return None
+    if pd.api.types.is_numeric_dtype(dtype) and not is_year:
+        return None
+    codes, values = pd.factorize(column)
+    texts = [str(value).strip().casefold() for value in values]
+    if not texts:
+        return None
+    parts = [_read(text) for text in texts]
+    kinds = [kind for kind, _, _ in parts if kind]
+    if not kinds:
+        return None
+    granularity = max(set(kinds), key=kinds.count)
+    if kinds.count(granularity) < _SHARE * len(texts) or (granularity == "year" and not is_year):
+        return None
+    is_held = np.array([kind == granularity for kind, _, _ in parts])
+    bounds = np.array([_bounds(*part) if held else (0, 0) for part, held in zip(parts, is_held, strict=True)], np.int64)
+    is_null = ~np.append(is_held, False)[codes]
+    starts, ends = (np.append(side, 0)[codes] for side in bounds.T)
+    return PeriodColumn(granularity, np.where(is_null, 0, starts), np.where(is_null, 0, ends), is_null)
+
+
+def _of_dates(column: pd.Series) -> PeriodColumn:
+    if getattr(column.dtype, "tz", None) is not None:
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    is_null = column.isna().to_numpy()
+    starts = np.where(is_null, 0, column.to_numpy("datetime64[us]").astype(np.int64)).astype(np.int64)
+    is_day = bool((starts % _DAY == 0).all())
+    return PeriodColumn("day" if is_day else "second", starts, starts + (_DAY if is_day else 1), is_null)
+
+
+def _read(text: str) -> tuple[str, int, int]:
+    """Return granularity, year and part of a period; an empty granularity for what is none."""
+    for granularity, pattern in _PATTERNS:
+        match = pattern.fullmatch(text)
+        if match:
+            groups = match.groupdict()
+            name = groups.get("name")
+            part = _MONTHS.index(name[:3]) + 1 if name else int(groups.get("part") or 1)
+            return granularity, int(groups["year"]), part
+    return "", 0, 0
+
+
+def _bounds(granularity: str, year: int, part: int) -> tuple[int, int]:
+    """Return the microseconds of the first moment of a period, and of the first one after it."""
+    if granularity == "week":
+        fourth = np.datetime64(f"{year:04d}-01-04").astype(np.int64)
+        first = fourth - (fourth + 3) % 7 + 7 * (part - 1)
+        return int(first * _DAY), int((first + 7) * _DAY)
+    length = {"year": 12, "quarter": 3, "month": 1}[granularity]
+    month = (year - 1970) * 12 + length * (part - 1)
+    first, last = (
+        np.array([month, month + length], "datetime64[M]").astype("datetime64[us]").astype(np.int64)
+    ).tolist()
+    return first, last
+
+
+def _spellings(granularity: str) -> Sequence[Callable[[int], str]]:
+    """Return ways to spell the number of a period, see `PeriodColumn.numbers`."""
+    if granularity == "year":
+        return (lambda n: f"{1970 + n}",)
+    if granularity == "quarter":
+        return (
+            lambda n: f"{1970 + n // 4}Q{n % 4 + 1}",
+            lambda n: f"{1970 + n // 4}-Q{n % 4 + 1}",
+            lambda n: f"Q{n % 4 + 1} {1970 + n // 4}",
+        )
+    if granularity == "week":
+        return (_spell_week,)
+    return (
+        lambda n: f"{1970 + n // 12}-{n % 12 + 1:02d}",
+        lambda n: f"{_MONTHS[n % 12]} {1970 + n // 12}",
+        lambda n: f"{_LONG_MONTHS[n % 12]} {1970 + n // 12}",
+        lambda n: f"{1970 + n // 12}M{n % 12 + 1:02d}",
+    )
+
+
+def _spell_week(number: int) -> str:
+    thursday = np.datetime64(7 * number - 3 + 3, "D")
+    year = int(thursday.astype("datetime64[Y]").astype(np.int64)) + 1970
+    first = (np.datetime64(f"{year:04d}-01-04").astype(np.int64) + 3) // 7
+    return f"{year}-W{number - first + 1:02d}"
+
+
+def spell_periods(numbers: NDArray[np.int64], granularity: str) -> list[pd.Series]:
+    """Spell numbers of periods in the ways that tables do; null for the number of a null.
+
+    Parameters
+    ----------
+    numbers : ndarray of int64
+        As `PeriodColumn.numbers` gives them.
+    granularity : {"year", "quarter", "month", "week"}
+
+    Returns
+    -------
+    list of Series
+        One for each way.
+
+    Examples
+    --------
+    >>> [list(way) for way in spell_periods(np.array([201]), "quarter")]
+    [['2020Q2'], ['2020-Q2'], ['Q2 2020']]
+    """
+    codes, values = pd.factorize(numbers)
+    found = []
+    for way in _spellings(granularity):
+        texts = [None if value == np.iinfo(np.int64).min else way(int(value)) for value in values]
+        found.append(pd.Series(np.array([*texts, None], object)[codes]))
+    return found
