@@ -156,9 +156,11 @@ class HeldOutLosses:
         parts = [base] if more is None else [base, more(trained)]
         matrix = np.column_stack(parts) if parts else base
         target = self._target
-        if trained.size == 0 or matrix.shape[1] == 0 or np.unique(answers(target, trained)).size < 2:
+        is_empty = trained.size == 0 or matrix.shape[1] == 0 or bool(np.isnan(matrix[trained]).all())
+        if is_empty or np.unique(answers(target, trained)).size < 2:
             mean = target.values[trained].mean(axis=0) if trained.size else np.zeros(target.values.shape[1])
             return target.take(held).losses(np.broadcast_to(mean, (held.size, mean.size)))
+        matrix = matrix[:, ~np.isnan(matrix[trained]).all(axis=0)]  # boosting cuts no column without values
         model = tree_model(target, trained.size, self._seed).fit(matrix[trained], answers(target, trained))
         return target.take(held).losses(predict(model, target, matrix[held]))
 

@@ -51,7 +51,9 @@ def step_examples(
     of_row = result.left_rows
     is_joined = (of_row >= 0) & np.append(has_partner[index.codes], False)[of_row]
     rows = np.flatnonzero(is_joined)[:_ROWS].tolist()
-    brought = [result.frame.columns.get_loc(name) for name in list(result.names.values())[: _COLUMNS - len(keys)]]
+    labels = [label[0] if isinstance(label, tuple) else label for label in result.frame.columns]  # of several levels
+    names = list(result.names.values())[: _COLUMNS - len(keys)]
+    brought = [labels.index(name, left.shape[1]) for name in names]
     return {
         "without_partner": [" + ".join(_text(left.iat[row, key]) or "" for key in keys) for row in first.tolist()],
         "rows": [

@@ -58,6 +58,15 @@ def test_columns_that_help_have_a_sure_gain(n_rows, task):
     assert 0.5 < before.mean() / target.losses(target.values.mean(axis=0)).mean() < 1.1
 
 
+def test_columns_without_values_in_the_training_rows_are_left_out():
+    target = encode_target(np.arange(60) / 3, "regression")
+    rare = np.full((60, 2), np.nan)
+    rare[0, 0] = 1.0
+    losses = HeldOutLosses(target, None, 0)
+    assert np.isfinite(losses.of(rare)).all()
+    assert np.isfinite(losses.of(np.column_stack([rare, target.values]))).all()
+
+
 def test_what_is_chosen_by_the_target_is_chosen_without_the_rows_that_are_held_out():
     target = encode_target(np.arange(100) / 3, "regression")
     seen = []

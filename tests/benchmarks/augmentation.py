@@ -59,6 +59,8 @@ def encoded(train: pd.DataFrame, test: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
 def score(train: pd.DataFrame, test: pd.DataFrame, y: tuple[pd.Series, pd.Series], seed: int) -> list[float]:
     """Accuracy (of a regression R²) of gradient boosting and of a random forest."""
     train, test = encoded(train, test)
+    held = train.columns[train.notna().any()]
+    train, test = train[held], test[held]
     is_class = not (pd.api.types.is_float_dtype(y[0].dtype) and y[0].nunique() > 20)
     models = (
         (HistGradientBoostingClassifier(random_state=seed), RandomForestClassifier(200, random_state=seed))
