@@ -42,6 +42,13 @@ _MAX_MEASURES = 200_000
 """Rows up to which columns of fractions that are not named are looked at as keys: writing them takes a while."""
 _LEFT_OVER = 0.03
 """Share of the values of both sides from which more than equality is tried for the rest."""
+_POOR = 0.1
+"""Share of the values of both sides that equality leaves, from which relations of other columns are looked for."""
+_WIDER = 1.1
+"""Rows that a relation of other columns must join, over those of equal keys."""
+_MIN_SAME = 0.9
+"""Share of the rows with an equal key that such a relation must join with the same rows, where it joins both."""
+_MIN_BOTH = 5
 _MATCH, _DISTANCE = "_match", "_distance"
 
 Labels = tuple[list[Any], list[Any]]
@@ -83,8 +90,10 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
         is_enough = equal is not None and _is_enough(left, right, equal, named is not None, options)
         if not is_enough:
             relation, tried = _find_relation(left, right, named, options)
-        elif equal is not None and _leaves_texts(left, right, equal):
+        elif equal is not None and _leaves_texts(left, right, equal, _LEFT_OVER):
             relation, tried = _find_relation(left, right, equal, options, equals_first=True)
+            if named is None and _leaves_texts(left, right, equal, _POOR):
+                relation = _find_wider_relation(left, right, equal, relation, options)
         else:
             tried = []
         for reason in tried:
@@ -210,8 +219,8 @@ def _is_enough(left: KeyColumns, right: KeyColumns, keys: Labels, is_named: bool
     return not index.n_keys or np.unique(found[found >= 0]).size / index.n_keys >= options.threshold
 
 
-def _leaves_texts(left: KeyColumns, right: KeyColumns, keys: Labels) -> bool:
-    """Tell whether one column of texts is the key of either side, and equality leaves some of both sides alone."""
+def _leaves_texts(left: KeyColumns, right: KeyColumns, keys: Labels, least: float) -> bool:
+    """Tell whether one column of texts is the key of either side, and equality leaves a share of both sides alone."""
     if len(keys[0]) != 1 or len(keys[1]) != 1:
         return False
     sides = [_as_query(side, labels[0]) for side, labels in zip((left, right), keys, strict=True)]
@@ -219,7 +228,7 @@ def _leaves_texts(left: KeyColumns, right: KeyColumns, keys: Labels) -> bool:
         return False
     own, theirs = sides[0][0].values, sides[1][0].values
     shared = int(np.isin(own.hashes, theirs.hashes).sum())
-    return all(len(side) - shared >= max(2, _LEFT_OVER * len(side)) for side in (own, theirs))
+    return all(len(side) - shared >= max(2, least * len(side)) for side in (own, theirs))
 
 
 def _is_key(side: KeyColumns, label: Any) -> bool:
@@ -290,6 +299,29 @@ def _find_relation(
     # A relation of equal keys alone is the business of the plain join, unless examples name the keys.
     is_taught = options.examples is not None
     return relation if relation is not None and (is_taught or relation.pairs.kinds.any()) else None, tried
+
+
+def _find_wider_relation(
+    left: KeyColumns, right: KeyColumns, equal: Labels, relation: Relation | None, options: JoinOptions
+) -> Relation | None:
+    """Look for a relation of other columns that joins the same rows as equal keys do, and clearly more.
+
+    ``Province`` without its last word may relate all rows of two tables, whose capitals are equal in half of them.
+    That both relations join the same rows, where both do, is evidence for either. Returns the relation that is known of
+    the equal keys, if there is no such one.
+    """
+    wider, _ = _find_relation(left, right, None, options)
+    if wider is None or (relation is not None and relation.left_columns == wider.left_columns):
+        return relation
+    index, other = left.index(equal[0]), right.parts(equal[1])
+    known = expand_pairs(index.codes, index.match(other), index.n_keys) if relation is None else relation.row_pairs()
+    n_right = len(right.frame)
+    same, found = (own * n_right + theirs for own, theirs in (known, wider.row_pairs()))
+    n_same, n_found = (np.unique(pairs // n_right).size for pairs in (same, found))
+    both = np.intersect1d(same // n_right, found // n_right)
+    agreeing = np.unique(np.intersect1d(same, found) // n_right)
+    is_better = n_found >= _WIDER * n_same and agreeing.size >= max(_MIN_BOTH, _MIN_SAME * both.size)
+    return wider if is_better else relation
 
 
 def _without_row_numbers(side: KeyColumns, columns: dict[str, Column], names: dict[Any, str]) -> dict[str, Column]:

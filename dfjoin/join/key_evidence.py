@@ -48,7 +48,8 @@ _GENERIC = frozenset(
     )
 )
 """Words of column names that say nothing about what is counted."""
-_MIN_AGREEING = 0.5
+_MIN_AGREEING = 0.8
+"""Share of the rows of one key that have the same value in another pair of columns, which speaks for the key."""
 _MAX_EXPECTED = 0.5
 _MIN_AGREEMENT_BITS = 10.0
 _MIN_ROWS = 8
@@ -148,7 +149,7 @@ def rows_agree(left: KeyColumns, right: KeyColumns, own: QueryColumn, theirs: Qu
     Notes
     -----
     Of up to 1,000 shared keys the first row on either side is compared, in up to 30 columns of each. A pair of columns
-    agrees if at least half of the rows have the same value, if at most half would if rows were
+    agrees if at least four fifths of the rows have the same value, if at most half would if rows were
     paired at random, and if that is 10 bits of evidence.
     """
     shared, places, partners = np.intersect1d(own.values.hashes, theirs.values.hashes, return_indices=True)

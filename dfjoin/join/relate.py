@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin
+from dfjoin.join.keys import expand_pairs
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.join.similar_keys import TextColumns, choose_similar_keys, is_named_by_words
@@ -43,6 +44,10 @@ KINDS = ("equal", "program", "fuzzy")
 
 _QUICK_KEYS = 100_000
 """Keys up to which a fuzzy join takes less than a minute on two cores."""
+_MIN_ALIKE = 3
+_MIN_SHARE_ALIKE = 0.2
+"""Keys, and share of the keys of one side, that likeness has to join where nobody named the columns: two columns of
+short texts have some that are alike."""
 _QUICK_REST = 50_000
 """Keys up to which it is tried for what equality leaves."""
 
@@ -84,6 +89,12 @@ def distinct_keys(columns: dict[str, pa.Array]) -> DistinctKeys:
     first = np.full(n_keys, -1, np.int64)
     first[codes[::-1]] = np.arange(codes.size)[::-1]
     return DistinctKeys(KeyIndex(codes, n_keys), {name: array.take(pa.array(first)) for name, array in columns.items()})
+
+
+def _is_common(pairs: KeyPairs, n_left: int, n_right: int) -> bool:
+    """Tell whether pairs join enough of the keys of one side to relate two columns that nobody named."""
+    counts = count_distinct(pairs.left, n_left), count_distinct(pairs.right, n_right)
+    return min(counts) >= _MIN_ALIKE and max(counts[0] / n_left, counts[1] / n_right) >= _MIN_SHARE_ALIKE
 
 
 class KeyPairs(NamedTuple):
@@ -129,6 +140,13 @@ class Relation:
     pairs: KeyPairs
     programs: TransformJoin
     fuzzy: FuzzyJoin | None = None
+
+    def row_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows of both tables that are joined; int64, shape (n_row_pairs,) each."""
+        own, theirs = self.left.index, self.right.index
+        of_pair, right_rows = expand_pairs(self.pairs.right, theirs.codes, theirs.n_keys)
+        left_rows, at = expand_pairs(own.codes, self.pairs.left[of_pair], own.n_keys)
+        return left_rows, right_rows[at]
 
     def saved(self) -> SavedRelation:
         """Return what can be applied to other tables."""
@@ -192,6 +210,7 @@ def relate(
     """
     tried: list[str] = []
     is_named = on is not None and right_on is not None and not equals_first
+    is_chosen = False
     programs = TransformJoin()
     if options.transform is not False and all(names is None or len(names) <= MAX_COLUMNS for names in (on, right_on)):
         programs = find_programs(left, right, on=on, right_on=right_on, examples=options.examples)
@@ -200,6 +219,7 @@ def relate(
     if equals_first and on is not None and right_on is not None:
         programs = _with_equal_keys(programs, left[on[0]], right[right_on[0]])
     if not programs.found:
+        is_chosen = on is None or right_on is None
         equality = _equal_keys(left, right, on, right_on, options)
         if equality is None:
             return None, tried
@@ -216,6 +236,12 @@ def relate(
         return _find_fuzzy(own, other, known, options, quick)
 
     relation, reason = _carry_out(programs, left, right, match_rest)
+    if is_chosen and not _is_common(relation.pairs, relation.left.index.n_keys, relation.right.index.n_keys):
+        n_keys = count_distinct(relation.pairs.left, relation.left.index.n_keys)
+        if n_keys:
+            columns = f"{' + '.join(relation.left_columns)} = {' + '.join(relation.right_columns)}"
+            reason = f"{columns}: {n_keys:,} keys that are equal or alike are too few, where `on` does not name them"
+        return None, [*tried, reason] if reason else tried
     return relation if relation.pairs.left.size else None, [*tried, reason] if reason else tried
 
 

@@ -17,9 +17,12 @@ from dfjoin.programs.spark_sql import END, quote
 
 __all__ = ["CONDITIONS", "MAX_CONDITIONS", "Condition", "shape_of", "shape_pattern"]
 
-CONDITIONS = ("contains", "starts", "ends", "has", "shape", "longer")
+CONDITIONS = ("contains", "starts", "ends", "has", "shape", "longer", "at least", "divisible")
 MAX_CONDITIONS = 4
 """Most conditions of a program."""
+_WHOLE = "[0-9]{1,15}"
+_NUMBER = "-?[0-9]{1,12}([.][0-9]{1,6})?"
+"""Numbers that are compared."""
 _RUNS = re.compile(f"({pattern_of('letters')}+)|([0-9]+)")
 
 
@@ -51,10 +54,11 @@ class Condition:
     ----------
     column : int
         Number of the input column.
-    kind : {"contains", "starts", "ends", "has", "shape", "longer"}
-        Has: some character of a class; shape: as `shape_of` writes it; longer: of more characters than that.
+    kind : {"contains", "starts", "ends", "has", "shape", "longer", "at least", "divisible"}
+        Has: some character of a class; shape: as `shape_of` writes it; longer: of more characters than that; at least:
+        a plain decimal as large as that; divisible: a whole number that is a multiple of that.
     text : str
-        What the text contains, starts or ends with; the name of a class; its shape; a whole number.
+        What the text contains, starts or ends with; the name of a class; its shape; a number.
     is_negated : bool
         Whether the condition must not hold.
     """
@@ -90,7 +94,13 @@ class Condition:
     def sql(self, operand: str) -> str:
         """Write the condition as Spark SQL."""
         text = f"coalesce({operand}, '')"
-        if self.kind == "longer":
+        if self.kind == "at least":
+            number, least = (f"CAST({value} AS DECIMAL(18, 6))" for value in (text, f"'{self.text}'"))
+            held = f"CASE WHEN {text} RLIKE {quote(f'^{_NUMBER}{END}')} THEN {number} >= {least} ELSE false END"
+        elif self.kind == "divisible":
+            rest = f"CAST({text} AS BIGINT) % {int(self.text)}"
+            held = f"CASE WHEN {text} RLIKE {quote(f'^{_WHOLE}{END}')} THEN {rest} = 0 ELSE false END"
+        elif self.kind == "longer":
             held = f"char_length({text}) > {int(self.text)}"
         elif self.kind == "has":
             held = f"{text} RLIKE {quote(self._value)}"
@@ -114,9 +124,15 @@ class Condition:
             "ends": "ends with",
             "shape": "is like",
             "longer": ">",
+            "at least": ">=",
+            "divisible": "is divisible by",
         }
         shown = (
-            self.text if self.kind == "has" else f"{self.text} characters" if self.kind == "longer" else repr(self.text)
+            self.text
+            if self.kind in ("has", "at least", "divisible")
+            else f"{self.text} characters"
+            if self.kind == "longer"
+            else repr(self.text)
         )
         return f"{'not ' if self.is_negated else ''}{name} {verbs[self.kind]} {shown}"
 

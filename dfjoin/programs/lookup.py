@@ -1,4 +1,4 @@
-"""Lookup tables of months, weekdays, US states and common abbreviations, and the step that uses them."""
+"""Lookup tables of months, weekdays, Roman numerals, US states and abbreviations, and the step that uses them."""
 
 from __future__ import annotations
 
@@ -67,6 +67,14 @@ def _both(name: str, pairs: list[tuple[str, str]]) -> dict[str, list[tuple[str, 
     return {f"{name} to short": pairs, f"{name} to long": list(back.values())}
 
 
+def _roman(number: int) -> str:
+    """Write a number up to 100 with Roman numerals."""
+    tens, ones = divmod(number, 10)
+    tenths = ("", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX", "XC", "C")
+    return tenths[tens] + ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")[ones]
+
+
+_ROMANS = [(_roman(i), str(i)) for i in range(1, 101)]
 _NUMBERS = [str(i) for i in range(1, 13)]
 _PADDED = [f"{i:02d}" for i in range(1, 13)]
 _SHORT_MONTHS = [month[:3] for month in _MONTHS]
@@ -79,6 +87,8 @@ _PAIRS: dict[str, list[tuple[str, str]]] = {
     ],
     "number to month": [*zip(_NUMBERS, _MONTHS, strict=True), *zip(_PADDED, _MONTHS, strict=True)],
     "number to short month": [*zip(_NUMBERS, _SHORT_MONTHS, strict=True), *zip(_PADDED, _SHORT_MONTHS, strict=True)],
+    "roman to number": _ROMANS,
+    "number to roman": [(number, roman) for roman, number in _ROMANS],
     **_both("weekday", [(day, day[:3]) for day in _DAYS]),
     **_both("state", _listed(_STATES)),
     **_both("word", _listed(_WORDS)),

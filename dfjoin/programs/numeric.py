@@ -22,7 +22,18 @@ from dfjoin.programs.rewrite import rewritten
 from dfjoin.programs.spark_sql import END, bind, quote
 from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["BASES", "GROUP_SEPARATORS", "STYLES", "Base", "Linear", "Round", "StripZeros", "Thousands", "Year"]
+__all__ = [
+    "BASES",
+    "GROUP_SEPARATORS",
+    "STYLES",
+    "Base",
+    "Linear",
+    "Round",
+    "StripZeros",
+    "Thousands",
+    "Year",
+    "by_distinct",
+]
 
 GROUP_SEPARATORS = (",", ".", " ", "'", "_")
 STYLES = ("fixed", "plain", "significant")
@@ -150,7 +161,7 @@ class Thousands(Step):
         return f"thousands({self.separator!r})"
 
 
-def _by_distinct(strings: StringColumn, function: Callable[[str], str | None]) -> StringColumn:
+def by_distinct(strings: StringColumn, function: Callable[[str], str | None]) -> StringColumn:
     """Apply a function to each distinct string: for steps whose results come from a short list."""
     encoded = strings.to_arrow().dictionary_encode()
     results = pa.array([function(text) for text in encoded.dictionary.to_pylist()], pa.string())
@@ -178,7 +189,7 @@ class Year(Step):
         """Apply to the distinct strings of two bytes, at most some thousands."""
         _, starts, ends = strings.spans
         is_short = (starts >= 0) & (ends - starts == 2)
-        return _by_distinct(strings.narrowed((np.where(is_short, starts, -1), ends.copy())), self)
+        return by_distinct(strings.narrowed((np.where(is_short, starts, -1), ends.copy())), self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "expand_year", (self.pivot,)
@@ -314,7 +325,7 @@ class Base(Step):
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to each distinct string."""
-        return _by_distinct(strings, self)
+        return by_distinct(strings, self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "change_base", (self.old, self.new)

@@ -17,7 +17,22 @@ import pyarrow.compute as pc
 from dfjoin import _html
 from dfjoin._validation import check_names, show
 from dfjoin.errors import DfjoinError, InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.programs import extract, intervals, lookup, numeric, quantities, ranges, rewrite, scalar, times
+from dfjoin.programs import (
+    check_digits,
+    durations,
+    extract,
+    intervals,
+    listings,
+    lookup,
+    numeric,
+    quantities,
+    ranges,
+    ratios,
+    rewrite,
+    scalar,
+    scalar_numbers,
+    times,
+)
 from dfjoin.programs.conditions import MAX_CONDITIONS, Condition
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import quote, when_empty
@@ -50,9 +65,17 @@ _STEPS: dict[str, Any] = {
         *(ranges.FromRun, ranges.Parts, ranges.UptoRun),
         *(lookup.GivenPairs, lookup.Lookup),
         quantities.Quantity,
+        *(check_digits.CheckDigit, check_digits.Isbn),
+        *(durations.ReadDuration, durations.WriteDuration),
+        *(listings.AllRuns, listings.Total),
+        *(ratios.AsRatio, ratios.Exponent, ratios.Ratio),
     )
 }
 """Stored name of each step → its class."""
+_FUNCTIONS: dict[str, Any] = {
+    name: getattr(module, name) for module in (scalar, scalar_numbers) for name in module.__all__
+}
+"""Name of each function that `Program.to_python` may paste → the function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +194,14 @@ class Program:
     @property
     def computes(self) -> bool:
         """Whether numbers or times are computed: scaled, rounded, read with their units, written in another way."""
-        kinds = (numeric.Linear, numeric.Base, quantities.Quantity, intervals.RoundTo, times.ReadTime)
+        kinds: tuple[type[Step], ...] = (
+            numeric.Linear,
+            numeric.Base,
+            quantities.Quantity,
+            intervals.RoundTo,
+            times.ReadTime,
+        )
+        kinds += (durations.ReadDuration, durations.WriteDuration, listings.Total, ratios.AsRatio, ratios.Ratio)
         return any(isinstance(step, kinds) for p in self.pieces if isinstance(p, Extract) for step in p.steps)
 
     @property
@@ -403,7 +433,7 @@ class Program:
                 call = ", ".join([f"part_{number}", *(ascii(value) for value in values)])
                 lines.append(f"    part_{number} = part_{number} and {function}({call})")
             lines.append(f"    if not part_{number}:\n        return None")
-        pasted = [inspect.getsource(getattr(scalar, function)) for function in sorted(used)]
+        pasted = [inspect.getsource(_FUNCTIONS[function]) for function in sorted(used)]
         text = ascii(f"{self} for the columns {', '.join(self.columns)}")
         body = [f"def {name}({', '.join(arguments)}):", f"    {text}", *lines, f"    return {' + '.join(parts)}"]
         head = ["from __future__ import annotations\n\nimport re\n"] if pasted else []
@@ -456,7 +486,7 @@ class Program:
 
 def _is_used(name: str) -> bool:
     """Tell whether a name means something to the source of `Program.to_python`."""
-    return name in ("re", "annotations") or hasattr(builtins, name) or name in vars(scalar)
+    return name in ("re", "annotations") or hasattr(builtins, name) or name in _FUNCTIONS
 
 
 def _parameters(step: Step) -> dict[str, Any]:

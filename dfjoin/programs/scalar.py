@@ -432,5 +432,14 @@ def condition_holds(text: str | None, kind: str, value: str, is_negated: bool) -
         return text.endswith(value) != is_negated
     if kind == "has":
         return (re.search(value, text) is not None) != is_negated
+    if kind == "divisible":
+        return (re.fullmatch("[0-9]{1,15}", text) is not None and int(text) % int(value) == 0) != is_negated
+    if kind == "at least":
+        numbers = []
+        for number in (text, value):
+            if re.fullmatch("-?[0-9]{1,12}([.][0-9]{1,6})?", number):
+                whole, _, rest = number.lstrip("-").partition(".")
+                numbers.append(int(whole + rest.ljust(6, "0")) * (-1 if number[0] == "-" else 1))
+        return (len(numbers) == 2 and numbers[0] >= numbers[1]) != is_negated
     held = len(text) > int(value) if kind == "longer" else re.fullmatch(value, text) is not None
     return held != is_negated

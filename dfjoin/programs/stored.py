@@ -8,8 +8,11 @@ from typing import Any
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.programs.characters import CLASSES
+from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS
 from dfjoin.programs.conditions import CONDITIONS
+from dfjoin.programs.durations import DURATION_LAYOUTS, FIRST_UNITS
 from dfjoin.programs.intervals import DECIMAL_MARKS, GROUPS, ROUNDINGS
+from dfjoin.programs.listings import TOTALS
 from dfjoin.programs.lookup import SEPARATOR, TABLES
 from dfjoin.programs.numeric import BASES, GROUP_SEPARATORS, STYLES
 from dfjoin.programs.quantities import QUANTITIES
@@ -41,6 +44,10 @@ def _is_text(value: Any, shortest: int = 1) -> bool:
 
 def _has_surrogate(value: str) -> bool:
     return any("\ud800" <= c <= "\udfff" for c in value)
+
+
+def _is_mark(value: str) -> bool:
+    return " " <= value <= "~" and not value.isalnum()
 
 
 def _is_index(value: Any) -> bool:
@@ -100,6 +107,18 @@ _RULES: dict[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
     ("parts", "separator"): _TEXT,
     ("parts", "first"): _INDEX,
     ("parts", "last"): _INDEX,
+    ("check_digit", "kind"): _one_of(CHECK_DIGITS),
+    ("isbn", "length"): _one_of(ISBN_LENGTHS),
+    ("read_duration", "first"): _one_of(FIRST_UNITS),
+    ("write_duration", "layout"): _one_of(DURATION_LAYOUTS),
+    ("ratio", "digits"): (lambda value: _is_integer(value, 0, 6), "an integer from 0 to 6"),
+    ("total", "kind"): _one_of(TOTALS),
+    ("all_runs", "kind"): (
+        lambda value: isinstance(value, str) and (value in CLASSES or (len(value) == 1 and _is_mark(value))),
+        f"one of {', '.join(map(repr, CLASSES))}, or one printable ASCII character, no letter and no digit",
+    ),
+    ("all_runs", "least"): (lambda value: _is_integer(value, 1, 9), "an integer from 1 to 9"),
+    ("all_runs", "mark"): (lambda value: _is_text(value, 0) and len(value) <= 9, "a text of at most 9 characters"),
     ("pairs", "keys"): _LONG_TEXT,
     ("pairs", "values"): _LONG_TEXT,
     ("nth_number", "index"): _INDEX,
@@ -154,7 +173,7 @@ def is_stored_text(value: Any) -> bool:
 
 
 def check_growth(steps: Sequence[Any]) -> None:
-    """Raise when the replacements among the steps of a piece could make a text very much longer.
+    """Raise when the steps of a piece, by what they replace or put in, could make a text very much longer.
 
     A replacement of each character by a thousand, four times over, makes 10^12 of one.
 
@@ -166,6 +185,8 @@ def check_growth(steps: Sequence[Any]) -> None:
     for step in steps:
         if step.name == "replace":
             growth *= max(1.0, len(step.new.encode()) / len(step.old.encode()))
+        elif step.name == "all_runs":  # between two runs there is one character at least
+            growth *= max(1.0, (1 + len(step.mark.encode())) / 2)
     if growth > _MAX_GROWTH:
         raise InvalidParameterError(
             f"the replacements of a piece must make a text at most {_MAX_GROWTH} times as long, and these "
@@ -204,6 +225,11 @@ def check_condition(kind: Any, text: Any, is_negated: Any) -> None:
         is_legal, legal = isinstance(text, str) and text in CLASSES, f"one of {', '.join(map(repr, CLASSES))}"
     elif kind == "longer":
         is_legal, legal = isinstance(text, str) and re.fullmatch("[0-9]{1,4}", text) is not None, "1 to 4 digits"
+    elif kind == "at least":
+        is_legal, legal = _is_decimal(text, 12, 6), "a decimal of at most 12 and 6 digits"
+    elif kind == "divisible":
+        is_legal = isinstance(text, str) and re.fullmatch("[1-9][0-9]{0,5}", text) is not None
+        legal = "a whole number of 1 to 6 digits above 0"
     else:
         shortest = int(kind != "shape")
         is_legal, legal = _is_text(text, shortest), f"a text of {shortest} to {MAX_TEXT} characters"

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dfjoin.programs.program import Constant, Program
+from dfjoin.programs.program import Constant, Extract, Program
 from dfjoin.transform.chance import MIN_BITS
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.grids import same_tokens
@@ -37,6 +37,8 @@ MIN_COVERAGE = 0.3
 """Share of the values of one column that a program must join: below it, the columns are not related as wholes."""
 MIN_SCORE = 0.5
 """Sum of the shares of both columns that a program must join."""
+_MIN_PART_SCORE = 1.2
+"""The same for a part of a key that is a part of the other: what several words share in places is no relation."""
 _MAX_PROGRAMS = 5
 _MAX_FIRST = 6
 """Learned programs that are tried as the first one."""
@@ -96,6 +98,13 @@ class AcceptedPrograms:
     uniqueness: float
     shares: tuple[float, float]
     wholeness: float = 1.0
+
+    @property
+    def columns(self) -> tuple[set[str], set[str]]:
+        """Names of the columns of the left table, and of the right one, that are related."""
+        source = {self.pair.main.name, *(name for outcome in self.outcomes for name in outcome.program.columns)}
+        target = set(self.target.columns)
+        return (source, target) if self.direction == "left_to_right" else (target, source)
 
     @property
     def quality(self) -> float:
@@ -219,8 +228,11 @@ def _is_rewritten(columns: FullColumns, learned: Outcome) -> bool:
 def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wholeness: float) -> str:
     """Return why a program is not accepted, an empty text if it is."""
     covered = max(outcome.source_coverage, outcome.target_coverage)
+    is_part = columns.program.pieces != (Extract(0),) and len(columns.program.columns) == 1
+    least = _MIN_PART_SCORE if is_part else MIN_SCORE
     is_strict = wholeness >= _WHOLE and outcome.n_reached >= _MIN_STRICT and covered >= _MIN_STRICT_COVERAGE
-    if not columns.is_named and not is_strict and (covered < MIN_COVERAGE or outcome.score < MIN_SCORE):
+    is_strict &= not outcome.program.is_identity
+    if not columns.is_named and not is_strict and (covered < MIN_COVERAGE or outcome.score < least):
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
     elif outcome.bits < MIN_BITS and not (outcome.score >= _MIN_REWRITTEN_SCORE and _is_rewritten(columns, learned)):
         reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {MIN_BITS:.0f} needed)"

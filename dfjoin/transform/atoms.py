@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from dfjoin.programs.characters import CLASSES, pattern_of
 from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split, Step
 from dfjoin.programs.intervals import NthNumber
+from dfjoin.programs.listings import AllRuns
 from dfjoin.programs.lookup import Lookup, tables_with
-from dfjoin.programs.numeric import BASES, Base, Round, StripZeros, Thousands, Year
+from dfjoin.programs.numeric import Round, StripZeros, Thousands, Year
 from dfjoin.programs.program import Extract
 from dfjoin.programs.ranges import FromRun, Parts, UptoRun
 from dfjoin.programs.rewrite import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
+from dfjoin.transform.computations import check_digit_ways, computed_ways
 from dfjoin.transform.likeness import OutputLikeness
-from dfjoin.transform.linear import fit_linear
 from dfjoin.transform.roundings import number_ways
 
 __all__ = ["Atom", "Outputs", "find_atoms", "weigh_by_inputs"]
@@ -45,7 +46,6 @@ _CUT_WORD = 8
 """Weight of a slice that ends inside of a word or a number in every other row, and in no example."""
 _MAX_LIKE = 30
 """Other rows on which ways are compared."""
-_PLAIN_NUMBER = re.compile("(?<![0-9A-Za-z)])-?[0-9]+(?:[.][0-9]+)?|[0-9]+(?:[.][0-9]+)?")
 _GAPS = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
 """Characters between words."""
 _WORD = re.compile(r"[A-Za-z0-9\u00c0-\U0010ffff]{2,}")
@@ -271,8 +271,9 @@ def _rewritings(texts: Outputs, targets: Outputs, *, computes: bool) -> Iterator
             yield Lookup(table), Pad(2)
     has_digit = any(c.isdigit() for c in texts[0])
     if computes:
-        yield from ((step,) for step in _computations(texts, targets))
+        yield from computed_ways(texts, targets)
     if has_digit:
+        yield from check_digit_ways(texts, targets)
         widths = {len(run) for run in re.findall("[0-9]+", targets[0])} - {1}
         yield from ((Pad(width),) for width in sorted(widths) if width <= 20)
         yield (StripZeros(),)
@@ -294,20 +295,6 @@ def _rewritings(texts: Outputs, targets: Outputs, *, computes: bool) -> Iterator
         yield from ((Replace(a, b),) for b in new[:6] if a != b)
     if "  " in "".join(texts):
         yield (Squeeze(),)
-
-
-def _computations(texts: Outputs, targets: Outputs) -> Iterator[Step]:
-    """Yield changes of unit and of base that make a number of the targets out of a number."""
-    if not all(len(text) <= 16 for text in texts):
-        return
-    if all(_PLAIN_NUMBER.fullmatch(text) for text in texts):
-        numbers = [_PLAIN_NUMBER.findall(target) for target in targets]
-        for index in range(min(3, *(len(found) for found in numbers), 3)):
-            yield from fit_linear(texts, [found[index] for found in numbers])
-    if len(texts) > 1 and texts != targets and all(len(text) <= 12 for text in texts):
-        for old in BASES:
-            if (results := Base(old, 10)(texts[0])) is not None and results:
-                yield from (Base(old, new) for new in BASES if new != old)
 
 
 def _run_steps(steps: tuple[Step, ...], text: str) -> str | None:
@@ -336,7 +323,7 @@ class _Collector:
 
     def offer(self, outputs: Outputs, ways: _Ways, weight: float, steps: tuple[Step, ...]) -> None:
         """Add the outputs of some ways and further steps, in every casing that occurs in the targets."""
-        if not any(map(str.isalnum, outputs[0])):
+        if not any(map(str.isalnum, outputs[0])) and not (steps and isinstance(steps[-1], AllRuns)):
             return
         if not self.is_exact:
             self._add(tuple(out.lower() for out in outputs), ways, weight, steps)

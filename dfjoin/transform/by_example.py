@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from dfjoin.programs.conditions import Condition, shape_of
 from dfjoin.programs.lookup import SEPARATOR, GivenPairs
@@ -29,6 +31,10 @@ _MAX_SPLITS = 24
 """Conditions that are tried at each place."""
 _BRANCH = 8.0
 """Weight of a further branch."""
+_WHOLE = re.compile("[0-9]{1,15}")
+_DECIMAL = re.compile("-?[0-9]{1,12}(?:[.][0-9]{1,6})?")
+_DIVISORS = ("2", "3", "4", "5", "10", "100")
+"""Numbers that whole ones may be multiples of."""
 
 Row = tuple[str, ...]
 
@@ -77,7 +83,8 @@ def learn_from_examples(
     Programs of strings and numbers (`learn_programs`) and of dates and times (`learn_times`) are compared by the sum of
     the weights of their steps and constants, and by their results on the other rows (`OutputLikeness`). A branch more
     has to be worth its weight. Conditions are learned from the inputs alone, as in FlashFill (Gulwani, POPL 2011,
-    section 5): characters that only one group of examples has, shapes, first and last characters, lengths.
+    section 5): characters that only one group of examples has, shapes, first and last characters, lengths; and of
+    numbers what they are divisible by, years by 4 first, and the size from which they belong to a group.
     """
     if not rows or not all(targets):
         return ()
@@ -267,4 +274,9 @@ def _features(texts: list[str]) -> list[tuple[float, str, str]]:
     found += [(1.5, "has", kind) for kind in ("digits", "letters", "capitals")]
     lengths = sorted({len(text) for text in texts})
     found += [(3.0, "longer", str(low)) for low, _ in zip(lengths, lengths[1:], strict=False)]
+    if all(_WHOLE.fullmatch(text) for text in texts):
+        are_years = all(1500 <= int(text) <= 2200 for text in texts)
+        found += [(1.5 - (are_years and divisor == "4"), "divisible", divisor) for divisor in _DIVISORS]
+    if all(_DECIMAL.fullmatch(text) for text in texts):
+        found += [(1.5, "at least", number) for number in sorted(set(texts), key=Decimal)[1:]]
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from dfjoin.programs.program import Constant, Program
@@ -22,6 +23,7 @@ __all__ = [
     "description_bits",
     "evidence_bits",
     "matching_bits",
+    "other_digits",
     "without_constants",
 ]
 
@@ -34,6 +36,9 @@ _MIN_SHAPED_VALUES = 4
 _FITTING = 0.9
 """Share of the targets that have a constant which needs no comparison with others."""
 _MAX_DECOYS = 3
+_DIGITS = "0123456789"
+_MOVES = (1, 2, 5)
+_MAX_DIGITS = 4
 SAMPLE_VALUES = 500
 """Values of a column from which the probability of a match is estimated."""
 
@@ -164,6 +169,30 @@ def decoys(program: Program, outputs: Sequence[str], targets: Sequence[str]) -> 
         others = [other for other, _ in seen.most_common(_MAX_DECOYS + 1) if other != text][:_MAX_DECOYS]
         stems = [output[n:] if is_start else output[:-n] for output in outputs if len(output) > n]
         found += [[other + stem if is_start else stem + other for stem in stems] for other in others]
+    return found
+
+
+def other_digits(program: Program) -> list[Program]:
+    """Exchange the digits of constants within a program for others, to see whether these would do as well.
+
+    Parameters
+    ----------
+    program : Program
+
+    Returns
+    -------
+    list of Program
+        For each of the first four digits of a constant, but for those at the ends (see `decoys`), three programs with
+        the digit moved on by 1, 2 and 5: ``'-01-'`` moves days to the first month of their year, as ``'-02-'`` would.
+    """
+    found = []
+    for place, piece in enumerate(program.pieces[1:-1], 1):
+        text = piece.text if isinstance(piece, Constant) else ""
+        for i in [i for i, c in enumerate(text) if c in _DIGITS][:_MAX_DIGITS]:
+            for more in _MOVES:
+                moved = f"{text[:i]}{_DIGITS[(_DIGITS.index(text[i]) + more) % 10]}{text[i + 1 :]}"
+                pieces = (*program.pieces[:place], Constant(moved), *program.pieces[place + 1 :])
+                found.append(replace(program, pieces=pieces))
     return found
 
 

@@ -27,10 +27,14 @@ _MAX_EXAMPLE_LENGTH = 400
 _MAX_REFINED = 3
 """Programs whose pieces are exchanged for others, the best ones."""
 _GIVE_UP_AFTER = 8
-"""Example sets after which a pair of columns is given up, if no program has a score of `_MIN_SCORE_TO_GO_ON`."""
+"""Example sets after which a pair of columns is given up, if no program has a score of `_MIN_SCORE_TO_GO_ON`;
+fewer, where texts are long: the time of a set grows with the square of their length."""
+_LONG_EXAMPLE = 60
 _MIN_SCORE_TO_GO_ON = 0.02
 _MAX_RANKED = 1_000
 """Value pairs that are compared word by word."""
+_MAX_MISSED = 50
+"""Results that join nothing whose words are looked at."""
 _WORD = re.compile(r"\d+|[^\W\d_]+")
 
 
@@ -194,16 +198,44 @@ def _rank(outcome: Outcome, fresh: np.ndarray | None) -> tuple[float, int, int, 
 
 
 def _refine(pair: ColumnPair, learned: Learned, names: Sequence[str], fresh: np.ndarray | None) -> Outcome:
-    """Exchange pieces for others that did the same on the examples, where that joins more rows."""
+    """Exchange pieces for others that did the same on the examples, where that joins more rows.
+
+    Of pieces that join as many rows that one is taken whose results on the other rows have more words of the target
+    values without a partner: likeness compares them.
+    """
     pieces = learned.pieces
     best = _evaluate_once(pair, learned.program(names))
+    kept: int | None = None
     for number, others in enumerate(learned.alternatives):
         for other in others:
             changed = (*pieces[:number], other, *pieces[number + 1 :])
             outcome = _evaluate_once(pair, learned.program(names, changed))
-            if _rank(outcome, fresh)[0] < _rank(best, fresh)[0]:
-                best, pieces = outcome, changed
+            gains = _rank(outcome, fresh)[0], _rank(best, fresh)[0]
+            if gains[0] < gains[1]:
+                best, pieces, kept = outcome, changed, None
+            elif gains[0] == gains[1] and 0 < outcome.n_joined < outcome.n_source:
+                kept = _words_kept(best) if kept is None else kept
+                more = _words_kept(outcome)
+                if more > kept:
+                    best, pieces, kept = outcome, changed, more
     return best
+
+
+def _words_kept(outcome: Outcome) -> int:
+    """Count the letters of words in results that join nothing, which are words of target values that nothing joins."""
+    alone = np.ones(outcome.n_target, bool)
+    alone[outcome.hits[outcome.hits >= 0]] = False
+    missed = np.flatnonzero(outcome.hits < 0)[:_MAX_MISSED]
+    if missed.size == 0 or not alone.any():
+        return 0
+    values = outcome.target
+    known = {word for code in np.flatnonzero(alone)[:_MAX_RANKED] for word in _WORD.findall(values.value(int(code)))}
+    return sum(
+        len(word)
+        for code in missed.tolist()
+        for word in set(_WORD.findall(outcome.outputs.value(code)))
+        if word in known
+    )
 
 
 def _learn_with(
@@ -217,6 +249,8 @@ def _learn_with(
     names = [column.name for column in columns]
     found: dict[str, tuple[Learned, Outcome]] = {}
     n_tried = 0
+    longest = max((len(pair.wanted(right)) for _, right in chosen), default=0)
+    give_up_after = max(2, min(_GIVE_UP_AFTER, _GIVE_UP_AFTER * _LONG_EXAMPLE // max(1, longest)))
     for numbers in example_sets(len(chosen), rng):
         rows = [pair.texts(chosen[i][0], columns) for i in numbers]
         targets = [pair.wanted(chosen[i][1]) for i in numbers]
@@ -231,7 +265,7 @@ def _learn_with(
                 found[key] = (learned, _evaluate_once(pair, learned.program(names)))
         best = max((outcome.score for _, outcome in found.values()), default=0.0)
         n_tried += 1
-        if best > 2 * FULL_COVERAGE or (n_tried == _GIVE_UP_AFTER and best < _MIN_SCORE_TO_GO_ON):
+        if best > 2 * FULL_COVERAGE or (n_tried == give_up_after and best < _MIN_SCORE_TO_GO_ON):
             break
     ranked = sorted(found.values(), key=lambda entry: _rank(entry[1], fresh))
     refined = [_refine(pair, learned, names, fresh) for learned, _ in ranked[:_MAX_REFINED]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -109,7 +110,6 @@ class _Composer:
     """
 
     def __init__(self, atoms: list[Atom], by_weight: bool) -> None:
-        self.atoms = atoms
         self.by_weight = by_weight
         self.exact = {atom.outputs: atom for atom in atoms}
         self.solved: dict[Outputs, _Solution | None] = {}
@@ -124,8 +124,11 @@ class _Composer:
             return (atom,), atom.weight
         return None if constant is None else ((Constant(rest[0]),), constant)
 
-    def solve(self, rest: Outputs, budget: int) -> _Solution | None:
-        """Return the program of fewest operators found for the remainders, at most `budget` of them."""
+    def solve(self, rest: Outputs, budget: int, atoms: list[Atom]) -> _Solution | None:
+        """Return the program of fewest operators found for the remainders, at most `budget` of them.
+
+        `atoms` are those that are part of what the remainders were cut out of, in their order: no other can fit.
+        """
         if not any(rest):
             return (), 0
         if not all(rest) or budget < 1:
@@ -137,7 +140,7 @@ class _Composer:
         self.n_nodes += 1
         is_open = best is None or (self.by_weight and best[1] > _FINAL_WEIGHT and isinstance(best[0][0], Constant))
         if is_open and budget > 1 and self.n_nodes < _MAX_NODES:
-            for solution in self.branches(rest, budget):
+            for solution in self.branches(rest, budget, atoms):
                 if best is None or self.order(solution) < self.order(best):
                     best = solution
         self.solved[rest] = best
@@ -148,11 +151,12 @@ class _Composer:
         parts, weight = solution
         return (weight + PIECE_WEIGHT * len(parts), len(parts)) if self.by_weight else (len(parts), weight)
 
-    def branches(self, rest: Outputs, budget: int) -> list[_Solution]:
+    def branches(self, rest: Outputs, budget: int, atoms: list[Atom]) -> list[_Solution]:
         """Solve with each of the operators of most progress in turn."""
         solutions: list[_Solution] = []
         fewest = budget
-        for atom in self.most_progress(rest):
+        best, fitting = _most_progress(rest, atoms)
+        for atom in best:
             starts = {tuple(text.find(out) for text, out in zip(rest, atom.outputs, strict=True))}
             starts.add(tuple(text.rfind(out) for text, out in zip(rest, atom.outputs, strict=True)))
             for at in sorted(starts):
@@ -160,10 +164,10 @@ class _Composer:
                 right = tuple(text[i + len(out) :] for text, i, out in zip(rest, at, atom.outputs, strict=True))
                 if any(left) != all(left) or any(right) != all(right):
                     continue
-                before = self.solve(left, fewest - 1)
+                before = self.solve(left, fewest - 1, fitting)
                 if before is None:
                     continue
-                after = self.solve(right, fewest - 1 - len(before[0]))
+                after = self.solve(right, fewest - 1 - len(before[0]), fitting)
                 if after is None:
                     continue
                 pieces = (*before[0], atom, *after[0])
@@ -171,18 +175,20 @@ class _Composer:
                 fewest = fewest if self.by_weight else min(fewest, len(pieces))
         return solutions
 
-    def most_progress(self, rest: Outputs) -> list[Atom]:
-        """Return the operators whose output takes most of the remainders, by mean share, then weight."""
-        fitting: list[tuple[float, float, int, Atom]] = []
-        for atom in self.atoms:
-            share = 0.0
-            for text, out in zip(rest, atom.outputs, strict=True):
-                if out not in text:
-                    break
-                share += len(out) / len(text)
-            else:
-                fitting.append((-share, atom.weight, len(fitting), atom))
-        return [entry[3] for entry in sorted(fitting)[:_MAX_BRANCHES]]
+
+def _most_progress(rest: Outputs, atoms: list[Atom]) -> tuple[list[Atom], list[Atom]]:
+    """Return the operators whose output takes most of the remainders, by mean share, then weight; and all that fit."""
+    fitting: list[tuple[float, float, int, Atom]] = []
+    for atom in atoms:
+        share = 0.0
+        for text, out in zip(rest, atom.outputs, strict=True):
+            if out not in text:
+                break
+            share += len(out) / len(text)
+        else:
+            fitting.append((-share, atom.weight, len(fitting), atom))
+    best = heapq.nsmallest(_MAX_BRANCHES, fitting)
+    return [entry[3] for entry in best], [entry[3] for entry in fitting]
 
 
 def learn_programs(
@@ -236,7 +242,7 @@ def learn_programs(
     composer = _Composer(atoms, inputs is not None)
     whole = composer.finish(wanted)
     solutions = [whole] if whole is not None and isinstance(whole[0][0], Atom) else []
-    solutions += composer.branches(wanted, MAX_OPERATORS)
+    solutions += composer.branches(wanted, MAX_OPERATORS, atoms)
     learned: dict[tuple[Piece, ...], Learned] = {}
     for parts, weight in solutions:
         pieces = tuple(part if isinstance(part, Constant) else part.piece for part in parts)

@@ -34,6 +34,8 @@ _MIN_RELATIVE_SIMILARITY = 0.1
 """Share of the highest similarity of a pair of columns below which others are passed over."""
 _MAX_COLUMN_PAIRS = 10
 """Pairs of columns that programs are learned for, the most similar ones."""
+_MIN_PARTNERS = 0.5
+"""Share of the rows that several columns together leave, which one of them joins, from which these are partners."""
 _GOOD_WHOLENESS = 0.9
 """Wholeness from which a join of all values is not compared with others."""
 _MAX_SIGNED_PAIRS = 8
@@ -98,11 +100,12 @@ def find_programs(
        makes, strangers that share a result, and rows that join many to many are counted against it. Later programs
        must also agree with the earlier ones.
     3. *Coverage*, where columns are not named. At least 0.3 of the distinct values of one of the columns are joined,
-       and the shares of both columns add up to 0.5. Or a tenth, and 20 values, if the program relates whole
-       keys (`accept.wholeness_of` ≥ 0.9).
+       and the shares of both columns add up to 0.5, or to 1.2 where parts of keys are related on both sides. Or a
+       tenth, and 20 values, if a program other than a copy relates whole keys (`accept.wholeness_of` ≥ 0.9).
 
     Among programs that pass, one that relates more of both keys is preferred to one that joins more, within bounds
-    (`accept.is_more_whole`): ``first + ' ' + last`` to ``last``.
+    (`accept.is_more_whole`): ``first + ' ' + last`` to ``last``. It has to relate one of the same columns on either
+    side: a relation of other columns is compared by what it joins.
 
     Each source row joins at most one target value, since a program is a function and the first whose result is a
     target value joins. Rows are taken in the order of a hash of their values, so that their order does not matter;
@@ -137,9 +140,25 @@ def find_programs(
         return TransformJoin(tried=tuple(tried))
     best, *others = sorted(accepted, key=lambda one: one.rank)
     for other in others:
-        if is_more_whole((other.wholeness, sum(other.shares)), (best.wholeness, sum(best.shares))):
+        is_more = is_more_whole((other.wholeness, sum(other.shares)), (best.wholeness, sum(best.shares)))
+        is_other = any(one.isdisjoint(two) for one, two in zip(other.columns, best.columns, strict=True))
+        if is_more and not is_other and not _loses_partners(other, best):
             best = other
     return as_result(best, tried)
+
+
+def _loses_partners(composite: AcceptedPrograms, part: AcceptedPrograms) -> bool:
+    """Tell whether one of the columns that are compared together joins most rows that they do not join together.
+
+    Strangers share a last name now and then; where most rows that are left have a partner, the other column is what
+    does not belong to the key.
+    """
+    is_part = all(less < more for less, more in zip(part.columns, composite.columns, strict=True))
+    if not is_part:
+        return False
+    sides = ([*one.shares][:: 1 if one.direction == "left_to_right" else -1] for one in (composite, part))
+    gains = [max(0.0, more - less) / (1 - less) for less, more in zip(*sides, strict=True) if less < 1]
+    return max(gains, default=0.0) >= _MIN_PARTNERS
 
 
 def _check_columns(names: str | Sequence[str] | None, columns: list[Column], argument: str) -> tuple[str, ...]:

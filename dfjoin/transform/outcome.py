@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from dfjoin.transform.chance import (
     decoys,
     description_bits,
     evidence_bits,
+    other_digits,
     without_constants,
 )
 from dfjoin.transform.prepared_columns import SETTINGS, Column, count_distinct, match_rows
@@ -68,6 +69,8 @@ class Outcome:
     target : ValueSet
     multiplicity : Multiplicity or None
         What the target table holds for each target value; None where that is not known.
+    results : callable, optional
+        Gives the results of another program over the same columns for some rows.
     """
 
     program: Program
@@ -78,6 +81,7 @@ class Outcome:
     n_target: int
     target: ValueSet
     multiplicity: Multiplicity | None = None
+    results: Callable[[Program, NDArray[np.int64]], pa.Array] | None = None
 
     @cached_property
     def row_targets(self) -> NDArray[np.int64]:
@@ -88,8 +92,11 @@ class Outcome:
 
     @cached_property
     def n_joined(self) -> int:
-        """Distinct source values that join."""
-        return count_distinct(self.source_codes[self.row_targets >= 0], self.n_source)
+        """Distinct source values that join, in half of their rows at least: other columns may tell these apart."""
+        is_present = self.source_codes >= 0
+        joined = np.bincount(self.source_codes[is_present & (self.row_targets >= 0)], minlength=self.n_source)
+        rows = np.bincount(self.source_codes[is_present], minlength=self.n_source)
+        return int(((joined > 0) & (2 * joined >= rows)).sum())
 
     @cached_property
     def n_reached(self) -> int:
@@ -116,7 +123,8 @@ class Outcome:
         """Probability that a result is a target value by chance.
 
         That of `chance.chance_of_match`, or if that is larger the share of results that would be one with another
-        constant in the place of the program's (`chance.decoys`): numbered things have neighbours.
+        constant in the place of the program's (`chance.decoys`, `chance.other_digits`): numbered things have
+        neighbours.
         """
         if len(self.outputs) == 0 or len(self.target) == 0:
             return 1.0
@@ -125,7 +133,14 @@ class Outcome:
         if not outputs or not targets:
             return 1.0
         chance = chance_of_match(outputs, targets) * max(1.0, len(self.target) / SAMPLE_VALUES)
-        return min(1.0, max(chance, *map(self._hit_rate, decoys(self.program, made, wanted)), 0.0))
+        others = decoys(self.program, made, wanted)
+        if self.results is not None:
+            rows = self.outputs.first_rows()[_smallest(self.outputs)]
+            others += [
+                [text for text in self.results(program, rows).to_pylist() if text]
+                for program in other_digits(self.program)
+            ]
+        return min(1.0, max(chance, *map(self._hit_rate, others), 0.0))
 
     def _hit_rate(self, texts: list[str]) -> float:
         """Return the share of some texts that are target values."""
@@ -208,10 +223,15 @@ class Outcome:
 
 def _sample(values: ValueSet) -> list[str]:
     """Return at most `SAMPLE_VALUES` values, those of the smallest hashes."""
+    return [values.value(code) for code in _smallest(values).tolist()]
+
+
+def _smallest(values: ValueSet) -> NDArray[np.int64]:
+    """Return the numbers of at most `SAMPLE_VALUES` values, those of the smallest hashes, in their order."""
     order = np.arange(len(values))
     if len(values) > SAMPLE_VALUES:
         order = np.argpartition(values.hashes, SAMPLE_VALUES)[:SAMPLE_VALUES]
-    return [values.value(code) for code in order[np.argsort(values.hashes[order], kind="stable")].tolist()]
+    return order[np.argsort(values.hashes[order], kind="stable")]
 
 
 def evaluate(
@@ -238,4 +258,8 @@ def evaluate(
     outputs = normalize_column(program.apply(arrays), SETTINGS)
     hits = match_rows(outputs, target)
     codes = main.values.codes
-    return Outcome(program, outputs, hits, codes, len(main.values), len(target), target, multiplicity)
+
+    def results(other: Program, rows: NDArray[np.int64]) -> pa.Array:
+        return other.apply([by_name[name].array.take(pa.array(rows)) for name in program.columns])
+
+    return Outcome(program, outputs, hits, codes, len(main.values), len(target), target, multiplicity, results)

@@ -210,3 +210,21 @@ def test_unrelated_fractions_join_nothing(rng):
 def test_examples_may_name_fractions_that_nothing_relates():
     df, other = pd.DataFrame({"a": [1.5, 2.5]}), pd.DataFrame({"b": ["x", "y"]})
     assert len(dfjoin.auto_join(df, other, examples=[("1.5", "x")], on_no_match="ignore")) == 2
+
+
+def test_a_relation_of_other_columns_is_taken_if_it_joins_the_same_rows_and_more():
+    rng = np.random.default_rng(4)
+    words = ["".join(rng.choice(list("abcdefghijklmnoprstuvw"), 8)).capitalize() for _ in range(130)]
+    names, towns, others = words[:30], words[30:60], words[60:]
+    left = pd.DataFrame({"area": [f"{name} Province" for name in names], "town": towns})
+    right = pd.DataFrame({"name": [*names, *others[:5]], "town": [*towns[:18], *others[5:22]], "v": range(35)})
+    wide = dfjoin.auto_join(left, right.sample(frac=1, random_state=1), aggregate=None)
+    assert wide.attrs["dfjoin"]["joined"][0]["on"] == ["area"]
+    assert wide["v"].tolist() == list(range(30))
+    # Where both relations contradict each other, the equal keys are kept.
+    mixed = right.assign(name=[*np.roll(names, 1), *others[:5]])
+    wide = dfjoin.auto_join(left, mixed, aggregate=None)
+    assert wide.attrs["dfjoin"]["joined"][0]["on"] == ["town"]
+    # Where equality joins nearly all, nothing else is looked for.
+    wide = dfjoin.auto_join(left, right.assign(town=[*towns[:28], *others[5:12]]), aggregate=None)
+    assert wide.attrs["dfjoin"]["joined"][0]["on"] == ["town"]

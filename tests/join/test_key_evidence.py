@@ -84,3 +84,12 @@ def test_rows_agree_if_another_pair_of_columns_does_more_than_chance():
         assert found is expected
     constant = columns(id=range(60), kind=["u"] * 59 + ["v"])
     assert not rows_agree(constant, constant, constant.candidates()[0], constant.candidates()[0]), "no wonder"
+
+
+def test_columns_that_agree_in_half_of_the_rows_do_not_speak_for_a_key():
+    rng = np.random.default_rng(3)
+    kinds = rng.choice(list("uvwxyz"), 100)
+    for share, expected in ((0.6, False), (0.9, True)):
+        theirs = np.where(rng.random(100) < share, kinds, "t")
+        left, right = columns(id=range(100), kind=kinds), columns(no=range(100), sort=theirs)
+        assert rows_agree(left, right, left.candidates()[0], right.candidates()[0]) is expected

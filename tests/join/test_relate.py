@@ -192,3 +192,15 @@ def test_a_fuzzy_join_that_would_take_minutes_has_to_be_asked_for(people, monkey
     assert relate(spoilt, fewer, None, None, OPTIONS)[0].fuzzy is not None
     monkeypatch.setattr(relate_module, "_QUICK_KEYS", 15)
     assert relate(spoilt, fewer, None, None, replace(OPTIONS, fuzzy=None))[0].fuzzy is not None, "15 are not above 15"
+
+
+def test_few_keys_that_are_alike_relate_no_columns_that_nobody_named():
+    rng = np.random.default_rng(3)
+    words = ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 9)).capitalize() for _ in range(160)]
+    shared = [f"{word} {other}" for word, other in zip(words[:2], words[2:4], strict=True)]
+    left = table(x=[*(f"The {name}" for name in shared), *words[4:40]])
+    right = table(y=[*shared, *words[40:80]])
+    relation, tried = relate(left, right, None, None, OPTIONS)
+    assert relation is None
+    assert relate(left, right, ["x"], ["y"], OPTIONS)[0] is not None
+    assert all("too few, where `on` does not name them" in line for line in tried if "equal or alike" in line)

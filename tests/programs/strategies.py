@@ -3,14 +3,18 @@
 from hypothesis import strategies as st
 
 from dfjoin.programs.characters import CLASSES
+from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS, CheckDigit, Isbn
 from dfjoin.programs.conditions import Condition, shape_of
+from dfjoin.programs.durations import DURATION_LAYOUTS, FIRST_UNITS, ReadDuration, WriteDuration
 from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split
 from dfjoin.programs.intervals import DECIMAL_MARKS, GROUPS, ROUNDINGS, NthNumber, RoundTo, WriteNumber
+from dfjoin.programs.listings import TOTALS, AllRuns, Total
 from dfjoin.programs.lookup import TABLES, GivenPairs, Lookup
 from dfjoin.programs.numeric import BASES, GROUP_SEPARATORS, STYLES, Base, Linear, Round, StripZeros, Thousands, Year
 from dfjoin.programs.program import Constant, Extract, Program
 from dfjoin.programs.quantities import QUANTITIES, Quantity
 from dfjoin.programs.ranges import FromRun, Parts, UptoRun
+from dfjoin.programs.ratios import AsRatio, Exponent, Ratio
 from dfjoin.programs.rewrite import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
 from dfjoin.programs.times import ORDERS, MoveTime, ReadTime, WriteTime
 
@@ -21,7 +25,8 @@ _WORDS = st.sampled_from(
         *("Ann", "o'neil", "JAN", "march", "12", "007", "1234567.5", "-0.45", "99", "1A", "texas", "St", "ÉCOLE"),
         *("1,234.5", "-7", ".5", "No.5", "2.345,25", "17 Dec 1973", "2/30/2000", "4/7/23 9:44 pm", "18:25:57"),
         *("2023-12-31", "0001-01-01T00:00:00", "????-??-??T18:25:00", "2023-04-??T??:??:??", "9999-12-31T23:59:59"),
-        *("1,234.5 M", "-$5 kg", "\u221212 ft."),
+        *("1,234.5 M", "-$5 kg", "\u221212 ft.", "1:02:03.50", "12:05", "3725", "-1.5e-3", "12E+2", "1 3/4", "-3/6"),
+        *("-1, 2.5;3", "2 4 6 9", "0-306-40615-2", "9780306406157", "156881111x", "4006381333931"),
     ]
 )
 _GAPS = st.sampled_from([" ", ", ", "  ", "-", ".", ",,", " (", ")", "é", ""])
@@ -63,6 +68,16 @@ STEPS = st.one_of(
     st.builds(Parts, _SEPARATORS, _INDEX, _INDEX),
     st.builds(FromRun, st.sampled_from(sorted(CLASSES)), _INDEX),
     st.builds(UptoRun, st.sampled_from(sorted(CLASSES)), _INDEX),
+    st.builds(ReadDuration, st.sampled_from(FIRST_UNITS)),
+    st.builds(WriteDuration, st.sampled_from(DURATION_LAYOUTS)),
+    st.builds(Ratio, st.integers(0, 6)),
+    st.sampled_from([AsRatio(), Exponent()]),
+    st.builds(Total, st.sampled_from(TOTALS)),
+    st.builds(
+        AllRuns, st.sampled_from([*sorted(CLASSES), *"!^]-.\\'"]), st.integers(1, 3), st.sampled_from(["", ", ", "'"])
+    ),
+    st.builds(CheckDigit, st.sampled_from(CHECK_DIGITS)),
+    st.builds(Isbn, st.sampled_from(ISBN_LENGTHS)),
     st.sampled_from([GivenPairs("Ann\x1f12\x1fé", "x\x1f\x1f'"), GivenPairs("march", "3")]),
     st.builds(NthNumber, _INDEX, st.sampled_from(DECIMAL_MARKS)),
     st.builds(
@@ -103,6 +118,10 @@ _CONDITIONS = st.one_of(
     st.builds(Condition, st.integers(0, 1), st.just("shape"), _CELLS.map(shape_of), st.booleans()),
     st.builds(Condition, st.integers(0, 1), st.just("has"), st.sampled_from(sorted(CLASSES)), st.booleans()),
     st.builds(Condition, st.integers(0, 1), st.just("longer"), st.sampled_from("0259"), st.booleans()),
+    st.builds(Condition, st.integers(0, 1), st.just("divisible"), st.sampled_from(["2", "7"]), st.booleans()),
+    st.builds(
+        Condition, st.integers(0, 1), st.just("at least"), st.sampled_from(["7", "-0.45", "99.5"]), st.booleans()
+    ),
 )
 _PIECES = st.lists(_EXTRACTS | _CONSTANTS, max_size=2)
 PROGRAMS = st.builds(lambda first, rest: Program(("a", "b"), (first, *rest)), _EXTRACTS, _PIECES) | st.builds(

@@ -5,6 +5,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.programs.conditions import CONDITIONS, Condition, shape_of, shape_pattern
 from dfjoin.programs.extract import Split
 from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.stored import check_condition
 
 EXTENSION = Program(("phone",), (Extract(0, (Split(" ", -1),)),), (Condition(0, "contains", " x"),))
 NONE = Program(("phone",), (Constant("none"),), (Condition(0, "contains", " x", is_negated=True),))
@@ -89,4 +90,41 @@ def test_hostile_parts_of_conditions_are_refused(changes, text):
 
 
 def test_kinds_are_those_that_old_plans_hold():
-    assert CONDITIONS == ("contains", "starts", "ends", "has", "shape", "longer")
+    assert CONDITIONS == ("contains", "starts", "ends", "has", "shape", "longer", "at least", "divisible")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text", "expected"),
+    [
+        ("at least", "18", "18", True),
+        ("at least", "18", "17.999999", False),
+        ("at least", "-1.5", "-1", True),
+        ("at least", "-1.5", "-2", False),
+        ("at least", "0", "x", False),
+        ("at least", "0", "1,000", False),
+        ("divisible", "4", "2008", True),
+        ("divisible", "4", "2010", False),
+        ("divisible", "4", "-4", False),
+        ("divisible", "1", "1.0", False),
+    ],
+)
+def test_numbers_are_compared_and_divided(kind, value, text, expected):
+    for is_negated in (False, True):
+        condition = Condition(0, kind, value, is_negated)
+        assert condition(text) is (expected != is_negated)
+        assert condition.mask(pa.array([text, None])).tolist() == [expected != is_negated, False]
+        assert not condition(None)
+    assert value in Condition(0, kind, value).describe("a")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "legal"),
+    [
+        ("at least", "1e5", "a decimal of at most 12 and 6 digits"),
+        ("divisible", "0", "a whole number of 1 to 6 digits above 0"),
+        ("divisible", "1234567", "a whole number of 1 to 6 digits above 0"),
+    ],
+)
+def test_numbers_of_stored_conditions_are_checked(kind, text, legal):
+    with pytest.raises(InvalidParameterError, match=f"`text` of condition {kind!r} must be {legal}"):
+        check_condition(kind, text, False)

@@ -90,7 +90,8 @@ def test_hostile_programs_are_refused_by_name(values, error, text):
 
 def test_stored_names_are_those_that_old_plans_hold():
     assert sorted(_STEPS) == [
-        *("after", "base", "before", "case", "from_run", "group", "keep", "linear", "lookup", "move_time"),
+        *("after", "all_runs", "as_ratio", "base", "before", "case", "check_digit", "exponent", "from_run", "group"),
+        *("isbn", "keep", "linear", "lookup", "move_time"),
         *(
             "nth_number",
             "pad",
@@ -98,13 +99,16 @@ def test_stored_names_are_those_that_old_plans_hold():
             "parts",
             "plain",
             "quantity",
+            "ratio",
+            "read_duration",
             "read_time",
             "replace",
             "round",
             "round_to",
             "run",
         ),
-        *("slice", "split", "squeeze", "strip_zeros", "upto_run", "write_number", "write_time", "year"),
+        *("slice", "split", "squeeze", "strip_zeros", "total", "upto_run", "write_duration", "write_number"),
+        *("write_time", "year"),
     ]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dfjoin.programs.extract import Split
+from dfjoin.programs.extract import Slice, Split
 from dfjoin.programs.program import Constant, Extract, Program
 from dfjoin.transform.accept import FullColumns, accept_programs, as_result, is_consistent, shares_of
 from dfjoin.transform.column_pair import ColumnPair
@@ -137,3 +137,25 @@ def test_shares_count_each_row_by_its_first_program():
     assert shares_of([first]) == (0.4, 1.0)
     assert shares_of([first, first]) == (0.4, 1.0)
     assert second.n_joined == 2
+
+
+def test_parts_of_both_keys_must_join_more_than_wholes():
+    source = [f"{a}-{b}" for a, b in zip(WORDS[:20], WORDS[20:40], strict=True)]
+    for n_shared, expected in ((11, False), (13, True)):
+        target = [f"{a}/{b}" for a, b in zip(WORDS[20 - n_shared : 40 - n_shared], WORDS[40:60], strict=True)]
+        tables = as_columns({"a": pa.array(source)}), as_columns({"b": pa.array(target)})
+        left, right = sample_sides(tables, ((), ()))
+        part, program = (Program((name,), (Extract(0, (Split(mark, 0),)),)) for name, mark in (("b", "/"), ("a", "-")))
+        pair = ColumnPair(left.columns, left.columns[0], Column("b", part.apply([right.columns[0].array])), no_pairs())
+        columns = FullColumns(left, right, pair, part)
+        accepted = accept_programs(columns, [columns.evaluate(program)], "left_to_right", np.random.default_rng(0), [])
+        assert (accepted is not None) is expected, n_shared
+
+
+def test_equal_values_are_no_relation_where_they_are_few_however_whole_they_are():
+    many = ["".join(letters) for letters in np.random.default_rng(1).choice(LETTERS, (400, 12))]
+    accepted, tried = judged(many[:200], many[170:370])
+    assert accepted is None and "joins 15% and 15% of the values" in tried[0]
+    moved = Program(("a",), (Extract(0, (Slice(1, None),)),))
+    accepted, _ = judged([f"x{word}" for word in many[:200]], many[170:370], [moved])
+    assert accepted is not None

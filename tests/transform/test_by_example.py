@@ -59,3 +59,32 @@ def test_examples_that_nothing_explains_give_no_programs():
     assert learn_from_examples(["x"], [("abc",)], ["1"]) == ()
     assert learn_from_examples(["x"], [], []) == ()
     assert learn_from_examples(["x"], [("a",)], [""]) == ()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "others", "expected"),
+    [
+        ({"02:45:45": "2.7625 hours", "1:30:25": "1.5069 hours", "12:10:02": "12.1672 hours"}, "03:22:45", "3.3792 hours"),
+        ({"90": "1:30", "45": "0:45", "605": "10:05"}, "725", "12:05"),
+        ({"1.5": "1:30", "0.75": "0:45", "10.25": "10:15"}, "2.5", "2:30"),
+        ({"1/4": "0.25", "200/4": "50", "9/100": "0.09"}, "1/2", "0.5"),
+        ({"0.003": "3/1000", "0.125": "1/8", "4.5": "9/2"}, "0.25", "1/4"),
+        ({"10B": "10 Bytes", "100 KB": "102400 Bytes", "1000MB": "1048576000 Bytes"}, "1b", "0.125 Bytes"),
+        ({"2 km": "2000 m", "35 cm": "0.35 m", "1 mi": "1609.344 m"}, "5 ft", "1.524 m"),
+        ({"one! two!!": "!, !!", "a!!! b!": "!!!, !"}, "x! y!! z!!!", "!, !!, !!!"),
+        ({"a TEST, NOT b": "TEST, NOT", "One OMG": "OMG"}, "ONE, two, THREE", "ONE, THREE"),
+        ({"1, 2, 3": "6", "10, 5": "15", "7": "7"}, "4, 4", "8"),
+        ({"3, 9, 6": "6", "10, 20": "15", "7, 1": "4"}, "4, 8", "6"),
+        ({"2.431": "2.4", "1.5857E+0": "1.6", "1234567890": "1234567890.0"}, "13.33e-11", "0.0"),
+        ({"Louis XIV": "Louis 14", "Pius IX": "Pius 9"}, "Edward VII", "Edward 7"),
+        ({"0-306-40615-2": "9780306406157", "1-56881-111-X": "9781568811116"}, "0-19-853453-1", "9780198534532"),
+        ({"7992739871": "79927398713", "411111111111111": "4111111111111111"}, "123456781234567", "1234567812345670"),
+        ({"2007": "common", "2008": "leap", "2009": "common"}, "2012", "leap"),
+        ({"7": "odd", "8": "even", "10": "even"}, "13", "odd"),
+        ({"12": "minor", "18": "adult", "9": "minor", "40": "adult"}, "21", "adult"),
+    ],
+)  # fmt: skip
+def test_numbers_durations_lists_and_codes_are_computed(pairs, others, expected):
+    rows = [(text,) for text in pairs]
+    programs = learn_from_examples(["x"], rows, list(pairs.values()), inputs=[(others,)])
+    assert first_result(programs, others) == expected

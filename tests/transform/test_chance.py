@@ -11,6 +11,7 @@ from dfjoin.transform.chance import (
     description_bits,
     evidence_bits,
     matching_bits,
+    other_digits,
     without_constants,
 )
 from tests.oracles.transform import binomial_tail
@@ -84,3 +85,13 @@ def test_constants_are_compared_with_other_ends_of_the_targets():
     assert decoys(Program(("a",), (Extract(0), Constant("."))), ["ab."], ["ab.", "cd!"]) == [], "no letters"
     start = Program(("a",), (Constant("x1"), Extract(0)))
     assert decoys(start, ["x1a"], ["x1a", "y2a", "y2b", "x1c"]) == [["y2a"]]
+
+
+def test_digits_within_a_program_are_exchanged_one_at_a_time():
+    program = Program(("a",), (Constant("9"), Extract(0), Constant("-19"), Extract(0), Constant("7")))
+    texts = [other.pieces[2].text for other in other_digits(program)]
+    assert texts == ["-29", "-39", "-69", "-10", "-11", "-14"]
+    assert all(other.pieces[:2] == program.pieces[:2] for other in other_digits(program))
+    assert other_digits(Program.identity("a")) == []
+    many = Program(("a",), (Extract(0), Constant("123456"), Extract(0)))
+    assert len(other_digits(many)) == 12, "four digits, three times"

@@ -2,8 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dfjoin.programs.extract import Slice
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.extract import Slice, Split
+from dfjoin.programs.program import Constant, Extract, Program
 from dfjoin.transform.chance import description_bits
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column
@@ -75,3 +75,20 @@ def test_the_description_of_the_program_is_subtracted_from_the_evidence():
     copied, sliced = outcome(WORDS[:9], WORDS[:9]), outcome(WORDS[:9], WORDS[:9], longer)
     assert copied.bits - sliced.bits == pytest.approx(description_bits(longer) - description_bits(copied.program))
     assert sliced.bits < copied.bits
+
+
+def test_a_value_is_joined_if_half_of_its_rows_are():
+    table = [Column(name, pa.array(texts)) for name, texts in (("a", list("xxxyyz")), ("c", list("123121")))]
+    program = Program(("a", "c"), (Extract(0), Extract(1)))
+    found = evaluate(program, table, table[0], Column("b", pa.array(["x1", "y2", "z1", "w4"])).values)
+    assert (found.row_targets >= 0).tolist() == [True, False, False, False, True, True]
+    assert found.n_joined == 2, "a third of the rows of x"
+
+
+def test_a_digit_within_a_program_that_others_would_replace_is_no_evidence():
+    months = [f"{1980 + i // 12}-{i % 12 + 1:02d}-01" for i in range(480)]
+    drawn = np.random.default_rng(0).permutation(480)
+    source, target = [months[i] for i in drawn[:240]], [months[i] for i in drawn[240:]]
+    program = Program(("a",), (Extract(0, (Slice(0, 6),)), Constant("1-"), Extract(0, (Split("-", -1),))))
+    found = outcome(source, target, program)
+    assert found.chance > 0.4 and found.bits < 0

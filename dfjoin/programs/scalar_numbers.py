@@ -1,0 +1,150 @@
+"""The steps that read and write durations, fractions, lists of numbers and check digits, on one string.
+
+The same contract as `dfjoin.programs.scalar`: `Program.to_python` pastes the source of each function, which uses
+built-ins and `re` alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = [
+    "all_runs",
+    "as_ratio",
+    "read_duration",
+    "read_exponent",
+    "read_isbn",
+    "read_ratio",
+    "total_of",
+    "with_check_digit",
+    "write_duration",
+]
+
+
+def read_duration(text: str, first: str) -> str | None:
+    """Return the seconds of hours, minutes and seconds with colons between; of two parts the first is what is told."""
+    parts = re.fullmatch("([0-9]{1,6}):([0-5]?[0-9])(?::([0-5]?[0-9])([.][0-9]{1,6})?)?", text)
+    if not parts:
+        return None
+    seconds = 60 * int(parts[1]) + int(parts[2])
+    if parts[3] is not None:
+        seconds = 60 * seconds + int(parts[3])
+    elif first == "hours":
+        seconds *= 60
+    return str(seconds) + (parts[4] or "").rstrip("0").rstrip(".")
+
+
+def write_duration(text: str, layout: str) -> str | None:
+    """Write whole seconds as hours, minutes and seconds, or as two of them, with colons between."""
+    if not re.fullmatch("[0-9]{1,9}", text):
+        return None
+    units = layout.split(":")
+    rest = int(text)
+    if units[-1] == "MM":
+        if rest % 60:
+            return None
+        rest //= 60
+    written = []
+    for _ in units[1:]:
+        written.append(str(rest % 60).rjust(2, "0"))
+        rest //= 60
+    return ":".join([str(rest).rjust(len(units[0]), "0"), *written[::-1]])
+
+
+def read_ratio(text: str, digits: int) -> str | None:
+    """Return the value of a fraction, rounded half up to so many digits, without zeros at the end."""
+    parts = re.fullmatch("(?:([0-9]{1,6})[ -])?([0-9]{1,6}) ?/ ?([0-9]{1,6})", text)
+    if not parts or int(parts[3]) == 0:
+        return None
+    below = int(parts[3])
+    above = int(parts[1] or 0) * below + int(parts[2])
+    written = str((2 * above * 10**digits + below) // (2 * below)).rjust(digits + 1, "0")
+    return f"{written[:-digits]}.{written[-digits:]}".rstrip("0").rstrip(".") if digits else written
+
+
+def as_ratio(text: str) -> str | None:
+    """Write a plain decimal as a fraction in lowest terms; a whole number stays one."""
+    parts = re.fullmatch("([0-9]{1,9})(?:[.]([0-9]{1,9}))?", text)
+    if not parts:
+        return None
+    above, below = int(parts[1] + (parts[2] or "")), 10 ** len(parts[2] or "")
+    some, other = above, below
+    while other:
+        some, other = other, some % other
+    return str(above // some) if below == some else f"{above // some}/{below // some}"
+
+
+def read_exponent(text: str) -> str | None:
+    """Write a number with an exponent of ten, or without one, as a plain decimal without zeros at its ends."""
+    parts = re.fullmatch("(-?)([0-9]{1,12})(?:[.]([0-9]{1,12}))?(?:[eE]([+-]?(?:0?[0-9]|1[0-2])))?", text)
+    if not parts:
+        return None
+    digits = "0" * 12 + parts[2] + (parts[3] or "") + "0" * 12
+    point = 12 + len(parts[2]) + int(parts[4] or 0)
+    whole, rest = digits[:point].lstrip("0") or "0", digits[point:].rstrip("0")
+    sign = parts[1] if whole != "0" or rest else ""
+    return sign + whole + ("." + rest if rest else "")
+
+
+def all_runs(text: str, pattern: str, least: int, mark: str) -> str:
+    """Join all runs of characters that match a pattern and are long enough."""
+    return mark.join(re.findall(f"{pattern}{{{least},}}", text))
+
+
+def total_of(text: str, kind: str) -> str | None:
+    """Return a statistic of a list of numbers, rounded half away from zero to six digits, without zeros at the end."""
+    number = "-?[0-9]{1,9}(?:[.][0-9]{1,6})?"
+    if not re.fullmatch(f"{number}(?:[ ,;|+]+{number}){{0,99}}", text):
+        return None
+    values = []
+    for found in re.findall(number, text):
+        whole, _, rest = found.lstrip("-").partition(".")
+        values.append(int(whole + rest.ljust(6, "0")) * (-1 if found[0] == "-" else 1))
+    values.sort()
+    n = len(values)
+    if kind == "count":
+        return str(n)
+    if kind == "median":
+        values = values[(n - 1) // 2 : n // 2 + 1]
+    if kind == "range":
+        value = values[-1] - values[0]
+    elif kind in ("least", "most"):
+        value = values[0] if kind == "least" else values[-1]
+    else:
+        value = sum(values)
+    size = abs(value)
+    if kind in ("mean", "median"):
+        size = (2 * size + len(values)) // (2 * len(values))
+    written = str(size).rjust(7, "0")
+    written = f"{written[:-6]}.{written[-6:]}".rstrip("0").rstrip(".")
+    return f"-{written}" if value < 0 and size else written
+
+
+def with_check_digit(text: str, kind: str) -> str | None:
+    """Add the check digit of a kind of codes to a text of digits."""
+    if not re.fullmatch("[0-9]{1,30}", text):
+        return None
+    digits = [int(c) for c in text[::-1]]
+    if kind == "ean":
+        return text + str(-sum(digit * (1 if i % 2 else 3) for i, digit in enumerate(digits)) % 10)
+    if kind == "luhn":
+        return text + str(-sum(digit if i % 2 else digit * 2 - 9 * (digit > 4) for i, digit in enumerate(digits)) % 10)
+    return text + "0123456789X"[-sum(digit * (i + 2) for i, digit in enumerate(digits)) % 11]
+
+
+def read_isbn(text: str, length: int) -> str | None:
+    """Write an ISBN of 10 or 13 digits, whose check digit is right, with the other number of digits, or the same."""
+    code = re.sub("[- ]", "", text).replace("x", "X")
+    stem = ""
+    if re.fullmatch("[0-9]{9}[0-9X]", code):
+        stem = "978" + code[:9]
+        if "0123456789X"[-sum(int(c) * (i + 2) for i, c in enumerate(code[8::-1])) % 11] != code[9]:
+            return None
+    elif re.fullmatch("97[89][0-9]{10}", code):
+        stem = code[:12]
+    check = str(-sum(int(c) * (1 if i % 2 else 3) for i, c in enumerate(stem[::-1])) % 10)
+    if not stem or (len(code) == 13 and code[12] != check) or (length == 10 and stem[:3] != "978"):
+        return None
+    if length == 13:
+        return stem + check
+    return stem[3:] + "0123456789X"[-sum(int(c) * (i + 2) for i, c in enumerate(stem[:2:-1])) % 11]
