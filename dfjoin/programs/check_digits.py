@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from dfjoin.programs import scalar_numbers
 from dfjoin.programs.extract import Step
-from dfjoin.programs.numeric import by_distinct
 from dfjoin.programs.spark_sql import END, bind, quote
 from dfjoin.programs.string_column import StringColumn
 
@@ -40,7 +39,7 @@ class CheckDigit(Step):
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to each distinct string."""
-        return by_distinct(strings, self)
+        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "with_check_digit", (self.kind,)
@@ -75,7 +74,7 @@ class Isbn(Step):
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to each distinct string."""
-        return by_distinct(strings, self)
+        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "read_isbn", (self.length,)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from dfjoin.programs import scalar_numbers
 from dfjoin.programs.extract import Step
-from dfjoin.programs.numeric import by_distinct
 from dfjoin.programs.spark_sql import END, bind, quote
 from dfjoin.programs.string_column import StringColumn
 
@@ -43,7 +42,7 @@ class ReadDuration(Step):
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to each distinct string."""
-        return by_distinct(strings, self)
+        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "read_duration", (self.first,)
@@ -82,7 +81,7 @@ class WriteDuration(Step):
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to each distinct string."""
-        return by_distinct(strings, self)
+        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "write_duration", (self.layout,)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from dfjoin.programs import scalar_numbers
 from dfjoin.programs.characters import CLASSES, pattern_of
 from dfjoin.programs.extract import Step
-from dfjoin.programs.numeric import by_distinct
 from dfjoin.programs.spark_sql import END, bind, quote, when_empty
 from dfjoin.programs.string_column import StringColumn
 
@@ -60,7 +59,7 @@ class AllRuns(Step):
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to each distinct string."""
-        return by_distinct(strings, self)
+        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "all_runs", (run_pattern(self.kind), self.least, self.mark)
@@ -96,7 +95,7 @@ class Total(Step):
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to each distinct string."""
-        return by_distinct(strings, self)
+        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "total_of", (self.kind,)

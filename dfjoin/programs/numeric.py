@@ -5,7 +5,6 @@ The same contract as `dfjoin.programs.extract`; decimals are exact in every engi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,7 +31,6 @@ __all__ = [
     "StripZeros",
     "Thousands",
     "Year",
-    "by_distinct",
 ]
 
 GROUP_SEPARATORS = (",", ".", " ", "'", "_")
@@ -161,13 +159,6 @@ class Thousands(Step):
         return f"thousands({self.separator!r})"
 
 
-def by_distinct(strings: StringColumn, function: Callable[[str], str | None]) -> StringColumn:
-    """Apply a function to each distinct string: for steps whose results come from a short list."""
-    encoded = strings.to_arrow().dictionary_encode()
-    results = pa.array([function(text) for text in encoded.dictionary.to_pylist()], pa.string())
-    return StringColumn.of(results.take(encoded.indices))
-
-
 @dataclass(frozen=True, slots=True)
 class Year(Step):
     """A year of two digits with four.
@@ -189,7 +180,7 @@ class Year(Step):
         """Apply to the distinct strings of two bytes, at most some thousands."""
         _, starts, ends = strings.spans
         is_short = (starts >= 0) & (ends - starts == 2)
-        return by_distinct(strings.narrowed((np.where(is_short, starts, -1), ends.copy())), self)
+        return strings.narrowed((np.where(is_short, starts, -1), ends.copy())).mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "expand_year", (self.pivot,)
@@ -325,7 +316,7 @@ class Base(Step):
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to each distinct string."""
-        return by_distinct(strings, self)
+        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "change_base", (self.old, self.new)

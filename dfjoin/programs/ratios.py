@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from dfjoin.programs import scalar_numbers
 from dfjoin.programs.extract import Step
-from dfjoin.programs.numeric import by_distinct
 from dfjoin.programs.spark_sql import END, bind, quote
 from dfjoin.programs.string_column import StringColumn
 
@@ -43,7 +42,7 @@ class Ratio(Step):
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to each distinct string."""
-        return by_distinct(strings, self)
+        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "read_ratio", (self.digits,)
@@ -77,7 +76,7 @@ class AsRatio(Step):
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to each distinct string."""
-        return by_distinct(strings, self)
+        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "as_ratio", ()
@@ -111,7 +110,7 @@ class Exponent(Step):
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to each distinct string."""
-        return by_distinct(strings, self)
+        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "read_exponent", ()

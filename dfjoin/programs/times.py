@@ -10,17 +10,25 @@ The same contract as `dfjoin.programs.extract`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from dfjoin.programs import scalar
 from dfjoin.programs.extract import Step
+from dfjoin.programs.moment_columns import Moments
 from dfjoin.programs.spark_sql import END, bind, quote
 from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["DAY", "ORDERS", "MoveTime", "ReadTime", "WriteTime", "is_layout", "patterns_of"]
 
+_FEW = 500
+"""Distinct texts up to which each is done by itself."""
 DAY = 86_400
 """Seconds of a day."""
 
@@ -104,6 +112,20 @@ def patterns_of(orders: str) -> tuple[tuple[str, str], ...]:
     return tuple(ORDERS[order] for order in orders.split(" "))
 
 
+def _by_arrays(strings: StringColumn, step: Step, compute: Callable[[pa.Array], pa.Array]) -> StringColumn:
+    """Apply a step to each distinct string; where there are many, `compute` does all that are ASCII at once."""
+    encoded = strings.to_arrow().dictionary_encode()
+    texts = encoded.dictionary
+    if len(texts) <= _FEW:
+        return strings.mapped(step)
+    is_plain = pc.string_is_ascii(texts)
+    results = pc.if_else(is_plain, compute(pc.if_else(is_plain, texts, "")).cast(pa.large_string()), None)
+    if not pc.all(is_plain).as_py():
+        rest = pa.array([step(text) for text in texts.filter(pc.invert(is_plain)).to_pylist()], pa.large_string())
+        results = pc.replace_with_mask(results, pc.invert(is_plain), rest)
+    return StringColumn.of(results.take(encoded.indices))
+
+
 @dataclass(frozen=True, slots=True)
 class ReadTime(Step):
     """A date, a time or both, read in one of several orders.
@@ -128,8 +150,16 @@ class ReadTime(Step):
         return scalar.read_time(text, patterns_of(self.orders), self.pivot)
 
     def apply(self, strings: StringColumn) -> StringColumn:
-        """Read each distinct string."""
-        return strings.mapped(self)
+        """Read each distinct string: many by arrays of their parts, few one by one."""
+        return _by_arrays(strings, self, self._read)
+
+    def _read(self, texts: pa.Array) -> pa.Array:
+        found = pa.nulls(len(texts), pa.large_string())
+        for pattern, fields in patterns_of(self.orders):
+            left = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))
+            made = Moments.read(texts.take(pa.array(left)), pattern, fields, self.pivot).texts()
+            found = pc.replace_with_mask(found, found.is_null(), made)
+        return found
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "read_time", (patterns_of(self.orders), self.pivot)
@@ -210,8 +240,12 @@ class MoveTime(Step):
         return scalar.move_time(text, self.before, self.interval, self.after)
 
     def apply(self, strings: StringColumn) -> StringColumn:
-        """Move each distinct string."""
-        return strings.mapped(self)
+        """Move each distinct string: many by arrays of their parts, few one by one."""
+
+        def move(texts: pa.Array) -> pa.Array:
+            return Moments.parse(texts).moved(self.before, self.interval, self.after).texts()
+
+        return _by_arrays(strings, self, move)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "move_time", (self.before, self.interval, self.after)
@@ -274,8 +308,8 @@ class WriteTime(Step):
         return scalar.write_time(text, self.layout)
 
     def apply(self, strings: StringColumn) -> StringColumn:
-        """Write each distinct string."""
-        return strings.mapped(self)
+        """Write each distinct string: many by arrays of their parts, few one by one."""
+        return _by_arrays(strings, self, lambda texts: Moments.parse(texts).written(self.layout))
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "write_time", (self.layout,)

@@ -9,8 +9,10 @@ atom with alternatives: the learner takes the lightest one, and evaluation on wh
 from __future__ import annotations
 
 import re
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from dfjoin.programs.characters import CLASSES, pattern_of
 from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split, Step
@@ -82,6 +84,9 @@ class Atom:
         return self.ways[0][1]
 
 
+_weight = itemgetter(0)
+
+
 class _AtomTable:
     """Outputs → atom, each with its lightest ways; deep: with some ways of each weight."""
 
@@ -98,11 +103,9 @@ class _AtomTable:
         ways = atom.ways
         if self.is_deep:
             if len(ways) < _MAX_DEEP_WAYS and sum(way[0] == weight for way in ways) < _MAX_EQUAL:
-                ways.append((weight, piece))
-                ways.sort(key=lambda way: way[0])
+                insort(ways, (weight, piece), key=_weight)
         elif len(ways) < _MAX_WAYS or weight < ways[-1][0]:
-            ways.append((weight, piece))
-            ways.sort(key=lambda way: way[0])  # stable: of equal ones the one found first
+            insort(ways, (weight, piece), key=_weight)  # of equal ones the one found first stays first
             del ways[_MAX_WAYS:]
         return False
 

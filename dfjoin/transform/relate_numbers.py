@@ -196,6 +196,8 @@ def _relate_pair(pair: _NumberPair, rng: np.random.Generator, tried: list[str]) 
             outcome = _evaluate(pair, line, chance, steps)
             if best is None or (outcome.bits, outcome.n_joined) > (best.bits, best.n_joined):
                 best, chosen = outcome, line
+            if outcome.bits > _DECISIVE_BITS and outcome.score >= 2 * FULL_COVERAGE:
+                break  # other ways to write the same numbers join no more
         if best is not None and best.bits > _DECISIVE_BITS:
             break
     if best is None or chosen is None:
