@@ -199,7 +199,7 @@ class Moments:
         """Write one part of a layout; null where it is not known."""
         _, month, day, hour, *_ = self.parts
         if token in "BbAa":
-            names = _MONTHS if token in "Bb" else _DAYS
+            names: tuple[str, ...] = _MONTHS if token in "Bb" else _DAYS
             names = tuple(name if token in "BA" else name[:3] for name in names)
             change = {"^": str.upper, "~": str.lower}.get(style, str)
             places = month - 1 if token in "Bb" else np.where(self.is_dated, (self.days() + 3) % 7, -1)
