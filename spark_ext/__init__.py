@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["build_index", "start_session"]
+__all__ = [
+    "build_index",
+    "discover_joinable_batch",
+    "enable",
+    "explain",
+    "pairs",
+    "report",
+    "start_session",
+]
 
 
 def build_index(spark: Any, source: Any = None, index: Any = None, *, tables: Any = None, **options: Any) -> Any:
@@ -65,3 +73,110 @@ def start_session(**config: str) -> Any:
     from spark_ext.session import start_session as start
 
     return start(**config)
+
+
+def enable(spark: Any = None) -> None:
+    """Give Spark DataFrames the methods ``discover_joinable`` and ``auto_join``; a second call changes nothing.
+
+    Classic and Connect DataFrames get them, of every session, and those of pandas-on-Spark where ``pyspark.pandas`` is
+    imported. Nothing else of Spark is changed.
+
+    Parameters
+    ----------
+    spark : SparkSession, optional
+        Not needed for the methods: they use the session of their frame.
+    """
+    from spark_ext.frames import register
+
+    register()
+
+
+def discover_joinable_batch(
+    queries: Any, lake: Any, *, name: str = "query_column", value: str = "value", where: str = "auto", **options: Any
+) -> Any:
+    """Find joinable columns for many query columns, given as rows of a Spark DataFrame, in one job.
+
+    Parameters
+    ----------
+    queries : pyspark DataFrame
+        A row for each value of each query column; rows of one column need not stand together.
+    lake : Lake or path
+        The index to search.
+    name, value : str
+        Columns of `queries`: the name of a query column, and one of its values.
+    where : {"auto", "driver", "cluster"}
+        As in ``sdf.discover_joinable``.
+    **options
+        As in `dfjoin.discover_joinable_batch`.
+
+    Returns
+    -------
+    pyspark DataFrame
+        As from ``sdf.discover_joinable``, in the order of the names.
+    """
+    from spark_ext.search import discover_batch
+
+    return discover_batch(queries, lake, name, value, where, options)
+
+
+def explain(hits: Any, frame: Any, i: int = 0) -> Any:
+    """Explain a row of what ``frame.discover_joinable`` returned, also after filters.
+
+    Parameters
+    ----------
+    hits : pyspark DataFrame
+        A result of ``discover_joinable``, or some of its rows.
+    frame : pyspark DataFrame
+        The frame that was searched for.
+    i : int
+        Position in `hits`.
+
+    Returns
+    -------
+    Explanation
+        As from `JoinCandidates.explain`.
+    """
+    from spark_ext.search import candidate_of
+
+    return candidate_of(hits, frame, i).explain(0)
+
+
+def pairs(hits: Any, frame: Any, i: int = 0) -> Any:
+    """List the matched pairs of values of a row of what ``frame.discover_joinable`` returned.
+
+    Parameters
+    ----------
+    hits, frame, i
+        As in `explain`.
+
+    Returns
+    -------
+    pyspark DataFrame
+        With the columns of `JoinCandidates.pairs`.
+    """
+    import pyarrow as pa
+
+    from spark_ext.search import candidate_of
+    from spark_ext.transfer import to_spark
+
+    found = candidate_of(hits, frame, i).pairs(0)
+    return to_spark(frame.sparkSession, pa.Table.from_pandas(found, preserve_index=False).replace_schema_metadata(None))
+
+
+def report(frame: Any) -> Any:
+    """Return the report of a join of a Spark DataFrame.
+
+    Parameters
+    ----------
+    frame : pyspark DataFrame
+        What ``auto_join`` returned.
+
+    Returns
+    -------
+    JoinReport
+        As from `dfjoin.report`; ``to_dict()["plan"]`` is the plan. Where the join was decided on a sample of the rows,
+        the numbers are the sample's, and ``sampled_rows`` tells how many these are.
+    """
+    from spark_ext.join import report_of
+
+    return report_of(frame)

@@ -68,6 +68,6 @@ def spark():
     pytest.importorskip("pyspark")
     from spark_ext.session import start_session
 
-    session = start_session(**{"spark.master": "local[2]"})
+    session = start_session(**{"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"})
     yield session
     session.stop()

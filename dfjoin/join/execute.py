@@ -28,7 +28,7 @@ from dfjoin.search.row_keys import KeyIndex
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, workable_frame
 
-__all__ = ["RightSide", "StepResult", "join_step", "relationship_of"]
+__all__ = ["MadeOne", "RightSide", "StepResult", "join_step", "name_columns", "one_row_per_key", "relationship_of"]
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     if aggregate is None:
         _guard(df, step, left.codes, right, options)
     else:
-        made_one = _one_row_per_key(right, aggregate)
+        made_one = one_row_per_key(right, aggregate)
         frame, keys, codes, rules, disagreeing = made_one[:5]
         count = made_one.counts if (relationship == "1:m" if step.counted is None else step.counted) else None
     n_right_rows = np.bincount(codes[codes >= 0], minlength=right.n_keys)
@@ -156,7 +156,7 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
         result = _fill_keys(result, step.on, keys, left_rows, right_rows)
     # Names are looked up before anything is added, so that they do not depend on the order of columns.
     taken = {_flat(label) for label in df.columns}
-    given = _names(frame, step, right.stem, taken)
+    given = name_columns(list(frame.columns), step, right.stem, taken)
     may_lack = options.how in ("left", "outer")  # dtypes follow from the kind of join, not from its rows
     added = {given[c]: take_rows(frame[c], right_rows, may_lack=may_lack) for c in frame.columns}
     counted = "" if count is None else free_name(f"{right.stem}_rows", right.stem, taken)
@@ -199,7 +199,7 @@ def _guard(
     )
 
 
-class _MadeOne(NamedTuple):
+class MadeOne(NamedTuple):
     """The right side with a row per key that it has: columns, key, code, and the number of rows behind it.
 
     `rules` are those of the columns that were aggregated, `disagreeing` their rows with another value.
@@ -213,8 +213,15 @@ class _MadeOne(NamedTuple):
     counts: pd.Series
 
 
-def _one_row_per_key(right: RightSide, aggregate: Any) -> _MadeOne:
-    """Aggregate the right side."""
+def one_row_per_key(right: RightSide, aggregate: Any) -> MadeOne:
+    """Make one row of the rows of each key of a right side.
+
+    Parameters
+    ----------
+    right : RightSide
+    aggregate : str or dict
+        Checked, see `dfjoin.join.aggregate.check_aggregate`.
+    """
     present = right.codes >= 0
     codes = right.codes[present]
     rows = np.flatnonzero(present)
@@ -239,7 +246,7 @@ def _one_row_per_key(right: RightSide, aggregate: Any) -> _MadeOne:
             disagreeing[name] = n_rows
     frame = pd.DataFrame(columns, index=range(held.size))
     keys = right.keys.iloc[first[held]].reset_index(drop=True)
-    return _MadeOne(frame, keys, held, rules, disagreeing, pd.Series(counts[held]))
+    return MadeOne(frame, keys, held, rules, disagreeing, pd.Series(counts[held]))
 
 
 def _positions(
@@ -318,15 +325,26 @@ def _as_dtype(values: pd.Series, dtype: Any) -> pd.Series:
         return values
 
 
-def _names(frame: pd.DataFrame, step: JoinStep, stem: str, taken: set[Any]) -> dict[str, str]:
-    """Name the new columns; names of an earlier join are used again where they are free."""
+def name_columns(columns: list[str], step: JoinStep, stem: str, taken: set[Any]) -> dict[str, str]:
+    """Name the new columns; names of an earlier join are used again where they are free.
+
+    Parameters
+    ----------
+    columns : list of str
+        Of the right side.
+    step : JoinStep
+    stem : str
+        Short name of the table.
+    taken : set
+        Names that are not free; it grows.
+    """
     names: dict[str, str] = {}
-    for column in frame.columns:
+    for column in columns:
         wanted = step.names.get(column)
         if wanted is not None and wanted not in taken:
             names[column] = wanted
             taken.add(wanted)
-    rest = [c for c in frame.columns if c not in names]
+    rest = [column for column in columns if column not in names]
     return names | output_names(rest, stem, taken, is_stem_told=bool(step.table) and step.columns is None)
 
 

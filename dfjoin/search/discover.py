@@ -38,6 +38,7 @@ __all__ = [
     "check_frame",
     "discover",
     "discover_batch",
+    "finish_search",
     "has_composite_key",
     "make_key",
     "query_columns",
@@ -112,7 +113,8 @@ def check_frame(df: Any) -> None:
     """Raise unless `df` is a pandas DataFrame."""
     if is_spark(df):
         raise InvalidTypeError(
-            "`df` must be a pandas DataFrame in this version, got a Spark DataFrame; give df.select(columns).toPandas()"
+            "`df` must be a pandas DataFrame, got a Spark DataFrame; call spark_ext.enable(spark), which gives Spark "
+            "DataFrames the methods discover_joinable and auto_join, and then df.discover_joinable(...)"
         )
     if not is_pandas(df):
         raise InvalidTypeError(
@@ -229,8 +231,28 @@ def search_queries(
     -------
     JoinCandidates
     """
-    found = [_search(snapshot, query, params) for query in queries]
-    respelled = _search_respelled(snapshot, queries, params)
+    return finish_search(snapshot, [_search(snapshot, query, params) for query in queries], params, is_first=is_first)
+
+
+def finish_search(
+    snapshot: Snapshot, found: list[Found], params: SearchParams, *, is_first: bool = True
+) -> JoinCandidates:
+    """Search for what was found in another spelling of its zeros, too, and make the result frame.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    found : list of Found
+        Of each query column.
+    params : SearchParams
+    is_first : bool
+        As in `search_queries`.
+
+    Returns
+    -------
+    JoinCandidates
+    """
+    respelled = _search_respelled(snapshot, [one.query for one in found], params)
     if is_first:
         for one in found:
             if one.query.name in respelled:

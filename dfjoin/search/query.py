@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,14 @@ from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers
 from dfjoin.values.profile import Profile, profile_values
 
-__all__ = ["QueryColumn", "make_query", "normalize_key"]
+__all__ = ["HeldValues", "QueryColumn", "make_query", "normalize_key"]
+
+
+class HeldValues(NamedTuple):
+    """How many columns of a lake hold each value of a query, and how many hold any value at all."""
+
+    n_holding: NDArray[np.int64]
+    n_columns: int
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,8 @@ class QueryColumn:
         How all-digit dates were read.
     companions : tuple of str
         Names of the columns of its frame, where this is known.
+    held : HeldValues, optional
+        How many columns of the lake hold each value, where a part of the lake is searched.
     """
 
     name: str
@@ -53,6 +62,7 @@ class QueryColumn:
     pad: int | None = None
     dayfirst: bool | None = None
     companions: tuple[str, ...] = ()
+    held: HeldValues | None = None
 
     @property
     def labels(self) -> list[Any]:

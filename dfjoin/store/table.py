@@ -101,6 +101,8 @@ class LakeTable:
 
     Attributes
     ----------
+    n_rows, size : int
+        Its rows, and the bytes of its file.
     is_changed : bool
         Its file is not the indexed one, and `on_stale` lets it pass.
     void_columns : dict of str
@@ -124,6 +126,7 @@ class LakeTable:
         self.settings = snapshot.settings
         self._max_columns = max(snapshot.settings.max_columns, record["n_columns"])
         self.n_rows: int = record["n_rows"]
+        self.size: int = record["size"]
         self._columns = {
             c["name"]: _Column(c["name"], KINDS[c["kind"]], c["type"], c["date_order"], tuple(c["null_spellings"]))
             for c in columns

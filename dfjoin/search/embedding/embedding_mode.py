@@ -71,6 +71,7 @@ class EmbeddingMode(Mode):
 
     nothing_found = "no column of the lake has a value within the radius"
     is_by_equality = False
+    is_by_segment = True
 
     def check(self, snapshot: Snapshot) -> None:
         if snapshot.manifest.axes is None:

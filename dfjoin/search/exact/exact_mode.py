@@ -23,6 +23,7 @@ class ExactMode(Mode):
     """Search by posting lists; see `Mode` for the methods."""
 
     has_composite_keys = True
+    is_by_segment = True
 
     def check(self, snapshot: Snapshot) -> None:
         if not snapshot.settings.keep_sets:
@@ -38,7 +39,7 @@ class ExactMode(Mode):
         return Found(query, ranked, stats, matched)
 
     def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
-        matched = MatchedQuery(snapshot, query.values)
+        matched = MatchedQuery(snapshot, query.values, query.held)
         evidence, stats = count_evidence(snapshot, matched, params)
         return Pool(evidence.hits, matched, stats, evidence)
 

@@ -18,6 +18,7 @@ from dfjoin.search.exact.plans import run_plan
 from dfjoin.search.exact.posting_lists import Query, Scratch, TopColumns, gather, merge_list
 from dfjoin.search.hits import Hits, join_hits
 from dfjoin.search.params import SearchParams, SearchStats
+from dfjoin.search.query import HeldValues
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.normalize import ValueSet
 
@@ -50,10 +51,13 @@ class MatchedQuery:
     snapshot : Snapshot
     values : ValueSet
         The query column's values; their `codes` give the weights of a search by rows.
+    held : HeldValues, optional
+        How many columns of the lake hold each value, where the snapshot is a part of it.
     """
 
-    def __init__(self, snapshot: Snapshot, values: ValueSet) -> None:
+    def __init__(self, snapshot: Snapshot, values: ValueSet, held: HeldValues | None = None) -> None:
         self.values = values
+        self.held = held
         self._snapshot = snapshot
         self._groups: dict[int, NDArray[np.int64]] = {}
 

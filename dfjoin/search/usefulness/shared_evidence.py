@@ -25,9 +25,10 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES
 from dfjoin.search.exact.posting_lists import WorkArrays, reading_postings
-from dfjoin.search.exact.searcher import MatchedQuery, searcher_of, smallest_count
+from dfjoin.search.exact.searcher import MatchedQuery, Searcher, searcher_of, smallest_count
 from dfjoin.search.hits import Hits, join_hits
 from dfjoin.search.params import SearchParams, SearchStats
+from dfjoin.search.query import HeldValues
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["SharedEvidence", "ValueWeights", "count_evidence", "evidence_of"]
@@ -77,17 +78,12 @@ class ValueWeights:
         self.searcher = searcher_of(snapshot)
         self.matched = matched
         values = matched.values
-        n_holding = np.zeros(len(values), np.int64)
-        n_columns = 0
-        for number, segment in enumerate(snapshot.segments):
-            if segment.n_tokens:
-                scratch = self.searcher.scratch_of(number)
-                add_columns(matched.groups(number), scratch.list_lengths, scratch.alive, n_holding)
-                n_columns += scratch.n_alive
+        held = _count_holding(self.searcher, matched) if matched.held is None else matched.held
+        n_holding = held.n_holding
         self.weights = np.empty((len(values), N_SUMS), np.int64)
         rows = values.row_counts() if is_weighted else np.ones(len(values), np.int64)
         packed = as_read_only(values.data), as_read_only(values.offsets)
-        weigh_values(*packed, n_holding, n_columns, rows, self.weights)
+        weigh_values(*packed, n_holding, held.n_columns, rows, self.weights)
         self.n_holding = n_holding
 
     @property
@@ -101,6 +97,18 @@ class ValueWeights:
         tally = arrays.tally
         list_sums = np.empty((n, N_SUMS), np.int64)
         return Sums(arrays.sums, tally.list_weights, tally.columns, np.empty(n, np.uint32), list_sums)
+
+
+def _count_holding(searcher: Searcher, matched: MatchedQuery) -> HeldValues:
+    """Count the columns of all segments that hold each value, and all that hold any."""
+    n_holding = np.zeros(len(matched.values), np.int64)
+    n_columns = 0
+    for number, segment in enumerate(searcher.segments):
+        if segment.n_tokens:
+            scratch = searcher.scratch_of(number)
+            add_columns(matched.groups(number), scratch.list_lengths, scratch.alive, n_holding)
+            n_columns += scratch.n_alive
+    return HeldValues(n_holding, n_columns)
 
 
 def count_evidence(

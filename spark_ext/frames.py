@@ -1,0 +1,126 @@
+"""The doors of Spark: ``sdf.discover_joinable(...)``, ``sdf.auto_join(...)`` and the namespace ``sdf.dfjoin``.
+
+They take the arguments of the functions of `dfjoin.api`, and `where`; signature and documentation come from there.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from dfjoin import api
+from dfjoin._optional import import_optional
+from spark_ext import join, search
+
+__all__ = ["SparkAccessor", "register"]
+
+_WHERE = inspect.Parameter("where", inspect.Parameter.KEYWORD_ONLY, default="auto", annotation="str")
+
+_NOTE = """{summary}
+
+    The frame is a Spark DataFrame, and so is the result. Arguments and columns are those of `dfjoin.{name}`.
+
+    Parameters
+    ----------
+    {where}
+    **arguments
+        As in `dfjoin.{name}`.
+"""
+
+_WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
+        Where the search runs.
+
+        - ``"driver"``: the distinct values of the query columns come to this process, up to 64 MiB.
+        - ``"cluster"``: in tasks, which have to find the index at the same path.
+        - ``"auto"``: here, and in tasks where the values are too many."""
+
+_WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
+        Where tables of a lake are read: ``"driver"`` reads them in this process, ``"cluster"`` in a task, ``"auto"``
+        small ones here."""
+
+
+def _arguments(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """Name the arguments behind the frame; raises TypeError for one that the function does not have."""
+    bound = inspect.signature(function).bind(None, *args, **options)
+    return dict(list(bound.arguments.items())[1:])
+
+
+def _method(function: Callable[..., Any], run: Callable[..., Any], where: str) -> Callable[..., Any]:
+    """Make a method of Spark DataFrames of a documented function of pandas frames."""
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, where: str = "auto", **options: Any) -> Any:
+        frame = self.frame if isinstance(self, SparkAccessor) else self  # on Connect any attribute is a column
+        return run(frame, where, _arguments(function, args, options))
+
+    signature = inspect.signature(function)
+    first, *rest = signature.parameters.values()
+    own = [first.replace(name="self", annotation=first.empty), *rest, _WHERE]
+    method.__signature__ = signature.replace(parameters=own, return_annotation=Any)  # type: ignore[attr-defined]
+    summary = (function.__doc__ or "").partition("\n")[0]
+    method.__doc__ = _NOTE.format(summary=summary, name=function.__name__, where=where)
+    return method
+
+
+def _discover(frame: Any, where: str, arguments: dict[str, Any]) -> Any:
+    on, lake = arguments.pop("on", None), arguments.pop("lake", None)
+    return search.discover(frame, on, lake, where, arguments)
+
+
+def _join(frame: Any, where: str, arguments: dict[str, Any]) -> Any:
+    return join.auto_join(frame, arguments.pop("other"), where, arguments)
+
+
+class SparkAccessor:
+    """The namespace ``sdf.dfjoin``; holds nothing but the frame.
+
+    Parameters
+    ----------
+    frame : pyspark DataFrame
+        The frame whose attribute it is.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+
+    discover_joinable = _method(api.discover_joinable, _discover, _WHERE_OF_SEARCH)
+    auto_join = _method(api.auto_join, _join, _WHERE_OF_JOIN)
+
+
+class _Namespace:
+    """Gives each frame its namespace."""
+
+    def __get__(self, frame: Any, owner: Any = None) -> Any:
+        return SparkAccessor if frame is None else SparkAccessor(frame)
+
+
+def register() -> None:
+    """Give Spark DataFrames, classic and Connect, the two verbs and the namespace; a second call changes nothing.
+
+    DataFrames of pandas-on-Spark get the verbs if they are imported, and can be with the installed pandas.
+    """
+    sql = import_optional("pyspark.sql", extra="spark", purpose="Spark")
+    # The class that both kinds inherit: on Connect, an attribute that is missing would be taken for a column.
+    if not isinstance(sql.DataFrame.__dict__.get("dfjoin"), _Namespace):
+        sql.DataFrame.dfjoin = _Namespace()
+        sql.DataFrame.discover_joinable = _method(api.discover_joinable, _discover, _WHERE_OF_SEARCH)
+        sql.DataFrame.auto_join = _method(api.auto_join, _join, _WHERE_OF_JOIN)
+    frames = getattr(sys.modules.get("pyspark.pandas"), "DataFrame", None)
+    if frames is not None and "auto_join" not in frames.__dict__:
+        frames.discover_joinable = _method(api.discover_joinable, _on_rows(_discover), _WHERE_OF_SEARCH)
+        frames.auto_join = _method(api.auto_join, _on_rows(_join), _WHERE_OF_JOIN)
+
+
+def _on_rows(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Make what joins Spark DataFrames join those of pandas-on-Spark: without their index, as columns are named."""
+
+    def on_rows(frame: Any, where: str, arguments: dict[str, Any]) -> Any:
+        other: Any = arguments.get("other")
+        if isinstance(other, type(frame)):
+            arguments = {**arguments, "other": other.to_spark()}
+        return run(frame.to_spark(), where, arguments).pandas_api()
+
+    return on_rows

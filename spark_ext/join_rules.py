@@ -1,0 +1,91 @@
+"""How several rows of a key become one, as aggregates of Spark; the rules of `dfjoin.join.aggregate`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.window import Window
+
+from dfjoin.join.aggregate import check_rule, choose_rule
+from dfjoin.values.frames import arrow_to_series
+from spark_ext.transfer import quoted
+
+__all__ = ["aggregate_rows", "rule_of"]
+
+_SQL = {
+    "mean": "avg(cast({0} AS double))",
+    "sum": "sum({0})",
+    "min": "min({0})",
+    "max": "max({0})",
+    "latest": "max({0})",
+    "median": "percentile(cast({0} AS double), 0.5)",
+    "std": "stddev_samp(cast({0} AS double))",
+    "count": "count({0})",
+    "nunique": "count(distinct {0})",
+    "most_frequent": "mode({0}, true)",
+    "share": "avg(cast({0} AS double))",
+    "first": "min_by({0}, {1})",
+    "last": "max_by({0}, {1})",
+}
+"""Rule → aggregate of a column, ``{0}``; ``{1}`` is the place of a row."""
+
+
+def rule_of(aggregate: Any, name: str, frame: Any, column: str) -> str:
+    """Return the rule for a column, checked against its type."""
+    try:
+        type_ = to_arrow_type(frame.schema[column].dataType)
+    except Exception:  # a type that Arrow does not know: pyspark raises what it likes
+        type_ = pa.string()
+    type_ = pa.float64() if pa.types.is_decimal(type_) else type_
+    empty = arrow_to_series(pa.chunked_array([], type_)).rename(name)
+    rule = choose_rule(aggregate, name, empty)
+    check_rule(empty, rule)
+    return rule
+
+
+def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], place: str, count: str) -> Any:
+    """Make one row of the rows of each key; rows without a key are left out.
+
+    Parameters
+    ----------
+    frame : pyspark DataFrame
+        With columns for the keys, the values, and the place of each row.
+    keys : list of str
+    rules : dict of str
+        Column → its rule.
+    place : str
+        Column that tells the order of rows, for ``first`` and ``last``.
+    count : str
+        Name of a column to be added: the rows of each key.
+
+    Returns
+    -------
+    pyspark DataFrame
+        Keys, values, and the count.
+
+    Notes
+    -----
+    One shuffle. The value on which most rows of a key agree is found over a window of its rows, which is sorted out
+    on disk where it is large.
+    """
+    for key in keys:
+        frame = frame.where(F.col(quoted(key)).isNotNull())
+    for name in rules:
+        if frame.schema[name].dataType.simpleString() in ("float", "double"):
+            frame = frame.withColumn(name, F.expr(f"CASE WHEN isnan({quoted(name)}) THEN NULL ELSE {quoted(name)} END"))
+    voted = {name: f"{name}_mode" for name, rule in rules.items() if rule == "majority"}
+    window = Window.partitionBy(*(F.col(quoted(key)) for key in keys))
+    for name, mode in voted.items():
+        frame = frame.withColumn(mode, F.expr(f"mode({quoted(name)}, true)").over(window))
+    made = []
+    for name, rule in rules.items():
+        own = quoted(name)
+        sql = _SQL.get(rule, "").format(own, quoted(place))
+        if name in voted:
+            mode = quoted(voted[name])
+            sql = f"CASE WHEN 2 * count_if({own} = {mode}) > count({own}) THEN any_value({mode}) END"
+        made.append(F.expr(sql).alias(name))
+    return frame.groupBy(*(F.col(quoted(key)) for key in keys)).agg(*made, F.count(F.lit(1)).alias(count))

@@ -1,0 +1,103 @@
+"""Arrow tables between this process and Spark: never through rows of pandas, which change values."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dfjoin.values.frames import arrow_to_series
+from spark_ext.session import without_pandas_warning
+
+__all__ = ["collect", "quoted", "to_pandas", "to_spark"]
+
+
+def quoted(name: str) -> str:
+    """Write the name of a column so that Spark takes it as it is.
+
+    Examples
+    --------
+    >>> print(quoted("a.b"), quoted("a`b"))
+    `a.b` `a``b`
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def collect(frame: Any) -> pa.Table:
+    """Collect a small Spark DataFrame as Arrow; an interrupted driver stops its tasks.
+
+    Parameters
+    ----------
+    frame : pyspark DataFrame
+
+    Returns
+    -------
+    pyarrow.Table
+    """
+    spark = frame.sparkSession
+    tag = f"dfjoin-{uuid.uuid4().hex}"
+    spark.addTag(tag)
+    try:
+        with without_pandas_warning():
+            return frame.toArrow()
+    except KeyboardInterrupt:
+        spark.interruptTag(tag)
+        raise
+    finally:
+        spark.removeTag(tag)
+
+
+def to_pandas(table: pa.Table) -> pd.DataFrame:
+    """Make a pandas frame of collected rows: times as the session's clock shows them, integers with nulls nullable.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+
+    Returns
+    -------
+    DataFrame
+    """
+    data = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        is_zoned = pa.types.is_timestamp(column.type) and column.type.tz
+        data[name] = arrow_to_series(pc.local_timestamp(column) if is_zoned else column)
+    return pd.DataFrame(data, columns=table.column_names)
+
+
+def to_spark(spark: Any, table: pa.Table) -> Any:
+    """Make a Spark DataFrame of an Arrow table; types that Spark does not have become the nearest that it has.
+
+    Parameters
+    ----------
+    spark : SparkSession
+    table : pyarrow.Table
+
+    Returns
+    -------
+    pyspark DataFrame
+        With the rows in their order.
+    """
+    arrays = [_known_to_spark(column) for column in table.columns]
+    plain = pa.table(arrays, names=table.column_names)
+    with without_pandas_warning():
+        return spark.createDataFrame(plain)
+
+
+def _known_to_spark(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    type_ = column.type
+    if pa.types.is_null(type_) or pa.types.is_large_string(type_) or pa.types.is_dictionary(type_):
+        return column.cast(pa.string())
+    if pa.types.is_timestamp(type_) and type_.unit != "us":
+        return column.cast(pa.timestamp("us", type_.tz), safe=False)
+    if pa.types.is_date64(type_):
+        return column.cast(pa.date32())
+    if pa.types.is_unsigned_integer(type_):
+        return column.cast(pa.int64() if type_.bit_width < 64 else pa.decimal128(20, 0))
+    if pa.types.is_float16(type_):
+        return column.cast(pa.float32())
+    is_printed = pa.types.is_time(type_) or str(type_) in ("string_view",)
+    return column.cast(pa.string()) if is_printed else column

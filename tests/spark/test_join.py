@@ -1,0 +1,320 @@
+"""Joins of Spark DataFrames: the rows and columns that pandas gives, whatever side is large, and guards."""
+
+import datetime
+from decimal import Decimal
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import dfjoin
+import spark_ext
+from dfjoin.errors import (
+    ColumnNotFoundError,
+    DfjoinWarning,
+    InvalidParameterError,
+    InvalidTypeError,
+    JoinExpansionError,
+)
+from spark_ext import join as spark_join
+from spark_ext import join_tables, relations
+from spark_ext.transfer import collect
+from tests.spark.frames import pair, rows
+
+pytestmark = pytest.mark.spark
+
+D = datetime.date
+
+
+@pytest.fixture(scope="module")
+def left(spark):
+    spark_ext.enable(spark)
+    return pair(
+        spark,
+        id=list(range(9)),
+        city=["Rome", "oslo ", "ROME", "Lima", None, "Zürich", "STRASSE", "", "Quito"],
+        n=[1, 2, 3, 4, 5, 6, 7, None, 9],
+        day=pa.array([D(2020, 1, d) for d in range(1, 9)] + [None]),
+    )
+
+
+@pytest.fixture(scope="module")
+def right(spark):
+    return pair(
+        spark,
+        place=["rome", "Oslo", "rome", "lima", "zürich", "straße", None, "Bern", "rome"],
+        people=[2.5, 0.7, 2.8, None, 0.4, 1.0, 9.0, 0.1, 2.6],
+        zone=["a", "b", "a", "c", None, "d", "x", "y", "b"],
+        zip_code=[10, 20, 10, 30, 40, 50, 60, 70, 10],
+        flag=[True, None, False, True, True, False, True, True, True],
+        since=pa.array([D(1999, 5, 4)] * 3 + [None] + [D(2001, 1, 1)] * 5),
+        price=pa.array([Decimal("1.50")] * 9, pa.decimal128(9, 2)),
+    )
+
+
+@pytest.fixture
+def in_spark(monkeypatch):
+    """No right side is small: rules are aggregates of Spark, and tables are read in tasks."""
+    monkeypatch.setattr(spark_join, "_SMALL_ROWS", 1)
+
+
+RULES = {
+    "people": "median",
+    "zone": "most_frequent",
+    "zip_code": "nunique",
+    "flag": "share",
+    "since": "latest",
+    "price": "sum",
+}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"aggregate": None, "how": "inner"},
+        {"how": "outer", "indicator": True},
+        {"how": "right", "aggregate": None},
+        {"aggregate": "first", "columns": ["zone", "people"]},
+        {"aggregate": RULES},
+        {"aggregate": {"people": "std", "zone": "max", "zip_code": "mean", "flag": "count"}, "how": "inner"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_frames_are_joined_as_in_pandas(left, right, options, size, request):
+    if size == "large":
+        request.getfixturevalue("in_spark")
+    options = {"on": "city", "right_on": "place", **options}
+    want = left[0].auto_join(right[0], **options)
+    assert rows(left[1].auto_join(right[1], **options)) == rows(want)
+
+
+def test_types_of_keys(spark, in_spark):
+    """The same value in different types is one key: integers, floats, decimals, texts, dates, times."""
+    spark_ext.enable(spark)
+    numbers = {
+        "i": pa.array([1, 20, -3, None], pa.int32()),
+        "f": pa.array([1.0, 20.0, float("nan"), 2.5]),
+        "d": pa.array([Decimal("1.00"), Decimal("20.00"), Decimal("2.50"), None], pa.decimal128(12, 2)),
+        "t": pa.array(["1.0", "20", "-3.00", "2.5"]),
+    }
+    days = {
+        "day": pa.array([D(2020, 1, 2), D(1, 1, 1), D(9999, 12, 31), None]),
+        "at": pa.array([datetime.datetime(2020, 1, 2), datetime.datetime(2020, 1, 2, 3, 4, 5, 60), None, None]),
+        "text": pa.array(["2 January 2020", "2020-01-02 03:04:05.000060", "9999-12-31", "x"]),
+    }
+    options = {"on": "key", "aggregate": None, "how": "inner", "on_no_match": "ignore"}
+    for kinds, pairs in ((numbers, ("if", "dt", "ti", "fd")), (days, ("day text", "text at", "at day"))):
+        for names in pairs:
+            name, other = names.split() if " " in names else names
+            mine, own = pair(spark, key=kinds[name], a=[1, 2, 3, 4])
+            theirs, others = pair(spark, key=kinds[other], b=[1, 2, 3, 4])
+            want = dfjoin.auto_join(mine, theirs, transform=False, fuzzy=False, **options)[["a", "b"]]
+            found = own.auto_join(others, **options).select("a", "b")
+            assert rows(found) == rows(want), names
+
+
+def test_composite_keys_codes_and_nulls_by_evidence(spark, in_spark):
+    spark_ext.enable(spark)
+    codes = ["NA", "DE", "FR", "IT", None, "-"]
+    mine, own = pair(spark, code=codes, n=[1, 2, 3, 4, 5, 6], zip=[501, 10001, 7, 8, 9, None])
+    theirs, others = pair(spark, code=[c and c.lower() for c in codes], m=[1, 2, 3, 4, 5, 6], name=list("abcdef"))
+    options = {"on": ["code", "n"], "right_on": ["code", "m"], "transform": False}
+    assert rows(own.auto_join(others, **options)) == rows(mine.auto_join(theirs, **options))
+    theirs, others = pair(spark, zip=["00501", "10001", "00007", None], state=list("abcd"))
+    options = {"on": "zip", "pad": 5, "transform": False}
+    assert rows(own.auto_join(others, **options)) == rows(mine.auto_join(theirs, **options))
+
+
+NAMES = ["Obama, Barack(1961-)", "Bush, George W.(1946-)", "Clinton, Bill(1946-)", "Carter, Jimmy(1924-)", None, "x"]
+PRESIDENTS = ["Bill Clinton", "Jimmy Carter", "George W. Bush", "Barack Obama", "Bill Clinton", None]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("indicator", [False, True])
+def test_learned_programs_are_expressions_of_spark(spark, turned, indicator):
+    spark_ext.enable(spark)
+    one = pair(spark, name=NAMES, a=[1, 2, 3, 4, 5, 6])
+    other = pair(spark, president=PRESIDENTS, party=list("DDRDDx"))
+    (mine, own), (theirs, others) = (other, one) if turned else (one, other)
+    want = mine.auto_join(theirs, aggregate=None, indicator=indicator)
+    found = own.auto_join(others, aggregate=None, indicator=indicator)
+    assert rows(found) == rows(want)
+    assert "Python" not in found._jdf.queryExecution().executedPlan().toString()
+    assert "by name.split" in str(spark_ext.report(found))
+
+
+def test_a_learned_plan_joins_a_frame_that_stays_in_spark(spark, in_spark):
+    spark_ext.enable(spark)
+    mine, own = pair(spark, name=NAMES, a=[1, 2, 3, 4, 5, 6])
+    theirs, others = pair(spark, president=PRESIDENTS, party=list("DDRDDx"))
+    for first, second, big, bigger in ((mine, theirs, own, others), (theirs, mine, others, own)):
+        plan = first.auto_join(second).attrs["dfjoin"]["plan"]
+        want = first.auto_join(second, plan=plan)
+        found = big.auto_join(bigger, plan=plan)
+        assert rows(found) == rows(want)
+        assert "Python" not in found._jdf.queryExecution().executedPlan().toString()
+
+
+def test_likeness_is_found_on_distinct_keys(spark):
+    spark_ext.enable(spark)
+    words = [
+        f"{a} {b} company" for a in ("north", "south", "blue", "green") for b in ("water", "steel", "paper", "glass")
+    ]
+    mine, own = pair(spark, firm=[*words, *words[:3], None], n=list(range(len(words) + 4)))
+    theirs, others = pair(spark, name=[w.replace("company", "compnay") for w in words], m=list(range(len(words))))
+    options = {"on": "firm", "right_on": "name", "fuzzy": True, "transform": False, "indicator": True}
+    assert rows(own.auto_join(others, **options)) == rows(mine.auto_join(theirs, **options))
+
+
+def test_small_things_of_pandas_join_too(spark, left, right):
+    options = {"on": "city", "right_on": "place", "columns": ["zone"], "aggregate": "first"}
+    assert rows(left[1].auto_join(right[0], **options)) == rows(left[0].auto_join(right[0], **options))
+
+
+# Over a lake ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def facilities(spark):
+    spark_ext.enable(spark)
+    frame = pd.read_csv("examples/facilities.csv", dtype={"Postal": "str"})
+    return pair(spark, **{name: pa.array(frame[name], from_pandas=True) for name in frame})
+
+
+@pytest.mark.parametrize("where", ["driver", "cluster"])
+def test_tables_of_a_lake_are_joined_as_in_pandas(facilities, example_lake, where):
+    mine, own = facilities
+    for options in ({"on": "Country", "k": 3}, {"on": "Postal", "how": "outer"}, {}):
+        want = mine.auto_join(example_lake, **options)
+        found = own.auto_join(example_lake, where=where, **options)
+        assert rows(found) == rows(want), options
+    report = spark_ext.report(found)
+    assert report.to_dict()["joined"] == want.attrs["dfjoin"]["joined"]
+    plan = report.to_dict()["plan"]
+    assert rows(own.auto_join(plan)) == rows(want)
+
+
+def test_picked_candidates_are_joined(facilities, example_lake):
+    mine, own = facilities
+    hits = mine.discover_joinable("Country", example_lake, k=3)
+    found = own.discover_joinable("Country", example_lake, k=3)
+    want = rows(mine.auto_join(hits.iloc[[0, 2]]))
+    assert rows(own.auto_join(hits.iloc[[0, 2]])) == want
+    tables = hits["table"].iloc[[0, 2]].tolist()
+    assert rows(own.auto_join(found.where(found["table"].isin(tables)))) == want
+
+
+def test_a_lake_of_spark_tables_is_joined_through_the_session(spark, left, right, tmp_path):
+    right[1].createOrReplaceTempView("dfjoin_places")
+    lake = dfjoin.build_lake("dfjoin_places", tmp_path / "ix", spark=spark, engine="spark", progress=False)
+    hits = left[1].discover_joinable("city", lake, k=1)
+    plan = {
+        "plan_version": 1, "how": "left", "index": str(lake.path), "max_expansion": 10.0, "indicator": False,
+        "steps": [{"on": ["city"], "table": "dfjoin_places", "right_on": ["place"], "columns": ["zone", "people"]}],
+    }  # fmt: skip
+    assert [row["table"] for row in hits.collect()] == ["dfjoin_places"]
+    want = left[0].auto_join(right[0], on="city", right_on="place", columns=["zone", "people"])
+    found = left[1].auto_join(plan)
+    assert (
+        rows(found.select(*left[0].columns, "people", "zone"))[1] == rows(want[[*left[0].columns, "people", "zone"]])[1]
+    )
+
+
+def test_programs_over_a_lake(spark, build):
+    spark_ext.enable(spark)
+    people = [f"{a} {b}" for a in ("Ann", "Bob", "Cem", "Dora", "Emil") for b in ("Stone", "Rivers", "Woods", "Hill")]
+    turned = [", ".join(reversed(name.split())) for name in people]
+    lake = build({"staff": pd.DataFrame({"who": turned, "room": range(20)})}, settings={"patterns": True})
+    mine, own = pair(spark, name=[*people, None, people[0]], n=list(range(22)))
+    hits = mine.discover_joinable("name", lake, mode="transform")
+    want = rows(mine.auto_join(hits))
+    for where in ("driver", "cluster"):
+        found = own.auto_join(own.discover_joinable("name", lake, mode="transform"), where=where)
+        assert rows(found) == want
+    assert "Python" not in own.auto_join(hits)._jdf.queryExecution().executedPlan().toString()
+
+
+def test_nothing_acceptable_leaves_the_frame(left, example_lake):
+    with pytest.warns(DfjoinWarning, match="no acceptable candidate"):
+        found = left[1].auto_join(example_lake, on="city", threshold=1.0)
+    assert rows(found) == rows(left[0])
+
+
+# Guards ---------------------------------------------------------------------------------------------------
+
+
+def test_a_join_that_multiplies_rows_stops_and_names_the_worst_key(spark, in_spark, monkeypatch):
+    spark_ext.enable(spark)
+    monkeypatch.setattr(spark_join, "_SAMPLE_ROWS", 4)
+    _, own = pair(spark, key=["x", "b", "c", "d", *["a"] * 30], n=list(range(34)))
+    _, others = pair(spark, key=["x", "b", *["a"] * 50], m=list(range(52)))
+    text = r"would make 1,504 rows of 34, 44.2 times.*worst key, 'a', stands in 30 rows of yours and 50 of the table"
+    with pytest.raises(JoinExpansionError, match=text):
+        own.auto_join(others, on="key", aggregate=None)
+
+
+def test_large_frames_need_a_key(left, right, in_spark):
+    with pytest.raises(InvalidParameterError, match=r"`on` must be given where the other frame has more than 1 rows"):
+        left[1].auto_join(right[1])
+    plan = {"relation": 1}
+    with pytest.raises(InvalidParameterError, match="`plan` must be"):
+        left[1].auto_join(right[1], plan=plan)
+
+
+def test_arguments_are_those_of_pandas(left, right, example_lake):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colums'"):
+        left[1].auto_join(right[1], colums="x")
+    with pytest.raises(InvalidParameterError, match="`where` must be one of"):
+        left[1].auto_join(right[1], where="here")
+    with pytest.raises(ColumnNotFoundError, match=r"`on` must name a column of the frame .*did you mean 'city'"):
+        left[1].auto_join(right[1], on="citi", right_on="place")
+    with pytest.raises(InvalidTypeError, match="`other` must be a Lake or its path"):
+        left[1].auto_join(5)
+    with pytest.raises(InvalidParameterError, match="several columns of the name 'n'"):
+        left[1].select("n", "n").auto_join(right[1])
+    with pytest.raises(InvalidParameterError, match="`other` is a plan made with a frame"):
+        plan = left[0].auto_join(right[0], on="city", right_on="place").attrs["dfjoin"]["plan"]
+        left[1].auto_join(plan)
+    with pytest.raises(InvalidParameterError, match="`frame` carries no join report"):
+        spark_ext.report(left[1])
+
+
+def test_too_many_keys_for_likeness(spark, monkeypatch):
+    spark_ext.enable(spark)
+    monkeypatch.setattr(relations, "_MOST_KEYS", 2)
+    words = [f"{a} {b}" for a in ("north", "south", "blue", "green") for b in ("water", "steel", "paper", "glass")]
+    _, own = pair(spark, a=words)
+    _, others = pair(spark, b=[w + "s" for w in words], n=list(range(16)))
+    with pytest.raises(InvalidParameterError, match="`on` must have at most 2 distinct keys"):
+        own.auto_join(others, on="a", right_on="b", fuzzy=True, transform=False)
+
+
+def test_a_type_without_text_is_no_key(spark, facilities, example_lake):
+    plan = facilities[0].auto_join(example_lake, on="Country").attrs["dfjoin"]["plan"]
+    with pytest.raises(InvalidTypeError, match="`on` must name a column whose values have a text, got 'Country'"):
+        spark.sql("select array('x') as Country").auto_join(plan)
+    with pytest.raises(ColumnNotFoundError, match="`on` must name a column of the frame"):
+        spark.sql("select 'x' as Land").auto_join(plan)
+
+
+def test_rows_are_counted_where_a_large_right_side_repeats_keys(spark, in_spark):
+    spark_ext.enable(spark)
+    mine, own = pair(spark, key=["a", "b", None], n=[1, 2, 3])
+    theirs, others = pair(spark, key=["b", "c", "a", "a"], m=[1, 2, 3, 4])
+    want = mine.auto_join(theirs, on="key")
+    assert "right_rows" in want
+    assert rows(own.auto_join(others, on="key")) == rows(want)
+
+
+def test_the_sample_decides_where_a_frame_is_large(spark, monkeypatch, example_lake):
+    spark_ext.enable(spark)
+    monkeypatch.setattr(spark_join, "_SAMPLE_ROWS", 10)
+    frame = spark.range(300).selectExpr(
+        "id", "element_at(array('France', 'peru', 'CHAD', 'Japan'), int(id % 4) + 1) as land"
+    )
+    found = frame.auto_join(example_lake, on="land")
+    assert spark_ext.report(found).to_dict()["sampled_rows"] <= 10
+    assert collect(found.selectExpr("count(*) as n", "count(iso2) as m")).to_pylist() == [{"n": 300, "m": 300}]
+    assert join_tables.PREFIX not in "".join(found.columns)

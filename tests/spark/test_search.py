@@ -1,0 +1,314 @@
+"""Search from Spark: in this process, in tasks, by groups of segments, it is the search of pandas."""
+
+import datetime
+import subprocess
+import sys
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import dfjoin
+import spark_ext
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
+from spark_ext import search as spark_search
+from spark_ext.queries import query_rows
+from spark_ext.transfer import collect, to_pandas
+from tests.conftest import EXAMPLE_LAKE, PROJECT
+from tests.spark.frames import pair
+
+pytestmark = pytest.mark.spark
+
+WHERE = ("driver", "cluster")
+
+
+@pytest.fixture(scope="module")
+def query(spark):
+    spark_ext.enable(spark)
+    frame = pd.read_csv(PROJECT / "examples" / "facilities.csv")
+    return pair(spark, **{name: pa.array(frame[name], from_pandas=True) for name in frame})
+
+
+@pytest.fixture(scope="module")
+def parted(tmp_path_factory):
+    """A lake of several segments, with ties between them."""
+    rng = np.random.default_rng(3)
+    index = tmp_path_factory.mktemp("parted") / "ix"
+    lake = None
+    for part in range(4):
+        frames = {}
+        for number in range(3):
+            words = [f"w{i}" for i in rng.choice(60, 25 + 5 * (number == 1))]
+            frames[f"t{part}{number}"] = pd.DataFrame(
+                {"word": words, "size": rng.integers(0, 99, len(words)), "x": part}
+            )
+        frames[f"same{part}"] = pd.DataFrame({"word": [f"w{i}" for i in range(20)], "n": range(20)})
+        options = {"engine": "inline", "progress": False}
+        if lake is None:
+            settings = {"signature_min": 8, "permutations": 64}
+            lake = dfjoin.build_lake(frames, index, settings=settings, **options)
+        else:
+            lake = lake.add(frames, **options)
+    assert len(lake.segments) == 4
+    return lake
+
+
+def equal(found, want):
+    """Compare a result of Spark with that of pandas."""
+    got = to_pandas(collect(found))
+    want = pd.DataFrame(want)
+    assert list(got.columns) == list(want.columns)
+    pd.testing.assert_frame_equal(got, want, check_dtype=False)
+
+
+@pytest.mark.parametrize("where", WHERE)
+def test_every_column_of_a_frame_at_once(query, example_lake, where):
+    df, sdf = query
+    want = df.discover_joinable("*", example_lake)
+    assert want["query_column"].nunique() > 1
+    equal(sdf.discover_joinable("*", example_lake, where=where), want)
+    equal(
+        sdf.dfjoin.discover_joinable(None, example_lake, where=where, k=2), df.discover_joinable("*", example_lake, k=2)
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"k": 30, "families": False},
+        {"rank": "matched", "k": 7},
+        {"rank": "matched", "threshold": 0.2},
+        {"weighted": True, "k": 5},
+        {"mode": "lsh", "threshold": 0.3},
+        {"plan": "josie", "k": 3, "tables": "*2"},
+        {"min_score": 0.2, "kinds": "text", "exclude": ["*same1"]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("where", WHERE)
+def test_groups_of_segments_give_what_one_search_gives(spark, parted, options, where):
+    spark_ext.enable(spark)
+    df, sdf = pair(spark, word=[f"W{i} " for i in [*range(25), 3, 3, 4]] + [None, ""], z=list(range(30)))
+    want = df.discover_joinable("word", parted, **options)
+    assert len(want)
+    equal(sdf.repartition(3).discover_joinable("word", parted, where=where, **options), want)
+
+
+def test_segments_are_dealt_out_by_bytes(parted):
+    from dfjoin.search.segment_groups import group_segments
+
+    groups = group_segments(parted.snapshot, 2)
+    assert sorted(number for group in groups for number in group) == [0, 1, 2, 3]
+    sizes = [sum(parted.segments[number].meta.size for number in group) for group in groups]
+    assert max(sizes) - min(sizes) <= max(segment.meta.size for segment in parted.segments)
+    assert len(group_segments(parted.snapshot, 99)) == 4
+
+
+def test_codes_that_lost_their_zeros_and_empty_results(spark, query, example_lake):
+    df, sdf = query
+    want = df.discover_joinable("Postal", example_lake)
+    assert want["pad"].notna().any()
+    for where in WHERE:
+        equal(sdf.discover_joinable("Postal", example_lake, where=where), want)
+        nothing = sdf.where("false").discover_joinable("Country", example_lake, where=where)
+        assert nothing.columns == list(df.discover_joinable("Country", example_lake).columns)
+        assert nothing.count() == 0
+
+
+def test_modes_by_program_and_by_distance(spark, tmp_path):
+    spark_ext.enable(spark)
+    people = [f"{a} {b}" for a in ("Ann", "Bob", "Cem", "Dora", "Emil") for b in ("Stone", "Rivers", "Woods", "Hill")]
+    turned = [", ".join(reversed(name.split())) for name in people]
+    lake = dfjoin.build_lake(
+        {"staff": pd.DataFrame({"who": turned, "room": range(20)})}, tmp_path / "ix", engine="inline", progress=False,
+        settings={"patterns": True}, embedder="fasttext",
+    )  # fmt: skip
+    lake.add(
+        {"more": pd.DataFrame({"who": [p + "e" for p in people], "x": range(20)})}, engine="inline", progress=False
+    )
+    df, sdf = pair(spark, name=[*people, None, people[0]], n=list(range(22)))
+    for options in ({"mode": "transform"}, {"mode": "embedding", "radius": 0.3}):
+        want = df.discover_joinable("name", lake, **options)
+        assert len(want)
+        for where in WHERE:
+            equal(sdf.discover_joinable("name", lake, where=where, **options), want)
+
+
+def test_types_and_nulls_of_the_query(spark, build):
+    spark_ext.enable(spark)
+    lake = build(
+        {
+            "t": pd.DataFrame(
+                {
+                    "n": range(1, 9),
+                    "d": pd.date_range("2020-01-01", periods=8),
+                    "c": ["NA", "DE", "FR", "IT", "US", "X", "Y", "Z"],
+                }
+            )
+        }
+    )
+    columns = {
+        "i": pa.array([1, 2, None, 4], pa.int8()),
+        "f": pa.array([1.0, float("nan"), 3.0, 4.0]),
+        "d": pa.array([Decimal("1.00"), Decimal("2.50"), None, Decimal("4.00")], pa.decimal128(9, 2)),
+        "day": pa.array([datetime.date(2020, 1, 1), None, datetime.date(2020, 1, 2), datetime.date(1, 1, 1)]),
+        "at": pa.array([datetime.datetime(2020, 1, 3), datetime.datetime(2020, 1, 3, 5), None, None]),
+        "code": pa.array(["na", "de", "fr", None]),
+        "flag": pa.array([True, False, None, True]),
+        "list": pa.array([[1], [2], [3], None]),
+    }
+    df, sdf = pair(spark, **columns)
+    want = df.drop(columns="list").discover_joinable("*", lake, min_score=0.0, rank="useful")
+    assert set(want["query_column"]) == {"i", "f", "d", "day", "at", "code"}
+    for where in WHERE:
+        equal(sdf.drop("list").discover_joinable("*", lake, where=where, min_score=0.0, rank="useful"), want)
+    assert set(query_rows(sdf, "*").names) == set(columns) - {"list"}
+    with pytest.raises(InvalidTypeError, match="`on` must name a column whose values have a text, got 'list'"):
+        sdf.discover_joinable("list", lake)
+
+
+def test_a_frame_of_queries_is_one_job(spark, parted):
+    spark_ext.enable(spark)
+    columns = {f"q{i:02}": [f"w{j}" for j in range(i, i + 15)] for i in range(12)}
+    columns = {name: [*values, values[0], None] for name, values in columns.items()}
+    table = [(name, value) for name, values in columns.items() for value in values]
+    queries = spark.createDataFrame(table, "query_column string, value string").repartition(3)
+    want = dfjoin.discover_joinable_batch(columns, parted, k=3)
+    for where in WHERE:
+        equal(spark_ext.discover_joinable_batch(queries, parted, k=3, where=where), want)
+    renamed = queries.toDF("name", "text")
+    found = spark_ext.discover_joinable_batch(renamed, parted, name="name", value="text", k=1)
+    assert found.count() == 12
+    with pytest.raises(ColumnNotFoundError, match="`value` must name a column of the frame"):
+        spark_ext.discover_joinable_batch(renamed, parted, name="name")
+
+
+def test_a_result_explains_itself_after_filters(query, example_lake):
+    df, sdf = query
+    want = df.discover_joinable("Country", example_lake, k=4)
+    hits = sdf.discover_joinable("Country", example_lake, k=4)
+    chosen = hits.where(hits["table"] == want["table"][2])
+    assert str(spark_ext.explain(chosen, sdf)) == str(want.explain(2))
+    equal(spark_ext.pairs(hits, sdf, 1), want.pairs(1))
+    with pytest.raises(InvalidParameterError, match="`i` must be a position in this result of 1 rows, got 3"):
+        spark_ext.explain(chosen, sdf, 3)
+    with pytest.raises(InvalidParameterError, match="`hits` must be what discover_joinable of a Spark DataFrame"):
+        spark_ext.explain(sdf, sdf)
+    with pytest.raises(InvalidParameterError, match="which the frame does not match now"):
+        spark_ext.explain(hits, sdf.where("Country = 'nowhere'"))
+    with pytest.raises(InvalidParameterError, match="`hits` must keep the columns that name its candidates"):
+        spark_ext.explain(hits.drop("column"), sdf)
+
+
+def test_too_many_values_go_to_the_cluster(query, example_lake, monkeypatch):
+    df, sdf = query
+    monkeypatch.setattr(spark_search, "_MOST_VALUES", 3)
+    equal(sdf.discover_joinable("Country", example_lake), df.discover_joinable("Country", example_lake))
+    with pytest.raises(InvalidParameterError, match='`where` "driver" brings at most 3 distinct values'):
+        sdf.discover_joinable("Country", example_lake, where="driver")
+    with pytest.raises(InvalidParameterError, match="has more; join the table by a plan"):
+        spark_ext.explain(sdf.discover_joinable("Country", example_lake, where="cluster"), sdf)
+
+
+def test_tasks_that_do_not_find_the_index(query, tmp_path):
+    index = tmp_path / "here"
+    lake = dfjoin.build_lake({"t": query[0]}, index, engine="inline", progress=False)
+    index.rename(tmp_path / "there")
+    with pytest.raises(InvalidParameterError, match=r'`where` "cluster" searches in tasks.*pass where="driver"'):
+        query[1].discover_joinable("Country", lake, where="cluster")
+
+
+def test_arguments(query, example_lake, monkeypatch):
+    _, sdf = query
+    with pytest.raises(InvalidParameterError, match="`where` must be one of"):
+        sdf.discover_joinable("Country", example_lake, where="there")
+    with pytest.raises(InvalidParameterError, match="`progressive` returns two results"):
+        sdf.discover_joinable("Country", example_lake, mode="lsh", progressive=True)
+    with pytest.raises(ColumnNotFoundError, match=r"`on` must name a column of the frame .*did you mean 'Country'"):
+        sdf.discover_joinable("country", example_lake)
+    with pytest.raises(InvalidParameterError, match="2 columns of the frame are called 'x'"):
+        sdf.selectExpr("Country as x", "Postal as x").discover_joinable("x", example_lake)
+    with pytest.raises(InvalidParameterError, match="columns of the same name"):
+        sdf.selectExpr("Country as x", "Postal as x").discover_joinable("*", example_lake)
+    with pytest.raises(InvalidParameterError, match="`on` must be one column for a search in a lake, got 2"):
+        sdf.discover_joinable(["Country", "Postal"], example_lake)
+    with pytest.raises(InvalidTypeError, match="the column comes first"):
+        sdf.discover_joinable(example_lake, "Country")
+    with pytest.raises(ColumnNotFoundError, match="at least one column whose values have a text"):
+        sdf.selectExpr("array(1) as a").discover_joinable("*", example_lake)
+    monkeypatch.setattr("spark_ext.queries._MOST_ROWS", 5)
+    with pytest.raises(InvalidParameterError, match="`weighted` counts rows up to 5"):
+        sdf.discover_joinable("Country", example_lake, weighted=True)
+
+
+def test_enabling_is_harmless_and_nothing_is_patched_before(spark):
+    program = (
+        "import pyspark.sql, spark_ext\n"
+        "names = ('dfjoin', 'auto_join', 'discover_joinable')\n"
+        "assert not any(hasattr(pyspark.sql.DataFrame, n) for n in names)\n"
+        "spark_ext.enable(); first = pyspark.sql.DataFrame.auto_join; spark_ext.enable()\n"
+        "assert pyspark.sql.DataFrame.auto_join is first\n"
+        "import inspect, dfjoin\n"
+        "own = list(inspect.signature(first).parameters)\n"
+        "assert own[2:-1] == list(inspect.signature(dfjoin.auto_join).parameters)[2:] and own[-1] == 'where'\n"
+        "print('fine')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "fine", done.stderr[-2000:]
+
+
+def test_pandas_on_spark(spark, query, example_lake):
+    try:
+        import pyspark.pandas  # noqa: F401
+    except ImportError:  # pandas 3.1 with pyspark 4.3
+        pytest.skip("pyspark.pandas cannot be imported with this pandas")
+    spark_ext.enable(spark)
+    df, sdf = query
+    found = sdf.pandas_api().discover_joinable("Country", example_lake, k=2)
+    assert type(found).__module__.startswith("pyspark.pandas")
+    assert found["table"].to_list() == df.discover_joinable("Country", example_lake, k=2)["table"].tolist()
+    wide = sdf.pandas_api().auto_join(example_lake, on="Country")
+    assert "iso2" in wide.columns
+
+
+CONNECT = """
+import sys
+import pandas as pd
+from pyspark.sql import SparkSession
+import dfjoin, spark_ext
+from tests.spark.frames import pair, rows
+
+if __name__ == "__main__":
+    spark = SparkSession.builder.remote("local[2]").getOrCreate()
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    spark_ext.enable(spark)
+    lake = dfjoin.build_lake(sys.argv[1], sys.argv[2], engine="inline", progress=False)
+    df, sdf = pair(spark, land=["France", "peru ", "CHAD", None, "peru"], n=[1, 2, 3, 4, 5])
+    want = pd.DataFrame(df.discover_joinable("*", lake))
+    for where in ("driver", "cluster"):
+        assert rows(sdf.discover_joinable("*", lake, where=where)) == rows(want), where
+    hits = sdf.discover_joinable("land", lake, k=2)
+    print(spark_ext.explain(hits.limit(1), sdf).to_dict()["matched"])
+    wide = rows(df.auto_join(lake, on="land"))
+    for where in ("driver", "cluster"):
+        assert rows(sdf.auto_join(lake, on="land", where=where)) == wide, where
+    assert rows(sdf.auto_join(hits.limit(1))) == rows(df.auto_join(df.discover_joinable("land", lake, k=1)))
+    names, others = pair(spark, land=["FRANCE", "Peru", "Peru"], m=[1, 2, 3])
+    for how in ("left", "outer"):
+        assert rows(sdf.auto_join(others, on="land", how=how)) == rows(df.auto_join(names, on="land", how=how)), how
+    print("equal")
+    spark.stop()
+"""
+
+
+def test_connect_gives_what_classic_gives(spark, tmp_path):
+    """In a process of its own: Connect and a classic session do not share one."""
+    pytest.importorskip("grpc")
+    script = tmp_path / "connect.py"
+    script.write_text(CONNECT)
+    command = [sys.executable, str(script), str(EXAMPLE_LAKE), str(tmp_path / "ix")]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.split()[-2:] == ["3", "equal"]
