@@ -14,6 +14,7 @@ __all__ = [
     "enable",
     "explain",
     "pairs",
+    "register_functions",
     "report",
     "start_session",
 ]
@@ -84,11 +85,50 @@ def enable(spark: Any = None) -> None:
     Parameters
     ----------
     spark : SparkSession, optional
-        Not needed for the methods: they use the session of their frame.
+        The session that gets the SQL functions, too, see `register_functions`. The methods do not need it: they use
+        the session of their frame.
     """
     from spark_ext.frames import register
 
     register()
+    if spark is not None:
+        register_functions(spark)
+
+
+def register_functions(spark: Any) -> None:
+    """Register the SQL functions of dfjoin in a session, and the catalogue of a lake as a data source.
+
+    Functions of columns, vectorised over Arrow. `index` is the path of an index, whose
+    settings then count; by default those of the package do. A null gives null.
+
+    - ``dfjoin_normalize(value [, index])`` → string: the canonical form of a value of any type, by itself.
+    - ``dfjoin_containment(a, b)`` → double: the share of the distinct elements of an array of canonical texts that
+      another one holds; ``dfjoin_jaccard(a, b)`` → double: shared elements over all.
+    - ``dfjoin_minhash(array [, index])`` → array<bigint>: the MinHash signature of an array of canonical texts;
+      ``dfjoin_minhash_containment(a, a_n, b, b_n)`` → double: the containment of the first set in the second that two
+      signatures and the numbers of distinct elements let expect.
+    - ``dfjoin_embed(value, index)`` → array<float>: the unit vector of a text by the embedder of an index; null for a
+      text without one. ``dfjoin_distance(v, w [, metric])`` → double: between two vectors, "euclidean" or "angular".
+    - ``dfjoin_transform(program_json, value)`` → string: what a learned program (its JSON, as in reports and plans)
+      makes of a text.
+
+    A table function, also named ``discover_joinable``:
+
+    - ``dfjoin_discover(TABLE(SELECT c FROM t), column => 'c', lake => 'index', k => 10)``: the rows of
+      `dfjoin.discover_joinable` with ``rank="useful"``. One task collects the distinct values, up to a million; the
+      index has to lie where executors read it. For more values use ``sdf.discover_joinable``.
+
+    A data source: ``spark.read.format("dfjoin").load(index)`` has a row for each column of the lake, as `Lake.columns`;
+    with ``option("content", "tables")`` a row for each table.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Classic or Connect. Functions belong to a session; registering them twice is harmless.
+    """
+    from spark_ext.functions import register_functions as register
+
+    register(spark)
 
 
 def discover_joinable_batch(

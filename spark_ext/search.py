@@ -96,8 +96,8 @@ def _points(frame: Any, on: list[str]) -> pd.DataFrame:
     rows = collect(frame.select(*(quoted(name) for name in on)).limit(_MOST_VALUES + 1))
     if rows.num_rows > _MOST_VALUES or rows.nbytes > 2 * _MOST_BYTES:
         raise InvalidParameterError(
-            f"`on` must be one column where the frame has more than {_MOST_VALUES:,} rows, got {len(on)} columns; search "
-            "with the distinct points: df.select(columns).distinct()"
+            f"`on` must be one column where the frame has more than {_MOST_VALUES:,} rows, got {len(on)} columns; "
+            "search with the distinct points: df.select(columns).distinct()"
         )
     return to_pandas(rows).reindex(columns=frame.columns)  # the names of the others count
 

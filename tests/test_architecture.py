@@ -69,6 +69,7 @@ EDGES = {
         "store",
         "ingest",
         "transform",
+        "vectors",
         "programs",
         "values",
         "kernels",
