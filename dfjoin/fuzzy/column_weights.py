@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.fuzzy.texts import WORDS, Texts, fold_texts, tokenise
+from dfjoin.fuzzy.texts import WORDS, Texts, cut_texts, fold_texts, tokenise
 from dfjoin.kernels.token_rows import TextPairs, pair_overlaps, row_weights
 
 __all__ = ["MAX_WEIGHT", "N_LEVELS", "ColumnWeights", "KeyParts", "learn_weights", "measure_levels", "sum_weights"]
@@ -144,8 +144,9 @@ def _compare_values(reference: _Values, query: _Values, pairs: TextPairs) -> NDA
     if not present.rows.size:
         return likeness
     found = np.zeros(present.rows.size)
+    cut = cut_texts(reference.texts, query.texts)
     for gram in _GRAMS:
-        space = tokenise(reference.texts, query.texts, gram)
+        space = tokenise(*cut, gram)
         weights = space.idf**2
         norms = [np.sqrt(row_weights(rows, weights)) for rows in (space.query, space.reference)]
         shared = pair_overlaps(space.query, space.reference, weights, present)

@@ -78,8 +78,9 @@ def find_fuzzy(
     columns, once (`dfjoin.fuzzy.match_model`), and knows these columns by what their wrong pairs look like
     (`dfjoin.fuzzy.match_evidence`); the first constraint, one partner for each text, is evidence in degrees (how
     much nearer the nearest is than the next one, and than other texts are to it) and holds strictly in the
-    result; the second is `is_one_to_one`. Likeness looks at the first 2,000 characters of a text, at 24 words of
-    them in their order, and at words and 3-grams rarest first. `dfjoin.fuzzy.match_problem.is_left_reference`
+    result; the second is `is_one_to_one`. Likeness looks at the first 2,000 characters of a text
+    (fewer where a column has more than 15 million in all: `dfjoin.fuzzy.texts.cut_texts`), at 24 words of them in
+    their order, and at words and 3-grams rarest first. `dfjoin.fuzzy.match_problem.is_left_reference`
     chooses the reference.
 
     Cost grows with the number of texts, not with the product of the columns: 0.1 ms of CPU time a text of 15

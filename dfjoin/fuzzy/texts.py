@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,12 +17,15 @@ from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.kernels.tokenising import CodePoints, SparseRows, distinct_in_rows, gram_tokens, transpose_rows, word_tokens
 from dfjoin.values.unicode import normalize_text
 
-__all__ = ["WORDS", "Texts", "TokenSpace", "fold_text", "fold_texts", "mark_asides", "tokenise"]
+__all__ = ["WORDS", "Texts", "TokenSpace", "cut_texts", "fold_text", "fold_texts", "mark_asides", "tokenise"]
 
 WORDS = 0
 """Words, in place of the length of q-grams."""
 _MAX_CHARACTERS = 2000
-"""Characters from the start of a text by which it is compared."""
+"""Characters from the start of a text by which it is compared, at most."""
+_MIN_CHARACTERS = 100
+_CHARACTERS_IN_ALL = 15_000_000
+"""Characters of a column that are compared: many long texts are cut to fewer each."""
 _NO_WORD = re.compile(r"[\W_]+")
 _MARKS = re.compile(r"[()\[\]{},;]")
 _OPEN, _CLOSE = "([{", ")]}"
@@ -55,11 +58,10 @@ class Texts:
 
     @cached_property
     def code_points(self) -> CodePoints:
-        """The texts as arrays, each cut to its first 2,000 characters: longer ones that agree so far are alike."""
-        values = [value[:_MAX_CHARACTERS] for value in self.values]
-        points = np.frombuffer("".join(values).encode("utf-32-le", "surrogatepass"), np.uint32)
-        offsets = np.zeros(len(values) + 1, np.int64)
-        np.cumsum([len(value) for value in values], out=offsets[1:])
+        """The texts as arrays."""
+        points = np.frombuffer("".join(self.values).encode("utf-32-le", "surrogatepass"), np.uint32)
+        offsets = np.zeros(len(self) + 1, np.int64)
+        np.cumsum([len(value) for value in self.values], out=offsets[1:])
         return CodePoints(as_read_only(points), as_read_only(offsets))
 
     @property
@@ -74,6 +76,29 @@ class Texts:
         indptr = np.zeros(len(self) + 1, np.int64)
         np.cumsum(np.bincount(self.codes[order], minlength=len(self)), out=indptr[1:])
         return indptr, order.astype(np.int64)
+
+
+def cut_texts(reference: Texts, query: Texts) -> tuple[Texts, Texts]:
+    """Cut the texts of two columns to the same length: longer ones that agree so far are alike.
+
+    Parameters
+    ----------
+    reference, query : Texts
+
+    Returns
+    -------
+    tuple of Texts
+        With the first 2,000 characters of each text, or with fewer, at least 100, of columns that have more than 15
+        million in all then. Some of them may be equal.
+
+    Notes
+    -----
+    This bounds time and memory (about 100 bytes a character) by the number of texts.
+    """
+    most = max(len(reference), len(query), 1)
+    limit = min(_MAX_CHARACTERS, max(_MIN_CHARACTERS, _CHARACTERS_IN_ALL // most))
+    cut = [replace(side, values=[value[:limit] for value in side.values]) for side in (reference, query)]
+    return cut[0], cut[1]
 
 
 def fold_text(value: str) -> str:

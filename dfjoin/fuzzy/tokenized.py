@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.fuzzy.lexicon import make_lexicon
-from dfjoin.fuzzy.texts import WORDS, Texts, TokenSpace, tokenise
+from dfjoin.fuzzy.texts import WORDS, Texts, TokenSpace, cut_texts, tokenise
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.token_rows import TextPairs, TokenIndex, WantedRows, most_similar, row_weights
 from dfjoin.kernels.tokenising import CodePoints, SparseRows, word_slices
@@ -96,8 +96,9 @@ def prepare(reference: Texts, query: Texts) -> TokenizedColumns:
 
     Notes
     -----
-    O(characters + tokens log tokens) time and memory.
+    O(characters + tokens log tokens) time and memory, of the characters that `dfjoin.fuzzy.texts.cut_texts` leaves.
     """
+    reference, query = cut_texts(reference, query)
     spaces = {gram: tokenise(reference, query, gram) for gram in GRAM_LENGTHS}
     points = np.concatenate([reference.code_points.points, query.code_points.points])
     alphabet, numbers = np.unique(points, return_inverse=True)

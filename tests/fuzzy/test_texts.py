@@ -2,7 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dfjoin.fuzzy.texts import fold_text, fold_texts, mark_asides
+from dfjoin.fuzzy import texts as texts_module
+from dfjoin.fuzzy.texts import cut_texts, fold_text, fold_texts, mark_asides
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,18 @@ def test_words_in_brackets_and_behind_commas_are_marked(value, words):
 def test_long_texts_stay_different_and_are_compared_by_their_beginning():
     texts = fold_texts(pa.array(["a" * 5000, "a" * 5001, "b"]))
     assert len(texts) == 3
-    assert np.diff(texts.code_points.offsets).tolist() == [2000, 2000, 1]
+    cut, same = cut_texts(texts, fold_texts(pa.array(["c"])))
+    assert np.diff(cut.code_points.offsets).tolist() == [2000, 2000, 1]
+    assert same.values == ["c"] and cut.codes.tolist() == texts.codes.tolist()
+
+
+def test_many_long_texts_are_cut_to_the_same_shorter_length(monkeypatch):
+    monkeypatch.setattr(texts_module, "_CHARACTERS_IN_ALL", 600)
+    many, few = fold_texts(pa.array(["a" * i for i in range(1, 300, 75)])), fold_texts(pa.array(["a" * 226, "b" * 400]))
+    assert [len(value) for value in cut_texts(many, few)[0].values] == [1, 76, 150, 150]
+    assert [len(value) for value in cut_texts(few, many)[0].values] == [150, 150], "as much as of the other column"
+    monkeypatch.setattr(texts_module, "_CHARACTERS_IN_ALL", 1)
+    assert [len(value) for value in cut_texts(few, many)[0].values] == [100, 100], "at least 100"
 
 
 @pytest.mark.parametrize(("value", "folded"), [("Øst Łódź", "ost lodz"), ("Æther þorn", "aether thorn"), ("ß", "ss")])
