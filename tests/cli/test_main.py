@@ -186,7 +186,7 @@ def test_discover_as_json(run, index, table):
 def test_discover_keeps_the_zeros_of_codes(run, index, tmp_path):
     path = tmp_path / "codes.csv"
     path.write_text("c\n01\n02\n3\n")
-    _, out, _ = run("discover", index, path, "--on", "c", "--json")
+    _, out, _ = run("discover", index, path, "--on", "c", "--min-score", "0", "--json")
     (hit,) = json.loads(out)["hits"]
     assert (hit["column"], hit["matched"]) == ("code", 2)
 
