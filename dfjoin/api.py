@@ -592,8 +592,9 @@ def auto_join(
           not hold the rows of a frame: of two frames, pass the other one here and the plan as `plan`.
     on : column label or list of labels, optional
         Key of `df`. Several labels make a composite key. By default, over a lake, the column with the most useful
-        candidate is taken; columns of two values, serial numbers and measures are no keys then. Where a candidate of
-        one column is m:m and a second column makes it m:1 (entity and year), it is joined on both, as the report says.
+        candidate is taken, if its usefulness is at least 0.5; columns of two values, serial numbers, measures, and
+        numbers whose header names no identifier and that are no years are no keys then. Where a candidate of one column
+        is m:m and a second column makes it m:1 (entity and year), it is joined on both, as the report says.
         Between two frames the columns that join best are taken, and it is an error when two are equally good.
     right_on : column label or list of labels, optional
         Key of the other frame; the same labels as `on` by default.

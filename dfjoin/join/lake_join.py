@@ -38,6 +38,9 @@ __all__ = ["join_candidates", "join_lake", "join_plan"]
 _FIRST_LOOK = 50
 """Candidates of each query column that a lake join always looks at."""
 
+_LEAST_USEFUL = 0.5
+"""Usefulness that a candidate of a key that nobody named has at least."""
+
 _FIRST_KEYS = 4
 """Tables that a lake join on several columns looks at first: each is read to be ranked."""
 
@@ -101,6 +104,7 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
     names = [query.name for query in queries] if key is None else [key.name]
     hits = search_queries(snapshot, queries, params) if key is None else _search_key(snapshot, key, params, options)
     candidates = _Candidates(hits, [], options, limit=limit)
+    candidates.least_useful = _LEAST_USEFUL if is_every_column else 0.0
     if options.columns is None:  # else other columns of the same table may be wanted
         candidates.leave_out(table for index, table in joined_before(df) if index == str(snapshot.path))
     choice = _Choice(candidates, left)
@@ -112,7 +116,8 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
         candidates.look_at(hits, rows)
         if is_every_column and chosen is None:
             chosen = choice.of(rows)
-        if chosen is not None:
+        if chosen is not None:  # further tables are joined on the same key
+            candidates.least_useful = 0.0
             rows = [row for row in rows if row.query_column == chosen]
         has_more = any(_has_more(rows, name, limit, options.min_score) for name in names)
         if chosen is not None or not is_every_column or not has_more or candidates.is_time_over():
@@ -260,6 +265,7 @@ class _Candidates:
         self, hits: JoinCandidates, rows: list[Any], options: JoinOptions, is_picked: bool = False, limit: int = 0
     ) -> None:
         self.options = options
+        self.least_useful = 0.0
         self._is_picked = is_picked
         self._limit = limit
         self._end = monotonic() + _SECONDS
@@ -303,6 +309,10 @@ class _Candidates:
         if row.score < self.options.min_score:
             why = "accidental, chance explains the shared values" if row.accidental else f"a {row.verdict} candidate"
             return f"score {row.score:.2f} is below min_score {self.options.min_score:g}: {why}"
+        if row.usefulness < self.least_useful:
+            return (
+                f"usefulness {row.usefulness:.2f} is below {self.least_useful:g}: name the key with `on` if it is meant"
+            )
         return ""
 
     def reason_against(self, left: KeyColumns, row: Any) -> str:

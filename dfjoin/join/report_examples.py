@@ -51,9 +51,8 @@ def step_examples(
     of_row = result.left_rows
     is_joined = (of_row >= 0) & np.append(has_partner[index.codes], False)[of_row]
     rows = np.flatnonzero(is_joined)[:_ROWS].tolist()
-    labels = [label[0] if isinstance(label, tuple) else label for label in result.frame.columns]  # of several levels
-    names = list(result.names.values())[: _COLUMNS - len(keys)]
-    brought = [labels.index(name, left.shape[1]) for name in names]
+    first_new = left.shape[1]
+    brought = range(first_new, min(first_new + len(result.names), first_new + max(0, _COLUMNS - len(keys))))
     return {
         "without_partner": [" + ".join(_text(left.iat[row, key]) or "" for key in keys) for row in first.tolist()],
         "rows": [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.search.candidates import JoinCandidates
@@ -13,12 +15,16 @@ from dfjoin.search.found import SearchContext
 from dfjoin.search.key_query import make_key_query
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
+from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import reason_against_key
 
 __all__ = ["find_second_column"]
 
 _MOST_TRIED = 8
 """Columns of the frame that are tried."""
+
+_SAME_DOMAIN = 0.5
+"""Share of the values of the smaller of two columns from which on they hold the same things, as home and away teams."""
 
 
 def find_second_column(
@@ -44,13 +50,15 @@ def find_second_column(
 
     Notes
     -----
-    The first 8 columns of the frame that may be keys are tried. O(columns × (values + postings + rows of the table)).
+    The first 8 columns of the frame that may be keys are tried. A column that holds the same things as the first one is
+    none: a pair of teams is not a team and something of it. O(columns × (values + postings + rows of the table)).
     """
     on, _, first = context.key_of(row)
     if len(on) > 1 or first.pad is not None or not mode_of(context.params.mode).has_composite_keys:
         return None
     names = tuple(map(str, left.frame.columns))
     others = [query for query in left.candidates() if query.label != first.label and not reason_against_key(query)]
+    others = [query for query in others if not _is_same_domain(first, query)]
     params = search_params(
         k=1, threshold=options.threshold, min_score=options.min_score, tables=[row.table], families=False
     )
@@ -62,3 +70,9 @@ def find_second_column(
         if len(found) and (best is None or found["usefulness"].iloc[0] > best["usefulness"].iloc[0]):
             best = found
     return best
+
+
+def _is_same_domain(own: QueryColumn, other: QueryColumn) -> bool:
+    """Tell whether two columns of a frame share half of the values of the smaller one."""
+    n_shared = np.intersect1d(own.values.hashes, other.values.hashes).size
+    return n_shared >= _SAME_DOMAIN * max(1, min(len(own.values), len(other.values)))

@@ -394,7 +394,7 @@ def test_an_argument_that_does_not_apply_is_named(people, lake, frames, kind, na
         ({"on_stale": "shrug"}, InvalidParameterError, "`on_stale` must be one of 'error', 'warn', 'ignore'"),
         ({"k": 2, "how": "outer"}, InvalidParameterError, r'`how` must be "left" or "inner" when several .*\(k=2\)'),
         ({"on": "nope"}, ColumnNotFoundError, r"`on` must name a column of the frame \('name', 'land'\), got 'nope'"),
-        ({"on": ["name", "land"]}, InvalidParameterError, "`on` must be one column"),
+        ({"on": ["name", "name"]}, InvalidParameterError, "`on` must be at most 8 different columns"),
         ({"on": "land", "aggregate": "average"}, InvalidParameterError, "`aggregate` must be one of"),
         ({"on": "land", "aggregate": 5}, InvalidTypeError, "`aggregate` must be"),
     ],

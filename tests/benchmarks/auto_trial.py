@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 
 import dfjoin
+from dfjoin.errors import DfjoinError
 
 
 def sample_tables(lake, n: int, seed: int) -> list[str]:
@@ -38,7 +39,7 @@ def try_table(lake, name: str) -> str:
     start = time.perf_counter()
     try:
         wide = dfjoin.auto_join(frame, lake, exclude=name, on_no_match="ignore")
-    except dfjoin.DfjoinError as error:
+    except DfjoinError as error:
         return f"STOPPED {time.perf_counter() - start:.1f} s: {error}"
     seconds = time.perf_counter() - start
     report = wide.attrs["dfjoin"]
@@ -47,10 +48,13 @@ def try_table(lake, name: str) -> str:
         return f"NOTHING {seconds:.1f} s: {reasons}"
     step = report["joined"][0]
     key = step["on"][0]
-    hits = frame.discover_joinable(key, lake, k=200, families=False, exclude=name)
-    row = hits[(hits["table"] == step["table"]) & (hits["column"] == step["right_on"][0])].iloc[0]
+    right_key = " + ".join(step["right_on"])
+    if len(step["on"]) > 1:
+        key = step["on"]
+    hits = frame.discover_joinable(key, lake, k=200, families=False, exclude=name, tables=step["table"])
+    row = hits[(hits["table"] == step["table"]) & (hits["column"] == right_key)].iloc[0]
     return (
-        f"JOINED {seconds:.1f} s: {key!r} = {step['table']} {step['right_on'][0]!r}, {step['relationship']}, score "
+        f"JOINED {seconds:.1f} s: {key!r} = {step['table']} {right_key!r}, {step['relationship']}, score "
         f"{row['score']:.2f}, usefulness {row['usefulness']:.2f}, {row['matched']} of {row['query_cardinality']} values, "
         f"{step['coverage']:.0%} of rows; brings {row['brings'][:100]}"
     )

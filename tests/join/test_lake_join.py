@@ -74,13 +74,16 @@ def test_the_next_candidate_of_a_key_is_as_good_as_that_of_another_key(build):
         dfjoin.auto_join(df, lake)
 
 
+FRUIT, TREES = ["pear", "quince", "rhubarb", "sloe"], ["willow", "hazel", "maple", "birch"]
+
+
 @pytest.fixture
 def on_disk(tmp_path):
     """A lake whose best table for `a` is better than that for `b`, and the folder of its files."""
     folder = tmp_path / "data"
     folder.mkdir()
-    pd.DataFrame({"k": list("pqrs"), "v": [1, 2, 3, 4]}).to_csv(folder / "best.csv", index=False)
-    pd.DataFrame({"k": list("wxy"), "w": [5, 6, 7]}).to_csv(folder / "second.csv", index=False)
+    pd.DataFrame({"k": FRUIT, "v": [1, 2, 3, 4]}).to_csv(folder / "best.csv", index=False)
+    pd.DataFrame({"k": TREES[:3], "w": [5, 6, 7]}).to_csv(folder / "second.csv", index=False)
     return folder, dfjoin.build_lake(folder, tmp_path / "lake", engine="inline", progress=False)
 
 
@@ -90,9 +93,9 @@ def _joined(wide):
 
 def test_a_changed_file_gives_way_to_the_best_of_another_key(on_disk):
     folder, lake = on_disk
-    df = pd.DataFrame({"a": list("pqrs"), "b": list("wxyz")})
+    df = pd.DataFrame({"a": FRUIT, "b": TREES})
     assert _joined(dfjoin.auto_join(df, lake)) == [(["a"], "best.csv")]
-    (folder / "best.csv").write_text("k,v\np,1\n")
+    (folder / "best.csv").write_text("k,v\npear,1\n")
     assert _joined(dfjoin.auto_join(df, lake)) == [(["b"], "second.csv")]
 
 
@@ -106,7 +109,7 @@ def test_a_table_that_cannot_be_read_gives_way_as_well(on_disk, monkeypatch):
         return batches(self, columns)
 
     monkeypatch.setattr(LakeTable, "batches", fail)
-    df = pd.DataFrame({"a": list("pqrs"), "b": list("wxyz")})
+    df = pd.DataFrame({"a": FRUIT, "b": TREES})
     assert _joined(dfjoin.auto_join(df, lake)) == [(["b"], "second.csv")]
     wide = dfjoin.auto_join(df, lake, on="a", on_no_match="ignore")
     assert [p["reason"] for p in wide.attrs["dfjoin"]["passed_over"]] == ["it cannot be read: torn"]
@@ -117,10 +120,10 @@ def test_a_table_that_cannot_be_read_gives_way_as_well(on_disk, monkeypatch):
 
 def test_what_is_told_of_a_changed_table_is_read_from_its_rows(on_disk):
     folder, lake = on_disk
-    df = pd.DataFrame({"a": list("pqrs"), "n": [1, 2, 3, 4]})
+    df = pd.DataFrame({"a": FRUIT, "n": [1, 2, 3, 4]})
     with pytest.warns(dfjoin.errors.DfjoinWarning, match="nothing new"):
         dfjoin.auto_join(df, lake, on="a")
-    (folder / "best.csv").write_text("k,v\np,9\nq,2\nr,3\ns,4\n")
+    (folder / "best.csv").write_text("k,v\npear,9\nquince,2\nrhubarb,3\nsloe,4\n")
     assert dfjoin.auto_join(df, lake, on="a", on_stale="ignore", aggregate=None)["v"].tolist() == [9, 2, 3, 4]
 
 

@@ -63,6 +63,14 @@ def test_no_second_column_is_taken_below_the_threshold_or_the_score(build):
         assert not wide.attrs["dfjoin"]["joined"]
 
 
+def test_a_column_of_the_same_things_is_no_second_column(build):
+    games = [(a, b) for a in LANDS for b in LANDS if a != b]
+    own = pd.DataFrame(games, columns=["home", "away"]).assign(goals=np.arange(30) / 8)
+    lake = build({"last_year": own.sample(frac=1, random_state=2).assign(points=lambda f: f.pop("goals") + 100)})
+    assert not own.auto_join(lake, on="home", **QUIET).attrs["dfjoin"]["joined"]
+    assert own.auto_join(lake, on=["home", "away"])["points"].tolist() == (own["goals"] + 100).tolist()
+
+
 def test_the_shell_takes_several_columns(tmp_path, build, capsys):
     from dfjoin.cli.main import main
 
