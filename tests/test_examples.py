@@ -66,9 +66,10 @@ def test_feature_augmentation_improves_the_score(tmp_path):
     pytest.importorskip("sklearn")
     out, _ = _run("feature_augmentation.py", tmp_path)
     before, after = map(float, re.search(r"R² before: (-?[\d.]+), after: (-?[\d.]+)", out).groups())
-    assert after > before + 0.05
-    assert "1,500 rows in, 1,500 rows out, how='left'" in out
-    assert out.count("joined ") == 2
+    assert after > before + 0.1
+    assert "joined destination → geo/countries.csv (m:1)" in out
+    assert "destination → geo/countries.csv.capital → geo/capitals.csv" in out
+    assert float(re.search(r"best of a grid: .* R² (-?[\d.]+)", out).group(1)) > before + 0.1
 
 
 # The example lake -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dfjoin.augment.budget import AugmentBudget
 from dfjoin.augment.encoding import EncodedColumn, PredictionTarget
 from dfjoin.augment.held_out import Gain, HeldOutLosses, compare_losses, rank_beyond_noise
 from dfjoin.augment.relevance import bins_for, choose_columns, relevance
-from dfjoin.augment.screening import CandidateTable, FeatureColumn, screening_reason
+from dfjoin.augment.screening import CandidateTable, FeatureColumn, KnownColumns, screening_reason
 
 __all__ = ["SELECTIONS", "ChosenTable", "SelectionTask", "TableChoice", "choose_tables"]
 
@@ -167,7 +167,8 @@ class _GreedyChoice:
     """Forward selection: the table with the largest gain on held-out rows is taken, as long as the gain is sure.
 
     Gains are measured anew only for tables that were best when they were measured last (Minoux, 1978): what a table
-    adds rarely grows as others are taken.
+    adds rarely grows as others are taken. A gain that was there but not sure is measured anew as well, since it becomes
+    surer as the loss becomes smaller.
     """
 
     def __init__(self, task: SelectionTask, k: int) -> None:
@@ -177,9 +178,16 @@ class _GreedyChoice:
         self._losses: dict[bytes, tuple[HeldOutLosses, int, NDArray[np.float64]]] = {}
         self._chosen: list[ChosenTable] = []
         self._rejected: dict[str, str] = {}
+        self._known = KnownColumns()
+
+    def _new_columns(self, candidate: CandidateTable) -> CandidateTable:
+        """Leave out columns that say the same as one that was taken."""
+        features = tuple(f for f in candidate.features if not self._known.reason(f.encoded))
+        return replace(candidate, features=features)
 
     def run(self, candidates: Sequence[CandidateTable]) -> TableChoice:
         """Choose among candidates, the most relevant first."""
+        candidates = list(candidates)
         heap: list[tuple[float, int, int]] = []
         gains: dict[int, Gain] = {}
         stopped = ""
@@ -193,10 +201,11 @@ class _GreedyChoice:
             while heap and len(self._chosen) < self._k and not stopped:
                 _, i, seen = heapq.heappop(heap)
                 candidate = candidates[i]
-                if seen < len(self._chosen) and not self._is_sure(gains[i]):
+                if seen < len(self._chosen) and gains[i].share < _LEAST_GAIN:
                     self._reject(candidate, gains[i])
                     continue
                 if seen < len(self._chosen):
+                    candidate = candidates[i] = self._new_columns(candidate)
                     gains[i] = self._gain(candidate)
                     heapq.heappush(heap, (-gains[i].share, i, len(self._chosen)))
                 elif self._is_sure(gains[i]) and self._is_sure(noise := self._gain(candidate, is_control=True)):
@@ -254,11 +263,13 @@ class _GreedyChoice:
         return gain
 
     def _take(self, candidate: CandidateTable, gain: Gain) -> None:
-        features = _relevant_columns(candidate, self._task)
+        features = _relevant_columns(candidate, self._task) or candidate.features[:1]
         matrix = np.column_stack([feature.encoded.values for feature in features])
         passed = rank_beyond_noise(self._task.target, self._matrix, matrix, self._task.seed)
         kept = [i for i in range(len(features)) if passed[i] >= _BEYOND_NOISE] or [0]
         chosen = ChosenTable(candidate, tuple(features[i] for i in kept), gain)
+        for feature in chosen.features:
+            self._known.add(feature.encoded, "a table that was taken")
         self._chosen.append(chosen)
         self._matrix = np.column_stack([self._matrix, chosen.matrix])
         self._task.budget.tell(f"took {candidate.reached.text} with {len(kept)} columns")

@@ -95,15 +95,23 @@ class Gain:
         Of the loss that was left without them.
     error : float
         Standard error of `share`, over groups of rows.
+    rank_score : float
+        Normal score of Wilcoxon's signed ranks of the groups' gains.
     """
 
     share: float
     error: float
+    rank_score: float = 0.0
 
     @property
     def sureness(self) -> float:
-        """The gain in standard errors."""
-        return self.share / self.error if self.error > 0 else (np.inf if self.share > 0 else 0.0)
+        """How many standard errors the gain lies above 0.
+
+        Where the mean is above its own standard error, the ranks count as well if they are surer: a few groups with
+        large losses make the mean of squared losses uncertain, and leave the ranks as they are.
+        """
+        by_mean = self.share / self.error if self.error > 0 else (np.inf if self.share > 0 else 0.0)
+        return by_mean if by_mean < 1 else max(by_mean, self.rank_score)
 
 
 class HeldOutLosses:
@@ -177,14 +185,27 @@ def compare_losses(before: NDArray[np.float64], after: NDArray[np.float64], grou
         _, codes = np.unique(groups, return_inverse=True)
         sizes = np.bincount(codes)
         total = np.bincount(codes, saved)
+        single = total / sizes
         mean = total.sum() / sizes.sum()
         n = sizes.size
         error = np.sqrt(((total - mean * sizes) ** 2).sum() / max(1, n - 1) * n) / sizes.sum()
     else:
-        mean, n = saved.mean(), saved.size
+        mean, n, single = saved.mean(), saved.size, saved
         error = saved.std(ddof=1) / np.sqrt(n) if n > 1 else np.inf
     scale = max(float(before.mean()), 1e-12)
-    return Gain(float(mean) / scale, float(error) / scale)
+    return Gain(float(mean) / scale, float(error) / scale, _signed_ranks(single))
+
+
+def _signed_ranks(values: NDArray[np.float64]) -> float:
+    """Return the normal score of Wilcoxon's signed ranks; zeros are left out, ties are ranked in their order."""
+    values = values[values != 0]
+    n = values.size
+    if n == 0:
+        return 0.0
+    ranks = np.empty(n)
+    ranks[np.argsort(np.abs(values), kind="stable")] = np.arange(1, n + 1)
+    positive = float(ranks[values > 0].sum())
+    return (positive - n * (n + 1) / 4) / float(np.sqrt(n * (n + 1) * (2 * n + 1) / 24))
 
 
 def rank_beyond_noise(

@@ -13,7 +13,7 @@ from dfjoin.augment.encoding import EncodedColumn, encode_column
 from dfjoin.augment.relevance import bin_column, bins_for
 from dfjoin.join.table_paths import ReachedTable
 
-__all__ = ["CandidateTable", "FeatureColumn", "content_mark", "screen_table", "screening_reason"]
+__all__ = ["CandidateTable", "FeatureColumn", "KnownColumns", "content_mark", "screen_table", "screening_reason"]
 
 _FEWEST_ROWS = 5
 _LEAST_HELD = 0.02
@@ -142,9 +142,10 @@ def screen_table(reached: ReachedTable, own: Sequence[EncodedColumn], left_out: 
         frame or an earlier one of the table.
     """
     frame = reached.frame
+    known = KnownColumns()
+    for own_column in own:
+        known.add(own_column, "the frame")
     n_keys = own[list(frame.columns[: len(own)]).index(reached.hops[0].on)].n_values
-    marks = {mark: "the frame" for column in own if (mark := content_mark(column))}
-    numbers = [(_standard(column), "the frame") for column in own if column.is_number]
     features: list[FeatureColumn] = []
     reasons = dict(left_out)
     names = dict(reached.brought) | ({"": reached.counted} if reached.counted else {})
@@ -152,28 +153,43 @@ def screen_table(reached: ReachedTable, own: Sequence[EncodedColumn], left_out: 
         if column in reasons:
             continue
         encoded = encode_column(frame[name])
-        reason = screening_reason(encoded, n_keys)
-        mark = "" if reason else content_mark(encoded)
-        if mark and mark in marks:
-            reason = f"the same as a column of {marks[mark]}"
-        if not reason and encoded.is_number:
-            standard = _standard(encoded)
-            same = next((where for other, where in numbers if abs(float(other @ standard)) > _NEARLY_EQUAL), "")
-            reason = f"nearly the same as a column of {same}" if same else ""
-            numbers.append((standard, "the table"))
+        reason = screening_reason(encoded, n_keys) or known.reason(encoded)
         if reason:
             if column:
                 reasons[column] = reason
             continue
-        if mark:
-            marks[mark] = "the table"
+        known.add(encoded, "the table")
         bins = bin_column(encoded.values, encoded.is_number, bins_for(n_keys))
         features.append(FeatureColumn(column, name, encoded, bins))
     return CandidateTable(reached, tuple(features), reasons)
 
 
+class KnownColumns:
+    """Columns that are there, to compare others with."""
+
+    def __init__(self) -> None:
+        self._marks: dict[str, str] = {}
+        self._numbers: list[tuple[NDArray[np.float64], str]] = []
+
+    def add(self, column: EncodedColumn, where: str) -> None:
+        """Take note of a column, and of where it is."""
+        if column.is_number:
+            self._numbers.append((_standard(column), where))
+        elif mark := content_mark(column):
+            self._marks[mark] = where
+
+    def reason(self, column: EncodedColumn) -> str:
+        """Return which column a column says the same as; empty if there is none."""
+        if not column.is_number:
+            where = self._marks.get(content_mark(column) or "none", "")
+            return f"the same as a column of {where}" if where else ""
+        standard = _standard(column)
+        near = next((where for other, where in self._numbers if abs(float(other @ standard)) > _NEARLY_EQUAL), "")
+        return f"nearly the same as a column of {near}" if near else ""
+
+
 def _standard(column: EncodedColumn) -> NDArray[np.float64]:
-    """Return a column of mean 0 and length 1, its nulls at the mean; of one with nulls they stay told apart below."""
+    """Return a column of mean 0 and length 1, its nulls at the mean."""
     values = column.values
     held = ~np.isnan(values)
     mean = values[held].mean() if held.any() else 0.0

@@ -87,6 +87,25 @@ def test_rows_of_a_group_are_one_observation():
     assert compare_losses(before, before - 1, None).sureness == np.inf
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_ranks_are_wilcoxons(seed):
+    from scipy.stats import wilcoxon
+
+    saved = np.random.default_rng(seed).normal(0.2, 1, 60)
+    found = compare_losses(saved + 5, np.full(60, 5.0), None)
+    exact = wilcoxon(saved, alternative="greater", method="approx", correction=False)
+    assert found.rank_score == pytest.approx(exact.zstatistic)
+
+
+def test_a_few_large_losses_do_not_hide_a_gain():
+    saved = np.append(np.full(40, 0.5), [-8.0, 12.0])
+    found = compare_losses(saved + 20, np.full(42, 20.0), None)
+    assert found.share / found.error < 2 < found.rank_score == found.sureness
+    worse = compare_losses(np.append(np.full(40, 0.5), [-30.0]) + 20, np.full(41, 20.0), None)
+    assert worse.rank_score > 2 and worse.sureness < 0, "the mean has to be better, too"
+    assert compare_losses(saved, saved, None).rank_score == 0
+
+
 def test_columns_are_compared_with_their_own_noise():
     rng = np.random.default_rng(0)
     useful, noise = rng.normal(size=(2, 300))
