@@ -801,6 +801,7 @@ def containment_join(
     *,
     threshold: float = 1.0,
     method: str | None = None,
+    memory_budget: int | None = None,
 ) -> ContainedPairs:
     """Find all pairs of sets of which the right one holds all elements of the left one, or a share of them.
 
@@ -821,6 +822,11 @@ def containment_join(
         - ``"cross"`` intersects all inverted lists of a set at once (Algorithm 1 of the paper).
         - ``"tree"`` does so for all sets of a prefix tree in one traversal (Algorithms 2 to 4).
         - ``"partitions"`` does so for each most frequent element, with inverted lists of its own where that pays.
+    memory_budget : int, optional
+        Bytes of memory for a join of whole containment beyond memory, at least one MiB: the sets are joined by
+        partitions, by way of scratch files in the temporary directory. Arrays mapped from files (``np.load(...,
+        mmap_mode="r")``, offsets of int64 and sorted elements of uint32) are read in place; what is no such array is in
+        memory beside the budget. ``stats`` of the result counts the reads.
 
     Returns
     -------
@@ -834,7 +840,7 @@ def containment_join(
     InvalidTypeError
         If a side is no column of lists, or the sides hold values of different types.
     InvalidParameterError
-        If an argument is out of its range, or a method is given for a threshold below 1.
+        If an argument is out of its range, or a method or a budget is given for a threshold below 1.
 
     Notes
     -----
@@ -858,7 +864,7 @@ def containment_join(
     """
     from dfjoin.containment.subset_join import containment_options, join_lists
 
-    return join_lists(left, right, containment_options(threshold, method))
+    return join_lists(left, right, containment_options(threshold, method, memory_budget))
 
 
 def register_embedder(embedder: Any) -> str:

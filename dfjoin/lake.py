@@ -292,7 +292,12 @@ class Lake:
         return word_search.search_words(self._snapshot, words, k)
 
     def containment_join(
-        self, threshold: float = 1.0, min_cardinality: int = 2, *, method: str | None = None
+        self,
+        threshold: float = 1.0,
+        min_cardinality: int = 2,
+        *,
+        method: str | None = None,
+        memory_budget: int | None = None,
     ) -> ContainedPairs:
         """Find all pairs of columns of different tables of which one holds all values of the other, or a share of them.
 
@@ -304,6 +309,9 @@ class Lake:
             Distinct values that either column has at least.
         method : {None, "scan", "cross", "tree", "partitions"}
             As in `dfjoin.containment_join`.
+        memory_budget : int, optional
+            Bytes of memory, as in `dfjoin.containment_join`, for the columns of one segment over its mapped sets; what
+            two segments share is in memory beside it.
 
         Returns
         -------
@@ -316,7 +324,7 @@ class Lake:
         Raises
         ------
         InvalidTypeError, InvalidParameterError
-            If an argument is out of its range, or a method is given for a threshold below 1.
+            If an argument is out of its range, or a method or a budget is given for a threshold below 1.
 
         Warns
         -----
@@ -344,7 +352,7 @@ class Lake:
         from dfjoin.containment.subset_join import containment_options
 
         least = check.check_positive_int(min_cardinality, "min_cardinality")
-        return join_columns(self._snapshot, least, containment_options(threshold, method))
+        return join_columns(self._snapshot, least, containment_options(threshold, method, memory_budget))
 
     def join_graph(self, threshold: float = 0.9, *, min_score: float = 0.5) -> JoinGraph:
         """Find the likely foreign keys of the lake: which column refers to which key of which table.

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from dfjoin.api import auto_join, build_lake, containment_join, discover_joinable
+from dfjoin.containment.external_join import SMALLEST_BUDGET
 from dfjoin.containment.subset_join import METHODS
 from dfjoin.errors import DfjoinWarning
 from dfjoin.index.segment import Segment
@@ -157,6 +158,7 @@ def _contain(lake: Lake) -> None:
     for method in METHODS:
         containment_join(sets, method=method).count()
     containment_join(sets, threshold=0.5).count()
+    containment_join(sets, memory_budget=SMALLEST_BUDGET).count()
 
 
 def _misspell(name: str, i: int) -> str:

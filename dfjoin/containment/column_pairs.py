@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin.containment.external_join import external_pairs
 from dfjoin.containment.partial_join import needed_counts, overlap_pairs
 from dfjoin.containment.result_stream import ContainedPairs
 from dfjoin.containment.segment_sides import columns_to_join, sides_of
@@ -17,6 +18,7 @@ from dfjoin.containment.subset_join import METHODS, ContainmentOptions
 from dfjoin.containment.subset_pairs import SetPairs
 from dfjoin.errors import warn
 from dfjoin.index.catalog import Catalog
+from dfjoin.index.segment import Segment
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["ColumnPairs", "find_column_pairs", "join_columns"]
@@ -66,7 +68,7 @@ def join_columns(snapshot: Snapshot, min_cardinality: int, options: ContainmentO
             numbers = [pa.array(part) for part in (*sizes, pairs.matched, share)]
             yield pa.record_batch([*names, *numbers], schema=_SCHEMA)
 
-    return ContainedPairs(_SCHEMA, batches, list(_NAMES), f"of the columns of {snapshot.path.name}")
+    return ContainedPairs(_SCHEMA, batches, list(_NAMES), f"of the columns of {snapshot.path.name}", options.stats)
 
 
 def _names(catalog: Catalog, columns: NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
@@ -103,6 +105,9 @@ def find_column_pairs(
         for j, right in enumerate(snapshot.segments):
             if chosen[i].size == 0 or chosen[j].size == 0:
                 continue
+            if i == j and options.memory_budget is not None:
+                yield from _within_budget(left, i, chosen[i], options)
+                continue
             sides = sides_of(left, right, chosen[i], chosen[j])
             sizes = left.catalog.numbers["cardinality"][chosen[i]]
             needed = needed_counts(sizes, options.threshold)
@@ -119,6 +124,22 @@ def find_column_pairs(
                     a, b, matched = a[is_other], b[is_other], matched[is_other]
                 if a.size:
                     yield ColumnPairs((i, j), a, b, matched)
+
+
+def _within_budget(
+    segment: Segment, number: int, columns: NDArray[np.int64], options: ContainmentOptions
+) -> Iterator[ColumnPairs]:
+    """Join the columns of one segment over its mapped sets, within a memory budget."""
+    tokens, tables = segment.tokens, segment.catalog.numbers["table"]
+    is_chosen = np.zeros(segment.n_columns, bool)
+    is_chosen[columns] = True
+    is_left = is_chosen & (np.diff(tokens.group_indptr[: segment.n_columns + 1]) == 0)
+    sets = SetCollection(tokens.set_indptr, tokens.set_lists, tokens.list_indptr.size - 1)
+    for pairs in external_pairs(sets, sets, options.memory_budget or 0, options.reads, is_left):
+        is_other = is_chosen[pairs.right] & (tables[pairs.left] != tables[pairs.right])
+        left, right = pairs.left[is_other], pairs.right[is_other]
+        if left.size:
+            yield ColumnPairs((number, number), left, right, segment.catalog.numbers["cardinality"][left])
 
 
 def _pairs(

@@ -29,6 +29,8 @@ class ContainedPairs:
         Columns by which `to_frame` sorts.
     about : str
         What is joined, for people.
+    stats : callable, optional
+        Returns what the latest use has read.
 
     Notes
     -----
@@ -38,16 +40,27 @@ class ContainedPairs:
     """
 
     def __init__(
-        self, schema: pa.Schema, make: Callable[[], Iterator[pa.RecordBatch]], order: list[str], about: str
+        self,
+        schema: pa.Schema,
+        make: Callable[[], Iterator[pa.RecordBatch]],
+        order: list[str],
+        about: str,
+        stats: Callable[[], dict[str, int]] = dict,
     ) -> None:
         self.schema = schema
         self._make = make
         self._order = order
         self._about = about
+        self._stats = stats
 
     def __repr__(self) -> str:
         names = ", ".join(self.schema.names)
         return f"<ContainedPairs {self._about}: {names}; iterate over frames, or call to_frame()>"
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """What the uses so far have read, of a join within a memory budget; see `ReadCounts`. Empty for others."""
+        return self._stats()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Compute the join and return its rows as Arrow record batches, one after the other."""

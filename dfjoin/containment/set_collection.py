@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,7 @@ __all__ = ["MOST_SETS", "SetCollection", "encode_sides"]
 MOST_SETS = 2**31 - 1
 """Sets of a collection, at most."""
 
-_CHECKED_AT_ONCE = 1 << 22
+_CHECKED_AT_ONCE = 1 << 16
 _SPARSE = 4
 _SMALL = 1 << 16
 
@@ -64,18 +65,23 @@ class SetCollection:
         """Bytes of the arrays."""
         return self.indptr.nbytes + self.elements.nbytes
 
-    def empty_rows(self) -> NDArray[np.int64]:
-        """Return the rows whose set is empty: every set holds all of it."""
-        is_empty = self.sizes == 0
-        if self.is_absent is not None:
-            is_empty &= ~self.is_absent
-        return np.flatnonzero(is_empty)
+    def empty_rows(self) -> Iterator[int]:
+        """Yield the rows whose set is empty: every set holds all of it."""
+        for start in range(0, len(self), _CHECKED_AT_ONCE):
+            is_empty = np.diff(self.indptr[start : start + _CHECKED_AT_ONCE + 1]) == 0
+            if self.is_absent is not None:
+                is_empty &= ~self.is_absent[start : start + _CHECKED_AT_ONCE]
+            yield from (np.flatnonzero(is_empty) + start).tolist()
 
-    def present_rows(self) -> NDArray[np.int64]:
-        """Return the rows that have a set."""
+    def sizes_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of elements of some sets."""
+        return self.indptr[rows + 1] - self.indptr[rows]
+
+    def present_rows(self, start: int, stop: int) -> NDArray[np.int64]:
+        """Return the rows from `start` up to `stop` that have a set."""
         if self.is_absent is None:
-            return np.arange(len(self))
-        return np.flatnonzero(~self.is_absent)
+            return np.arange(start, stop)
+        return np.flatnonzero(~self.is_absent[start:stop]) + start
 
     def count_elements(self) -> NDArray[np.int64]:
         """Count the sets that hold each element, shape (n_elements,). O(elements)."""
@@ -137,7 +143,7 @@ def _checked_arrays(side: tuple[NDArray[Any], NDArray[Any]], name: str) -> _Flat
             f"`{name}` must have integer arrays of one dimension, got {indptr.dtype} of {indptr.ndim} and "
             f"{elements.dtype} of {elements.ndim}"
         )
-    is_sound = indptr.size > 0 and indptr[0] == 0 and indptr[-1] == elements.size and bool(np.all(np.diff(indptr) >= 0))
+    is_sound = indptr.size > 0 and indptr[0] == 0 and indptr[-1] == elements.size and _ascends(indptr)
     if not is_sound:
         raise InvalidParameterError(
             f"`{name}` must have offsets that ascend from 0 to the number of elements, {elements.size}, got "
@@ -261,8 +267,14 @@ def _sorted_sets(side: _Flat, n_elements: int) -> SetCollection:
     return SetCollection(before[side.indptr], elements, n_elements, side.is_absent)
 
 
+def _ascends(indptr: NDArray[Any]) -> bool:
+    """Tell whether no offset is below the one before; looks at some ten thousand at a time."""
+    starts = range(0, indptr.size, _CHECKED_AT_ONCE)
+    return all(bool(np.all(np.diff(indptr[start : start + _CHECKED_AT_ONCE + 1]) >= 0)) for start in starts)
+
+
 def _is_sorted(indptr: NDArray[np.int64], elements: NDArray[np.uint32]) -> bool:
-    """Tell whether each set ascends strictly; looks at some million elements at a time."""
+    """Tell whether each set ascends strictly; looks at some ten thousand elements at a time."""
     n = elements.size
     for start in range(0, n - 1, _CHECKED_AT_ONCE):
         part = elements[start : start + _CHECKED_AT_ONCE + 1]

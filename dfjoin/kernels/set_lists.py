@@ -17,12 +17,14 @@ __all__ = [
     "InvertedLists",
     "SetLists",
     "are_equal",
+    "copy_sets",
     "count_elements",
     "fill_lists",
     "find_rarest",
     "gallop",
     "hash_sets",
     "is_subset",
+    "mark_elements",
     "order_rows",
     "sign_sets",
     "sort_runs",
@@ -196,6 +198,65 @@ def fill_lists(sets, cursors, rows):
             if place >= 0:
                 rows[place] = row
                 cursors[elements[p]] = place + 1
+
+
+@njit_lean
+def copy_sets(sets, rows, marks, copied):
+    """Copy some sets, or those of their elements that are marked, as many sets as there is room for.
+
+    Parameters
+    ----------
+    sets : SetLists
+    rows : ndarray of int64, shape (n,)
+    marks : ndarray of uint8, shape (n_elements,) or (0,)
+        1 for the elements that are copied; empty: all are.
+    copied : SetLists
+        Receives the sets; its `indptr` has n + 1 entries, of which the first is 0.
+
+    Returns
+    -------
+    int
+        The number of sets that were copied.
+
+    Notes
+    -----
+    O(elements of the sets).
+    """
+    n = np.int64(0)
+    room = copied.elements.shape[0]
+    has_marks = marks.shape[0] > 0
+    for i in range(rows.shape[0]):
+        if i + _AHEAD < rows.shape[0]:
+            prefetch(sets.elements, sets.indptr[rows[i + _AHEAD]])
+        start, end = sets.indptr[rows[i]], sets.indptr[rows[i] + 1]
+        if n + end - start > room:
+            return i
+        for p in range(start, end):
+            element = sets.elements[p]
+            if not has_marks or marks[element] > 0:
+                copied.elements[n] = element
+                n += 1
+        copied.indptr[i + 1] = n
+    return rows.shape[0]
+
+
+@njit_lean
+def mark_elements(elements, mark, marks):
+    """Mark elements.
+
+    Parameters
+    ----------
+    elements : ndarray of uint32
+    mark : int
+    marks : ndarray of uint8, shape (n_elements,)
+        Receives the mark of each of the elements.
+
+    Notes
+    -----
+    O(elements).
+    """
+    for i in range(elements.shape[0]):
+        marks[elements[i]] = mark
 
 
 @njit_inner

@@ -7,13 +7,16 @@ from dfjoin.kernels._compile import njit_lean
 from dfjoin.kernels.set_lists import (
     EMPTY,
     UNKNOWN,
+    SetLists,
     are_equal,
+    copy_sets,
     count_elements,
     fill_lists,
     find_rarest,
     gallop,
     hash_sets,
     is_subset,
+    mark_elements,
     order_rows,
     sign_sets,
     sort_runs,
@@ -88,3 +91,16 @@ def test_gallop_is_a_lower_bound(rng):
         for low in (0, 3, 50, values.size):
             expected = low + int(np.searchsorted(values[low:], max(value, 0)))
             assert call_gallop(values, low, values.size, max(value, 0)) == expected
+
+
+def test_sets_are_copied_as_far_as_there_is_room():
+    sets = encode_sides((np.array([0, 2, 2, 5]), np.array([0, 3, 1, 2, 3])))[0]
+    marks = np.zeros(4, np.uint8)
+    mark_elements(np.array([3, 1], np.uint32), 1, marks)
+    assert marks.tolist() == [0, 1, 0, 1]
+    for chosen, expected, n in ((marks, [3, 1, 3], 3), (marks[:0], [0, 3, 1, 2, 3], 3)):
+        copied = SetLists(np.zeros(4, np.int64), np.full(5, 9, np.uint32))
+        assert copy_sets(sets.lists, np.arange(3), chosen, copied) == n
+        assert copied.elements[: copied.indptr[3]].tolist() == expected
+    copied = SetLists(np.zeros(4, np.int64), np.full(4, 9, np.uint32))
+    assert copy_sets(sets.lists, np.arange(3), marks[:0], copied) == 2

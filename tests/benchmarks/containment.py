@@ -1,0 +1,122 @@
+"""The set containment join against the literature and against what a user would write otherwise.
+
+The synthetic protocol of Yang et al. (VLDB Journal 2021, section 7.1.1, Table 3), each collection joined with itself, cut
+to a share of its size: cardinality and number of distinct elements are multiplied by it, so that lists are as long as in
+the paper. Each run has a process of its own, forked after the kernels are compiled: CPU time, and how far its peak memory
+lies above the collection.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dfjoin.containment.set_collection import SetCollection, encode_sides
+from dfjoin.containment.subset_join import METHODS, ContainmentOptions, join_collections
+from tests.benchmarks.containment_rivals import RIVALS
+
+DEFAULT = {"cardinality": 10_000_000, "size": 8, "elements": 1_000_000, "z": 0.5}
+VARIED = {
+    "cardinality": (2_500_000, 5_000_000, 20_000_000),
+    "size": (4, 16, 32, 64, 128),
+    "elements": (10_000, 100_000, 10_000_000),
+    "z": (0.25, 0.75, 1.0),
+}
+SLOW = {"scipy.sparse", "DuckDB"}
+
+
+def synthetic(cardinality: int, size: int, elements: int, z: float, seed: int = 0) -> SetCollection:
+    """Sets whose sizes are Poisson distributed around `size`, of elements whose frequencies follow Zipf's law."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.poisson(size - 1, cardinality) + 1
+    share = np.cumsum(1 / np.arange(1, elements + 1) ** z)
+    drawn = np.searchsorted(share / share[-1], rng.random(int(sizes.sum())))
+    numbers = rng.permutation(elements).astype(np.uint32)
+    return encode_sides((np.append(0, np.cumsum(sizes)), numbers[drawn]))[0]
+
+
+def ours(method: str | None) -> Callable[[SetCollection, SetCollection], int]:
+    """The join by one method of the package, its pairs counted and dropped."""
+
+    def run(left: SetCollection, right: SetCollection) -> int:
+        return sum(part.left.size for part in join_collections(left, right, ContainmentOptions(1.0, method)))
+
+    return run
+
+
+def contenders(names: list[str] | None) -> dict[str, Callable]:
+    """Everything that is compared, by name."""
+    every = {f"dfjoin {name}": ours(name) for name in METHODS} | RIVALS
+    return every if names is None else {name: every[name] for name in names}
+
+
+def in_own_process(run: Callable, sets: SetCollection, limit: int) -> tuple[int, float, float]:
+    """Number of pairs, CPU seconds and MB of peak memory of one run; -1 pairs if it ran out of time or memory."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + limit, int(time.process_time()) + limit))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        start = time.process_time()
+        n = run(sets, sets)
+        spent = time.process_time() - start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        os.write(write, pickle.dumps((int(n), spent, (peak - before) / 1024)))
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as stream:
+        text = stream.read()
+    os.waitpid(child, 0)
+    return pickle.loads(text) if text else (-1, float("inf"), float("nan"))
+
+
+def run_containment(share: float, names: list[str] | None, limit: int, index: Path | None) -> pd.DataFrame:
+    """Print CPU seconds and peak memory of every contender at every setting of the protocol."""
+    known = contenders(names)
+    tiny = synthetic(500, 4, 50, 0.5)
+    expected = {name: run(tiny, tiny) for name, run in known.items()}
+    assert len(set(expected.values())) == 1, expected
+    settings = [DEFAULT] + [DEFAULT | {name: value} for name, values in VARIED.items() for value in values]
+    cases = [
+        (
+            " ".join(f"{k}={v:,}" for k, v in one.items()),
+            synthetic(int(one["cardinality"] * share), one["size"], max(2, int(one["elements"] * share)), one["z"]),
+        )
+        for one in settings
+    ]
+    if index is not None:
+        cases.append((f"columns of {index.name}", lake_sets(index)))
+    rows = []
+    for title, sets in cases:
+        row: dict[str, object] = {"setting": title, "pairs": None}
+        for name, run in known.items():
+            if name in SLOW and title != cases[0][0]:
+                continue
+            n, spent, peak = in_own_process(run, sets, limit)
+            row[name], row[f"{name} MB"] = spent, peak
+            if n >= 0:
+                assert row["pairs"] in (None, n), (title, name, n, row["pairs"])
+                row["pairs"] = n
+        rows.append(row)
+        print(row, flush=True)
+    table = pd.DataFrame(rows).set_index("setting")
+    print(table.to_string(float_format="{:.2f}".format))
+    return table
+
+
+def lake_sets(index: Path) -> SetCollection:
+    """The columns of an index as sets of posting lists."""
+    import dfjoin
+    from dfjoin.containment.segment_sides import columns_to_join, sides_of
+
+    (segment,) = dfjoin.open_lake(index).segments
+    columns = columns_to_join(segment, 2)
+    return sides_of(segment, segment, columns, columns).left
