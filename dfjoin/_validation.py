@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 
@@ -23,10 +24,14 @@ __all__ = [
     "check_positive_int",
     "check_text",
     "check_width",
+    "is_uri",
     "is_valid_text",
     "show",
+    "strip_credentials",
 ]
 
+# Query keys of object store URIs that carry secrets (Arrow accepts some of them).
+_SECRET_KEYS = ("key", "secret", "token", "password", "passwd", "signature", "sig", "credential")
 _LARGEST = 2**63 - 1
 """The largest number that an index, a kernel and JSON can hold alike."""
 MOST_DIGITS = 100
@@ -166,6 +171,39 @@ def check_path(value: Any, name: str) -> str:
     return text
 
 
+def is_uri(place: str) -> bool:
+    """Tell whether `place` is written as a URI (``scheme://…``) and not as a path."""
+    scheme, separator, _ = place.partition("://")
+    return bool(separator) and len(scheme) > 1 and scheme.replace("+", "").isalnum()
+
+
+def strip_credentials(uri: str) -> str:
+    """Remove user info and secret query values from a URI; a plain path is returned as it is.
+
+    Parameters
+    ----------
+    uri : str
+        A path or a URI.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> strip_credentials("s3://key:secret@bucket/lake?region=eu&secret_key=x")
+    's3://bucket/lake?region=eu'
+    """
+    if not is_uri(uri):
+        return uri
+    parts = urlsplit(uri)
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    kept = [(k, v) for k, v in pairs if not any(word in k.lower() for word in _SECRET_KEYS)]
+    netloc = parts.netloc.rpartition("@")[2]
+    query = f"?{urlencode(kept)}" if kept else ""
+    return f"{parts.scheme}://{netloc}{parts.path}{query}"  # urlunsplit loses the slashes where there is no host
+
+
 def check_local_path(value: Any, name: str) -> Path:
     """Return the absolute path of a local file or directory, ``~`` replaced by the home directory.
 
@@ -177,7 +215,7 @@ def check_local_path(value: Any, name: str) -> Path:
     text = check_path(value, name)
     if "://" in text and not text.startswith("file://"):
         raise InvalidParameterError(
-            f"`{name}` must be a local path in this version, got {show(text)}; build it locally and copy it"
+            f"`{name}` must be a local path, got {show(text)}; write it to a local disk and copy it"
         )
     path = Path(os.path.expanduser(text.removeprefix("file://"))).absolute()  # noqa: PTH111 (an unknown user stays)
     try:

@@ -38,7 +38,8 @@ def open_lake(
     Parameters
     ----------
     index : str or path
-        Directory of the index.
+        Directory of the index, or its URI on another file system. Of the latter each file is copied to a cache of the
+        user (``DFJOIN_CACHE_DIR``) when it is first asked for.
     version : int, optional
         A version that still exists; the latest by default.
     roots : mapping of str, optional

@@ -152,7 +152,7 @@ class TestPath:
     @pytest.mark.parametrize(
         ("value", "text"),
         [
-            ("s3://x/y", "`index` must be a local path in this version, got 's3://x/y'; build it locally and copy it"),
+            ("s3://x/y", "`index` must be a local path, got 's3://x/y'; write it to a local disk and copy it"),
             ("file/below", "`index` 'file/below' lies below a file, not below a directory"),
             ("x" * 300, f"`index` '{'x' * 99}… cannot be reached: File name too long"),
         ],

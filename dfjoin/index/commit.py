@@ -15,6 +15,7 @@ from types import TracebackType
 from dfjoin.errors import ConcurrentCommitError, IndexFormatError, IndexWriteError
 from dfjoin.index.layout import MANIFESTS, is_mark_of, manifest_path
 from dfjoin.index.manifest import Manifest, latest_version, list_versions, read_manifest
+from dfjoin.index.mirror import mirror_of
 
 __all__ = ["NO_ROOM", "Uncommitted", "commit", "commit_change"]
 
@@ -108,7 +109,7 @@ def commit(index: Path, manifest: Manifest) -> None:
 
     The text is written beside the manifests and synced, then given its name by a hard link, which
     fails when that version exists already. Where the file system has no hard links, a claim file is
-    created exclusively and the text renamed into place.
+    created exclusively and the text renamed into place. An index on another file system gets it from its mirror.
 
     Parameters
     ----------
@@ -122,6 +123,10 @@ def commit(index: Path, manifest: Manifest) -> None:
     ConcurrentCommitError
         If another writer has created that version.
     """
+    mirror = mirror_of(index)
+    if mirror is not None:
+        mirror.publish(manifest.version, manifest.to_json(), sorted(manifest.named_paths()))
+        return
     directory = index / MANIFESTS
     directory.mkdir(parents=True, exist_ok=True)
     target = manifest_path(index, manifest.version)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.mapping import map_npy
+from dfjoin.index.mirror import mirror_of
 
 __all__ = [
     "AXES",
@@ -382,9 +383,26 @@ def check_size(directory: Path, meta: ComponentMeta) -> None:
     try:
         size = (directory / meta.file).stat().st_size
     except FileNotFoundError:
+        if _is_fetched(directory, meta):
+            return
         raise damaged(directory.name, meta.name, f"the file is missing ({meta.file})") from None
     if size != meta.size:
         raise damaged(directory.name, meta.name, f"it has {size} bytes, the manifest says {meta.size} ({meta.file})")
+
+
+def _is_fetched(directory: Path, meta: ComponentMeta) -> bool:
+    """Copy a component file of an index on another file system; return whether it is what was written."""
+    for index in directory.parents[:2]:
+        mirror = mirror_of(index)
+        if mirror is not None:
+            path = directory / meta.file
+            if not mirror.fetch(path.relative_to(index).as_posix()):
+                return False
+            if path.stat().st_size == meta.size and crc_of_file(path) == meta.crc32:
+                return True
+            path.unlink()
+            raise damaged(directory.name, meta.name, f"what {mirror.uri} holds is not what was written ({meta.file})")
+    return False
 
 
 def crc_of_file(path: Path) -> int:

@@ -21,6 +21,7 @@ from dfjoin.errors import (
 )
 from dfjoin.index.components import GROUPS, ComponentMeta
 from dfjoin.index.layout import MANIFESTS, MODELS, SEGMENTS, manifest_path, version_of
+from dfjoin.index.mirror import mirror_of
 from dfjoin.types import IndexSettings, Root
 from dfjoin.vectors.axis_specs import AxisSpec
 
@@ -378,6 +379,9 @@ def _check_names(names: list[str]) -> None:
 
 def list_versions(index: Path) -> list[int]:
     """List the versions that have a manifest, ascending; empty when there is no index."""
+    mirror = mirror_of(index)
+    if mirror is not None:
+        mirror.fetch_manifests()
     try:
         names = [path.name for path in (index / MANIFESTS).iterdir()]
     except (FileNotFoundError, NotADirectoryError):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.components import damaged, save_array
 from dfjoin.index.layout import TOMBSTONES, tombstones_file
+from dfjoin.index.mirror import mirror_of
 
 if TYPE_CHECKING:
     from dfjoin.index.manifest import SegmentMeta
@@ -39,6 +40,9 @@ def read_alive(index: Path, meta: SegmentMeta) -> NDArray[np.uint8] | None:
     if meta.tombstones is None:
         return None
     path = index / meta.tombstones["file"]
+    mirror = mirror_of(index)
+    if mirror is not None:
+        mirror.fetch(meta.tombstones["file"])
     try:
         if zlib.crc32(path.read_bytes()) != meta.tombstones["crc32"]:
             raise ValueError("its CRC-32 is not the recorded one")

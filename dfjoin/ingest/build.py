@@ -11,6 +11,7 @@ from dfjoin.errors import IndexNotFoundError, InvalidParameterError
 from dfjoin.index.commit import Uncommitted, commit
 from dfjoin.index.layout import make_directories
 from dfjoin.index.manifest import Manifest, now, read_manifest
+from dfjoin.index.mirror import index_place
 from dfjoin.ingest.axes_task import AxesReader, add_axes_of
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import freeze_partitions, write_segments
@@ -28,17 +29,17 @@ def find_base(index: str | os.PathLike[str], if_exists: str) -> tuple[Path, Mani
     Returns
     -------
     path : Path
-        Local directory that `index` names.
+        Local directory that `index` names, or that stands for a URI.
     base : Manifest or None
         The version that the build follows, None where there is no index.
 
     Raises
     ------
     InvalidParameterError, InvalidTypeError
-        If `index` is no local path, holds other files, or is an index and must not be one.
+        If `index` is no path that can be used, holds other files, or is an index and must not be one.
     """
     check.check_choice(if_exists, "if_exists", ("error", "replace", "add"))
-    path = check.check_local_path(index, "index")
+    path = index_place(index)
     if path.exists() and not path.is_dir():
         raise InvalidParameterError(f"`index` must be a directory or a new path, but `{path}` is a file")
     return path, _base(path, if_exists)

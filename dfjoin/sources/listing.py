@@ -12,7 +12,7 @@ from stat import S_ISREG
 import pyarrow as pa
 from pyarrow import fs
 
-from dfjoin._validation import show
+from dfjoin._validation import show, strip_credentials
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.index.layout import holds_index
 from dfjoin.sources.roots import (
@@ -21,7 +21,6 @@ from dfjoin.sources.roots import (
     is_below,
     local_path,
     open_root,
-    strip_credentials,
 )
 from dfjoin.types import Root, SkippedFile, TableSource
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyarrow import fs
 
+from dfjoin._validation import is_uri, strip_credentials
 from dfjoin.errors import InvalidParameterError
+from dfjoin.index.mirror import mirror_of
 from dfjoin.types import Root, TableSource
 
 __all__ = [
@@ -18,47 +20,10 @@ __all__ = [
     "cannot_be_opened",
     "catalogued_source",
     "is_below",
-    "is_uri",
     "local_path",
     "open_root",
     "resolve",
-    "strip_credentials",
 ]
-
-# Query keys of object store URIs that carry secrets (Arrow accepts some of them).
-_SECRET_KEYS = ("key", "secret", "token", "password", "passwd", "signature", "sig", "credential")
-
-
-def is_uri(place: str) -> bool:
-    """Tell whether `place` is written as a URI (``scheme://…``) and not as a path."""
-    scheme, separator, _ = place.partition("://")
-    return bool(separator) and len(scheme) > 1 and scheme.replace("+", "").isalnum()
-
-
-def strip_credentials(uri: str) -> str:
-    """Remove user info and secret query values from a URI; a plain path is returned as it is.
-
-    Parameters
-    ----------
-    uri : str
-        A path or a URI.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> strip_credentials("s3://key:secret@bucket/lake?region=eu&secret_key=x")
-    's3://bucket/lake?region=eu'
-    """
-    if not is_uri(uri):
-        return uri
-    parts = urlsplit(uri)
-    pairs = parse_qsl(parts.query, keep_blank_values=True)
-    kept = [(k, v) for k, v in pairs if not any(word in k.lower() for word in _SECRET_KEYS)]
-    netloc = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, netloc, parts.path, urlencode(kept), ""))
 
 
 def local_path(place: str) -> str | None:
@@ -202,6 +167,9 @@ def catalogued_source(index: Path, root: Root, record: dict[str, Any]) -> TableS
         Keys of `dfjoin.index.catalog.TABLE_FIELDS`.
     """
     if root.kind == "memory":
+        mirror = mirror_of(index)
+        if mirror is not None:
+            mirror.fetch(f"{root.uri}/{record['path']}")
         root = Root(root.id, root.name, str(index / root.uri), "files")
     same = {name: record[name] for name in ("name", "path", "format", "size", "mtime_ns")}
     return TableSource(root=root, parts=tuple(record["parts"]), **same)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin import _validation as check
-from dfjoin.errors import IndexNotFoundError, InvalidTypeError, TableNotFoundError, did_you_mean, shortlist
+from dfjoin.errors import InvalidTypeError, TableNotFoundError, did_you_mean, shortlist
 from dfjoin.index.manifest import Manifest, read_manifest
+from dfjoin.index.mirror import index_place, index_uri
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.sources.roots import catalogued_source
 from dfjoin.types import IndexSettings, Root, TableSource
@@ -19,21 +20,14 @@ __all__ = ["Snapshot", "index_directory", "open_snapshot"]
 
 
 def index_directory(index: str | os.PathLike[str]) -> Path:
-    """Return the local directory that `index` names.
+    """Return the local directory that `index` names, or that stands for the URI of another file system.
 
     Raises
     ------
-    IndexNotFoundError
-        If it is the URI of another file system.
     InvalidTypeError, InvalidParameterError
-        If it is no path.
+        If it is no path, or a URI that cannot be opened.
     """
-    text = check.check_path(index, "index")
-    if "://" in text and not text.startswith("file://"):
-        raise IndexNotFoundError(
-            f"`index` must be a local path, got {check.show(text)}; copy the index to a local disk and open it there"
-        )
-    return check.check_local_path(text, "index")
+    return index_place(index)
 
 
 def open_snapshot(
@@ -88,7 +82,7 @@ class Snapshot:
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return open_snapshot, (str(self.path), self.version, self.moved)
+        return open_snapshot, (index_uri(self.path), self.version, self.moved)
 
     @property
     def version(self) -> int:

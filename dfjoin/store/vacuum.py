@@ -20,6 +20,7 @@ from dfjoin.errors import (
 )
 from dfjoin.index.layout import FRAMES, MANIFESTS, MODELS, RUNS, SEGMENTS, TOMBSTONES, manifest_path
 from dfjoin.index.manifest import Manifest, SegmentMeta, list_versions, read_manifest
+from dfjoin.index.mirror import require_local
 from dfjoin.index.segment import Segment
 
 __all__ = ["DEFAULT_RETENTION", "vacuum"]
@@ -56,6 +57,7 @@ def _time_of(manifest: Manifest, file: Path) -> float:
 
 def vacuum(path: Path, retain: Any = None, *, dry_run: bool = False) -> dict[str, Any]:
     """Remove old versions and what only they need, see `Lake.vacuum`."""
+    require_local(path, "vacuum")
     seconds = _seconds(retain)
     check.check_flag(dry_run, "dry_run")
     kept, removed, is_known = _split_versions(path, seconds)

@@ -64,9 +64,9 @@ BAD = [
     ({"settings": {"hash_seed": 0}}, InvalidParameterError, r"`settings\['hash_seed'\]` must be at least 1"),
     ({"index": 5}, InvalidTypeError, r"`index` must be a path, got int"),
     (
-        {"index": "s3://bucket/x"},
+        {"index": "nosuch://bucket/x"},
         InvalidParameterError,
-        r"`index` must be a local path in this version, got 's3://buck",
+        r"`index` must be a path, or a URI that pyarrow\.fs opens \(s3, gs.*'nosuch://bucket/x' cannot be opened",
     ),
     ({"source": {}}, InvalidParameterError, r"`source` must hold at least one table, got an empty mapping"),
     ({"source": {5: FRAME}}, InvalidTypeError, r"`source` must map table names to frames, got the name 5"),

@@ -29,7 +29,7 @@ def test_a_build_follows_the_version_that_is_there(tmp_path):
     ("index", "error", "match"),
     [
         (5, InvalidTypeError, "`index` must be a path, got int"),
-        ("s3://bucket/x", InvalidParameterError, "`index` must be a local path in this version, got 's3://bucket/x'"),
+        ("nosuch://b/x", InvalidParameterError, "`index` must be a path, or a URI that pyarrow.fs opens"),
     ],
 )
 def test_places_that_are_none(index, error, match):

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import fs
 
+from dfjoin._validation import is_uri, strip_credentials
 from dfjoin.errors import InvalidParameterError
 from dfjoin.sources import roots
 from dfjoin.sources.listing import list_tables
-from dfjoin.sources.roots import absolute_uri, is_below, is_uri, local_path, open_root, resolve, strip_credentials
+from dfjoin.sources.roots import absolute_uri, is_below, local_path, open_root, resolve
 from dfjoin.types import Root
 
 

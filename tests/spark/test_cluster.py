@@ -95,6 +95,23 @@ if __name__ == "__main__":
     lake = dfjoin.build_lake(shared / "lake", "private", progress=False)
     note("private", [same(lake, inline), *is_clean(hidden / "private")])
 
+    # The index on another file system; its copy is the driver's, and each executor has one of its own.
+    uri = f"local://{shared / 'remote'}"
+    lake = dfjoin.build_lake(shared / "lake", uri, progress=False)
+
+    def search(batches):
+        import os
+        import tempfile
+        import dfjoin
+        import pandas as pd
+        import pyarrow as pa
+        os.environ["DFJOIN_CACHE_DIR"] = tempfile.mkdtemp()
+        hits = pd.DataFrame({"c": ["France", "peru"]}).discover_joinable("c", dfjoin.open_lake(uri), rank="matched", k=1)
+        yield pa.record_batch({"matched": hits["matched"].to_numpy()})
+
+    found = spark.range(0, 1, 1, 1).mapInArrow(search, "matched long").toArrow()["matched"].to_pylist()
+    note("remote", [same(lake, inline), lake.verify() == [], str(lake.path).startswith(str(hidden)), found == [2]])
+
     # A source that only the driver sees is read by the driver.
     lake = dfjoin.build_lake("own", "of-own", engine="spark", progress=False)
     note("own", lake.columns["cardinality"].tolist())
@@ -207,12 +224,14 @@ def cluster():
 def test_a_cluster_builds_and_survives_what_is_killed(cluster):
     shared, hidden, master, environment, is_hidden = cluster
     command = [sys.executable, "driver.py", str(shared), master, SMALL_JAVA]
+    environment = {**environment, "DFJOIN_CACHE_DIR": str(hidden / "cache")}
     done = subprocess.run(command, capture_output=True, text=True, cwd=hidden, env=environment, timeout=540)
     assert done.returncode == 0, done.stderr[-3000:] + (shared / "cluster.log").read_text()[-2000:]
     facts = json.loads(done.stdout.splitlines()[-1])
     assert facts["sees"] == [not is_hidden]
     assert facts["shared"] == [True] * 5
     assert facts["private"] == [True] * 4
+    assert facts["remote"] == [True] * 4
     assert facts["own"] == [3, 3]
     for whom in ("worker", "executor"):
         assert facts[f"killed {whom}"] == [{"digit": 10, "key": 1000}, True, True, True, True]

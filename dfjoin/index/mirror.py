@@ -1,0 +1,266 @@
+"""An index on another file system: a local copy of what is read of it, and the way back at a commit.
+
+Everything else works on a local directory, the mirror. A file of the index is copied when it is first asked for, and
+compared with what the manifest says of it; a commit copies new files to the index before it names them there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+
+import pyarrow as pa
+from pyarrow import fs
+
+from dfjoin import _validation as check
+from dfjoin.errors import ConcurrentCommitError, IndexNotFoundError, InvalidParameterError
+from dfjoin.index.layout import FRAMES, MANIFESTS, manifest_path, version_of
+
+__all__ = ["Mirror", "index_place", "index_uri", "mirror_of", "require_local"]
+
+_CHUNK = 8 << 20
+_CLAIM_SECONDS = 600.0
+"""How long the claim of a writer that died keeps others from its version."""
+
+_OBJECT_STORES = ("s3", "gcs", "abfs")
+"""File systems that show a file whole or not at all."""
+
+_mirrors: dict[Path, Mirror | None] = {}
+
+
+def index_place(index: str | os.PathLike[str]) -> Path:
+    """Return the local directory that stands for an index: its own, or its mirror if `index` is a URI.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidTypeError
+        If it is no path, or a URI that ``pyarrow.fs`` does not open.
+    """
+    text = check.check_path(index, "index")
+    if not check.is_uri(text) or text.startswith("file://"):
+        return check.check_local_path(text, "index")
+    shown = check.strip_credentials(text).rstrip("/")
+    directory = _cache() / blake2b(shown.encode(), digest_size=12).hexdigest()
+    known = _mirrors.get(directory)
+    if known is None:
+        try:
+            filesystem, path = fs.FileSystem.from_uri(text)
+        except (pa.ArrowException, OSError, ValueError, ImportError) as error:
+            reason = " ".join(str(error).replace(text, shown).split())[:300]
+            raise InvalidParameterError(
+                f"`index` must be a path, or a URI that pyarrow.fs opens (s3, gs, abfs, hdfs …); {shown!r} cannot be "
+                f"opened: {reason}. Check the scheme, the network and the credentials, or mount the place"
+            ) from error
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directory.with_suffix(".uri").write_text(shown)
+        _mirrors[directory] = Mirror(shown, filesystem, path.rstrip("/"), directory)
+    return directory
+
+
+def index_uri(directory: Path) -> str:
+    """Return what `index_place` takes for a directory that it returned: the URI of a mirror, without credentials."""
+    mirror = mirror_of(directory)
+    return str(directory) if mirror is None else mirror.uri
+
+
+def mirror_of(directory: Path) -> Mirror | None:
+    """Return the mirror that a directory is; None for a directory that is an index itself."""
+    if directory not in _mirrors:
+        note = directory.with_suffix(".uri")
+        if not note.exists():
+            _mirrors[directory] = None
+        else:  # made by another process, as the driver of this worker
+            index_place(note.read_text())
+    return _mirrors.get(directory)
+
+
+def require_local(directory: Path, method: str) -> None:
+    """Raise `InvalidParameterError` unless an index lies on a file system of this machine."""
+    mirror = mirror_of(directory)
+    if mirror is not None:
+        raise InvalidParameterError(
+            f"`Lake.{method}` looks through all files of an index, and the one at `{mirror.uri}` is on another file "
+            "system; mount the place, or copy the index, and open it by its path"
+        )
+
+
+def _cache() -> Path:
+    """Return the user's directory for mirrors; nobody else may write there."""
+    home = os.environ.get("DFJOIN_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    places = [Path(home) / "dfjoin"] if home else []
+    places += [Path.home() / ".cache" / "dfjoin", Path(tempfile.gettempdir()) / f"dfjoin-{_user()}"]
+    for place in places:
+        cache = place / "indexes"
+        try:
+            cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if os.name == "nt" or (cache.stat().st_uid == _user() and os.access(cache, os.W_OK)):
+                return cache
+        except OSError:
+            continue
+    raise InvalidParameterError(
+        "`index` is a URI, whose files are kept in a directory of this user, and none can be written; set "
+        "DFJOIN_CACHE_DIR to one"
+    )
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+class Mirror:
+    """The local copy of an index on another file system.
+
+    Parameters
+    ----------
+    uri : str
+        Of the index, without credentials.
+    filesystem : pyarrow.fs.FileSystem
+    path : str
+        Of the index there.
+    directory : Path
+        The copy.
+    """
+
+    def __init__(self, uri: str, filesystem: fs.FileSystem, path: str, directory: Path) -> None:
+        self.uri = uri
+        self._filesystem = filesystem
+        self._path = path
+        self._directory = directory
+
+    def _there(self, name: str) -> str:
+        return f"{self._path}/{name}"
+
+    def _listed(self, name: str, recursive: bool = False) -> dict[str, fs.FileInfo]:
+        """List the files below a directory of the index, by their paths below the index."""
+        selector = fs.FileSelector(self._there(name), allow_not_found=True, recursive=recursive)
+        start = len(self._path) + 1
+        try:
+            infos = self._filesystem.get_file_info(selector)
+        except (pa.ArrowException, OSError) as error:
+            raise IndexNotFoundError(f"the index at `{self.uri}` cannot be reached: {error}") from error
+        return {info.path[start:]: info for info in infos if info.type == fs.FileType.File}
+
+    def fetch_manifests(self) -> None:
+        """Bring the manifests of the mirror up to date; those that are not there any more go."""
+        names = {name for name in self._listed(MANIFESTS) if version_of(PurePosixPath(name).name) is not None}
+        here = self._directory / MANIFESTS
+        kept = {f"{MANIFESTS}/{path.name}" for path in here.iterdir()} if here.is_dir() else set()
+        latest = max(names, default=None)
+        if latest in kept:  # an index that was built anew has other manifests under the same names
+            with self._filesystem.open_input_stream(self._there(latest), compression=None) as stream:
+                if stream.read() != (self._directory / latest).read_bytes():
+                    shutil.rmtree(here)
+                    kept = set()
+        for name in kept - names:
+            (self._directory / name).unlink(missing_ok=True)
+        for name in names - kept:
+            self.fetch(name)
+
+    def fetch(self, name: str) -> bool:
+        """Copy a file of the index, unless it is here; return whether it is here now."""
+        target = self._directory / name
+        if target.exists():
+            return True
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}-{uuid.uuid4().hex}")
+        try:
+            source = self._filesystem.open_input_stream(self._there(name), compression=None)
+            with source as stream, draft.open("xb") as out:
+                while chunk := stream.read(_CHUNK):
+                    out.write(chunk)
+            draft.replace(target)
+        except FileNotFoundError:
+            return False
+        finally:
+            draft.unlink(missing_ok=True)
+        return True
+
+    def publish(self, version: int, text: str, names: Iterable[str]) -> None:
+        """Copy the files that a version names to the index, then the manifest, as the version after the latest.
+
+        Parameters
+        ----------
+        version : int
+        text : str
+            The manifest.
+        names : iterable of str
+            Files and directories below the index that it names; frames given in memory are copied all.
+
+        Raises
+        ------
+        ConcurrentCommitError
+            If another writer creates that version.
+
+        Notes
+        -----
+        A writer claims a version by a file of its own, lists the claims, and gives up unless it is alone and the
+        version does not exist. Of two writers one sees the other, as each writes before it lists; both may give up,
+        and try again. This needs a store that lists what was written before, as S3, GCS, Azure and HDFS do.
+        """
+        name = manifest_path(Path(), version).as_posix()
+        claim = f"{MANIFESTS}/{version:020d}.{uuid.uuid4().hex}.claim"
+        uploaded: list[str] = []
+        try:
+            for file in self._new_files([*names, FRAMES]):
+                uploaded.append(file)
+                self._upload(file, partial(self._copy, file))
+            self._upload(claim, lambda stream: stream.write(b"claimed"))
+            there = self._listed(MANIFESTS)
+            others = [other for other in there if other != claim and self._is_claim(there[other], version)]
+            if name in there or others:
+                raise ConcurrentCommitError(
+                    f"version {version} of the index at `{self.uri}` was committed by another writer in the meantime; "
+                    "nothing of this change is visible: call `refresh()` and repeat it"
+                )
+            self._upload(name, lambda stream: stream.write(text.encode()))
+            uploaded.clear()
+        finally:
+            for file in [claim, *uploaded]:
+                self._remove(file)
+        self.fetch(name)
+
+    def _is_claim(self, info: fs.FileInfo, version: int) -> bool:
+        """Tell whether a file is the claim of a living writer for a version."""
+        name = info.base_name
+        is_one = name.startswith(f"{version:020d}.") and name.endswith(".claim")
+        return is_one and not (info.mtime_ns and time.time() - info.mtime_ns / 1e9 > _CLAIM_SECONDS)
+
+    def _new_files(self, names: Iterable[str]) -> list[str]:
+        """List the files below some names that the mirror has and the index has not."""
+        here: list[str] = []
+        for name in names:
+            path = self._directory / name
+            found = [path] if path.is_file() else sorted(path.rglob("*")) if path.is_dir() else []
+            here += [f.relative_to(self._directory).as_posix() for f in found if f.is_file() and f.name[0] != "."]
+        parents = {file.partition("/")[0] for file in here}
+        there = {file for parent in parents for file in self._listed(parent, recursive=True)}
+        return [file for file in dict.fromkeys(here) if file not in there]
+
+    def _copy(self, name: str, stream: pa.NativeFile) -> None:
+        with (self._directory / name).open("rb") as source:
+            while chunk := source.read(_CHUNK):
+                stream.write(chunk)
+
+    def _upload(self, name: str, write: Callable[[pa.NativeFile], object]) -> None:
+        """Write a file of the index, which is there as a whole or not at all."""
+        target = self._there(name)
+        is_whole = self._filesystem.type_name in _OBJECT_STORES
+        if not is_whole:
+            self._filesystem.create_dir(str(PurePosixPath(target).parent), recursive=True)
+        draft = target if is_whole else f"{target}.{uuid.uuid4().hex}.draft"
+        with self._filesystem.open_output_stream(draft, compression=None) as stream:
+            write(stream)
+        if draft != target:
+            self._filesystem.move(draft, target)
+
+    def _remove(self, name: str) -> None:
+        with suppress(pa.ArrowException, OSError):  # it was not written, or the place is gone: nothing names it
+            self._filesystem.delete_file(self._there(name))

@@ -1,0 +1,196 @@
+"""An index on another file system: built, searched, changed and pickled there, by way of a local copy."""
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.errors import ConcurrentCommitError, IndexCorruptedError, IndexNotFoundError, InvalidParameterError
+from dfjoin.index import mirror as module
+from dfjoin.index.mirror import index_place, index_uri, mirror_of
+from tests.conftest import PROJECT
+
+FRAMES = {
+    "cities": pd.DataFrame({"city": ["Rome", "Oslo", "Bern"], "people": [28, 7, 1]}),
+    "rivers": pd.DataFrame({"river": ["Aare", "Po"], "city": ["Bern", "Turin"]}),
+}
+QUERY = pd.DataFrame({"c": ["rome", "bern", "x"]})
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """Mirrors of the test's own."""
+    monkeypatch.setenv("DFJOIN_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(module, "_mirrors", {})
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def uri(tmp_path):
+    """A place that pyarrow.fs opens by another scheme than that of files."""
+    return f"local://{tmp_path / 'there' / 'lake.dfjoin'}"
+
+
+def forget(cache, monkeypatch):
+    """Be another machine: without mirrors."""
+    monkeypatch.setattr(module, "_mirrors", {})
+    shutil.rmtree(cache, ignore_errors=True)
+
+
+def make(uri, frames=FRAMES, **options):
+    return dfjoin.build_lake(frames, uri, engine="inline", progress=False, **options)
+
+
+def test_an_index_elsewhere_is_built_searched_and_joined(uri, tmp_path, cache, monkeypatch):
+    built = make(uri)
+    there = tmp_path / "there" / "lake.dfjoin"
+    assert [path.name for path in (there / "manifests").iterdir()] == ["00000000000000000001.json"]
+    forget(cache, monkeypatch)
+    lake = dfjoin.open_lake(uri)
+    copied = [path for path in cache.rglob("*") if path.is_file() and path.suffix == ".npy"]
+    assert copied == [], "nothing but the manifest is copied before it is asked for"
+    pd.testing.assert_frame_equal(lake.columns, built.columns)
+    hits = QUERY.discover_joinable("c", lake, rank="matched")
+    assert hits[["table", "matched"]].values.tolist() == [["cities", 2], ["rivers", 1]]
+    assert QUERY.auto_join(lake, on="c", tables="cities", min_score=0)["people"].tolist()[:2] == [28, 1]
+    assert lake.verify() == []
+    same = dfjoin.open_lake(there)  # by its path it is the index itself
+    pd.testing.assert_frame_equal(same.columns, built.columns)
+
+
+def test_changes_are_versions_elsewhere(uri, tmp_path, cache, monkeypatch):
+    lake = make(uri)
+    lake.add({"lakes": pd.DataFrame({"lake": ["Como", "Garda"]})}, engine="inline", progress=False)
+    lake.remove("rivers")
+    lake.compact(full=True)
+    forget(cache, monkeypatch)
+    again = dfjoin.open_lake(uri)
+    assert again.version == 4 and again.tables["table"].tolist() == ["cities", "lakes"]
+    assert again.verify() == []
+    assert dfjoin.open_lake(uri, version=2).has_table("rivers")
+    old = dfjoin.open_lake(uri, version=3)
+    assert not old.has_table("rivers") and old.verify() == []
+    left = {path.name for path in (tmp_path / "there" / "lake.dfjoin").iterdir()}
+    assert left <= {"manifests", "segments", "tombstones", "frames"}, "no scratch is copied there"
+
+
+def test_an_index_that_was_built_anew_is_seen(uri, tmp_path, cache, monkeypatch):
+    make(uri)
+    shutil.rmtree(tmp_path / "there")
+    with pytest.raises(IndexNotFoundError):
+        dfjoin.open_lake(uri)
+    mine = dict(module._mirrors)
+    monkeypatch.setattr(module, "_mirrors", {})
+    monkeypatch.setenv("DFJOIN_CACHE_DIR", str(tmp_path / "other cache"))
+    make(uri, {"new": FRAMES["rivers"]})
+    monkeypatch.setattr(module, "_mirrors", mine)
+    monkeypatch.setenv("DFJOIN_CACHE_DIR", str(cache))
+    assert dfjoin.open_lake(uri).tables["table"].tolist() == ["new"]
+
+
+def test_of_two_writers_one_commits(uri, tmp_path, monkeypatch):
+    lake = make(uri)
+    mirror = mirror_of(lake.path)
+    text = (lake.path / "manifests" / f"{1:020d}.json").read_text()
+    with pytest.raises(ConcurrentCommitError, match=r"version 1 of the index at `local://.*another writer"):
+        mirror.publish(1, text, [])
+    manifests = tmp_path / "there" / "lake.dfjoin" / "manifests"
+    claim = manifests / f"{2:020d}.0123.claim"
+    claim.write_text("claimed")
+    with pytest.raises(ConcurrentCommitError, match="version 2"):
+        mirror.publish(2, text, [])
+    assert sorted(path.name for path in manifests.iterdir()) == [f"{1:020d}.json", claim.name]
+    os.utime(claim, (1, 1))  # of a writer that died
+    mirror.publish(2, text, [])
+    assert (manifests / f"{2:020d}.json").read_text() == text
+
+
+def test_what_is_not_committed_is_removed_there(uri, tmp_path, monkeypatch):
+    mirror = mirror_of(index_place(uri))
+    upload = mirror._upload
+
+    def fail(name, write):
+        if name.startswith("manifests"):
+            raise OSError(5, "the network is gone")
+        upload(name, write)
+
+    monkeypatch.setattr(mirror, "_upload", fail)
+    with pytest.raises(OSError, match="the network is gone"):
+        make(uri)
+    assert [path for path in (tmp_path / "there").rglob("*") if path.is_file()] == []
+    monkeypatch.setattr(mirror, "_upload", upload)
+    assert make(uri).version == 1
+
+
+def test_damage_there_is_told(uri, tmp_path, cache, monkeypatch):
+    make(uri)
+    forget(cache, monkeypatch)
+    (hashes,) = (tmp_path / "there").rglob("hash.npy")
+    data = bytearray(hashes.read_bytes())
+    data[-1] ^= 1
+    hashes.write_bytes(data)
+    with pytest.raises(IndexCorruptedError, match=r"`hash`.*what local://.* holds is not what was written"):
+        QUERY.discover_joinable("c", dfjoin.open_lake(uri))
+    hashes.unlink()
+    with pytest.raises(IndexCorruptedError, match="the file is missing"):
+        QUERY.discover_joinable("c", dfjoin.open_lake(uri))
+
+
+def test_a_lake_is_pickled_by_its_uri(uri, tmp_path, cache, monkeypatch):
+    lake = make(uri)
+    assert index_uri(lake.path) == uri and index_uri(tmp_path) == str(tmp_path)
+    data = pickle.dumps(lake)
+    assert str(cache).encode() not in data
+    forget(cache, monkeypatch)
+    assert pickle.loads(data).tables["table"].tolist() == ["cities", "rivers"]
+
+
+ELSEWHERE = """
+import sys, dfjoin, pandas as pd
+lake = dfjoin.open_lake(sys.argv[1])
+print(pd.DataFrame({"c": ["rome", "bern"]}).discover_joinable("c", lake, rank="matched")["matched"].tolist())
+"""
+
+
+def test_another_process_with_a_cache_of_its_own(uri, tmp_path):
+    make(uri)
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "DFJOIN_CACHE_DIR": str(tmp_path / "theirs")}
+    command = [sys.executable, "-c", ELSEWHERE, uri]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == "[2, 1]\n"
+
+
+def test_a_worker_finds_the_mirror_by_its_directory(uri, monkeypatch):
+    lake = make(uri)
+    monkeypatch.setattr(module, "_mirrors", {})
+    assert mirror_of(lake.path).uri == uri
+
+
+def test_what_cannot_be_done_elsewhere(uri):
+    lake = make(uri)
+    for call, name in ((lake.vacuum, "vacuum"), (lambda: dfjoin.repair(uri), "repair")):
+        with pytest.raises(InvalidParameterError, match=rf"`Lake\.{name}` looks through all files of an index"):
+            call()
+
+
+@pytest.mark.parametrize("wrong", ["nosuch://bucket/lake", "s3://key:secret@/"])
+def test_a_uri_that_cannot_be_opened(wrong):
+    with pytest.raises(
+        InvalidParameterError, match=r"`index` must be a path, or a URI that pyarrow\.fs opens"
+    ) as caught:
+        index_place(wrong)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_cache_that_cannot_be_written_is_told(uri, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DFJOIN_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(module.Path, "home", lambda: tmp_path / "file")
+    monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+    with pytest.raises(InvalidParameterError, match="none can be written; set DFJOIN_CACHE_DIR to one"):
+        index_place(uri)
