@@ -638,7 +638,8 @@ def auto_join(
         similarity, also ``_match`` (equal, program, fuzzy) and ``_distance`` (0 to 1) of each row.
     transform, fuzzy : bool, optional
         Between two frames: look for programs over the columns of one frame whose results are the key of the
-        other, and match the keys that are left by string similarity. The other frame's key is brought along.
+        other, and match the keys that are left by string similarity. The other frame's key is brought along. Where the
+        cells of a column that is named list keys of the other (``a; b; c``), each value that they list is matched.
 
         - None: only if equal keys match less than `threshold` of the key's values, or the best equal columns are not
           nearly unique. Never for a composite `on`. Similarity is skipped above 100,000 keys on either side.

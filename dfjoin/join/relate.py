@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dfjoin.fuzzy.fuzzy_join import apply_fuzzy, find_fuzzy
 from dfjoin.fuzzy.result import FuzzyJoin
+from dfjoin.join.element_keys import ElementKeys, Matcher, find_elements, match_elements
 from dfjoin.join.keys import expand_pairs
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.saved_relation import SavedRelation
@@ -131,6 +132,8 @@ class Relation:
         The programs, or what was tried.
     fuzzy : FuzzyJoin or None
         The fuzzy join, or why there is none; None if it was not looked for.
+    elements : ElementKeys or None
+        Which side holds several values in a cell, each of which is a key; None: neither.
     """
 
     left_columns: list[str]
@@ -140,6 +143,7 @@ class Relation:
     pairs: KeyPairs
     programs: TransformJoin
     fuzzy: FuzzyJoin | None = None
+    elements: ElementKeys | None = None
 
     def row_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the rows of both tables that are joined; int64, shape (n_row_pairs,) each."""
@@ -151,7 +155,8 @@ class Relation:
     def saved(self) -> SavedRelation:
         """Return what can be applied to other tables."""
         is_alike = self.fuzzy is not None and len(self.fuzzy)
-        return SavedRelation(self.programs, self.fuzzy.settings if self.fuzzy is not None and is_alike else None)
+        likeness = self.fuzzy.settings if self.fuzzy is not None and is_alike else None
+        return SavedRelation(self.programs, likeness, self.elements)
 
     def describe(self) -> dict[str, Any]:
         """Return what was found as plain JSON values, for the report."""
@@ -161,6 +166,8 @@ class Relation:
         }
         if self.programs.found:
             found["transform"] = without_tried(self.programs)
+        if self.elements is not None:
+            found["elements"] = self.elements.to_dict()
         if self.fuzzy is not None and len(self.fuzzy):
             found["fuzzy"] = without_tried(self.fuzzy)
         return found
@@ -206,10 +213,15 @@ def relate(
     -----
     Source: thesis, sections 4.4 (programs) and 4.6 (the fuzzy join covers what they do not, and compares what they
     cut out of the keys, not the keys as they are). Programs decide which columns are the key, if the caller did not;
-    without any, the pair of columns whose values share the most rare words is looked at.
+    without any, the pair of columns whose values share the most rare words is looked at. If a key is named on either
+    side, and the cells of one list keys of the other, their values are compared in place of the cells.
     """
     tried: list[str] = []
     is_named = on is not None and right_on is not None and not equals_first
+    if is_named and options.transform is not False and options.examples is None:
+        by_elements = _relate_elements(left, right, on or (), right_on or (), options)
+        if by_elements is not None:
+            return by_elements, tried
     is_chosen = False
     programs = TransformJoin()
     if options.transform is not False and all(names is None or len(names) <= MAX_COLUMNS for names in (on, right_on)):
@@ -266,6 +278,16 @@ def relate_again(saved: SavedRelation, left: TextColumns, right: TextColumns) ->
         Why likeness joined nothing; empty if it did, or was not part of the relation.
     """
     likeness = saved.likeness
+    if saved.elements is not None:
+        own, other = (
+            distinct_keys({name: table[name].array for name in names})
+            for names, table in zip(saved.columns, (left, right), strict=True)
+        )
+
+        def match_values(own: pa.Array, other: pa.Array, known: _Known) -> FuzzyJoin | None:
+            return None if likeness is None else apply_fuzzy(own, other, likeness, known=known)
+
+        return _pair_elements(saved.programs, saved.elements, own, other, match_values), ""
 
     def match_rest(own: pa.Array, other: pa.Array, known: KeyPairs) -> tuple[FuzzyJoin | None, str]:
         if likeness is None:
@@ -274,6 +296,41 @@ def relate_again(saved: SavedRelation, left: TextColumns, right: TextColumns) ->
         return found, "" if len(found) else found.reason
 
     return _carry_out(saved.programs, left, right, match_rest)
+
+
+_Known: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _relate_elements(
+    left: TextColumns, right: TextColumns, on: Sequence[str], right_on: Sequence[str], options: JoinOptions
+) -> Relation | None:
+    """Relate two columns of which one lists keys of the other in its cells; None if neither does."""
+    if len(on) != 1 or len(right_on) != 1:
+        return None
+    own, other = distinct_keys({on[0]: left[on[0]].array}), distinct_keys({right_on[0]: right[right_on[0]].array})
+    elements = find_elements(own.texts(), other.texts())
+    if elements is None:
+        return None
+
+    def match_values(own: pa.Array, other: pa.Array, known: _Known) -> FuzzyJoin | None:
+        is_slow = options.fuzzy is None and max(len(own), len(other)) > _QUICK_KEYS
+        if options.fuzzy is False or is_slow:
+            return None
+        return find_fuzzy(own, other, precision=options.precision, known=known)
+
+    names = TransformJoin("left_to_right", tuple(on), tuple(right_on))
+    return _pair_elements(names, elements, own, other, match_values)
+
+
+def _pair_elements(
+    names: TransformJoin, elements: ElementKeys, own: DistinctKeys, other: DistinctKeys, matcher: Matcher
+) -> Relation:
+    """Pair keys by the values that the cells of one side list."""
+    found, fuzzy = match_elements(elements, own.texts(), other.texts(), matcher)
+    kinds = np.where(found.is_alike, KINDS.index("fuzzy"), KINDS.index("program")).astype(np.int8)
+    pairs = KeyPairs(found.left, found.right, kinds, found.distances)
+    columns = list(names.source_columns), list(names.target_columns)
+    return Relation(*columns, own, other, pairs, names, fuzzy, elements)
 
 
 def _carry_out(

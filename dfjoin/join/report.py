@@ -214,6 +214,10 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
         if entry["support"]:  # a key that is copied, so that likeness completes it, joins nothing by itself
             what = f"{entry['text']} = {target}" if target else entry["text"]
             lines.append(f"  by {what}: {entry['support']:,} rows, precision about {entry['precision']:.3f}")
+    if "elements" in relation:
+        found = relation["elements"]
+        whose = "the other table" if found["side"] == "right" else "this table"
+        lines.append(f"  by each value of a cell of {whose}, separated by {found['separator']!r}")
     if "dated" in relation:
         found = relation["dated"]
         words = "the latest rows not after" if found["rule"] == "latest" else "rows dated before"

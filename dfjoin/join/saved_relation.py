@@ -7,6 +7,7 @@ from typing import Any
 
 from dfjoin.errors import InvalidTypeError
 from dfjoin.fuzzy.result import FuzzySettings
+from dfjoin.join.element_keys import ElementKeys
 from dfjoin.transform.transform_join import TransformJoin
 
 __all__ = ["SavedRelation"]
@@ -23,21 +24,25 @@ class SavedRelation:
         programs it names the columns alone.
     likeness : FuzzySettings or None
         How the keys that programs leave are matched; None: not at all.
+    elements : ElementKeys or None
+        Which side lists several keys in a cell; None: neither.
     """
 
     programs: TransformJoin
     likeness: FuzzySettings | None = None
+    elements: ElementKeys | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the relation as plain JSON values."""
         programs = {key: value for key, value in self.programs.to_dict().items() if key != "tried"}
         if not self.programs.found:  # a stored join has a direction only with programs
             programs["direction"] = ""
-        return {**programs, "likeness": None if self.likeness is None else self.likeness.to_dict()}
+        held = {**programs, "likeness": None if self.likeness is None else self.likeness.to_dict()}
+        return held if self.elements is None else held | {"elements": self.elements.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Any) -> SavedRelation:
-        """Read what `to_dict` wrote, and check every part of it; `likeness` may be left out.
+        """Read what `to_dict` wrote, and check every part of it; `likeness` and `elements` may be left out.
 
         Raises
         ------
@@ -46,9 +51,13 @@ class SavedRelation:
         """
         programs = TransformJoin.from_dict(values)
         likeness = values.get("likeness")
-        if not programs.found and likeness is None:
+        elements = None if values.get("elements") is None else ElementKeys.from_dict(values["elements"])
+        names = programs.source_columns, programs.target_columns
+        if elements is not None and (programs.found or any(len(side) != 1 for side in names)):
+            raise InvalidTypeError("a relation by `elements` must be of one column on each side, and without programs")
+        if not programs.found and likeness is None and elements is None:
             raise InvalidTypeError("a relation of two frames must have programs or `likeness`, got neither")
-        return cls(programs, None if likeness is None else FuzzySettings.from_dict(likeness))
+        return cls(programs, None if likeness is None else FuzzySettings.from_dict(likeness), elements)
 
     @property
     def columns(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

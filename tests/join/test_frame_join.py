@@ -45,6 +45,17 @@ def test_named_keys_that_reach_the_threshold_are_not_learned():
     assert wide.attrs["dfjoin"]["passed_over"] == [], "a composite key is meant whole"
 
 
+def test_cells_that_list_keys_are_reported_and_joined_again_by_a_plan():
+    papers = pd.DataFrame({"authors": ["Ann; Bob", "Cid", "Bob;Dan;Ann", "Eve; Cid", "Dan; Fay"] * 2, "n": range(10)})
+    people = pd.DataFrame({"name": ["ann", "bob", "cid", "dan", "eve", "fay"], "age": [10, 20, 30, 40, 50, 60]})
+    papers["authors"] += [""] * 5 + ["; Gus"] * 5
+    wide = dfjoin.auto_join(papers, people, on="authors", right_on="name")
+    assert wide["age"].tolist() == [15, 30, 70 / 3, 40, 50] * 2
+    assert "separated by ';'" in str(dfjoin.report(wide))
+    again = dfjoin.auto_join(papers.iloc[:2], people, plan=wide.attrs["dfjoin"]["plan"])
+    assert again["age"].tolist() == [15, 30]
+
+
 def test_a_chosen_column_that_is_nearly_a_key_on_one_side_is_enough(monkeypatch):
     asked = []
     monkeypatch.setattr(frame_join, "relate", lambda *args, **kwargs: asked.append(args) or (None, []))

@@ -181,6 +181,27 @@ def test_several_columns_are_compared_one_by_one_and_applied_as_they_were_learne
     assert again.fuzzy.settings.weights == weights
 
 
+def test_cells_that_list_keys_are_joined_by_their_values():
+    rng = np.random.default_rng(3)
+    names = [f"{a} {b}" for a, b in zip(FIRST, LAST, strict=True)]
+    chosen = [rng.choice(20, int(rng.integers(1, 4)), replace=False) for _ in range(40)]
+    cells = ["; ".join(names[i] for i in row) for row in chosen]
+    cells[0] = cells[0][:-1] + "q"  # a misspelled name
+    sides = table(authors=cells), table(person=names)
+    relation, _ = relate(*sides, ["authors"], ["person"], replace(OPTIONS, precision=0.8))
+    keys = relation.left.columns["authors"].to_pylist()
+    found = {(keys[i], names[j]) for i, j in zip(relation.pairs.left, relation.pairs.right, strict=True)}
+    expected = {(cell, names[i]) for cell, row in zip(cells, chosen, strict=True) for i in row}
+    assert found <= expected and len(expected - found) <= 1
+    assert relation.describe()["elements"] == {"side": "left", "separator": ";"}
+    saved = SavedRelation.from_dict(json.loads(json.dumps(relation.saved().to_dict())))
+    assert (saved.elements, saved.likeness) == (relation.elements, relation.saved().likeness)
+    again, reason = relate_again(saved, table(authors=["Ann Adler; Tom Tern", None]), sides[1])
+    assert reason == "" and again.pairs.left.tolist() == [0] and again.pairs.right.tolist() == [0]
+    back, _ = relate(sides[1], sides[0], ["person"], ["authors"], replace(OPTIONS, precision=0.8))
+    assert back.pairs.left.size == relation.pairs.left.size
+
+
 def test_a_fuzzy_join_that_would_take_minutes_has_to_be_asked_for(people, monkeypatch):
     left, right = people
     monkeypatch.setattr(relate_module, "_QUICK_KEYS", 10)

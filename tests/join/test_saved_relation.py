@@ -153,3 +153,8 @@ def test_a_relation_of_nothing_is_refused():
     nothing = values | {"programs": [], "direction": "", "target": None}
     with pytest.raises(InvalidTypeError, match="must have programs or `likeness`, got neither"):
         SavedRelation.from_dict(nothing)
+    elements = {"elements": {"side": "left", "separator": ";"}}
+    assert SavedRelation.from_dict(nothing | elements).to_dict() == nothing | elements
+    for spoilt in (values, nothing | {"source_columns": ["who", "where"]}):
+        with pytest.raises(InvalidTypeError, match="by `elements` must be of one column on each side, and without"):
+            SavedRelation.from_dict(spoilt | elements)

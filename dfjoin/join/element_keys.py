@@ -1,0 +1,198 @@
+"""Keys that hold several values: a cell such as "a; b; c" belongs to each of the keys a, b and c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dfjoin._validation import show
+from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.fuzzy.result import FuzzyJoin
+from dfjoin.join.keys import expand_pairs
+from dfjoin.values.unicode import normalize_text
+
+__all__ = ["ElementKeys", "ElementPairs", "Matcher", "find_elements", "match_elements"]
+
+_SEPARATORS = (";", "|", "\n", ",", "/")
+_SEPARATORS_OF_NUMBERS = (";", "|", "\n")
+"""Those that stand in no number and in no date."""
+_MIN_LISTS = 5
+_MIN_LISTED = 0.1
+"""Share of the distinct cells that must hold several values."""
+_MIN_FOUND = 0.5
+"""Share of their first values, and of the others, that must be keys of the other side."""
+
+
+@dataclass(frozen=True)
+class ElementKeys:
+    """Which side holds several values in a cell, and what separates them.
+
+    Parameters
+    ----------
+    side : {"left", "right"}
+    separator : str
+    """
+
+    side: Literal["left", "right"]
+    separator: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {"side": self.side, "separator": self.separator}
+
+    @classmethod
+    def from_dict(cls, values: Any) -> ElementKeys:
+        """Read what `to_dict` wrote, and check it.
+
+        Raises
+        ------
+        InvalidTypeError, InvalidParameterError
+            Saying which part is wrong.
+        """
+        if not isinstance(values, Mapping):
+            raise InvalidTypeError(f"`elements` must be a JSON object, got {show(values)}")
+        side, separator = values.get("side"), values.get("separator")
+        if side not in ("left", "right") or separator not in _SEPARATORS:
+            raise InvalidParameterError(
+                '`side` of elements must be "left" or "right", and `separator` one of '
+                f"{', '.join(map(repr, _SEPARATORS))}, got {show(side)} and {show(separator)}"
+            )
+        return cls(side, separator)
+
+
+class ElementPairs(NamedTuple):
+    """Pairs of keys by their values: int64 `left` and `right`, `is_alike` for likeness, and `distances`."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    is_alike: NDArray[np.bool_]
+    distances: NDArray[np.float64]
+
+
+class _Elements(NamedTuple):
+    """The distinct values of cells, and which cell holds which."""
+
+    texts: list[str]
+    cells: NDArray[np.int64]
+    codes: NDArray[np.int64]
+
+
+Matcher: TypeAlias = Callable[[pa.Array, pa.Array, tuple[NDArray[np.int64], NDArray[np.int64]]], FuzzyJoin | None]
+"""What joins values of the left and of the right side by likeness, given which are joined already."""
+
+
+def find_elements(left: pa.Array, right: pa.Array) -> ElementKeys | None:
+    """Find out whether the cells of one side list keys of the other.
+
+    Parameters
+    ----------
+    left, right : pyarrow Array of strings
+        Distinct keys.
+
+    Returns
+    -------
+    ElementKeys or None
+        The side and separator of which most values are keys of the other side. At least five cells, and a tenth of all,
+        must hold two values or more; half of the first values and half of the others must be keys, and they must be
+        keys more often than whole cells are. Commas and slashes separate texts only: ``1,200`` is a number.
+
+    Notes
+    -----
+    Values are compared in canonical form. O(characters × separators).
+    """
+    best, chosen = _MIN_FOUND, None
+    for side, lists, keys in (("left", left, right), ("right", right, left)):
+        known = {normalize_text(key) for key in keys.drop_null().to_pylist()}
+        cells = lists.drop_null().to_pylist()
+        whole = sum(normalize_text(cell) in known for cell in cells) / max(1, len(cells))
+        for separator in _SEPARATORS:
+            parts = [_split(cell, separator) for cell in cells if separator in cell]
+            several = [[normalize_text(part) for part in cell] for cell in parts if len(cell) > 1]
+            if len(several) < max(_MIN_LISTS, _MIN_LISTED * len(cells)):
+                continue
+            first, others = {cell[0] for cell in several}, {part for cell in several for part in cell[1:]}
+            if separator not in _SEPARATORS_OF_NUMBERS and _are_numbers(first | others):
+                continue
+            share = min(len(first & known) / len(first), len(others & known) / len(others))
+            if share >= best and share > whole and len((first | others) & known) >= _MIN_LISTS:
+                best, chosen = share, ElementKeys("left" if side == "left" else "right", separator)
+    return chosen
+
+
+def _split(cell: str, separator: str) -> list[str]:
+    """Return the values of a cell, without white space around them and without empty ones."""
+    return [part.strip() for part in cell.split(separator) if part.strip()]
+
+
+def _are_numbers(parts: set[str]) -> bool:
+    """Tell whether half of some texts have no letter."""
+    return 2 * sum(not any(map(str.isalpha, part)) for part in parts) >= len(parts)
+
+
+def match_elements(
+    elements: ElementKeys, left: pa.Array, right: pa.Array, matcher: Matcher
+) -> tuple[ElementPairs, FuzzyJoin | None]:
+    """Pair the cells of one side with the keys of the other that they list: equal ones first, then similar ones.
+
+    Parameters
+    ----------
+    elements : ElementKeys
+    left, right : pyarrow Array of strings
+        Distinct keys; nulls match nothing.
+    matcher : callable
+        Joins values that have no equal key.
+
+    Returns
+    -------
+    ElementPairs
+        By left key, then right key, each pair once.
+    FuzzyJoin or None
+        What the matcher returned, on values in place of cells.
+
+    Notes
+    -----
+    O(characters + pairs), and the matcher.
+    """
+    is_left = elements.side == "left"
+    lists, keys = (left, right) if is_left else (right, left)
+    held = _read_cells(lists, elements.separator)
+    of_text: dict[str, list[int]] = {}
+    for number, key in enumerate(keys.to_pylist()):
+        if key is not None:
+            of_text.setdefault(normalize_text(key), []).append(number)
+    equal = [(i, number) for i, text in enumerate(held.texts) for number in of_text.get(normalize_text(text), ())]
+    pairs = np.array(equal, np.int64).reshape(-1, 2)
+    values, distances = pa.array(held.texts, pa.large_string()), np.zeros(len(equal))
+    known = pairs[:, 0], pairs[:, 1]
+    sides = (values, keys) if is_left else (keys, values)
+    fuzzy = matcher(*sides, known if is_left else known[::-1])
+    n_equal = len(equal)
+    if fuzzy is not None:
+        rows = (fuzzy.left_rows, fuzzy.right_rows) if is_left else (fuzzy.right_rows, fuzzy.left_rows)
+        pairs = np.concatenate([pairs, np.column_stack(rows)])
+        distances = np.concatenate([distances, fuzzy.distances])
+    of_pair, places = expand_pairs(pairs[:, 0], held.codes, len(held.texts))
+    cells, others = held.cells[places], pairs[of_pair, 1]
+    own, theirs = (cells, others) if is_left else (others, cells)
+    order = np.lexsort((of_pair, theirs, own))
+    is_new = np.ones(order.size, bool)
+    is_new[1:] = (own[order][1:] != own[order][:-1]) | (theirs[order][1:] != theirs[order][:-1])
+    order = order[is_new]
+    return ElementPairs(own[order], theirs[order], of_pair[order] >= n_equal, distances[of_pair[order]]), fuzzy
+
+
+def _read_cells(cells: pa.Array, separator: str) -> _Elements:
+    """Take cells apart; values that are spelled alike are one."""
+    numbers: dict[str, int] = {}
+    rows: list[int] = []
+    codes: list[int] = []
+    for row, cell in enumerate(cells.to_pylist()):
+        for part in dict.fromkeys(_split(cell, separator) if cell is not None else ()):
+            rows.append(row)
+            codes.append(numbers.setdefault(part, len(numbers)))
+    return _Elements(list(numbers), np.array(rows, np.int64), np.array(codes, np.int64))
