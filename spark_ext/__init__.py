@@ -10,9 +10,11 @@ from typing import Any
 
 __all__ = [
     "build_index",
+    "containment_join",
     "discover_joinable_batch",
     "enable",
     "explain",
+    "lake_containment_join",
     "pairs",
     "register_functions",
     "report",
@@ -67,6 +69,61 @@ def build_index(spark: Any, source: Any = None, index: Any = None, *, tables: An
         )
     chosen = source if tables is None else match_tables(spark, check_patterns(tables, "tables"))
     return build_lake(chosen, index, engine="spark", spark=spark, **options)
+
+
+def containment_join(left: Any, right: Any = None, *, on: str, key: str, tasks: int | None = None) -> Any:
+    """Find all pairs of rows of which the right one's array holds all elements of the left one's, as Spark tasks.
+
+    Parameters
+    ----------
+    left, right : pyspark DataFrame
+        None for `right`: the left one.
+    on : str
+        The column of arrays, of both frames. Nulls among the elements are none; a null instead of an array is in no
+        pair.
+    key : str
+        The column that names a row, of both frames; no value occurs twice.
+    tasks : int, optional
+        Into how many tasks the join is cut; by default three for each core.
+
+    Returns
+    -------
+    pyspark DataFrame
+        ``left, right`` (values of `key`) and ``matched``.
+
+    Notes
+    -----
+    A left set goes to the task of its rarest element, and is joined there as by `dfjoin.containment_join`. A task holds
+    its sets in memory.
+    """
+    from spark_ext.containment import join_arrays
+
+    return join_arrays(left, left if right is None else right, on, key, tasks)
+
+
+def lake_containment_join(
+    spark: Any, index: Any, *, threshold: float = 1.0, min_cardinality: int = 2, tasks: int | None = None
+) -> Any:
+    """Find all pairs of columns of an index of which one holds the other, or a share of it, as Spark tasks.
+
+    Parameters
+    ----------
+    spark : SparkSession
+    index : str or path
+        An index that every task can read.
+    threshold, min_cardinality
+        As in `dfjoin.Lake.containment_join`.
+    tasks : int, optional
+        Into how many tasks the left columns are cut; by default three for each core.
+
+    Returns
+    -------
+    pyspark DataFrame
+        The columns of `dfjoin.Lake.containment_join`.
+    """
+    from spark_ext.containment import join_index
+
+    return join_index(spark, str(index), threshold, min_cardinality, tasks)
 
 
 def start_session(**config: str) -> Any:

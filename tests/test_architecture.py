@@ -65,6 +65,7 @@ EDGES = {
         "api",
         "lake",
         "join",
+        "containment",
         "search",
         "store",
         "ingest",

@@ -51,13 +51,15 @@ class ColumnPairs:
     matched: NDArray[np.int64]
 
 
-def join_columns(snapshot: Snapshot, min_cardinality: int, options: ContainmentOptions) -> ContainedPairs:
-    """Join the columns of a lake, see `dfjoin.Lake.containment_join`."""
+def join_columns(
+    snapshot: Snapshot, min_cardinality: int, options: ContainmentOptions, part: tuple[int, int] = (0, 1)
+) -> ContainedPairs:
+    """Join the columns of a lake, or one of several parts of its left columns, see `dfjoin.Lake.containment_join`."""
     if snapshot.settings.keep_sets is False:
         warn("the index keeps no sets of columns with signatures (keep_sets=False): these are in no pair")
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for pairs in find_column_pairs(snapshot, min_cardinality, options):
+        for pairs in find_column_pairs(snapshot, min_cardinality, options, part=part):
             catalogs = [snapshot.segments[number].catalog for number in pairs.segments]
             names = [*_names(catalogs[0], pairs.left), *_names(catalogs[1], pairs.right)]
             sizes = [
@@ -78,7 +80,11 @@ def _names(catalog: Catalog, columns: NDArray[np.int64]) -> tuple[pa.Array, pa.A
 
 
 def find_column_pairs(
-    snapshot: Snapshot, min_cardinality: int, options: ContainmentOptions, has_own_tables: bool = False
+    snapshot: Snapshot,
+    min_cardinality: int,
+    options: ContainmentOptions,
+    has_own_tables: bool = False,
+    part: tuple[int, int] = (0, 1),
 ) -> Iterator[ColumnPairs]:
     """Find the pairs of columns of different tables of which the right one holds at least a share of the left one.
 
@@ -90,6 +96,8 @@ def find_column_pairs(
     options : ContainmentOptions
     has_own_tables : bool
         Pairs of columns of one table, and each column with itself, are among them.
+    part : tuple of int
+        Number of a part of the left columns, from 0 on, and into how many parts they are cut.
 
     Yields
     ------
@@ -101,15 +109,17 @@ def find_column_pairs(
     Each segment is joined with each. O(entries of the sets + Σ of the lists read), see `scan_pairs`, `overlap_pairs`.
     """
     chosen = [columns_to_join(segment, min_cardinality) for segment in snapshot.segments]
+    number, n_parts = part
     for i, left in enumerate(snapshot.segments):
+        own = chosen[i] if n_parts == 1 else chosen[i][number::n_parts]
         for j, right in enumerate(snapshot.segments):
-            if chosen[i].size == 0 or chosen[j].size == 0:
+            if own.size == 0 or chosen[j].size == 0:
                 continue
             if i == j and options.memory_budget is not None:
-                yield from _within_budget(left, i, chosen[i], options)
+                yield from _within_budget(left, i, (own, chosen[j]), options)
                 continue
-            sides = sides_of(left, right, chosen[i], chosen[j])
-            sizes = left.catalog.numbers["cardinality"][chosen[i]]
+            sides = sides_of(left, right, own, chosen[j])
+            sizes = left.catalog.numbers["cardinality"][own]
             needed = needed_counts(sizes, options.threshold)
             is_open = sides.held >= needed
             lefts = _only(sides.left, is_open) if not is_open.all() else sides.left
@@ -117,7 +127,7 @@ def find_column_pairs(
                 continue
             for pairs in _pairs(lefts, sides.right, needed, sides.weights, options):
                 matched = sides.held[pairs.left] if options.threshold == 1 else pairs.matched
-                a, b = chosen[i][pairs.left], chosen[j][pairs.right]
+                a, b = own[pairs.left], chosen[j][pairs.right]
                 if i == j and not has_own_tables:
                     tables = left.catalog.numbers["table"]
                     is_other = tables[a] != tables[b]
@@ -127,13 +137,14 @@ def find_column_pairs(
 
 
 def _within_budget(
-    segment: Segment, number: int, columns: NDArray[np.int64], options: ContainmentOptions
+    segment: Segment, number: int, columns: tuple[NDArray[np.int64], NDArray[np.int64]], options: ContainmentOptions
 ) -> Iterator[ColumnPairs]:
     """Join the columns of one segment over its mapped sets, within a memory budget."""
     tokens, tables = segment.tokens, segment.catalog.numbers["table"]
-    is_chosen = np.zeros(segment.n_columns, bool)
-    is_chosen[columns] = True
-    is_left = is_chosen & (np.diff(tokens.group_indptr[: segment.n_columns + 1]) == 0)
+    is_left, is_chosen = np.zeros(segment.n_columns, bool), np.zeros(segment.n_columns, bool)
+    is_left[columns[0]] = True
+    is_chosen[columns[1]] = True
+    is_left &= np.diff(tokens.group_indptr[: segment.n_columns + 1]) == 0
     sets = SetCollection(tokens.set_indptr, tokens.set_lists, tokens.list_indptr.size - 1)
     for pairs in external_pairs(sets, sets, options.memory_budget or 0, options.reads, is_left):
         is_other = is_chosen[pairs.right] & (tables[pairs.left] != tables[pairs.right])

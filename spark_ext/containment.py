@@ -1,0 +1,126 @@
+"""The set containment join on Spark: partitions as tasks, over columns of arrays and over the columns of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+__all__ = ["join_arrays", "join_index"]
+
+_TASKS_FOR_CORES = 3
+
+
+def join_arrays(left: Any, right: Any, on: str, key: str, tasks: int | None) -> Any:
+    """Join two Spark columns of arrays, see `spark_ext.containment_join`.
+
+    Parameters
+    ----------
+    left, right : pyspark DataFrame
+    on : str
+        The column of arrays, of both.
+    key : str
+        The column that names a row, of both.
+    tasks : int, optional
+
+    Returns
+    -------
+    pyspark DataFrame
+
+    Notes
+    -----
+    A left set goes to the task of its rarest element, a right one to the tasks of those of its elements that are the
+    rarest of a left set; each task joins its sets as `dfjoin.containment_join` does. So each pair is found once.
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    n = tasks or _TASKS_FOR_CORES * max(1, _cores(left))
+    mine, theirs = (
+        side.select(F.col(key).alias(name), F.array_distinct(F.array_compact(F.col(on))).alias("e")).where(
+            F.col("e").isNotNull()
+        )
+        for side, name in ((left, "l"), (right, "r"))
+    )
+    counts = theirs.select(F.explode("e").alias("x")).groupBy("x").count()
+    elements = mine.select("l", F.explode("e").alias("x")).join(counts, "x", "left").fillna(0, ["count"])
+    rarest = elements.groupBy("l").agg(F.min(F.struct("count", "x")).alias("m")).where("m.count > 0")
+    rarest = rarest.select("l", F.col("m.x").alias("x"))
+    bucket = F.pmod(F.hash("x"), F.lit(n)).alias("task")
+    lefts = mine.join(rarest, "l").select("l", "e", bucket)
+    needed = rarest.select("x").distinct()
+    rights = theirs.select("r", "e", F.explode("e").alias("x")).join(needed, "x").select("r", "e", bucket)
+    rights = rights.dropDuplicates(["r", "task"])
+    schema = T.StructType(
+        [
+            T.StructField("left", left.schema[key].dataType),
+            T.StructField("right", right.schema[key].dataType),
+            T.StructField("matched", T.LongType()),
+        ]
+    )
+    pairs = lefts.groupBy("task").cogroup(rights.groupBy("task")).applyInArrow(_join_task, schema)
+    empty = mine.where(F.size("e") == 0).select(F.col("l").alias("left"))
+    everything = empty.crossJoin(theirs.select(F.col("r").alias("right"))).withColumn("matched", F.lit(0).cast("long"))
+    return pairs.unionByName(everything)
+
+
+def _join_task(left: pa.Table, right: pa.Table) -> pa.Table:
+    """Join the sets of one task."""
+    from dfjoin.api import containment_join
+
+    schema = pa.schema([("left", left.schema.field("l").type), ("right", right.schema.field("r").type)])
+    schema = schema.append(pa.field("matched", pa.int64()))
+    if not left.num_rows or not right.num_rows:
+        return schema.empty_table()
+    found = []
+    for batch in containment_join(left.column("e"), right.column("e")).batches():
+        columns = [left.column("l").take(batch.column("left")), right.column("r").take(batch.column("right"))]
+        found.append(pa.table([*columns, batch.column("matched")], schema=schema))
+    return pa.concat_tables([schema.empty_table(), *found])
+
+
+def join_index(spark: Any, index: str, threshold: float, min_cardinality: int, tasks: int | None) -> Any:
+    """Join the columns of an index, see `spark_ext.lake_containment_join`.
+
+    Parameters
+    ----------
+    spark : SparkSession
+    index : str
+        A place that every task can read.
+    threshold : float
+    min_cardinality : int
+    tasks : int, optional
+        Each takes so many parts of the left columns.
+
+    Returns
+    -------
+    pyspark DataFrame
+    """
+    from dfjoin.containment.column_pairs import join_columns
+    from dfjoin.containment.subset_join import containment_options
+    from dfjoin.store.snapshot import open_snapshot
+
+    options = containment_options(threshold, None)
+    version = open_snapshot(index).version
+    n = tasks or _TASKS_FOR_CORES * max(1, _cores(spark.range(0)))
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for part in batch.column(0).to_pylist():
+                snapshot = open_snapshot(index, version)
+                yield from join_columns(snapshot, min_cardinality, options, (part, n)).batches()
+
+    schema = (
+        "left_table string, left_column string, right_table string, right_column string, left_cardinality long, "
+        "right_cardinality long, matched long, containment double"
+    )
+    return spark.range(0, n, 1, n).mapInArrow(run, schema)
+
+
+def _cores(frame: Any) -> int:
+    """Return how many tasks run at once, by the partitions that Spark makes of a range; 2 where it does not tell."""
+    try:
+        return int(frame.sparkSession.sparkContext.defaultParallelism)
+    except Exception:  # Spark Connect has no context
+        return 2
