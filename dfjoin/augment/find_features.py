@@ -20,6 +20,7 @@ from dfjoin.augment.leakage import LeakGuard
 from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
 from dfjoin.join.table_paths import PathOptions, ReachedTable, reach_tables
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.periods import is_year_name, read_periods
 
 __all__ = ["FeatureSearch", "FoundFeatures", "find_features"]
 
@@ -122,7 +123,9 @@ class _Finder:
             features = tuple(_as_it_is(reached, c, name) for c, name in names.items() if c not in refused)
             candidate = CandidateTable(reached, features if set(reached.brought) - set(refused) else (), {})
         else:
-            candidate = screen_table(reached, self._own, refused)
+            groups = self._key_groups(reached)
+            n_keys = len(self._search.frame) if groups is None else int(groups.max()) + 1
+            candidate = screen_table(reached, self._own, refused, n_keys)
             if refused and set(refused) == set(reached.brought):
                 candidate = replace(candidate, features=())
         self._candidates.append(candidate)
@@ -147,11 +150,21 @@ class _Finder:
         """Return the rows that are held out together: those of one key, unless the caller said it."""
         if self._search.groups is not None:
             return self._search.groups
-        on = candidate.reached.hops[0].on
-        if on not in self._groups:
-            position = list(self._search.frame.columns).index(on)
-            self._groups[on] = shared_keys(self._own[position].values)
-        return self._groups[on]
+        return self._key_groups(candidate.reached)
+
+    def _key_groups(self, reached: ReachedTable) -> NDArray[np.int64] | None:
+        """Number the keys of the frame by which a table is reached; None where every row has one of its own."""
+        hop = reached.hops[0]
+        key = hop.on, hop.period
+        if key not in self._groups:
+            position = list(self._search.frame.columns).index(hop.on)
+            keys = self._own[position].values
+            if hop.period is not None:
+                column = self._search.frame.iloc[:, position]
+                periods = read_periods(column, is_year=is_year_name(hop.on))
+                keys = keys if periods is None else periods.numbers(hop.period).astype(np.float64)
+            self._groups[key] = shared_keys(keys)
+        return self._groups[key]
 
     def report(self, choice: TableChoice, frozen: FrozenPlan) -> AugmentReport:
         """Write what was done."""

@@ -124,7 +124,9 @@ def _by_first_row(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank[inverse]
 
 
-def screen_table(reached: ReachedTable, own: Sequence[EncodedColumn], left_out: Mapping[str, str]) -> CandidateTable:
+def screen_table(
+    reached: ReachedTable, own: Sequence[EncodedColumn], left_out: Mapping[str, str], n_keys: int
+) -> CandidateTable:
     """Encode the columns of a table that was joined, and leave out those that say nothing.
 
     Parameters
@@ -134,6 +136,8 @@ def screen_table(reached: ReachedTable, own: Sequence[EncodedColumn], left_out: 
         The columns of the frame, of the same rows.
     left_out : mapping of str
         Columns that are left out already → why.
+    n_keys : int
+        Distinct keys by which the table was joined.
 
     Returns
     -------
@@ -145,7 +149,6 @@ def screen_table(reached: ReachedTable, own: Sequence[EncodedColumn], left_out: 
     known = KnownColumns()
     for own_column in own:
         known.add(own_column, "the frame")
-    n_keys = own[list(frame.columns[: len(own)]).index(reached.hops[0].on)].n_values
     features: list[FeatureColumn] = []
     reasons = dict(left_out)
     names = dict(reached.brought) | ({"": reached.counted} if reached.counted else {})

@@ -14,10 +14,13 @@ from dfjoin.search.embedding.axes_join import AxesRelation
 from dfjoin.search.embedding.near_join import NearRelation
 from dfjoin.transform.transform_join import TransformJoin
 
-__all__ = ["DATED_RULES", "HOWS", "JoinPlan", "JoinStep", "json_label"]
+__all__ = ["DATED_RULES", "HOWS", "PERIODS", "JoinPlan", "JoinStep", "json_label"]
 
 DATED_RULES = ("before", "latest")
 """Rows that are dated before a row of the frame, or the latest ones of those that are not dated after it."""
+
+PERIODS = ("year", "quarter", "month", "week")
+"""Granularities at which keys may be equal."""
 
 HOWS = ("left", "inner", "right", "outer")
 _PLAN_VERSION = 1
@@ -54,6 +57,8 @@ class JoinStep:
     dated : dict, optional
         Which rows of the table a row of the frame gets by their dates: ``{"on": label, "right_on": [columns], "rule":
         "before" or "latest"}``, see `dfjoin.join.dated_rows.DatedLink`. None: all that have its key.
+    period : {"year", "quarter", "month", "week"}, optional
+        The keys are dates or periods, and equal if they lie in the same one, see `dfjoin.join.period_rows.PeriodLink`.
     counted : bool or None
         Whether a column counts the table's rows, as it was when the join was first made; None: where it is 1:m.
     """
@@ -69,6 +74,7 @@ class JoinStep:
     relation: dict[str, Any] | None = None
     counted: bool | None = None
     dated: dict[str, Any] | None = None
+    period: str | None = None
 
 
 @dataclass(frozen=True)
@@ -180,6 +186,8 @@ def _step(values: dict[str, Any]) -> JoinStep:
         _check_relation(step)
     if step.dated is not None:
         _check_dated(step.dated)
+    if step.period is not None and (step.period not in PERIODS or len(step.on) != 1 or step.relation is not None):
+        raise TypeError(f"`period` of a step of one key is one of {', '.join(PERIODS)}, or null")
     return step
 
 

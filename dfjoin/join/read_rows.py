@@ -17,6 +17,7 @@ from dfjoin.join.dated_rows import DatedLink
 from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, expand_pairs, take_values
 from dfjoin.join.output_names import stem_of
+from dfjoin.join.period_rows import PeriodLink
 from dfjoin.join.plan import JoinStep
 from dfjoin.search.embedding.axes_join import AxesKeys, AxesRelation
 from dfjoin.search.embedding.near_join import NearKeys, NearRelation
@@ -75,6 +76,8 @@ def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
         table.check_columns(step.dated["right_on"])
         read = list(dict.fromkeys([*columns, *step.dated["right_on"]]))
         return DatedLink(left, link_keys(left, table, replace(step, dated=None, columns=read)), step.dated, columns)
+    if step.period is not None:
+        return PeriodLink(left, step, brought_columns(table, step), left_out_columns(table, step))
     if step.relation is None:
         return _EqualLink(step, left.index(step.on, step.pad, step.dayfirst))
     if NearRelation.is_one(step.relation):

@@ -218,6 +218,8 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
         found = relation["elements"]
         whose = "the other table" if found["side"] == "right" else "this table"
         lines.append(f"  by each value of a cell of {whose}, separated by {found['separator']!r}")
+    if "period" in relation:
+        lines.append(f"  equal if both lie in the same {relation['period']}")
     if "dated" in relation:
         found = relation["dated"]
         words = "the latest rows not after" if found["rule"] == "latest" else "rows dated before"

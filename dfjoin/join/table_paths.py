@@ -25,11 +25,11 @@ from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import check_frame, query_columns, search_queries
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
-from dfjoin.search.query import QueryColumn
+from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.store.overview import describe_table
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.periods import is_year_name, read_periods
+from dfjoin.values.periods import GRANULARITIES, PeriodColumn, is_year_name, read_periods, spell_periods
 
 __all__ = [
     "PathOptions",
@@ -113,6 +113,8 @@ class TableHop:
         Of this join alone.
     relationship : str
         1:1, 1:m, m:1 or m:m, as measured on the rows of the frame; as the catalogue tells where nothing was joined.
+    period : str or None
+        Granularity at which dates and periods are joined; None: the keys are equal.
     """
 
     on: Any
@@ -121,6 +123,7 @@ class TableHop:
     score: float
     containment: float
     relationship: str
+    period: str | None = None
 
 
 @dataclass(frozen=True)
@@ -350,7 +353,35 @@ class _PathSearch:
                 continue
             keyness = row.cardinality / max(1, row.n_rows)  # of two keys, the one that tells rows apart
             found.append(_Lead(start, hits, place, hop, before * row.usefulness * (1 + keyness) / 2))
-        return found
+        return found if start is not None else [*found, *self._period_leads({lead.hop.table for lead in found} | seen)]
+
+    def _period_leads(self, known: set[str]) -> list[_Lead]:
+        """Find columns of periods that dates of the frame lie in, and other spellings of its periods.
+
+        The index has texts and days; so the periods of the frame are spelled in all the ways that tables spell them,
+        the finer ones first, and each spelling is searched.
+        """
+        options = self._options
+        found: dict[str, _Lead] = {}
+        for position, label in enumerate(self._df.columns):
+            if label in options.never or not (options.on is None or label in options.on):
+                continue
+            periods = read_periods(self._df.iloc[:, position], is_year=is_year_name(label))
+            for granularity in _coarser(periods):
+                assert periods is not None
+                for way in spell_periods(periods.numbers(granularity), granularity):
+                    query = make_query(way.rename(label), self._snapshot.settings, name=str(label))
+                    if not query.profile.is_indexable:
+                        continue
+                    hits = search_queries(self._snapshot, [query], self._params, is_first=False)
+                    for place, row in enumerate(hits.itertuples(index=False)):
+                        is_good = row.score >= options.min_score and row.containment >= options.threshold
+                        if not is_good or row.table in known or row.table in found:
+                            continue
+                        told = row.score, row.containment, row.relationship, granularity
+                        hop = TableHop(label, row.table, row.column, *told)
+                        found[row.table] = _Lead(None, hits, place, hop, row.usefulness)
+        return list(found.values())
 
     def _queries_of_frame(self) -> list[QueryColumn]:
         on, never = self._options.on, self._options.never
@@ -378,7 +409,12 @@ class _PathSearch:
         frame = self._df if parent is None else parent.frame
         options = replace(self._options.join, how="left", columns=None, k=1)
         try:
-            account = join_candidates(frame, lead.hits.iloc[[lead.place]], options)
+            if lead.hop.period is None:
+                account = join_candidates(frame, lead.hits.iloc[[lead.place]], options)
+            else:
+                hop = lead.hop
+                step = JoinStep([hop.on], hop.table, [hop.column], None, {}, options.aggregate, period=hop.period)
+                account = join_plan(frame, JoinPlan((step,), "left", str(self._snapshot.path)), options)
             if self._is_dated(lead.hop.table):
                 dates = [name for name in date_columns(self._snapshot, lead.hop.table) if name != lead.hop.column]
                 if not dates:
@@ -397,6 +433,16 @@ class _PathSearch:
         hops = (*lead.hops[:-1], hop)
         steps = (*(() if parent is None else parent.steps), account.steps[-1])
         return ReachedTable(hops, steps, account, lead.usefulness, parent)
+
+
+def _coarser(periods: PeriodColumn | None) -> list[str]:
+    """Return the granularities at which a column may be joined, the finest first."""
+    if periods is None:
+        return []
+    if periods.granularity == "week":
+        return ["week"]
+    order = ["week", "month", "quarter", "year"] if periods.granularity in ("day", "second") else []
+    return order or list(GRANULARITIES[GRANULARITIES.index(periods.granularity) :: -1])
 
 
 def date_columns(snapshot: Snapshot, table: str) -> list[str]:

@@ -32,6 +32,7 @@ _PATTERNS = tuple(
         ("month", rf"{_YEAR}[ -]?m(?P<part>0[1-9]|1[0-2])"),
         ("month", rf"{_MONTH}[ ,-]{{0,2}}{_YEAR}"),
         ("month", rf"{_YEAR}[ -]{_MONTH}"),
+        ("day", rf"{_YEAR}-(?P<part>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12][0-9]|3[01])"),
         ("week", rf"{_YEAR}-?w(?P<part>0[1-9]|[1-4][0-9]|5[0-3])"),
     )
 )
@@ -159,6 +160,8 @@ def _read(text: str) -> tuple[str, int, int]:
             groups = match.groupdict()
             name = groups.get("name")
             part = _MONTHS.index(name[:3]) + 1 if name else int(groups.get("part") or 1)
+            if granularity == "day":
+                part = 100 * part + int(groups["day"])
             return granularity, int(groups["year"]), part
     return "", 0, 0
 
@@ -166,9 +169,12 @@ def _read(text: str) -> tuple[str, int, int]:
 def _bounds(granularity: str, year: int, part: int) -> tuple[int, int]:
     """Return the microseconds of the first moment of a period, and of the first one after it."""
     if granularity == "week":
-        fourth = np.datetime64(f"{year:04d}-01-04").astype(np.int64)
+        fourth = int(np.datetime64(f"{year:04d}-01-04").astype(np.int64))
         first = fourth - (fourth + 3) % 7 + 7 * (part - 1)
         return int(first * _DAY), int((first + 7) * _DAY)
+    if granularity == "day":
+        first = int(np.datetime64(f"{year:04d}-{part // 100:02d}-01").astype(np.int64)) + part % 100 - 1
+        return int(first * _DAY), int((first + 1) * _DAY)
     length = {"year": 12, "quarter": 3, "month": 1}[granularity]
     month = (year - 1970) * 12 + length * (part - 1)
     first, last = (
@@ -178,14 +184,15 @@ def _bounds(granularity: str, year: int, part: int) -> tuple[int, int]:
 
 
 def _spellings(granularity: str) -> Sequence[Callable[[int], str]]:
-    """Return ways to spell the number of a period, see `PeriodColumn.numbers`."""
+    """Return ways to spell the number of a period, see `PeriodColumn.numbers`; by its first day, too."""
     if granularity == "year":
-        return (lambda n: f"{1970 + n}",)
+        return (lambda n: f"{1970 + n}", lambda n: f"{1970 + n}-01-01")
     if granularity == "quarter":
         return (
             lambda n: f"{1970 + n // 4}Q{n % 4 + 1}",
             lambda n: f"{1970 + n // 4}-Q{n % 4 + 1}",
             lambda n: f"Q{n % 4 + 1} {1970 + n // 4}",
+            lambda n: f"{1970 + n // 4}-{3 * (n % 4) + 1:02d}-01",
         )
     if granularity == "week":
         return (_spell_week,)
@@ -194,6 +201,7 @@ def _spellings(granularity: str) -> Sequence[Callable[[int], str]]:
         lambda n: f"{_MONTHS[n % 12]} {1970 + n // 12}",
         lambda n: f"{_LONG_MONTHS[n % 12]} {1970 + n // 12}",
         lambda n: f"{1970 + n // 12}M{n % 12 + 1:02d}",
+        lambda n: f"{1970 + n // 12}-{n % 12 + 1:02d}-01",
     )
 
 
@@ -221,7 +229,7 @@ def spell_periods(numbers: NDArray[np.int64], granularity: str) -> list[pd.Serie
     Examples
     --------
     >>> [list(way) for way in spell_periods(np.array([201]), "quarter")]
-    [['2020Q2'], ['2020-Q2'], ['Q2 2020']]
+    [['2020Q2'], ['2020-Q2'], ['Q2 2020'], ['2020-04-01']]
     """
     codes, values = pd.factorize(numbers)
     found = []

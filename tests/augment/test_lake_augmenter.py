@@ -244,6 +244,26 @@ def test_as_of_brings_what_was_known_before(world, tmp_path):
         dfjoin.LakeAugmenter(lake, as_of="when").fit(X, y)
 
 
+def test_days_are_joined_with_months_and_months_are_held_out_together(tmp_path, monkeypatch):
+    from dfjoin.augment import choose_tables
+
+    rng = np.random.default_rng(0)
+    months = pd.period_range("1990-01", "1999-12", freq="M")
+    level = rng.normal(size=len(months))
+    tables = {"rates": pd.DataFrame({"month": [f"{m:%b %Y}" for m in months], "bank_rate": level})}
+    lake = dfjoin.build_lake(tables, tmp_path / "lake", engine="inline", progress=False)
+    days = pd.date_range("1990-01-02", "1999-12-30", freq="10D")
+    own = pd.Series(level, months)[days.to_period("M")].to_numpy()
+    X = pd.DataFrame({"date": days, "v": rng.normal(size=len(days))})
+    seen = []
+    real = choose_tables.HeldOutLosses
+    monkeypatch.setattr(choose_tables, "HeldOutLosses", lambda *a: seen.append(a[1]) or real(*a))
+    found = dfjoin.LakeAugmenter(lake).fit(X, own + X["v"] + rng.normal(0, 0.3, len(days)))
+    assert found.features_ == ["bank_rate"]
+    assert len(set(seen[0].tolist())) == len(months)
+    np.testing.assert_allclose(found.transform(X)["bank_rate"], own)
+
+
 def test_a_budget_ends_the_search(world, world_lake):
     few = dfjoin.LakeAugmenter(world_lake, budget={"tables": 2}).fit(world.X, world.y)
     assert few.report_.n_read == 2 and few.report_.stopped == "the budget of 2 tables is used"

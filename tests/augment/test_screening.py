@@ -61,12 +61,12 @@ def test_what_the_frame_has_is_not_brought_again(build):
     lake = build({"t": table})
     (reached,) = reach_tables(frame, lake.snapshot, PathOptions(max_hops=1))
     own = [encode_column(frame[name]) for name in frame]
-    screened = screen_table(reached, own, {})
+    screened = screen_table(reached, own, {}, N)
     assert [feature.column for feature in screened.features] == ["new"]
     assert screened.left_out == {
         "sort": "the same as a column of the frame",
         "inches": "nearly the same as a column of the frame",
         "new_again": "nearly the same as a column of the table",
     }
-    assert screen_table(reached, own, {"new": "refused"}).features[0].column == "new_again"
+    assert screen_table(reached, own, {"new": "refused"}, N).features[0].column == "new_again"
     assert isinstance(lake, dfjoin.Lake)

@@ -1,0 +1,113 @@
+"""Joins of dates and periods: equal at the coarser granularity of both, however they are spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dfjoin._validation import show
+from dfjoin.errors import InvalidParameterError
+from dfjoin.join.execute import RightSide
+from dfjoin.join.keys import KeyColumns, KeyIndex
+from dfjoin.join.output_names import stem_of
+from dfjoin.join.plan import JoinStep
+from dfjoin.values.normalize import ValueSet
+from dfjoin.values.periods import GRANULARITIES, PeriodColumn, is_year_name, read_periods
+
+__all__ = ["PeriodLink"]
+
+
+class PeriodLink:
+    """A date of the frame belongs to the period of the table that it lies in.
+
+    Parameters
+    ----------
+    left : KeyColumns
+        The frame.
+    step : JoinStep
+        With one key on either side; `period` is the granularity at which they are equal.
+    columns : list of str
+        Columns to bring.
+    left_out : mapping of str
+        Columns that are not brought → why.
+
+    Raises
+    ------
+    InvalidParameterError
+        If one of the columns holds no periods, or coarser ones than `period`, or if the table has several rows within
+        the period of a row of the frame that is finer: some of them may be later than the row.
+    """
+
+    def __init__(self, left: KeyColumns, step: JoinStep, columns: Sequence[str], left_out: Mapping[str, str]) -> None:
+        assert step.period is not None
+        self._step = step
+        self._period = step.period
+        self._columns = list(columns)
+        self._left_out = dict(left_out)
+        column = left.frame.iloc[:, left.position(step.on[0])]
+        periods = self._checked(read_periods(column, is_year=is_year_name(column.name)), column.name)
+        self._is_finer = periods.granularity != step.period
+        numbers = periods.numbers(step.period)
+        self._numbers = np.unique(numbers[~periods.is_null])
+        codes = np.where(periods.is_null, -1, np.searchsorted(self._numbers, numbers))
+        self._index = KeyIndex(codes.astype(np.int64), self._numbers.size)
+
+    @property
+    def step(self) -> JoinStep:
+        """The join."""
+        return self._step
+
+    @property
+    def index(self) -> KeyIndex:
+        """The periods of the frame."""
+        return self._index
+
+    def _checked(self, periods: PeriodColumn | None, name: Any) -> PeriodColumn:
+        found = "none" if periods is None else periods.granularity
+        weeks = (found == "week") != (self._period == "week") and found not in ("day", "second")
+        if periods is None or weeks or GRANULARITIES.index(found) < GRANULARITIES.index(self._period):
+            raise InvalidParameterError(
+                f"`on` must be columns of dates or of periods that lie in a {self._period}, got {show(name)} with "
+                f"periods of {found}"
+            )
+        return periods
+
+    def _codes(self, values: ValueSet) -> NDArray[np.int64]:
+        """Return the number of the frame's period of each row of the table, -1 where the frame has none."""
+        texts = pd.Series(np.array([*values.values(), None], object)[values.codes])
+        if texts.isna().all():
+            return np.full(len(texts), -1, np.int64)
+        name = self._step.right_on[0]
+        periods = self._checked(read_periods(texts, is_year=self._period == "year" or is_year_name(name)), name)
+        if self._is_finer and periods.granularity != self._period:
+            starts = PeriodColumn(periods.granularity, periods.starts - 1, periods.ends, periods.is_null)
+            is_first = starts.numbers(self._period) != periods.numbers(self._period)
+            if not is_first[~periods.is_null].all():
+                raise InvalidParameterError(
+                    f"`on` must not be finer on both sides than the {self._period} at which they are joined, got days "
+                    f"of {show(name)}: rows would meet later ones"
+                )
+        numbers = periods.numbers(self._period)
+        places = np.minimum(np.searchsorted(self._numbers, numbers), max(0, self._numbers.size - 1))
+        is_known = ~periods.is_null & (self._numbers[places] == numbers if self._numbers.size else False)
+        return np.where(is_known, places, -1).astype(np.int64)
+
+    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+        """Tell of each row of a batch, by the canonical values of its key, whether it may join."""
+        return self._codes(parts[0]) >= 0
+
+    def right_side(self, rows: Any, keeps_all: bool) -> RightSide:
+        """Return the rows that join."""
+        if keeps_all:
+            raise InvalidParameterError('`how` must be "left" or "inner" for a join by periods')
+        codes = self._codes(rows.keys[self._step.right_on[0]])
+        chosen = np.flatnonzero(codes >= 0)
+        frame = rows.to_frame(self._columns, chosen)
+        relation = {"period": self._period}
+        stem = stem_of(rows.table.name)
+        keys = frame.iloc[:, :0]
+        return RightSide(frame, keys, codes[chosen], self._numbers.size, stem, relation, self._left_out, rows.kinds)

@@ -1,0 +1,98 @@
+"""Joins of dates with periods, against pandas' own periods."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dfjoin
+from dfjoin.errors import InvalidParameterError
+from dfjoin.join.plan import JoinPlan, JoinStep
+from dfjoin.join.table_paths import PathOptions, ReachedTable, reach_tables
+
+DAYS = pd.date_range("1990-01-03", "1999-12-30", freq="9D")
+WAYS = {
+    "Mon YYYY": ("month", "M", lambda p: f"{p:%b %Y}".upper()),
+    "YYYY-MM": ("month", "M", str),
+    "YYYYMmm": ("month", "M", lambda p: f"{p.year}M{p.month:02d}"),
+    "first days": ("month", "M", lambda p: p.start_time),
+    "YYYYQn": ("quarter", "Q", str),
+    "YYYY": ("year", "Y", lambda p: p.year),
+    "YYYY-Www": ("week", "W", lambda p: "{}-W{:02d}".format(*p.start_time.isocalendar()[:2])),
+}
+
+
+def series(freq, spell, rng):
+    periods = pd.period_range("1988-01-01", "2001-12-31", freq=freq)
+    return periods, pd.DataFrame({"period": [spell(p) for p in periods], "rate_of_it": rng.normal(size=len(periods))})
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_days_get_the_value_of_their_period(build, rng, way):
+    granularity, freq, spell = WAYS[way]
+    periods, table = series(freq, spell, rng)
+    lake = build({"rates": table})
+    df = pd.DataFrame({"day": DAYS, "v": np.arange(len(DAYS)) / 7})
+    found = list(reach_tables(df, lake.snapshot, PathOptions(max_hops=1, min_score=0.0)))
+    (reached,) = [r for r in found if isinstance(r, ReachedTable)]
+    assert reached.hops[0].period == granularity
+    by_period = pd.Series(table["rate_of_it"].to_numpy(), periods)
+    np.testing.assert_allclose(reached.frame[reached.brought["rate_of_it"]], by_period[DAYS.to_period(freq)])
+    again = df.iloc[:5].auto_join(JoinPlan((reached.step,), index=str(lake.path)).to_dict())
+    np.testing.assert_allclose(again[reached.brought["rate_of_it"]], by_period[DAYS[:5].to_period(freq)])
+    assert f"equal if both lie in the same {granularity}" in str(dfjoin.report(again))
+
+
+def test_periods_of_other_spellings_meet(build, rng):
+    periods, table = series("M", lambda p: f"{p:%B %Y}", rng)
+    lake = build({"rates": table})
+    df = pd.DataFrame({"month": [str(p) for p in periods[20:120]]})
+    (reached,) = list(reach_tables(df, lake.snapshot, PathOptions(max_hops=1, min_score=0.0)))
+    np.testing.assert_allclose(reached.frame[reached.brought["rate_of_it"]], table["rate_of_it"][20:120])
+
+
+def test_days_meet_no_other_days_of_their_month(build, rng):
+    days = pd.date_range("1990-01-01", "1999-12-31")
+    lake = build({"daily": pd.DataFrame({"date": days, "x_of_day": rng.normal(size=len(days))})})
+    plan = JoinPlan((JoinStep(["day"], "daily", ["date"], period="month"),), index=str(lake.path))
+    with pytest.raises(InvalidParameterError, match="`on` must not be finer on both sides than the month"):
+        pd.DataFrame({"day": DAYS}).auto_join(plan)
+    months = pd.DataFrame({"month": ["1990-01", "1999-12"]})
+    plan = JoinPlan((JoinStep(["month"], "daily", ["date"], period="month"),), index=str(lake.path))
+    wide = months.auto_join(plan)
+    assert wide["daily_rows"].tolist() == [31, 31]
+
+
+def test_what_has_no_periods_is_told(build, rng):
+    _, table = series("Y", lambda p: p.year, rng)
+    lake = build({"rates": table.assign(other=[f"x{i}" for i in range(len(table))])})
+
+    def join(df, column, period, how="left"):
+        step = JoinStep(["day"], "rates", [column], period=period)
+        return df.auto_join(JoinPlan((step,), how, str(lake.path)))
+
+    df = pd.DataFrame({"day": DAYS})
+    with pytest.raises(
+        InvalidParameterError, match=r"`on` must be columns of dates .* got 'other' with periods of none"
+    ):
+        join(df, "other", "year")
+    with pytest.raises(InvalidParameterError, match="lie in a month, got 'period' with periods of year"):
+        join(df, "period", "month")
+    with pytest.raises(InvalidParameterError, match="got 'day' with periods of none"):
+        join(df.astype(str) + "?", "period", "year")
+    with pytest.raises(InvalidParameterError, match='`how` must be "left" or "inner" for a join by periods'):
+        join(df, "period", "year", "outer")
+    values = JoinPlan((JoinStep(["day"], "rates", ["period"], period="year"),), index="x").to_dict()
+    values["steps"][0]["period"] = "decade"
+    with pytest.raises(
+        InvalidParameterError, match="`period` of a step of one key is one of year, quarter, month, week"
+    ):
+        JoinPlan.from_dict(values)
+
+
+def test_rows_without_a_date_join_nothing(build, rng):
+    _, table = series("Y", lambda p: p.year, rng)
+    lake = build({"rates": table})
+    plan = JoinPlan((JoinStep(["day"], "rates", ["period"], period="year"),), index=str(lake.path))
+    wide = pd.DataFrame({"day": pd.to_datetime(["1990-05-05", None])}).auto_join(plan)
+    assert wide["rate_of_it"].isna().tolist() == [False, True]
+    assert wide["rate_of_it"][0] == table["rate_of_it"][2]
