@@ -227,7 +227,7 @@ def _made(program: Program, values: ValueSet) -> ValueSet:
 def read_in_task(spark: Any, table: LakeTable, step: JoinStep, program: Program | None) -> RightTable:
     """Have a table of a lake read by a task of Spark, batch by batch; its rows never come here."""
     snapshot = table.snapshot
-    index = (str(snapshot.path.absolute()), snapshot.version, snapshot.moved)
+    index = (snapshot.place, snapshot.version, snapshot.moved)
     reader = _TableReader(index, step, brought_columns(table, step), program)
     first = next(reader.batches(table))
     schema = from_arrow_schema(first.schema, prefer_timestamp_ntz=True)

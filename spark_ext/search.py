@@ -126,7 +126,7 @@ def _result(spark: Any, hits: pd.DataFrame, snapshot: Snapshot, options: dict[st
         hits = hits.drop(columns="pad")
     table = pa.Table.from_pandas(pd.DataFrame(hits), preserve_index=False).replace_schema_metadata(None)
     told = {
-        "index": str(snapshot.path.absolute()),
+        "index": snapshot.place,
         "version": snapshot.version,
         "roots": snapshot.moved,
         "options": options,
@@ -290,7 +290,7 @@ class _Task:
         companions: tuple[str, ...],
         is_every: bool,
     ) -> None:
-        self.index = (str(snapshot.path.absolute()), snapshot.version, tuple(sorted(snapshot.moved.items())))
+        self.index = (snapshot.place, snapshot.version, tuple(sorted(snapshot.moved.items())))
         self.params = params
         self.fields = fields
         self.companions = companions

@@ -82,7 +82,12 @@ class Snapshot:
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return open_snapshot, (index_uri(self.path), self.version, self.moved)
+        return open_snapshot, (self.place, self.version, self.moved)
+
+    @property
+    def place(self) -> str:
+        """Where another process opens the index: its absolute path, or its URI on another file system."""
+        return index_uri(self.path.absolute())
 
     @property
     def version(self) -> int:

@@ -137,6 +137,17 @@ if __name__ == "__main__":
     hits = df.discover_joinable("Country", lake, k=3)
     wide = df.auto_join(lake, on="Country")
     note("joined", [hits["table"].tolist(), len(wide), "capital" in wide.columns])
+
+    # The same from Spark, in tasks: a worker is killed while the query is read, then an executor.
+    spark_ext.enable(spark)
+    for whom in ("search", "executor"):
+        countries = spark.createDataFrame([(name,) for name in df["Country"]], "Country string").repartition(2)
+        query = countries.mapInArrow(killing(str(shared / f"{whom}-in-search"), whom), countries.schema)
+        found = query.discover_joinable("Country", str(shared / "index"), k=3, where="cluster").toPandas()
+        note(f"{whom} killed in a search", [found["table"].tolist(), (shared / f"{whom}-in-search").exists()])
+    rows = countries.auto_join(str(shared / "index"), on="Country").toPandas()
+    elsewhere = countries.discover_joinable("Country", uri, k=3, where="cluster").toPandas()
+    note("joined in Spark", [len(rows), "capital" in rows.columns, elsewhere["table"].tolist()])
     print(json.dumps(facts))
 """
 
@@ -237,4 +248,7 @@ def test_a_cluster_builds_and_survives_what_is_killed(cluster):
         assert facts[f"killed {whom}"] == [{"digit": 10, "key": 1000}, True, True, True, True]
     message, is_there = facts["always"]
     assert message.startswith("the Spark table `t` cannot be read: ") and not is_there
-    assert facts["joined"] == [["geo/countries.csv", "codes/calling_codes.csv", "geo/capitals.csv"], 12, True]
+    best = ["geo/countries.csv", "codes/calling_codes.csv", "geo/capitals.csv"]
+    assert facts["joined"] == [best, 12, True]
+    assert facts["search killed in a search"] == facts["executor killed in a search"] == [best, True]
+    assert facts["joined in Spark"] == [12, True, best]

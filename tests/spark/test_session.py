@@ -135,3 +135,30 @@ def test_ctrl_c_during_the_start_leaves_no_java(spark, tmp_path):
     while any(os.path.exists(f"/proc/{pid}") for pid in started) and time.monotonic() < until:
         time.sleep(0.1)
     assert not [pid for pid in started if os.path.exists(f"/proc/{pid}")]
+
+
+FULL = """
+import resource
+import sys
+
+import dfjoin
+from dfjoin.errors import IndexWriteError
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, 4 << 20))  # inherited by Java and the workers
+    try:
+        dfjoin.build_lake(sys.argv[1], sys.argv[2], engine="spark", progress=False)
+    except IndexWriteError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of file sizes")
+def test_a_full_disk_of_a_worker_is_told_and_leaves_nothing(spark, tmp_path):
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "t.csv").write_text("key\n" + "\n".join(f"value number {i}" for i in range(300_000)))
+    done = run_script(tmp_path, FULL, source, tmp_path / "lake.dfjoin")
+    assert done.stdout.startswith("there is no room to write the index"), done.stderr[-2000:]
+    assert "what this change had written is removed" in done.stdout
+    assert not (tmp_path / "lake.dfjoin").exists()
