@@ -229,4 +229,6 @@ def _with_groups(relation: Relation, groups: list[tuple[list[int], list[int]]]) 
         ),
         relation.programs,
         relation.fuzzy,
+        relation.elements,
+        relation.n_respelled,
     )

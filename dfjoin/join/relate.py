@@ -27,7 +27,7 @@ from dfjoin.transform.casing import spell_as_targets
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column, count_distinct
-from dfjoin.transform.transform_join import RankedProgram, TransformJoin, join_rows
+from dfjoin.transform.transform_join import RankedProgram, RowJoin, TransformJoin, join_rows
 
 __all__ = [
     "KINDS",
@@ -49,6 +49,8 @@ _MIN_ALIKE = 3
 _MIN_SHARE_ALIKE = 0.2
 """Keys, and share of the keys of one side, that likeness has to join where nobody named the columns: two columns of
 short texts have some that are alike."""
+_MAX_COMPARED = 50_000
+"""Pairs of each program whose texts are compared as they are written."""
 _QUICK_REST = 50_000
 """Keys up to which it is tried for what equality leaves."""
 
@@ -134,6 +136,9 @@ class Relation:
         The fuzzy join, or why there is none; None if it was not looked for.
     elements : ElementKeys or None
         Which side holds several values in a cell, each of which is a key; None: neither.
+    n_respelled : int
+        Pairs of programs whose texts are equal in canonical form only: exported code does not match them by ``=``. Of
+        many pairs the first 50,000 of each program are looked at.
     """
 
     left_columns: list[str]
@@ -144,6 +149,7 @@ class Relation:
     programs: TransformJoin
     fuzzy: FuzzyJoin | None = None
     elements: ElementKeys | None = None
+    n_respelled: int = 0
 
     def row_pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the rows of both tables that are joined; int64, shape (n_row_pairs,) each."""
@@ -165,7 +171,7 @@ class Relation:
             "n_keys": {kind: count_distinct(keys[kinds == n], n_keys) for n, kind in enumerate(KINDS)}
         }
         if self.programs.found:
-            found["transform"] = without_tried(self.programs)
+            found["transform"] = {**without_tried(self.programs), "n_respelled": self.n_respelled}
         if self.elements is not None:
             found["elements"] = self.elements.to_dict()
         if self.fuzzy is not None and len(self.fuzzy):
@@ -341,13 +347,14 @@ def _carry_out(
     own_columns, other_columns = columns[::-1] if programs.direction == "right_to_left" else columns
     own = distinct_keys({name: left[name].array for name in own_columns})
     other = distinct_keys({name: right[name].array for name in other_columns})
-    pairs = _pairs_of_programs(programs, own, other)
+    pairs, respelled = _pairs_of_programs(programs, own, other)
     fuzzy, reason = match_rest(*_texts_to_compare(programs, own, other), pairs)
     if reason:
         reason = f"{' + '.join(own_columns)} = {' + '.join(other_columns)}: {reason}"
     if fuzzy is not None:
         pairs = _with_fuzzy(pairs, fuzzy)
-    return Relation(list(own_columns), list(other_columns), own, other, _sort_pairs(pairs), programs, fuzzy), reason
+    keys = list(own_columns), list(other_columns), own, other
+    return Relation(*keys, _sort_pairs(pairs), programs, fuzzy, n_respelled=respelled), reason
 
 
 def _texts_to_compare(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> tuple[pa.Array, pa.Array]:
@@ -417,13 +424,35 @@ def _with_equal_keys(programs: TransformJoin, left: Column, right: Column) -> Tr
     )
 
 
-def _pairs_of_programs(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> KeyPairs:
-    """Pair the keys that programs join; a program that copies the key joins equal ones."""
+def _pairs_of_programs(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> tuple[KeyPairs, int]:
+    """Pair the keys that programs join, and count those that are respelled; a copy of the key joins equal ones."""
     rows = join_rows(programs, left.columns, right.columns)
+    respelled = _count_respelled(programs, rows, left, right)
     is_copy = np.array([ranked.program.is_identity for ranked in programs.programs] or [False])
     is_copy &= programs.target is not None and programs.target.is_identity
     kinds = np.where(is_copy[rows.programs], KINDS.index("equal"), KINDS.index("program")).astype(np.int8)
-    return KeyPairs(rows.left_rows, rows.right_rows, kinds, np.zeros(rows.left_rows.size))
+    return KeyPairs(rows.left_rows, rows.right_rows, kinds, np.zeros(rows.left_rows.size)), respelled
+
+
+def _count_respelled(programs: TransformJoin, rows: RowJoin, left: DistinctKeys, right: DistinctKeys) -> int:
+    """Count pairs whose texts, as the programs write them, are equal in canonical form only; of many the first ones."""
+    if programs.target is None:
+        return 0
+    is_forward = programs.direction != "right_to_left"
+    source, target = (left, right) if is_forward else (right, left)
+    source_rows, target_rows = (rows.left_rows, rows.right_rows)[:: 1 if is_forward else -1]
+    count = 0
+    for number, ranked in enumerate(programs.programs):
+        if ranked.program.is_identity:  # equal keys, which no code is exported for
+            continue
+        chosen = np.flatnonzero(rows.programs == number)[:_MAX_COMPARED]
+        texts = [
+            program.apply([side.columns[name].take(pa.array(taken[chosen])) for name in program.columns])
+            for program, side, taken in ((ranked.program, source, source_rows), (programs.target, target, target_rows))
+        ]
+        is_same = pc.equal(*(text.cast(pa.large_string()) for text in texts))
+        count += chosen.size - (pc.sum(is_same).as_py() or 0)
+    return count
 
 
 def _find_fuzzy(

@@ -214,6 +214,11 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
         if entry["support"]:  # a key that is copied, so that likeness completes it, joins nothing by itself
             what = f"{entry['text']} = {target}" if target else entry["text"]
             lines.append(f"  by {what}: {entry['support']:,} rows, precision about {entry['precision']:.3f}")
+    if respelled := found.get("n_respelled", 0):
+        lines.append(
+            f"  {respelled:,} of these keys are equal only when casing, blanks and zeros are brought to one form: "
+            "exported code writes other texts for them, so that plain = does not match them"
+        )
     if "elements" in relation:
         found = relation["elements"]
         whose = "the other table" if found["side"] == "right" else "this table"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -61,6 +62,7 @@ _MORE_WHOLE = 0.15
 _MIN_RELATIVE_SCORE = 0.4
 _MAX_WIDENED = 0.5
 _MAX_SAMPLES = 100
+_WORD = re.compile(r"[^\W\d_]+")
 _MIN_REWRITTEN = 3
 _MIN_REWRITTEN_LETTERS = 5
 _MIN_REWRITTEN_SCORE = 1.0
@@ -215,14 +217,28 @@ def _n_letters(text: str) -> int:
     return sum(map(str.isalnum, text))
 
 
-def _is_rewritten(columns: FullColumns, learned: Outcome) -> bool:
-    """Tell whether a program writes the same words and numbers anew, as another spelling of a date or a code."""
-    found = columns.samples(learned)
+def _is_rewritten(columns: FullColumns, learned: Outcome, score: float) -> bool:
+    """Tell whether a program writes the same words and numbers anew, as another spelling of a date or a code.
+
+    Where nearly all values of both columns are joined, words that all values of one of them hold do not count: ``week``
+    of ``Week 5, 2023``.
+    """
+    found = [tuple(map(normalize_text, sample[:2])) for sample in columns.samples(learned)]
+    if len(found) < _MIN_REWRITTEN or score < _MIN_REWRITTEN_SCORE:
+        return False
+    if score >= 2 * FULL_COVERAGE:
+        sides = [[*texts] for texts in zip(*found, strict=True)]
+        found = list(zip(*map(_without_shared_words, sides), strict=True))
     n_same = sum(
-        _n_letters(target) >= _MIN_REWRITTEN_LETTERS and same_tokens(normalize_text(source), normalize_text(target))
-        for source, target, _ in found
+        _n_letters(target) >= _MIN_REWRITTEN_LETTERS and same_tokens(source, target) for source, target in found
     )
-    return len(found) >= _MIN_REWRITTEN and n_same >= FULL_COVERAGE * len(found)
+    return n_same >= FULL_COVERAGE * len(found)
+
+
+def _without_shared_words(texts: list[str]) -> list[str]:
+    """Take out of some texts the words that they all hold."""
+    shared = set.intersection(*(set(_WORD.findall(text)) for text in texts))
+    return [_WORD.sub(lambda word: "" if word[0] in shared else word[0], text) for text in texts]
 
 
 def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wholeness: float) -> str:
@@ -234,7 +250,7 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
     is_strict &= not outcome.program.is_identity
     if not columns.is_named and not is_strict and (covered < MIN_COVERAGE or outcome.score < least):
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
-    elif outcome.bits < MIN_BITS and not (outcome.score >= _MIN_REWRITTEN_SCORE and _is_rewritten(columns, learned)):
+    elif outcome.bits < MIN_BITS and not _is_rewritten(columns, learned, outcome.score):
         reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {MIN_BITS:.0f} needed)"
     elif outcome.bits >= MIN_BITS and outcome.precision < MIN_PRECISION:
         reason = f"estimated precision {outcome.precision:.2f}, {MIN_PRECISION} needed"

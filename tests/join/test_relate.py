@@ -13,6 +13,7 @@ from dfjoin.join import relate as relate_module
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.relate import KINDS, distinct_keys, relate, relate_again
 from dfjoin.join.saved_relation import SavedRelation
+from dfjoin.programs.program import Program
 from dfjoin.transform.prepared_columns import Column
 
 CELLS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "é", "a b"]))
@@ -225,3 +226,16 @@ def test_few_keys_that_are_alike_relate_no_columns_that_nobody_named():
     assert relation is None
     assert relate(left, right, ["x"], ["y"], OPTIONS)[0] is not None
     assert all("too few, where `on` does not name them" in line for line in tried if "equal or alike" in line)
+
+
+def test_keys_that_programs_relate_in_canonical_form_only_are_counted(people):
+    left, right = people
+    spelled = [name.upper() if i % 4 == 0 else name for i, name in enumerate(right["person"].array.to_pylist())]
+    relation, _ = relate(left, table(person=spelled), None, None, OPTIONS)
+    made = relation.describe()["transform"]
+    assert made["n_respelled"] == relation.n_respelled == 5
+    (program,) = (Program.from_dict(entry["program"]) for entry in made["programs"] if entry["support"])
+    texts = {program(name) for name in left["name"].array.to_pylist()} if program.columns == ("name",) else set()
+    if texts:
+        assert len(texts & set(spelled)) == 15
+    assert relate(left, right, None, None, OPTIONS)[0].n_respelled == 0

@@ -174,3 +174,14 @@ def test_the_text_shows_the_program_of_the_target_and_no_copied_key():
     assert "  by likeness: 3 keys, precision about 0.970" in str(JoinReport(values)) and " 0 rows" not in str(
         JoinReport(values)
     )
+
+
+def test_the_text_says_that_exported_code_would_not_match_some_keys():
+    names = [f"{a}, {b}" for a in ("Adler", "Brook", "Crane", "Drake") for b in ("Ann", "Bea", "Cid")]
+    people = [" ".join(name.split(", ")[::-1]) for name in names]
+    left = pd.DataFrame({"name": names})
+    wide = dfjoin.auto_join(left, pd.DataFrame({"person": people}), aggregate=None)
+    assert "plain =" not in str(dfjoin.report(wide))
+    shouted = [person.upper() if i < 3 else person for i, person in enumerate(people)]
+    text = str(dfjoin.report(dfjoin.auto_join(left, pd.DataFrame({"person": shouted}), aggregate=None)))
+    assert "3 of these keys are equal only when casing, blanks and zeros are brought to one form" in text

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
+from dfjoin.programs.check_digits import CheckDigit, Isbn
 from dfjoin.programs.program import Program
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.transform_join import TransformJoin, join_rows
@@ -297,3 +298,22 @@ def test_columns_that_are_not_the_most_similar_are_tried_too():
     assert not found.found
     tried = {line.partition(" = ")[0] for line in found.tried}
     assert {"near", "further"} <= tried
+
+
+def test_words_that_all_values_hold_do_not_hide_that_a_calendar_is_rewritten():
+    weeks = [(year, week) for year in (2021, 2022, 2023) for week in range(1, 53)]
+    left = table(w=[f"Week {week}, {year}" for year, week in weeks])
+    right = table(year=[str(year) for year, _ in weeks], week=[str(week) for _, week in weeks])
+    found = find_programs(left, right)
+    assert found.target_columns == ("year", "week") and found.target_coverage == 1
+    months = table(
+        year=[str(year) for year in (2021, 2022, 2023) for _ in range(12)], month=[str(1 + i % 12) for i in range(36)]
+    )
+    assert not find_programs(left, months).found, "weeks are no months"
+
+
+def test_books_are_found_by_either_number():
+    short = [CheckDigit("mod 11")(f"{n:09d}") for n in np.random.default_rng(0).choice(10**9, 60, replace=False)]
+    long = [Isbn(13)(text) for text in short]
+    found = find_programs(table(isbn=short), table(code=long[::-1]))
+    assert (found.source_coverage, found.target_coverage) == (1, 1)
