@@ -222,7 +222,7 @@ def discover_joinable(
         ``["x", "y", "z"]``, ``["height"]``, or one column of lists of numbers.
     lake : Lake or path
         The index to search.
-    mode : {"exact", "lsh", "transform", "embedding"}, default "exact"
+    mode : {"exact", "lsh", "transform", "embedding", "fuzzy"}, default "exact"
         How candidate columns are found.
 
         - ``"exact"``: from posting lists. Values match if their canonical forms are equal. No column is missed.
@@ -235,6 +235,8 @@ def discover_joinable(
           them (`Lake.add_vectors`): misspellings, other formats, related names. Equal values match in all columns.
           No column is missed. With a list `on`, points of columns of numbers within the radius: places by
           great-circle distance, others by Euclidean distance (`Lake.add_axes`).
+        - ``"fuzzy"``: columns of text with values that are spelled like those of the query: by edit distance, or by the
+          3-grams that they share. It needs no vectors. Equal values match in all columns. No column is missed.
     k : int, optional
         Most rows per query column, at least 1. With neither `k` nor `threshold`: 10, of a score of 0.5 at least where
         scores are computed. In ``mode="lsh"`` the threshold is lowered from 1 in steps of 0.05 until `k` columns
@@ -243,8 +245,8 @@ def discover_joinable(
         Smallest containment, 0 to 1: share of the query column's distinct values that the candidate
         holds. Alone: every such column. With `k`: the best `k` of them.
     rank : {"useful", "matched"}, optional
-        What candidates are ordered by; "matched" if `plan` or `weighted` is given and in ``mode="embedding"``, else
-        "useful".
+        What candidates are ordered by; "matched" if `plan` or `weighted` is given, in ``mode="embedding"`` and in
+        ``mode="fuzzy"``, else "useful".
 
         - ``"useful"``: by the score times what the hit brings. Tables of one schema in one folder, and copies, count
           as one hit. A copy of `df` comes last.
@@ -292,16 +294,19 @@ def discover_joinable(
         Return an iterator of two results: first the estimates, and then the exact and complete answer (where the
         index keeps no sets: the best that it can give). Only with ``mode="lsh"``.
     radius : float, optional
-        Distance up to which two values match, default 0.06. Only with ``mode="embedding"``, as the three that follow.
+        Distance up to which two values match. Only with ``mode="embedding"`` (default 0.06 for texts) and
+        ``mode="fuzzy"`` (default 0.2 for edits, 0.4 for 3-grams), as the three that follow.
         What a radius finds depends on the embedder: with ``"fasttext"`` trained on a lake, misspellings of names are
         found from 0.2 on; look at ``pairs(i)``.
     radius_unit : {"fraction", "absolute", "m", "km"}, optional
         - ``"fraction"`` (default for texts): of the largest distance: 2 for Euclidean distance, π for angles.
-        - ``"absolute"``: the distance itself. Columns of numbers need it.
+          In ``mode="fuzzy"`` of the characters of the longer text; 3-grams have no other unit.
+        - ``"absolute"``: the distance itself, or the number of edits. Columns of numbers need it.
         - ``"m"``, ``"km"``: of places, and nothing else. They need it.
     metric : str, optional
         How unit vectors are compared: "euclidean" (default), "angular", or the name of a metric that was registered
-        with `dfjoin.register_metric`.
+        with `dfjoin.register_metric`. In ``mode="fuzzy"``: "edit" (default), insertions, deletions and substitutions of
+        single characters; or "jaccard", one minus the share of common 3-grams among those of both texts.
     count : {"hit", "all"}, optional
         - ``"hit"`` (default): candidates are ranked by the query values with a partner.
         - ``"all"``: by pairs of partners, in the column ``matched_pairs``; `threshold` is compared with pairs per query
@@ -315,10 +320,10 @@ def discover_joinable(
         - ``query_column, table, column`` (str).
         - ``matched`` (int64): shared distinct values, at least 1.
         - ``containment`` (float64): matched / query cardinality.
-        - ``jaccard`` (float64): null in ``mode="transform"`` and ``mode="embedding"``.
+        - ``jaccard`` (float64): null in ``mode="transform"``, ``mode="embedding"`` and ``mode="fuzzy"``.
         - ``query_cardinality, cardinality, n_rows`` (int64).
         - ``kind`` (str): of the column; place or vector for columns of numbers that make points.
-        - ``relationship`` (str): 1:1, 1:m, m:1 or m:m, with `df` on the left; null in ``mode="embedding"``.
+        - ``relationship`` (str): 1:1, 1:m, m:1 or m:m, with `df` on the left; null where values match by distance.
         - ``accidental`` (bool): chance explains the overlap: a score below 0.1. With ``rank="matched"``: two integer
           columns overlap no more than two random ranges would.
         - ``method`` (str): the mode.
@@ -387,6 +392,10 @@ def discover_joinable(
     are computed in float64 from float32 unit vectors; every plan gives the same rows. A text whose vector is zero (for
     fastText: one without a letter) matches equal values alone, and so does every value of a query column that is not
     text.
+
+    In ``mode="fuzzy"`` texts are compared in canonical form. A text of the lake is compared once; sizes and signatures of
+    256 bits leave out most that cannot match, and no other. They are made in memory when first used: 72 bytes a text, a
+    second for two million. Texts without a letter and those of more than 256 characters match equal values alone.
 
     A row has no point if one of its numbers is missing or out of range; equal points count once. Distances are those of
     float64 numbers, and of places along great circles of a sphere with a radius of 6,371,008.8 m. The column of a hit
@@ -607,7 +616,7 @@ def auto_join(
         Smallest score of a candidate, 0 to 1, see `discover_joinable`. Only over a lake.
     tables, exclude : str or list of str, optional
         Patterns of the tables to join, and of those to leave out, as in `discover_joinable`. Only over a lake.
-    mode : {"exact", "lsh", "transform", "embedding"}
+    mode : {"exact", "lsh", "transform", "embedding", "fuzzy"}
         How candidates are found over a lake, as in `discover_joinable`. Those that are found by programs are joined
         by them, and those that are found by distance join each row with its nearest partner within the radius; their
         key is brought along. The radius is 0.06 here; for another one, pass a result of ``discover_joinable(radius=)``.
@@ -665,7 +674,7 @@ def auto_join(
         row joins as it would have then; only where `df` was the side whose texts are different things (the
         reference of the likeness) and has fewer than ten, likeness joins nothing, and the report says so.
     partners : {"nearest", "all"}, optional
-        Which keys within the radius join, of candidates of ``mode="embedding"``.
+        Which keys within the radius join, of candidates of ``mode="embedding"`` and ``mode="fuzzy"``.
 
         - ``"nearest"`` (default): for each row the nearest key; of several the equal one, then the first by code point,
           of places the first in ascending order.

@@ -12,6 +12,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.search.embedding.axes_join import AxesRelation
 from dfjoin.search.embedding.near_join import NearRelation
+from dfjoin.search.fuzzy.similar_join import SimilarRelation
 from dfjoin.transform.transform_join import TransformJoin
 
 __all__ = ["DATED_RULES", "HOWS", "PERIODS", "JoinPlan", "JoinStep", "json_label"]
@@ -236,6 +237,9 @@ def _check_relation(step: JoinStep) -> None:
             raise TypeError("programs of a plan relate one column with one of a table")
         if NearRelation.is_one(step.relation):
             NearRelation.from_dict(step.relation or {})
+            return
+        if SimilarRelation.is_one(step.relation):
+            SimilarRelation.from_dict(step.relation or {})
             return
         found = TransformJoin.from_dict(step.relation)
         columns = found.source_columns, found.target_columns

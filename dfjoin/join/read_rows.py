@@ -22,6 +22,7 @@ from dfjoin.join.plan import JoinStep
 from dfjoin.search.embedding.axes_join import AxesKeys, AxesRelation
 from dfjoin.search.embedding.near_join import NearKeys, NearRelation
 from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
+from dfjoin.search.fuzzy.similar_join import SimilarKeys, SimilarRelation
 from dfjoin.search.row_keys import KeyIndex, concat_values
 from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
@@ -80,7 +81,7 @@ def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
         return PeriodLink(left, step, brought_columns(table, step), left_out_columns(table, step))
     if step.relation is None:
         return _EqualLink(step, left.index(step.on, step.pad, step.dayfirst))
-    if NearRelation.is_one(step.relation):
+    if NearRelation.is_one(step.relation) or SimilarRelation.is_one(step.relation):
         return _NearLink(left, table, step)
     if AxesRelation.is_one(step.relation):
         return _AxesLink(left, step)
@@ -191,7 +192,12 @@ class _NearLink:
         self.step = step
         self.index = left.index([label], step.pad, step.dayfirst)
         values = left.values(left.position(label), step.pad, step.dayfirst)
-        self._keys = NearKeys(table.snapshot, values, NearRelation.from_dict(step.relation or {}))
+        relation = step.relation or {}
+        self._keys: NearKeys | SimilarKeys = (
+            SimilarKeys(values, SimilarRelation.from_dict(relation))
+            if SimilarRelation.is_one(relation)
+            else NearKeys(table.snapshot, values, NearRelation.from_dict(relation))
+        )
 
     def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
         (values,) = parts

@@ -235,12 +235,16 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
             f"  by distance: {_partners_text(found)} up to {found['radius']:g} ({found['radius_unit']}), "
             f"{found['metric']}, of {found['embedder']}"
         )
+    if "similar" in relation:
+        found = relation["similar"]
+        how = f"{found['radius']:g} ({found['radius_unit']}), {found['metric']}"
+        lines.append(f"  by spelling: {_partners_text(found)} up to {how}")
     if "axes" in relation:
         found = relation["axes"]
         unit = "" if found["radius_unit"] == "absolute" else f" {found['radius_unit']}"
         lines.append(f"  by distance: {_partners_text(found)} up to {found['radius']:g}{unit}")
-    if "fuzzy" in relation:
-        found = relation["fuzzy"]
+    found = relation.get("fuzzy")
+    if found:
         estimate = found["estimated_precision"]
         if estimate is None:
             asked = found["settings"]["precision"]

@@ -12,6 +12,7 @@ from dfjoin.kernels.tokenising import CodePoints
 
 __all__ = [
     "Words",
+    "count_bits",
     "count_blocks",
     "edit_distances",
     "least_edits",
@@ -79,8 +80,13 @@ def letter_sets(spelling):
 
 
 @njit_inner
-def _count_bits(bits):
-    """Count the bits of a number that are set."""
+def count_bits(bits):
+    """Count the bits of a number that are set.
+
+    Parameters
+    ----------
+    bits : uint64
+    """
     bits = bits - ((bits >> _ONE) & np.uint64(0x5555555555555555))
     bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
     bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -101,7 +107,7 @@ def least_edits(a, b):
     int
         Letters that only one of them has, of the side that has more: an edit makes up for one of each side.
     """
-    return max(_count_bits(a & ~b), _count_bits(b & ~a))
+    return max(count_bits(a & ~b), count_bits(b & ~a))
 
 
 @njit_inner

@@ -26,6 +26,7 @@ _CLASSES = {
     "lsh": "dfjoin.search.lsh.lsh_mode:LshMode",
     "transform": "dfjoin.search.transform.transform_mode:TransformMode",
     "embedding": "dfjoin.search.embedding.embedding_mode:EmbeddingMode",
+    "fuzzy": "dfjoin.search.fuzzy.fuzzy_mode:FuzzyMode",
 }
 
 MODES = tuple(_CLASSES)

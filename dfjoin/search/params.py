@@ -64,8 +64,9 @@ class SearchParams:
     radius : float or None
         Distance up to which two values match; None: as the mode says.
     radius_unit : {"fraction", "absolute", "m", "km", None}
-    metric : str
-        How distance is measured, one of `dfjoin.vectors.metrics.METRICS`.
+    metric : str or None
+        How distance is measured, one of `dfjoin.vectors.metrics.METRICS` or of
+        `dfjoin.search.fuzzy.similar_texts.SPELLING_METRICS`; None: as the mode says.
     count : {"hit", "all"}
         What candidates are ranked by.
     rank : {"useful", "matched"}
@@ -94,7 +95,7 @@ class SearchParams:
     dayfirst: bool | None = None
     radius: float | None = None
     radius_unit: str | None = None
-    metric: str = "euclidean"
+    metric: str | None = None
     count: str = "hit"
     rank: str = "useful"
     min_score: float | None = None
@@ -171,22 +172,24 @@ _DEFAULTS: dict[str, Any] = {
 _BY_MATCHED = ("plan", "weighted")
 """Arguments that make the order that of matched values, unless `rank` is given."""
 
-_MODES_BY_MATCHED = ("embedding",)
+_MODES_BY_MATCHED = ("embedding", "fuzzy")
 """Modes whose order is that of matched values, unless `rank` is given."""
 
 _BY_USEFULNESS = ("min_score", "families")
 """Arguments that the order by usefulness alone has."""
 
+_BY_DISTANCE = ("embedding", "fuzzy")
+
 _BELONGS = {
-    "recall": "lsh",
-    "verify": "lsh",
-    "progressive": "lsh",
-    "radius": "embedding",
-    "radius_unit": "embedding",
-    "metric": "embedding",
-    "count": "embedding",
+    "recall": ("lsh",),
+    "verify": ("lsh",),
+    "progressive": ("lsh",),
+    "radius": _BY_DISTANCE,
+    "radius_unit": _BY_DISTANCE,
+    "metric": _BY_DISTANCE,
+    "count": _BY_DISTANCE,
 }
-"""Argument that one mode alone has → that mode."""
+"""Argument that some modes alone have → these."""
 
 
 def search_params(**arguments: Any) -> SearchParams:
@@ -205,9 +208,10 @@ def search_params(**arguments: Any) -> SearchParams:
     given = {name: value for name, value in arguments.items() if value is not _DEFAULTS[name]}
     values = {name: _CHECKS[name](value, name) for name, value in given.items()}
     mode = values.setdefault("mode", SearchParams.mode)
-    for name, owner in _BELONGS.items():
-        if name in given and mode != owner:
-            raise InvalidParameterError(f'`{name}` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')
+    for name, owners in _BELONGS.items():
+        if name in given and mode not in owners:
+            told = " and ".join(f'mode="{owner}"' for owner in owners)
+            raise InvalidParameterError(f"`{name}` belongs to {told}, but the mode is {mode!r}; leave it out")
     if "plan" in given and values["plan"] not in _PLANS_OF.get(mode, ()):
         owner = next(name for name, plans in _PLANS_OF.items() if values["plan"] in plans)
         raise InvalidParameterError(f'`plan` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')

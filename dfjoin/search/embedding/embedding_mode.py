@@ -112,7 +112,7 @@ class EmbeddingMode(Mode):
             rows=rows,
             reach=reach,
             is_all=params.count == "all",
-            relation=NearRelation(params.radius or 0.0, params.radius_unit or "", params.metric, identity),
+            relation=NearRelation(params.radius or 0.0, params.radius_unit or "", params.metric or "", identity),
         )
 
     def columns(self, found: Found) -> dict[str, Any]:

@@ -35,7 +35,18 @@ from dfjoin.vectors.embedders import Embedder, unit_rows
 from dfjoin.vectors.metrics import PROJECTED, chord_of_arc, metric_of, radius_of
 from dfjoin.vectors.trees import bound_of, features_of
 
-__all__ = ["NO_REACH", "Reach", "embedder_of", "query_rows", "reach_of", "search_near", "with_radius"]
+__all__ = [
+    "NO_REACH",
+    "Reach",
+    "embedder_of",
+    "hits_of",
+    "make_tally",
+    "postings_of",
+    "query_rows",
+    "reach_of",
+    "search_near",
+    "with_radius",
+]
 
 
 @dataclass(frozen=True)
@@ -81,7 +92,8 @@ NO_REACH = Reach("euclidean", 0.0, 0.0, 1.0)
 def with_radius(params: SearchParams) -> SearchParams:
     """Return a search among texts with the radius and the unit that it has if none are given."""
     radius = DEFAULT_RADIUS if params.radius is None else params.radius
-    return replace(params, radius=radius, radius_unit=params.radius_unit or "fraction")
+    unit, metric = params.radius_unit or "fraction", params.metric or "euclidean"
+    return replace(params, radius=radius, radius_unit=unit, metric=metric)
 
 
 def reach_of(params: SearchParams) -> Reach:
@@ -93,7 +105,7 @@ def reach_of(params: SearchParams) -> Reach:
         If the unit is not one of the metric.
     """
     params = with_radius(params)
-    assert params.radius is not None and params.radius_unit is not None
+    assert params.radius is not None and params.radius_unit is not None and params.metric is not None
     metric = metric_of(params.metric)
     distance = radius_of(metric, params.radius, params.radius_unit)
     chord = chord_of_arc(distance) if params.metric == "angular" else min(distance, _ALL)
@@ -201,16 +213,7 @@ class _NearSearch:
         """Count the columns of a segment."""
         tokens = segment.tokens
         own = match_tokens(self.values, tokens)
-        is_near = as_read_only(text_columns(segment))
-        postings = TokenColumns(tokens.group, tokens.list_indptr, tokens.list_columns, is_near)
-        n, n_lists = segment.n_columns, tokens.list_indptr.size - 1
-        tally = MatchTally(
-            np.zeros(n, np.int64),
-            np.zeros(n, np.int64),
-            np.full(n, -1, np.int64),
-            np.full(n_lists, -1, np.int64),
-            self.is_all,
-        )
+        postings, tally = postings_of(segment), make_tally(segment, self.is_all)
         stats = SearchStats(n_found=int(np.count_nonzero(own >= 0)))
         with reading("vector_tokens", "names tokens or columns that the segment does not have", segment.meta.id):
             if self.others.size:
@@ -218,7 +221,7 @@ class _NearSearch:
             if self.near.size:
                 self._near(segment, own, postings, tally, stats)
         self.stats = stats if not self.stats.plan else _added(self.stats, stats)
-        return self._hits(number, segment, tally)
+        return hits_of(tally, segment, number, self.minimum, self.params)
 
     def _near(
         self,
@@ -268,25 +271,58 @@ class _NearSearch:
         search = PexesoSearch(index, stored.rows, stored.tokens, postings, radius, minimum)
         search.run(queries, tally, stats)
 
-    def _hits(self, number: int, segment: Segment, tally: MatchTally) -> Hits:
-        """Return the columns that reach the threshold; of many, those that may be among the best."""
-        scores = tally.scores
-        allowed = allowed_columns(segment, self.params)
-        if allowed.size:
-            scores = np.where(allowed > 0, scores, 0)
-        columns = np.flatnonzero(scores >= self.minimum)
-        k = self.params.k
-        if k is not None and columns.size > k:
-            least = np.partition(scores[columns], columns.size - k)[columns.size - k]
-            columns = columns[scores[columns] >= least]
-        return Hits(
-            np.full(columns.size, number, np.int64),
-            columns,
-            tally.hits[columns],
-            scores[columns],
-            segment.catalog.numbers["cardinality"][columns],
-            np.full(columns.size, np.nan),
-        )
+
+def make_tally(segment: Segment, is_all: bool) -> MatchTally:
+    """Return the counts of a segment's columns, all zero.
+
+    Parameters
+    ----------
+    segment : Segment
+    is_all : bool
+        Pairs are counted.
+    """
+    n, n_lists = segment.n_columns, segment.tokens.list_indptr.size - 1
+    stamps = np.full(n, -1, np.int64), np.full(n_lists, -1, np.int64)
+    return MatchTally(np.zeros(n, np.int64), np.zeros(n, np.int64), *stamps, is_all)
+
+
+def postings_of(segment: Segment) -> TokenColumns:
+    """Return the columns of a segment's tokens; those of text may be matched by distance."""
+    tokens = segment.tokens
+    is_near = as_read_only(text_columns(segment))
+    return TokenColumns(tokens.group, tokens.list_indptr, tokens.list_columns, is_near)
+
+
+def hits_of(tally: MatchTally, segment: Segment, number: int, minimum: int, params: SearchParams) -> Hits:
+    """Return the columns that reach the threshold; of many, those that may be among the best.
+
+    Parameters
+    ----------
+    tally : MatchTally
+    segment : Segment
+    number : int
+        Of the segment.
+    minimum : int
+        Smallest score.
+    params : SearchParams
+    """
+    scores = tally.scores
+    allowed = allowed_columns(segment, params)
+    if allowed.size:
+        scores = np.where(allowed > 0, scores, 0)
+    columns = np.flatnonzero(scores >= minimum)
+    k = params.k
+    if k is not None and columns.size > k:
+        least = np.partition(scores[columns], columns.size - k)[columns.size - k]
+        columns = columns[scores[columns] >= least]
+    return Hits(
+        np.full(columns.size, number, np.int64),
+        columns,
+        tally.hits[columns],
+        scores[columns],
+        segment.catalog.numbers["cardinality"][columns],
+        np.full(columns.size, np.nan),
+    )
 
 
 def _added(one: SearchStats, other: SearchStats) -> SearchStats:

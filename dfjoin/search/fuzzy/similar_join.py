@@ -1,0 +1,130 @@
+"""Keys that are joined by spelling: each value with its nearest partner, or all, as data that a plan keeps."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin import _validation as check
+from dfjoin.errors import InvalidTypeError
+from dfjoin.search.embedding.partners import PARTNERS, nearest_pairs
+from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
+from dfjoin.search.fuzzy.similar_texts import SPELLING_METRICS, SimilarTexts, TextReach, text_reach
+from dfjoin.values.normalize import ValueSet
+
+__all__ = ["SimilarKeys", "SimilarRelation"]
+
+_KIND = "similar"
+
+
+@dataclass(frozen=True)
+class SimilarRelation:
+    """How alike two keys have to be spelled.
+
+    Parameters
+    ----------
+    radius : float
+    radius_unit : {"fraction", "absolute"}
+    metric : {"edit", "jaccard"}
+    partners : {"nearest", "all"}
+        Which keys within the radius are partners.
+    """
+
+    radius: float
+    radius_unit: str
+    metric: str
+    partners: str = PARTNERS[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the relation as plain JSON values."""
+        return {_KIND: asdict(self)}
+
+    @classmethod
+    def is_one(cls, values: Any) -> bool:
+        """Tell whether the relation of a step is one by spelling."""
+        return isinstance(values, dict) and _KIND in values
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> SimilarRelation:
+        """Read what `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidTypeError, InvalidParameterError
+            If it is no such relation.
+        """
+        own = values[_KIND]
+        if not isinstance(own, dict) or set(own) != set(cls.__dataclass_fields__):
+            raise InvalidTypeError(f"a relation by spelling must have {sorted(cls.__dataclass_fields__)}")
+        check.check_distance(own["radius"], "radius")
+        check.check_choice(own["metric"], "metric", SPELLING_METRICS)
+        check.check_choice(own["partners"], "partners", PARTNERS)
+        relation = cls(**own)
+        relation.reach()
+        return relation
+
+    def reach(self) -> TextReach:
+        """Return the radius of the relation."""
+        return text_reach(self.radius, self.radius_unit, self.metric)
+
+
+class SimilarKeys:
+    """The keys of a frame, to be joined with the keys of a table that are spelled alike.
+
+    Parameters
+    ----------
+    values : ValueSet
+        The frame's keys.
+    relation : SimilarRelation
+    """
+
+    def __init__(self, values: ValueSet, relation: SimilarRelation) -> None:
+        self._reach, self._partners = relation.reach(), relation.partners
+        self._vocabulary = vocabulary_of(values)
+        self._texts = SimilarTexts((values.offsets, values.data), self._reach.is_grams)
+
+    def _pairs(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Pair the frame's keys with others: numbers of both, and distances."""
+        equal = match_tokens(values, self._vocabulary)
+        known = np.append(self._vocabulary.order, 0).astype(np.int64)  # the last one serves an empty vocabulary
+        own = np.where(equal >= 0, known[equal], -1)
+        texts = SimilarTexts((values.offsets, values.data), self._reach.is_grams)
+        found = texts.pairs(self._texts, self._reach)
+        is_new = own[found.texts] != found.queries
+        is_equal = np.flatnonzero(own >= 0)
+        return (
+            np.append(own[is_equal], found.queries[is_new]),
+            np.append(is_equal, found.texts[is_new]),
+            np.append(np.full(is_equal.size, -1.0), found.distances[is_new]),  # equal values come first
+        )
+
+    def has_partner(self, values: ValueSet) -> NDArray[np.bool_]:
+        """Tell which values have a key of the frame within the radius."""
+        found = np.zeros(len(values), bool)
+        found[self._pairs(values)[1]] = True
+        return found
+
+    def partners(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Find the partners of each key of the frame; of the nearest ones the equal one, then the first by code point.
+
+        Parameters
+        ----------
+        values : ValueSet
+            The keys of the table.
+
+        Returns
+        -------
+        left, right : ndarray of int64
+            Numbers of the keys that have a partner, and of the partners: one each, or all.
+        """
+        left, right, distances = self._pairs(values)
+        if self._partners != PARTNERS[0]:
+            return left, right
+        names = np.argsort(np.array(values.values(), dtype=object)) if len(values) else np.empty(0, np.int64)
+        rank = np.empty(len(values), np.int64)
+        rank[names] = np.arange(len(values))
+        left, own = nearest_pairs(left, rank[right], distances)
+        return left, names[own]

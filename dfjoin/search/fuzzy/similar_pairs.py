@@ -1,0 +1,56 @@
+"""The pairs of values behind a hit by spelling."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.index.vector_group import text_columns, texts_of
+from dfjoin.search.exact.matcher import match_tokens
+from dfjoin.search.found import Candidate
+from dfjoin.search.fuzzy.similar_search import query_texts
+from dfjoin.search.fuzzy.similar_texts import SimilarTexts, TextReach
+from dfjoin.search.shared_values import tokens_of_column
+
+__all__ = ["SimilarPairs", "similar_pairs"]
+
+
+class SimilarPairs(NamedTuple):
+    """Pairs of a query value and a token, by query value, then by distance; and all tokens of the column."""
+
+    codes: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    column_tokens: NDArray[np.int64]
+
+
+def similar_pairs(candidate: Candidate, reach: TextReach) -> SimilarPairs:
+    """List the pairs of a candidate: equal values, and values within the radius.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    reach : TextReach
+
+    Returns
+    -------
+    SimilarPairs
+        Distances in the unit of the radius. Pairs of one distance are in the order of tokens.
+    """
+    segment, query = candidate.segment, candidate.found.query
+    held = np.sort(tokens_of_column(segment, candidate.column)).astype(np.int64)
+    own = match_tokens(query.values, segment.tokens)
+    equal = np.flatnonzero(np.isin(own, held) & (own >= 0))
+    codes, tokens, distances = equal, own[equal], np.zeros(equal.size)
+    if text_columns(segment)[candidate.column]:
+        texts = SimilarTexts(texts_of(segment.tokens, held), reach.is_grams)
+        found = texts.pairs(query_texts(query, reach.is_grams), reach)
+        others = held[found.texts]
+        is_new = own[found.queries] != others
+        codes = np.append(codes, found.queries[is_new])
+        tokens = np.append(tokens, others[is_new])
+        distances = np.append(distances, found.distances[is_new])
+    order = np.lexsort((tokens, distances, codes))
+    return SimilarPairs(codes[order], tokens[order], distances[order], held)

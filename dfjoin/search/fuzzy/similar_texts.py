@@ -1,0 +1,220 @@
+"""Texts in memory, ready to be scanned for those that are spelled like others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin._validation import show
+from dfjoin.errors import InvalidParameterError, shortlist
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.text_scan import ScanPairs, ScanScratch, ScanTexts, TextLimit, scan_texts, sign_texts
+from dfjoin.vectors.fasttext_model import Texts, texts_with_letters
+
+__all__ = ["EQUAL", "LONGEST", "SPELLING_METRICS", "SimilarTexts", "TextReach", "text_reach"]
+
+LONGEST = 256
+"""Characters of a text; longer ones match equal texts alone."""
+
+SPELLING_METRICS = ("edit", "jaccard")
+"""Edits of single characters; one minus the Jaccard similarity of the sets of 3-grams."""
+
+_DEFAULTS = {"edit": 0.2, "jaccard": 0.4}
+_ROOM = 1 << 16
+_MOST_ROOM = 1 << 24
+_BATCH = 64
+_ASCII = 128
+
+
+@dataclass(frozen=True)
+class TextReach:
+    """How differently two texts may be spelled.
+
+    Parameters
+    ----------
+    metric : {"edit", "jaccard"}
+    radius : float
+    unit : {"fraction", "absolute"}
+        A fraction is one of the characters of the longer text; sets of 3-grams differ by 1 at most in any case.
+    """
+
+    metric: str
+    radius: float
+    unit: str
+
+    @property
+    def is_grams(self) -> bool:
+        """Whether sets of 3-grams are compared."""
+        return self.metric == "jaccard"
+
+    def __str__(self) -> str:
+        """Say how near texts have to be."""
+        if self.is_grams:
+            return f"Jaccard distance of 3-grams up to {self.radius:g}"
+        what = " of the longer text" if self.unit == "fraction" else ""
+        return f"edit distance up to {self.radius:g}{what}"
+
+
+EQUAL = TextReach("edit", 0.0, "fraction")
+"""Equal texts alone."""
+
+
+def text_reach(radius: float | None, unit: str | None, metric: str | None) -> TextReach:
+    """Return a radius among texts, with the default for what is not given.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the metric or the unit is none of texts.
+    """
+    metric = SPELLING_METRICS[0] if metric is None else metric
+    if metric not in SPELLING_METRICS:
+        raise InvalidParameterError(
+            f'`metric` of mode="fuzzy" must be one of {shortlist(SPELLING_METRICS)}, got {show(metric)}'
+        )
+    unit = "fraction" if unit is None else unit
+    if unit not in ("fraction", "absolute"):
+        raise InvalidParameterError(
+            f'`radius_unit` of mode="fuzzy" must be "fraction" or "absolute", got {show(unit)}; metres and kilometres '
+            'belong to places, with mode="embedding"'
+        )
+    if radius is None and unit == "absolute" and metric == "edit":
+        raise InvalidParameterError(
+            '`radius` must be given with radius_unit="absolute": the most edits of two texts, for example radius=2'
+        )
+    return TextReach(metric, _DEFAULTS[metric] if radius is None else radius, unit)
+
+
+class _FoundTexts(NamedTuple):
+    """Pairs of a query text and a text, and their distance; by query text."""
+
+    queries: NDArray[np.int64]
+    texts: NDArray[np.int64]
+    distances: NDArray[np.float64]
+
+
+class SimilarTexts:
+    """Texts by size and signature; those without a letter, and those of more than 256 characters, are left out.
+
+    Parameters
+    ----------
+    texts : tuple of ndarray
+        Offsets and UTF-8, as in Arrow.
+    is_grams : bool
+        They will be compared by their 3-grams.
+
+    Notes
+    -----
+    O(characters). Memory: 72 bytes a text, beside the texts.
+    """
+
+    def __init__(self, texts: Texts, is_grams: bool) -> None:
+        offsets, data = texts
+        n = offsets.size - 1
+        sizes, signatures = np.empty(n, np.int64), np.empty((4, n), np.uint64)
+        offsets, data = as_read_only(np.ascontiguousarray(offsets)), as_read_only(data)
+        sign_texts(data, offsets, is_grams, np.empty(LONGEST + 2, np.int64), sizes, signatures)
+        kept = np.flatnonzero((sizes >= 0) & texts_with_letters((offsets, data)))
+        order = kept[np.argsort(sizes[kept], kind="stable")]
+        sizes = sizes[order]
+        most = int(sizes[-1]) if sizes.size else 0
+        self.numbers = order
+        self.is_grams = is_grams
+        self._texts = ScanTexts(
+            data,
+            as_read_only(offsets[order]),
+            as_read_only(offsets[order + 1]),
+            as_read_only(sizes),
+            as_read_only(signatures[0][order]),
+            as_read_only(signatures[1][order]),
+            as_read_only(np.ascontiguousarray(signatures[2:, order].T)),
+            as_read_only(np.searchsorted(sizes, np.arange(most + 2)).astype(np.int64)),
+        )
+
+    def near(self, queries: SimilarTexts, reach: TextReach, stats: NDArray[np.int64]) -> Iterator[_FoundTexts]:
+        """Find the texts within a radius of each of others, some of these at a time.
+
+        Parameters
+        ----------
+        queries : SimilarTexts
+            Made with the same `is_grams`.
+        reach : TextReach
+        stats : ndarray of int64, shape (2,)
+            Added to: signatures compared, distances computed.
+
+        Yields
+        ------
+        tuple of ndarray
+            Numbers of the query text and of the text, as they were given, and their distance. All pairs of a query text
+            come at once.
+        """
+        own = queries._texts
+        limit = TextLimit(float(reach.radius), reach.unit == "fraction", reach.is_grams)
+        scratch = _scratch_of(own)
+        begin, step = 0, _BATCH
+        while begin < own.sizes.size:
+            stop = min(begin + step, own.sizes.size)
+            pairs = _with_room(own, (begin, stop), self._texts, limit, scratch, stats)
+            if pairs is None:
+                step = max(1, step // 4)
+                continue
+            yield _FoundTexts(queries.numbers[pairs.queries], self.numbers[pairs.texts], pairs.distances)
+            begin = stop
+
+    def pairs(self, queries: SimilarTexts, reach: TextReach) -> _FoundTexts:
+        """Return all that `near` finds at once."""
+        none = np.empty(0, np.int64)
+        found = [_FoundTexts(none, none, np.empty(0)), *self.near(queries, reach, np.zeros(2, np.int64))]
+        return _FoundTexts(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+def _with_room(
+    own: ScanTexts,
+    stretch: tuple[int, int],
+    texts: ScanTexts,
+    limit: TextLimit,
+    scratch: ScanScratch,
+    stats: NDArray[np.int64],
+) -> ScanPairs | None:
+    """Scan with more and more room for pairs; None where several query texts have too many together."""
+    room = _ROOM
+    while True:
+        pairs = ScanPairs(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
+        read = np.zeros(2, np.int64)
+        n = scan_texts(own, *stretch, texts, limit, scratch, pairs, read)
+        if n >= 0:
+            stats += read
+            return ScanPairs(pairs.queries[:n], pairs.texts[:n], pairs.distances[:n])
+        if room >= _MOST_ROOM and stretch[1] - stretch[0] > 1:
+            return None
+        room *= 4
+
+
+def _scratch_of(queries: ScanTexts) -> ScanScratch:
+    """Number the characters of query texts, and make room for the longest text."""
+    points: set[str] = set()
+    data, starts, ends = queries.data, queries.starts, queries.ends
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        points.update(data[start:end].tobytes().decode("utf-8", "replace"))
+    codes = np.array(sorted(map(ord, points)), np.int32)
+    ascii_numbers = np.zeros(_ASCII, np.int32)
+    ascii_numbers[codes[codes < _ASCII]] = codes[codes < _ASCII] + 1
+    alphabet = codes[codes >= _ASCII]
+    n_blocks = LONGEST // 64
+    return ScanScratch(
+        ascii_numbers,
+        as_read_only(alphabet),
+        np.empty(LONGEST + 2, np.int64),
+        np.empty(LONGEST + 2, np.int64),
+        np.empty(LONGEST + 2, np.int32),
+        np.empty(LONGEST + 2, np.int32),
+        np.zeros((_ASCII + 1 + alphabet.size, n_blocks), np.uint64),
+        np.empty(n_blocks, np.uint64),
+        np.empty(n_blocks, np.uint64),
+        np.empty(64, bool),
+        np.zeros(_ASCII, np.uint64),
+    )

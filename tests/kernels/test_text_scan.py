@@ -1,0 +1,44 @@
+"""The scan for texts that are spelled alike, against every pair."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.text_scan import sign_texts
+from tests.oracles.fuzzy import edit_distance
+from tests.oracles.spelling import grams
+
+TEXTS = st.lists(st.text("abcñ中1 ", max_size=12), min_size=2, max_size=6)
+
+
+def signed(texts, is_grams, room=64):
+    data = np.frombuffer("".join(texts).encode() + b"\0", np.uint8)
+    offsets = np.concatenate([[0], np.cumsum([len(t.encode()) for t in texts])]).astype(np.int64)
+    sizes, signatures = np.empty(len(texts), np.int64), np.empty((4, len(texts)), np.uint64)
+    sign_texts(as_read_only(data), as_read_only(offsets), is_grams, np.empty(room + 2, np.int64), sizes, signatures)
+    return sizes.tolist(), signatures
+
+
+def bits_apart(signatures, i, j):
+    return sum(bin(int(word)).count("1") for word in signatures[:, i] ^ signatures[:, j])
+
+
+@given(TEXTS)
+@settings(max_examples=40, deadline=None)
+def test_signatures_of_near_texts_differ_by_few_bits(texts):
+    sizes, by_pairs = signed(texts, False)
+    assert sizes == [len(text) for text in texts]
+    own_sizes, by_grams = signed(texts, True)
+    assert own_sizes == [len(grams(text)) for text in texts]
+    for i, a in enumerate(texts):
+        for j, b in enumerate(texts):
+            assert bits_apart(by_pairs, i, j) <= 4 * edit_distance(a, b)
+            assert bits_apart(by_grams, i, j) <= len(grams(a) ^ grams(b))
+
+
+@pytest.mark.parametrize("is_grams", [False, True])
+def test_longer_texts_have_no_size(is_grams):
+    sizes, _ = signed(["a" * 64, "a" * 65, ""], is_grams)
+    assert sizes[1] == -1 and sizes[0] >= 0

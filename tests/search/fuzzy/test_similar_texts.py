@@ -1,0 +1,88 @@
+"""Texts within a radius of others, against every pair."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dfjoin.errors import InvalidParameterError
+from dfjoin.search.fuzzy import similar_texts
+from dfjoin.search.fuzzy.similar_texts import LONGEST, SimilarTexts, TextReach, text_reach
+from dfjoin.vectors.embedders import to_texts
+from tests.oracles.spelling import spelling_distance
+
+
+def texts_of(values, reach):
+    return SimilarTexts(to_texts(values), reach.is_grams)
+
+
+def pairs_of(one, other, reach):
+    found = texts_of(other, reach).pairs(texts_of(one, reach), reach)
+    return {(i, j): d for i, j, d in zip(*(part.tolist() for part in found), strict=True)}
+
+
+def expected_pairs(one, other, reach):
+    def is_text(text):
+        return any((c.isascii() and c.isalpha()) or ord(c) > 127 for c in text) and len(text) <= LONGEST
+
+    distances = {
+        (i, j): spelling_distance(a, b, reach.metric, reach.unit)
+        for i, a in enumerate(one)
+        for j, b in enumerate(other)
+        if is_text(a) and is_text(b)
+    }
+    return {pair: d for pair, d in distances.items() if d <= reach.radius}
+
+
+WORDS = st.lists(st.text("abcdé中1 ", max_size=14), max_size=12)
+
+
+@given(WORDS, WORDS, st.sampled_from([0, 0.1, 0.2, 0.25, 1 / 3, 0.5, 1]), st.sampled_from(["edit", "jaccard"]))
+@settings(max_examples=60, deadline=None)
+def test_pairs_are_those_of_all_pairs(one, other, radius, metric):
+    for reach in (TextReach(metric, radius, "fraction"), TextReach("edit", int(radius * 6), "absolute")):
+        assert pairs_of(one, other, reach) == expected_pairs(one, other, reach)
+
+
+@pytest.mark.parametrize("metric", ["edit", "jaccard"])
+def test_long_texts_and_texts_of_one_character(metric):
+    rng = np.random.default_rng(0)
+    base = ["".join(rng.choice(list("abcdefgh "), n)) for n in (1, 2, 60, 64, 65, 70, 128, 129, 250, 256, 257, 300)]
+    moved = [text[:5] + "x" + text[6:-1] + "é" for text in base] + [text + "q" for text in base]
+    for radius in (0.05, 0.2, 0.6):
+        reach = TextReach(metric, radius, "fraction")
+        assert pairs_of(base, [*base, *moved], reach) == expected_pairs(base, [*base, *moved], reach)
+        assert pairs_of([*base, *moved], base, reach) == expected_pairs([*base, *moved], base, reach)
+
+
+def test_many_pairs_need_more_room(monkeypatch):
+    monkeypatch.setattr(similar_texts, "_ROOM", 4)
+    monkeypatch.setattr(similar_texts, "_MOST_ROOM", 16)
+    words = [a + b for a in "abcde" for b in "xyz"]
+    reach = TextReach("edit", 1, "absolute")
+    assert pairs_of(words, words, reach) == expected_pairs(words, words, reach)
+
+
+def test_counts_of_what_was_compared():
+    reach, read = TextReach("edit", 1, "absolute"), np.zeros(2, np.int64)
+    list(texts_of(["abcdefgh", "stuvwxyz", "a", "12"], reach).near(texts_of(["abcdefgx"], reach), reach, read))
+    assert read.tolist() == [2, 1]
+
+
+def test_radii_in_words():
+    assert str(text_reach(None, None, None)) == "edit distance up to 0.2 of the longer text"
+    assert str(text_reach(2, "absolute", "edit")) == "edit distance up to 2"
+    assert str(text_reach(None, None, "jaccard")) == "Jaccard distance of 3-grams up to 0.4"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ((0.1, None, "euclidean"), "`metric` of mode=\"fuzzy\" must be one of 'edit', 'jaccard', got 'euclidean'"),
+        ((0.1, "km", None), '`radius_unit` of mode="fuzzy" must be "fraction" or "absolute", got \'km\''),
+        ((None, "absolute", None), '`radius` must be given with radius_unit="absolute": the most edits'),
+    ],
+)
+def test_illegal_radii(arguments, text):
+    with pytest.raises(InvalidParameterError, match=text):
+        text_reach(*arguments)
