@@ -86,6 +86,14 @@ def count_bits(bits):
     Parameters
     ----------
     bits : uint64
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    O(1).
     """
     bits = bits - ((bits >> _ONE) & np.uint64(0x5555555555555555))
     bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
