@@ -394,7 +394,8 @@ def discover_joinable(
     text.
 
     In ``mode="fuzzy"`` texts are compared in canonical form, each of the lake once; sizes and signatures of 256 bits
-    leave out most that cannot match, and no other. They are made in memory when first used: 72 bytes a text. Texts without a letter and those of more than 256 characters match equal values alone.
+    leave out most that cannot match, and no other. They are made in memory when first used: 72 bytes a text. Texts
+    without a letter and those of more than 256 characters match equal values alone.
 
     A row has no point if one of its numbers is missing or out of range; equal points count once. Distances are those of
     float64 numbers, and of places along great circles of a sphere with a radius of 6,371,008.8 m. The column of a hit
