@@ -136,7 +136,7 @@ def test_what_the_mode_needs_and_refuses(lakes, build):
         InvalidParameterError, match='`radius` belongs to mode="embedding" and mode="fuzzy", but the mode'
     ):
         df.discover_joinable("q", whole, radius=1)
-    with pytest.raises(InvalidParameterError, match="`mode` must be .exact. for a key of several columns"):
+    with pytest.raises(InvalidParameterError, match=r"`mode` must be .exact. for a key of several columns"):
         df.discover_joinable(["q", "q"], whole, mode="fuzzy")
 
 
