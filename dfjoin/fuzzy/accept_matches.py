@@ -13,9 +13,9 @@ from dfjoin.fuzzy.match_problem import Problem
 from dfjoin.fuzzy.texts import Texts
 from dfjoin.kernels.ragged import expand_stretches
 
-__all__ = ["AcceptedMatches", "RowsOfTexts", "accept_matches", "chances_of", "expand", "keep_best"]
+__all__ = ["MIN_CHANCE", "AcceptedMatches", "RowsOfTexts", "accept_matches", "chances_of", "expand", "keep_best"]
 
-_MIN_CHANCE = 0.4
+MIN_CHANCE = 0.4
 """Least probability of a pair that is joined, whatever precision the better ones leave room for."""
 _MIN_KNOWN = 20
 """Known pairs from which their own error rate is estimated."""
@@ -80,7 +80,7 @@ def accept_matches(problem: Problem, model: MatchModel, precision: float, is_one
     errors[order] = np.cumsum(1.0 - chances[order]) / np.arange(1, chances.size + 1)
     errors = np.maximum(errors, _known_errors(chances_of(model, problem.known), problem.is_known_right, chances))
     allowed = errors[order] <= 1.0 - precision
-    allowed &= chances[order] >= min(_MIN_CHANCE, precision)
+    allowed &= chances[order] >= min(MIN_CHANCE, precision)
     allowed &= chances[order] > 0.0
     if not allowed.any():
         best = max(0.0, 1.0 - float(errors.min()))

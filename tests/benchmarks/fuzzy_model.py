@@ -22,6 +22,7 @@ import pyarrow as pa
 from scipy.optimize import minimize
 
 import dfjoin.fuzzy.match_model
+from dfjoin.fuzzy.accept_matches import MIN_CHANCE
 from dfjoin.fuzzy.distances import CONFIGURATIONS
 from dfjoin.fuzzy.match_evidence import EVIDENCE_NAMES, gather
 from dfjoin.fuzzy.match_model import MatchModel, Term
@@ -215,6 +216,7 @@ def judge(model: MatchModel, made: Examples, precision: float) -> tuple[float, f
     chances = model.probability(EVIDENCE_NAMES, made.values)
     order = np.argsort(-chances, kind="stable")
     enough = np.cumsum(chances[order]) / np.arange(1, order.size + 1) >= precision
+    enough &= chances[order] >= min(MIN_CHANCE, precision)
     chosen = order[: np.flatnonzero(enough)[-1] + 1] if enough.any() else order[:0]
     n_right = made.is_right[chosen].sum()
     return (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.fuzzy.accept_matches import accept_matches, expand, keep_best
+from dfjoin.fuzzy.accept_matches import accept_matches, chances_of, expand, keep_best
 from dfjoin.fuzzy.match_evidence import EVIDENCE_NAMES, Evidence
 from dfjoin.fuzzy.match_model import MatchModel, Term
 from dfjoin.fuzzy.match_problem import Problem
@@ -109,3 +109,18 @@ def test_known_pairs_that_the_nearest_text_contradicts_count_as_errors():
     assert refused.chosen.size == 0
     assert "at best 90.0% of the pairs would be right, and 95.0% are asked for" in refused.reason
     assert accept_matches(few, MODEL, 0.95, False).chosen.size == 60
+
+
+def test_pairs_that_are_rather_wrong_are_not_joined_whatever_room_the_others_leave():
+    chances = evidence([0.999] * 95 + [0.3] * 3)
+    assert accept_matches(problem(chances), MODEL, 0.9, False).chosen.size == 95
+    assert accept_matches(problem(chances), MODEL, 0.25, False).chosen.size == 98, "less was asked for"
+
+
+def test_columns_of_a_composite_key_add_to_the_log_odds():
+    whole = evidence([0.5] * 60)
+    agreed = Evidence(whole.partners, whole.distances, whole.values, np.full(60, 4.0))
+    assert chances_of(MODEL, agreed) == pytest.approx(np.full(60, 1 / (1 + np.exp(-4.0))))
+    assert accept_matches(problem(agreed), MODEL, 0.95, False).chosen.size == 60
+    assert accept_matches(problem(whole), MODEL, 0.95, False).chosen.size == 0
+    assert agreed.take(np.arange(3)).column_odds.tolist() == [4.0] * 3
