@@ -324,8 +324,8 @@ def discover_joinable(
         - ``query_cardinality, cardinality, n_rows`` (int64).
         - ``kind`` (str): of the column; place or vector for columns of numbers that make points.
         - ``relationship`` (str): 1:1, 1:m, m:1 or m:m, with `df` on the left; null where values match by distance.
-        - ``accidental`` (bool): chance explains the overlap: a score below 0.1. With ``rank="matched"``: two integer
-          columns overlap no more than two random ranges would.
+        - ``accidental`` (bool): chance explains the overlap: a score below 0.1. With ``rank="matched"`` the score is
+          computed for query columns of integers alone, and not after programs or by distance: others are False.
         - ``method`` (str): the mode.
         - ``exact`` (bool): the numbers of the row are counts, not estimates.
         - ``pad`` (Int64), where some row has it: the width of codes that lost the zeros in front of them.

@@ -19,11 +19,14 @@ from dfjoin.join.key_evidence import (
 from dfjoin.join.keys import KeyColumns
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.result_frame import is_accidental
+from dfjoin.search.usefulness.pair_score import score_pair
+from dfjoin.search.usefulness.ranking import VERDICTS
 
 __all__ = ["choose_equal_keys"]
 
 _MAX_NOTES = 50
+_CHANCE = dict(VERDICTS)["weak"]
+"""Integers of a lower score are no key by themselves."""
 
 
 def choose_equal_keys(
@@ -115,11 +118,11 @@ def _reason_against(
             f"no key: a shared value stands in {rows[0].mean():.1f} rows on the left and {rows[1].mean():.1f} on the "
             "right; name it by `on` if that is meant"
         )
-    low, high = theirs.profile.min_integer, theirs.profile.max_integer
     both = own.profile.has_range and theirs.profile.has_range
     agree = names_agree(own.name, theirs.name)
-    if both and not agree and is_accidental(own, theirs.name, matched, len(theirs.values), low, high):
-        reason = "accidental: integers whose ranges explain the overlap"
+    score = score_pair(own, theirs, is_shared, right.frame.shape[1]) if both and not agree else 1.0
+    if score < _CHANCE:
+        reason = f"accidental, chance explains the shared values (score {score:.2f})"
     elif both and is_row_number(own) and is_row_number(theirs) and not agree:
         reason = "row numbers"
     else:

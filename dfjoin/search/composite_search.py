@@ -97,12 +97,12 @@ def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> Key
     times the share of the tuples with all parts in the table that also stand in one row of it; the usefulness is the
     score times the most that a column's join brings.
 
-    Tables wait in a queue by the most that they can reach: first by the counts of their columns, then by the tuples
-    whose parts the sets of their columns hold, and then by their rows, which are read only if the table comes first
-    until then. The result is that of reading every table, unless the time (10 seconds) is over or a table has more than
-    64 choices of columns: `SearchStats.is_complete` says so. Source of the filter by single columns, and of verifying
-    rows: Esmailoghli, Quiané-Ruiz, Abedjan: "MATE: Multi-Attribute Table Extraction", PVLDB 2022, section 3. Deviation:
-    bounds come from the sets of the index, not from row signatures (super keys).
+    Tables wait in a queue by the most that they can reach: first by the counts of their columns and rows, then by the
+    tuples whose parts the sets of their columns hold, and then by what their rows hold, which are read only if the
+    table comes first until then. The result is that of reading every table, unless the time (10 seconds) is over or a
+    table has more than 64 choices of columns: `SearchStats.is_complete` says so. Source of the filter by single
+    columns, and of verifying rows: Esmailoghli, Quiané-Ruiz, Abedjan: "MATE: Multi-Attribute Table Extraction", PVLDB
+    2022, section 3. Deviation: bounds come from the sets of the index, not from row signatures (super keys).
     """
     inner = SearchParams(k=None, tables=params.tables, exclude=params.exclude, kinds=params.kinds, min_score=0.0)
     tables = KeyTables(snapshot, query, inner)
@@ -185,8 +185,10 @@ class _Queue:
             kept = [i for i, n in enumerate(possible) if n >= self._least and _score(ways[i]) >= self._least_score]
             if kept:
                 self._ways[place] = [ways[i] for i in kept], [possible[i] for i in kept]
-                most = max(_score(ways[i]) * _gain(ways[i]) for i in kept)
-                self._push(most, max(possible[i] for i in kept), place)
+                n_rows = int(tables.n_rows[place])
+                shares = {i: min(1.0, n_rows / possible[i]) if possible[i] else 0.0 for i in kept}
+                most = max(_score(ways[i]) * _gain(ways[i]) * shares[i] for i in kept)
+                self._push(most, min(n_rows, max(possible[i] for i in kept)), place)
             return
         ways, possible = self._ways.pop(place)
         self._n_read += 1

@@ -151,8 +151,10 @@ class KeyTables:
     ----------
     tables : ndarray of int64, shape (n,)
         Number of each table in the lake.
+    n_rows : ndarray of int64, shape (n,)
+        Of each table.
     matched : ndarray of int64, shape (n,)
-        Tuples that each can share at most, by the counts of its columns alone.
+        Tuples that each can share at most, by the counts of its columns and its rows.
     score, gain : ndarray of float64, shape (n,)
         The most that the score and the gain of its columns can be.
     stats : SearchStats
@@ -184,7 +186,12 @@ class KeyTables:
             bounds.append(np.append(0, np.cumsum(n_tuples))[most])
             scores.append(found.most("score")[places])
             gains.append(found.most("gain")[places])
-        self.matched: NDArray[np.int64] = np.minimum.reduce(bounds)
+        self.n_rows = np.empty(common.size, np.int64)
+        for number in np.unique(common >> _SHIFT).tolist():
+            own = common >> _SHIFT == number
+            n_rows = snapshot.segments[number].catalog.tables().field("n_rows").to_numpy()
+            self.n_rows[own] = n_rows[common[own] & ((1 << _SHIFT) - 1)]
+        self.matched: NDArray[np.int64] = np.minimum(np.minimum.reduce(bounds), self.n_rows)
         self.score: NDArray[np.float64] = np.multiply.reduce(scores) ** (1.0 / len(scores))
         self.gain: NDArray[np.float64] = np.maximum.reduce(gains)
 

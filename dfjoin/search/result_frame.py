@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import KINDS
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.found import Found
-from dfjoin.search.hits import RankedHits
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
-from dfjoin.search.query import QueryColumn
-from dfjoin.search.usefulness.ranking import VERDICTS, verdict_of
+from dfjoin.search.usefulness.ranking import VERDICTS, score_hits, verdict_of
 from dfjoin.search.usefulness.useful_hits import Usefulness
 
 try:
@@ -26,7 +24,7 @@ try:
 except ImportError:  # pandas 2
     create_dataframe_from_blocks = None
 
-__all__ = ["RESULT_COLUMNS", "USEFUL_COLUMNS", "frame_of", "is_accidental", "listed", "make_frame"]
+__all__ = ["RESULT_COLUMNS", "USEFUL_COLUMNS", "frame_of", "listed", "make_frame"]
 
 RESULT_COLUMNS = (
     "query_column",
@@ -54,8 +52,6 @@ _NAMED = 8
 
 _CHANCE = dict(VERDICTS)["weak"]
 """A candidate with a lower score is accidental."""
-
-_ACCIDENTAL_MARGIN = 1.1
 
 _Column: TypeAlias = "list[str] | NDArray[Any]"
 
@@ -98,7 +94,7 @@ def _make_columns(found: Found, params: SearchParams) -> dict[str, _Column]:
         "n_rows": profile["n_rows"],
         "kind": [KINDS[kind] for kind in profile["kind"].tolist()],
         "relationship": [f"{left}:{'1' if unique else 'm'}" for unique in is_unique.tolist()],
-        "accidental": _accidental(query, ranked) if found.useful is None else found.useful.score < _CHANCE,
+        "accidental": _accidental(found, params) if found.useful is None else found.useful.score < _CHANCE,
         "method": [params.mode] * n,
         "exact": np.isnan(hits.errors),
     }
@@ -191,46 +187,9 @@ def frame_of(columns: dict[str, _Column]) -> JoinCandidates:
     return frame
 
 
-def _accidental(query: QueryColumn, ranked: RankedHits) -> NDArray[np.bool_]:
-    """Flag the hits that are accidental, see `is_accidental`."""
-    hits, profile = ranked.hits, ranked.profile
-    if not query.profile.has_range:
-        return np.zeros(len(ranked), bool)
-    low, high = profile["min_integer"], profile["max_integer"]
-    flags = (profile["has_range"] > 0) & (hits.matched <= _predict(query, hits.cardinality, low, high))
-    own = _plain(query.name)
-    for place in np.flatnonzero(flags).tolist():
-        flags[place] = _plain(ranked.names[place]) != own
-    return flags
-
-
-def is_accidental(query: QueryColumn, name: str, matched: int, cardinality: int, low: int, high: int) -> bool:
-    """Tell whether two integer columns share what their ranges predict, and their names do not agree.
-
-    Predicted: |Q ∩ [low, high]| × cardinality ÷ (high − low + 1), with a margin of a tenth.
-
-    Parameters
-    ----------
-    query : QueryColumn
-        Of integers.
-    name : str
-        Name of the candidate column.
-    matched, cardinality : int
-        Shared values, and distinct values of the candidate.
-    low, high : int
-        Range of the candidate.
-    """
-    return bool(matched <= _predict(query, cardinality, low, high)) and _plain(name) != _plain(query.name)
-
-
-def _predict(query: QueryColumn, cardinality: Any, low: Any, high: Any) -> Any:
-    """Return the most shared values that the ranges of integer columns explain, for numbers or arrays."""
-    numbers = query.integers
-    inside = np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low)
-    return _ACCIDENTAL_MARGIN * inside * cardinality / (high - low + 1)
-
-
-@lru_cache(maxsize=1 << 12)
-def _plain(name: str) -> str:
-    """Reduce a column name to its letters and digits."""
-    return "".join(c for c in name.casefold() if c.isalnum())
+def _accidental(found: Found, params: SearchParams) -> NDArray[np.bool_]:
+    """Flag the hits whose overlap chance explains: integers of which the score is below 0.1."""
+    hits = found.hits.hits
+    if len(hits) == 0 or not found.query.profile.has_range or not mode_of(params.mode).is_by_equality:
+        return np.zeros(len(hits), bool)
+    return score_hits(found.query, found.matched, hits) < _CHANCE

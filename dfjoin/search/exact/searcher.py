@@ -62,6 +62,11 @@ class MatchedQuery:
         self._groups: dict[int, NDArray[np.int64]] = {}
 
     @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot that is searched."""
+        return self._snapshot
+
+    @property
     def segments(self) -> tuple[Segment, ...]:
         """The segments of the snapshot."""
         return self._snapshot.segments

@@ -16,7 +16,7 @@ from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, SERIAL_SH
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["CandidateFeatures", "QueryFacts", "features_of", "query_facts"]
+__all__ = ["CandidateFeatures", "QueryFacts", "features_of", "query_facts", "query_numbers"]
 
 _NUMBER_KINDS = ("integer", "decimal", "float")
 _LOOKED_AT = 200
@@ -166,11 +166,21 @@ def _fill(
     series, n_new = series_of(snapshot)[number], known.width - 1 - n_held
     unmarked = np.zeros(known.n_tables, np.uint8)
     tables = TableNumbers(known.tables, n_new, has_header, series, known.number_share, unmarked)
-    numbers = QueryNumbers(
+    numbers = query_numbers(facts, evidence.total_weight)
+    columns = evidence.hits.columns
+    marks = np.zeros(known.n_headers, np.uint8)
+    compute_features(columns, evidence.sums, known.columns, tables, numbers, marks, out)
+    rows, headers = known.table_of[columns], known.names.joined[columns]
+    return known.family[rows] + headers, known.fingerprint[rows] + headers
+
+
+def query_numbers(facts: QueryFacts, total_weight: float) -> QueryNumbers:
+    """Return what the kernel needs of a query; `total_weight` is the weight by rarity of all of its values."""
+    return QueryNumbers(
         facts.header,
         facts.companions,
         facts.n_values,
-        evidence.total_weight,
+        total_weight,
         facts.is_unique,
         facts.is_number,
         facts.is_text,
@@ -180,8 +190,3 @@ def _fill(
         facts.is_generic,
         facts.has_digits_alone,
     )
-    columns = evidence.hits.columns
-    marks = np.zeros(known.n_headers, np.uint8)
-    compute_features(columns, evidence.sums, known.columns, tables, numbers, marks, out)
-    rows, headers = known.table_of[columns], known.names.joined[columns]
-    return known.family[rows] + headers, known.fingerprint[rows] + headers

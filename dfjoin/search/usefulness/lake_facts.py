@@ -30,8 +30,9 @@ from dfjoin.kernels.usefulness import (
 from dfjoin.search.usefulness.headers import headers_of, table_stems
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.normalize import pack_strings
+from dfjoin.values.profile import Profile
 
-__all__ = ["FIRST_YEAR", "LAST_YEAR", "SERIAL_SHARE", "LakeFacts", "facts_of", "series_of"]
+__all__ = ["FIRST_YEAR", "LAST_YEAR", "SERIAL_SHARE", "LakeFacts", "facts_of", "record_of", "series_of"]
 
 FIRST_YEAR, LAST_YEAR = 1500, 2100
 """Integers in this range may be years."""
@@ -135,6 +136,19 @@ def _records(
     records[:, TABLE] = numbers["table"]
     records[:, HEADER] = header
     return records
+
+
+def record_of(profile: Profile, cardinality: int, is_unique: bool) -> NDArray[np.float64]:
+    """Return the record of a column that stands alone, the first of its table, see `ColumnRecords`."""
+    low, high = profile.min_integer, profile.max_integer
+    record = np.zeros((1, HEADER + 1))
+    record[0, CARDINALITY] = max(1, cardinality)
+    record[0, LOG_CARDINALITY] = np.log(max(1, cardinality))
+    record[0, KIND] = _KIND_CODES[KINDS.index(profile.kind)]
+    record[0, IS_UNIQUE] = is_unique
+    record[0, IS_SERIAL] = profile.has_range and low in (0, 1) and cardinality >= SERIAL_SHARE * (high - low + 1)
+    record[0, IS_YEARS] = profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR
+    return record
 
 
 def _chosen_headers(names: HeaderWords, chosen: NDArray[np.int64]) -> HeaderWords:

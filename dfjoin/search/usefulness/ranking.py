@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.found import Pool
 from dfjoin.search.hits import Hits, RankedHits, rank_hits
 from dfjoin.search.params import SearchParams
@@ -15,7 +16,7 @@ from dfjoin.search.usefulness.shared_evidence import evidence_of
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["MOST_RANKED", "VERDICTS", "rank_useful", "verdict_of"]
+__all__ = ["MOST_RANKED", "VERDICTS", "rank_useful", "score_hits", "verdict_of"]
 
 MOST_RANKED = 50_000
 """Columns that are ranked by usefulness, at most; of more only the best `_RANKED_OF_MORE` by shared values are."""
@@ -109,6 +110,24 @@ def rank_useful(
         facts,
         notes,
     )
+
+
+def score_hits(query: QueryColumn, matched: MatchedQuery, hits: Hits) -> NDArray[np.float64]:
+    """Return the score of some candidates that share values as they are, however they are ranked, shape (n,).
+
+    Parameters
+    ----------
+    query : QueryColumn
+    matched : MatchedQuery
+    hits : Hits
+
+    Notes
+    -----
+    Where all counts are estimates, no value is looked up: their rarity is that of a usual lake. O(values + sets).
+    """
+    snapshot = matched.snapshot
+    evidence = evidence_of(snapshot, matched, hits, is_by_equality=True)
+    return model().score.probabilities(features_of(snapshot, query_facts(query), evidence))
 
 
 def _judge(

@@ -67,6 +67,8 @@ class ValueWeights:
     matched : MatchedQuery
     is_weighted : bool
         Sum the rows of the values, too.
+    looks_up : bool
+        Look the values up; else they are taken to be as rare as those of their kind are in a usual lake.
 
     Notes
     -----
@@ -74,11 +76,14 @@ class ValueWeights:
     many tables the lake has, see `weigh_values`. O(values) for each segment.
     """
 
-    def __init__(self, snapshot: Snapshot, matched: MatchedQuery, is_weighted: bool) -> None:
+    def __init__(self, snapshot: Snapshot, matched: MatchedQuery, is_weighted: bool, looks_up: bool = True) -> None:
         self.searcher = searcher_of(snapshot)
         self.matched = matched
         values = matched.values
-        held = _count_holding(self.searcher, matched) if matched.held is None else matched.held
+        held = matched.held
+        if held is None:
+            none = HeldValues(np.zeros(len(values), np.int64), 0)
+            held = _count_holding(self.searcher, matched) if looks_up else none
         n_holding = held.n_holding
         self.weights = np.empty((len(values), N_SUMS), np.int64)
         rows = values.row_counts() if is_weighted else np.ones(len(values), np.int64)
@@ -198,12 +203,12 @@ def evidence_of(snapshot: Snapshot, matched: MatchedQuery, hits: Hits, is_by_equ
     -----
     O(values + entries of the sets).
     """
-    known = ValueWeights(snapshot, matched, False)
+    is_summed = np.isnan(hits.errors) & is_by_equality
+    known = ValueWeights(snapshot, matched, False, looks_up=bool(is_summed.any()) or not is_by_equality)
     means = known.weights.mean(axis=0) if len(matched.values) else np.zeros(N_SUMS)
     means[[COUNT, ROWS]] = 1
     sums = np.rint(hits.matched[:, None] * means).astype(np.int64)
     sums[:, ROWS] = hits.matched_rows
-    is_summed = np.isnan(hits.errors) & is_by_equality
     for number in np.unique(hits.segments[is_summed]).tolist():
         segment = snapshot.segments[number]
         tokens = segment.tokens

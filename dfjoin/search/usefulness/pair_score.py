@@ -1,0 +1,48 @@
+"""The score of two columns of frames, as if the right frame were a lake of one table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.kernels.evidence import N_SUMS, SCALE, WEIGHT, weigh_values
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.usefulness import FEATURES, ColumnRecords, TableNumbers, compute_features
+from dfjoin.search.query import QueryColumn
+from dfjoin.search.usefulness.features import CandidateFeatures, query_facts, query_numbers
+from dfjoin.search.usefulness.headers import headers_of
+from dfjoin.search.usefulness.lake_facts import record_of
+from dfjoin.search.usefulness.model import model
+
+__all__ = ["score_pair"]
+
+
+def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool_], n_columns: int) -> float:
+    """Return the score of a column of one frame for a column of another.
+
+    Parameters
+    ----------
+    own, theirs : QueryColumn
+    is_shared : ndarray of bool, shape (n_values,)
+        Own values that the other column holds.
+    n_columns : int
+        Columns of the other frame.
+
+    Notes
+    -----
+    The other frame has no name, and the other columns of either play no part. O(values).
+    """
+    values = own.values
+    weights = np.empty((len(values), N_SUMS), np.int64)
+    packed = as_read_only(values.data), as_read_only(values.offsets)
+    weigh_values(*packed, is_shared.astype(np.int64), n_columns, np.ones(len(values), np.int64), weights)
+    header, no_name = headers_of([theirs.name]), headers_of([""])
+    facts = query_facts(own)
+    one = np.zeros(1)
+    tables = TableNumbers(no_name, np.array([n_columns - 1]), np.zeros(1, np.uint8), one, one, np.zeros(1, np.uint8))
+    known = ColumnRecords(record_of(theirs.profile, len(theirs.values), theirs.is_unique), header)
+    numbers = query_numbers(facts, float(weights[:, WEIGHT].sum()) / SCALE)
+    out = np.empty((1, len(FEATURES)))
+    sums = weights[is_shared].sum(axis=0, keepdims=True)
+    compute_features(np.zeros(1, np.int64), sums, known, tables, numbers, np.zeros(1, np.uint8), out)
+    return float(model().score.probabilities(CandidateFeatures(out))[0])
