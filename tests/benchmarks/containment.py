@@ -115,10 +115,12 @@ def run_containment(share: float, names: list[str] | None, limit: int, index: Pa
 
 
 def lake_sets(index: Path) -> SetCollection:
-    """The columns of an index as sets of posting lists."""
+    """The columns of an index as sets of posting lists, those without one left out."""
     import dfjoin
     from dfjoin.containment.segment_sides import columns_to_join, sides_of
 
     (segment,) = dfjoin.open_lake(index).segments
     columns = columns_to_join(segment, 2)
-    return sides_of(segment, segment, columns, columns).left
+    sets = sides_of(segment, segment, columns, columns).left
+    sizes = sets.sizes[sets.sizes > 0]
+    return SetCollection(np.append(0, np.cumsum(sizes)), sets.elements, sets.n_elements)

@@ -10,6 +10,9 @@ import numba
 import numpy as np
 
 from dfjoin.containment.set_collection import SetCollection
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.set_lists import SetLists
+from dfjoin.kernels.subset_tree import order_sets
 
 _CHUNK = 1 << 20
 
@@ -34,13 +37,10 @@ def ordered(left: SetCollection, right: SetCollection):
 
 def lexicographic(side) -> np.ndarray:
     """Numbers of the sets in lexicographic order, which is the order in which a prefix tree is traversed."""
-    indptr, elements = side
-    sizes = np.diff(indptr)
-    keys = []
-    for depth in range(int(sizes.max(initial=0))):
-        at = np.minimum(indptr[:-1] + depth, max(0, elements.size - 1))
-        keys.append(np.where(sizes > depth, elements[at], -1))
-    return np.lexsort(keys[::-1]) if keys else np.arange(sizes.size)
+    order = np.arange(side[0].size - 1, dtype=np.int32)
+    sets = SetLists(as_read_only(side[0]), as_read_only(side[1].astype(np.uint32)))
+    order_sets(order, sets, np.empty_like(order))
+    return order.astype(np.int64)
 
 
 @numba.njit(cache=True)
