@@ -294,10 +294,10 @@ def discover_joinable(
         Return an iterator of two results: first the estimates, and then the exact and complete answer (where the
         index keeps no sets: the best that it can give). Only with ``mode="lsh"``.
     radius : float, optional
-        Distance up to which two values match. Only with ``mode="embedding"`` (default 0.06 for texts) and
-        ``mode="fuzzy"`` (default 0.2 for edits, 0.4 for 3-grams), as the three that follow.
-        What a radius finds depends on the embedder: with ``"fasttext"`` trained on a lake, misspellings of names are
-        found from 0.2 on; look at ``pairs(i)``.
+        Distance up to which two values match. Only with ``mode="embedding"`` and ``mode="fuzzy"``, as the three that
+        follow. Default for vectors of texts: 0.2 with ``"fasttext"`` trained on the lake, else 0.06; for edits 0.15,
+        for 3-grams 0.4. More misspellings are found with larger ones, among ever more other values: look at
+        ``pairs(i)``. Among millions of texts, 0.06 is many times as fast as 0.2.
     radius_unit : {"fraction", "absolute", "m", "km"}, optional
         - ``"fraction"`` (default for texts): of the largest distance: 2 for Euclidean distance, π for angles.
           In ``mode="fuzzy"`` of the characters of the longer text; 3-grams have no other unit.
@@ -619,7 +619,8 @@ def auto_join(
     mode : {"exact", "lsh", "transform", "embedding", "fuzzy"}
         How candidates are found over a lake, as in `discover_joinable`. Those that are found by programs are joined
         by them, and those that are found by distance join each row with its nearest partner within the radius; their
-        key is brought along. The radius is 0.06 here; for another one, pass a result of ``discover_joinable(radius=)``.
+        key is brought along. The radius is the default one here; for another one, pass a result of
+        ``discover_joinable(radius=)``.
     columns : str or list of labels, optional
         Columns to bring. By default all but the key, and of a table of a lake those that say something of a row: not
         ``rownames`` and ``Unnamed: 0``, nor columns of one value or of none. The report names what was left out.

@@ -213,7 +213,7 @@ def _add_discover(commands: Any) -> None:
         help="exact; lsh: candidates by MinHash signatures; transform: columns that join after a learned program; "
         "embedding: columns with values that lie near",
     )
-    parser.add_argument("--radius", type=float, help="distance up to which values match, with embedding (default 0.06)")
+    parser.add_argument("--radius", type=float, help="distance up to which values match, with embedding or fuzzy")
     parser.add_argument("--radius-unit", help="fraction (of the largest distance; the default) or absolute")
     parser.add_argument("--metric", help="euclidean (the default) or angular, with embedding")
     parser.add_argument("--count", help="hit: rank by values with a partner (the default); all: by pairs of partners")

@@ -97,7 +97,7 @@ class EmbeddingMode(Mode):
         if isinstance(query, PointQuery):
             return find_axes(snapshot, query, params)
         _check_vectors(snapshot)
-        params = with_radius(params)
+        params = with_radius(params, embedder_of(snapshot).identity)
         reach = reach_of(params)
         rows = query_rows(snapshot, query)
         hits, stats = search_near(snapshot, query, rows, params)

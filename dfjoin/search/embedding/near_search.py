@@ -80,7 +80,11 @@ class Reach:
         return own / self.unit
 
 
-DEFAULT_RADIUS = 0.06
+_RADII = {"fasttext-lake": 0.2}
+"""Kind of embedder → default radius, a fraction; chosen with misspelled names, see tests/benchmarks/README.md."""
+
+_RADIUS = 0.06
+"""Default radius of other embedders, that of the paper."""
 
 _ALL = 4.0
 """No two unit vectors are farther apart."""
@@ -89,9 +93,17 @@ NO_REACH = Reach("euclidean", 0.0, 0.0, 1.0)
 """Nothing but equal vectors."""
 
 
-def with_radius(params: SearchParams) -> SearchParams:
-    """Return a search among texts with the radius and the unit that it has if none are given."""
-    radius = DEFAULT_RADIUS if params.radius is None else params.radius
+def with_radius(params: SearchParams, embedder: str = "") -> SearchParams:
+    """Return a search among texts with the radius, unit and metric that it has if none are given.
+
+    Parameters
+    ----------
+    params : SearchParams
+    embedder : str
+        Identity; one that is trained on a lake has a radius of its own.
+    """
+    default = _RADII.get(embedder.partition(":")[0], _RADIUS)
+    radius = default if params.radius is None else params.radius
     unit, metric = params.radius_unit or "fraction", params.metric or "euclidean"
     return replace(params, radius=radius, radius_unit=unit, metric=metric)
 

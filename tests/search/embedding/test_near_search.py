@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
-from dfjoin.search.embedding.near_search import reach_of
+from dfjoin.search.embedding.near_search import reach_of, with_radius
 from dfjoin.search.params import search_params
 from tests.oracles.vectors import count_near, unit
 from tests.vectors.makers import letters, scattered
@@ -149,6 +149,13 @@ def test_many_query_columns_and_threads(lakes):
         dfjoin.discover_joinable_batch(columns, whole, mode="embedding", radius=0.3, n_threads=n) for n in (1, 4)
     )
     pd.testing.assert_frame_equal(pd.DataFrame(one), pd.DataFrame(other))
+
+
+def test_the_default_radius_is_that_of_the_embedder():
+    params = search_params(mode="embedding")
+    trained, other = (with_radius(params, identity) for identity in ("fasttext-lake:ab12", "function:a.b"))
+    assert (trained.radius, trained.radius_unit, trained.metric) == (0.2, "fraction", "euclidean")
+    assert other.radius == 0.06 and with_radius(search_params(mode="embedding", radius=0.3), "x").radius == 0.3
 
 
 def test_reach():

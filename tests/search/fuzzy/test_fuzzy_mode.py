@@ -98,7 +98,7 @@ def test_pairs_and_explanation_have_distances(lakes):
         assert row.distance == spelling_distance(row.query_value.lower(), row.candidate_value, "edit", "fraction")
     assert len(pairs) == hits["matched"].iloc[0]
     told = str(hits.explain(0))
-    assert "edit distance up to 0.2 of the longer text" in told and "found by scan" in told
+    assert "edit distance up to 0.15 of the longer text" in told and "found by scan" in told
     assert "name" in hits._repr_html_()
 
 

@@ -70,7 +70,7 @@ def test_counts_of_what_was_compared():
 
 
 def test_radii_in_words():
-    assert str(text_reach(None, None, None)) == "edit distance up to 0.2 of the longer text"
+    assert str(text_reach(None, None, None)) == "edit distance up to 0.15 of the longer text"
     assert str(text_reach(2, "absolute", "edit")) == "edit distance up to 2"
     assert str(text_reach(None, None, "jaccard")) == "Jaccard distance of 3-grams up to 0.4"
 
