@@ -64,7 +64,7 @@ def test_other_vectors_meanwhile_stop_an_addition(build, monkeypatch):
     lake = build({"t": NAMES}, embedder=letters)
     other = dfjoin.open_lake(lake.path)
     overtake(monkeypatch, lambda: other.add_vectors("fasttext"))
-    with pytest.raises(ConcurrentCommitError, match="with other settings or vectors meanwhile"):
+    with pytest.raises(ConcurrentCommitError, match="with other settings, vectors or axes meanwhile"):
         lake.add({"u": NAMES}, engine="inline", progress=False)
 
 
