@@ -38,7 +38,7 @@ def scan_pairs(left: SetCollection, right: SetCollection, room: int = ROOM) -> I
     """
     counts = right.count_elements()
     rarest = np.empty(len(left), np.int64)
-    find_rarest(left.lists, counts, rarest)
+    find_rarest(left.lists, as_read_only(counts), rarest)
     n_of = np.zeros(left.n_elements, np.int64)
     np.add.at(n_of, rarest[rarest >= 0], 1)
     lists = _lists_of(right, n_of > 0, counts)
