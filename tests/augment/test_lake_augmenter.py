@@ -250,7 +250,7 @@ def test_days_are_joined_with_months_and_months_are_held_out_together(tmp_path, 
     rng = np.random.default_rng(0)
     months = pd.period_range("1990-01", "1999-12", freq="M")
     level = rng.normal(size=len(months))
-    tables = {"rates": pd.DataFrame({"month": [f"{m:%b %Y}" for m in months], "bank_rate": level})}
+    tables = {"rates": pd.DataFrame({"month": [m.strftime("%b %Y") for m in months], "bank_rate": level})}
     lake = dfjoin.build_lake(tables, tmp_path / "lake", engine="inline", progress=False)
     days = pd.date_range("1990-01-02", "1999-12-30", freq="10D")
     own = pd.Series(level, months)[days.to_period("M")].to_numpy()

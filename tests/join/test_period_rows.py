@@ -11,7 +11,7 @@ from dfjoin.join.table_paths import PathOptions, ReachedTable, reach_tables
 
 DAYS = pd.date_range("1990-01-03", "1999-12-30", freq="9D")
 WAYS = {
-    "Mon YYYY": ("month", "M", lambda p: f"{p:%b %Y}".upper()),
+    "Mon YYYY": ("month", "M", lambda p: p.strftime("%b %Y").upper()),
     "YYYY-MM": ("month", "M", str),
     "YYYYMmm": ("month", "M", lambda p: f"{p.year}M{p.month:02d}"),
     "first days": ("month", "M", lambda p: p.start_time),
@@ -43,7 +43,7 @@ def test_days_get_the_value_of_their_period(build, rng, way):
 
 
 def test_periods_of_other_spellings_meet(build, rng):
-    periods, table = series("M", lambda p: f"{p:%B %Y}", rng)
+    periods, table = series("M", lambda p: p.strftime("%B %Y"), rng)
     lake = build({"rates": table})
     df = pd.DataFrame({"month": [str(p) for p in periods[20:120]]})
     (reached,) = list(reach_tables(df, lake.snapshot, PathOptions(max_hops=1, min_score=0.0)))
