@@ -93,7 +93,7 @@ def _minhash(lists: pa.Array, index: pa.Array) -> pa.Array:
         settings = _settings(name)
         if not settings.permutations:
             raise InvalidParameterError(f"`index` must have signatures, and {name!r} was built with permutations=0")
-        own = lists.take(rows)
+        own = _as_lists(lists.take(rows))
         found = _canonical(own.flatten().cast(pa.string()), settings)
         ends = np.cumsum(pc.list_value_length(own).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64))
         signatures = []
@@ -159,10 +159,15 @@ def _transform(programs: pa.Array, values: pa.Array) -> pa.Array:
     return _by_constant(programs, run)
 
 
+def _as_lists(column: pa.Array) -> pa.Array:
+    """Return a column of lists; one of nulls alone, whose type pandas has lost, as lists of texts."""
+    return column.cast(pa.list_(pa.string())) if pa.types.is_null(column.type) else column
+
+
 def _sizes(one: pa.Array, other: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Count the distinct elements of two columns of lists, row by row, and those that both have; nulls are none."""
     n, sides, values = len(one), [], []
-    for lists in (one, other):
+    for lists in map(_as_lists, (one, other)):
         texts = lists.flatten().cast(pa.string())
         rows = np.repeat(np.arange(n), pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False))
         held = texts.is_valid().to_numpy(zero_copy_only=False)
