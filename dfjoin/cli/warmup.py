@@ -115,6 +115,8 @@ def _search(lake: Lake) -> None:
     str(near.explain(0))
     auto_join(people, near.iloc[:1])
     discover_joinable(people, "number", lake, mode="embedding")
+    for metric in ("edit", "jaccard"):
+        discover_joinable(people, "name", lake, mode="fuzzy", metric=metric, tables="names")
     by_program = discover_joinable(people, "reversed", lake, mode="transform", tables="names")
     if len(by_program):
         str(by_program.explain(0))

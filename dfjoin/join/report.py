@@ -300,4 +300,4 @@ def truncate_report(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _size(values: dict[str, Any]) -> int:
-    return len(json.dumps(values, ensure_ascii=False).encode())
+    return len(json.dumps(values, ensure_ascii=False).encode(errors="surrogatepass"))

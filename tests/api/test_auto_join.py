@@ -370,7 +370,7 @@ def test_an_argument_that_does_not_apply_is_named(people, lake, frames, kind, na
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"mode": "fuzzy"}, InvalidParameterError, "`mode` must be one of 'exact'"),
+        ({"mode": "sounds"}, InvalidParameterError, "`mode` must be one of 'exact'"),
         (
             {"how": "cross"},
             InvalidParameterError,
