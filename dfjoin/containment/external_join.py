@@ -140,7 +140,7 @@ class _ExternalJob:
         self._list_ends = scratch.make(n, np.int64)
         self._marks = scratch.make(n, np.uint8)  # of the elements of a partition
         self._places = scratch.make(len(right), np.int32)  # of the right sets of a batch among these
-        self._held_room = max(64, budget // (6 * _HELD_BYTES))
+        self._held_room = min(right.elements.size, max(64, budget // (6 * _HELD_BYTES)))
 
     def prepare(self, is_left: NDArray[np.bool_] | None) -> None:
         """Order the left sets by their rarest element, and invert the right ones for these elements."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dfjoin.join.execute import StepResult
 from dfjoin.join.plan import JoinStep
 from dfjoin.search.row_keys import KeyIndex
-from dfjoin.values.cells import CONVERSION_ERRORS
 
 __all__ = ["step_examples"]
 
@@ -54,20 +53,24 @@ def step_examples(
     first_new = left.shape[1]
     brought = range(first_new, min(first_new + len(result.names), first_new + max(0, _COLUMNS - len(keys))))
     return {
-        "without_partner": [" + ".join(_text(left.iat[row, key]) or "" for key in keys) for row in first.tolist()],
+        "without_partner": [" + ".join(_text(left, row, key) or "" for key in keys) for row in first.tolist()],
         "rows": [
-            {str(result.frame.columns[column]): _text(result.frame.iat[row, column]) for column in [*keys, *brought]}
+            {str(result.frame.columns[column]): _text(result.frame, row, column) for column in [*keys, *brought]}
             for row in rows
         ],
     }
 
 
-def _text(cell: Any) -> str | None:
-    """Write a cell as a short text, None for a null and for what has no text."""
+def _text(df: pd.DataFrame, row: int, column: int) -> str | None:
+    """Write a cell as a short text, None for a null and for what has no text.
+
+    A cell may be any object, whose own code raises anything; an example is not worth the join.
+    """
     try:
+        cell = df.iat[row, column]
         if cell is None or (np.isscalar(cell) and pd.isna(cell)) or cell is pd.NA or cell is pd.NaT:
             return None
         text = str(cell)
-    except CONVERSION_ERRORS:
+    except Exception:
         return None
     return text if len(text) <= _CHARACTERS else text[: _CHARACTERS - 1] + "…"

@@ -296,6 +296,8 @@ def reach_tables(
                 if number + 1 < options.max_hops:
                     starts.append(reached)
             yield reached
+        if not starts:
+            return
 
 
 class _PathSearch:

@@ -29,14 +29,9 @@ BAD = [
     (
         {"mode": "similar"},
         InvalidParameterError,
-        r"`mode` must be one of 'exact', 'lsh', 'transform', 'embedding', got 'simil",
+        r"`mode` must be one of 'exact', 'lsh', 'transform', 'embedding', 'fuzzy', got 'simil",
     ),
     ({"mode": "transform"}, IncompatibleSettingsError, r"no pattern tokens, .*`lake.add_patterns\(\)`, or use"),
-    (
-        {"mode": "fuzzy"},
-        InvalidParameterError,
-        r"`mode` must be one of 'exact', 'lsh', 'transform', 'embedding', got 'fuzzy'",
-    ),
     ({"mode": None}, InvalidParameterError, r"`mode` must be one of"),
     ({"k": 0}, InvalidParameterError, r"`k` must be at least 1, got 0"),
     ({"k": -3}, InvalidParameterError, r"`k` must be at least 1, got -3"),

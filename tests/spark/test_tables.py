@@ -19,8 +19,8 @@ pytestmark = pytest.mark.spark
 def shop(spark):
     """A schema with plain, partitioned and nested tables."""
     spark.sql("CREATE SCHEMA IF NOT EXISTS dfjoin_shop")
-    for table in spark.catalog.listTables("dfjoin_shop"):
-        spark.sql(f"DROP TABLE dfjoin_shop.`{table.name}`")
+    for table in spark.catalog.listTables("dfjoin_shop"):  # temporary views of other tests are listed, too
+        spark.sql(f"DROP TABLE IF EXISTS dfjoin_shop.`{table.name}`")
     people = spark.createDataFrame(
         [(f"person {i}", i % 5, datetime.date(2024, 1, 1 + i % 28), Decimal(i) / 2) for i in range(40)],
         "name string, team long, since date, score decimal(8,2)",

@@ -34,7 +34,7 @@ def test_the_result_has_no_jaccard_and_no_relationship(lake):
     assert hits["jaccard"].isna().all() and hits["relationship"].isna().all() and hits["exact"].all()
     assert hits["relationship"].dtype == pd.Series(["a"]).dtype and (hits["method"] == "embedding").all()
     assert hits.attrs["dfjoin"]["complete"] and hits.attrs["dfjoin"]["searches"][0]["near_pairs"] == 3
-    assert "city" in repr(hits) and "<table>" in hits._repr_html_()
+    assert "city" in repr(hits) and "cities" in hits._repr_html_()
 
 
 def test_pairs_have_distances(lake):
