@@ -1,6 +1,7 @@
 """Search from Spark: in this process, in tasks, by groups of segments, it is the search of pandas."""
 
 import datetime
+import os
 import subprocess
 import sys
 from decimal import Decimal
@@ -308,6 +309,7 @@ def test_connect_gives_what_classic_gives(spark, tmp_path):
     script = tmp_path / "connect.py"
     script.write_text(CONNECT)
     command = [sys.executable, str(script), str(EXAMPLE_LAKE), str(tmp_path / "ix")]
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=300)
+    env = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    done = subprocess.run(command, cwd=PROJECT, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split()[-2:] == ["3", "equal"]
