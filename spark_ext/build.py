@@ -19,7 +19,7 @@ from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
 from dfjoin.ingest.requests import execute
 from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.types import IndexSettings, Root
-from spark_ext.probe import Workers, cause_of, collect, probe_workers
+from spark_ext.probe import Workers, cause_of, collect_or_explain, probe_workers
 from spark_ext.session import start_session, without_pandas_warning
 from spark_ext.tables import SessionTable, empty_batch, wall_time
 
@@ -70,7 +70,7 @@ class SparkEngine:
         n = len(requests)
         with without_pandas_warning():
             frame = self.spark.range(0, n, 1, n).mapInArrow(_TaskRunner(str(place)), "result string")
-        return collect(self.spark, frame).column("result").to_pylist()
+        return collect_or_explain(frame).column("result").to_pylist()
 
     def _run_apart(self, requests: list[str], workers: Workers) -> list[str]:
         """Carry out requests by workers that do not share the driver's files, as far as they see what to read."""
@@ -186,7 +186,7 @@ class _Job:
             reader = self._reader()
             if probe_workers(engine.spark, work).shares_files:
                 frame = self._table.numbered.mapInArrow(partial(reader.read_into, work), "result string")
-                found = collect(engine.spark, frame).column("result").to_pylist()
+                found = collect_or_explain(frame).column("result").to_pylist()
             else:
                 found = engine.fetch(self._table.numbered.mapInArrow(reader.read_apart, _FILES), work)
         except EngineError as error:

@@ -19,8 +19,9 @@ from dfjoin._version import __version__
 from dfjoin.errors import EngineError
 from dfjoin.values.unicode import UNICODE_VERSION
 from spark_ext.session import without_pandas_warning
+from spark_ext.transfer import collect
 
-__all__ = ["Workers", "cause_of", "collect", "probe_workers"]
+__all__ = ["Workers", "cause_of", "collect_or_explain", "probe_workers"]
 
 _FLOORS = {"numpy": (2, 0), "pyarrow": (18,), "numba": (0, 61)}
 _REMEDY = """\
@@ -92,7 +93,7 @@ def probe_workers(spark: Any, place: Path, paths: Sequence[str] = ()) -> Workers
         look = _look(str(note), str(answer), mark, list(paths))
         with without_pandas_warning():
             frame = spark.range(0, 1, 1, 1).mapInArrow(look, "facts string")
-        found = json.loads(collect(spark, frame, _REMEDY).column(0)[0].as_py())
+        found = json.loads(collect_or_explain(frame, _REMEDY).column(0)[0].as_py())
         shares_files = found["shares_files"] and answer.exists()
     finally:
         note.unlink(missing_ok=True)
@@ -184,12 +185,11 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
-def collect(spark: Any, frame: Any, remedy: str = "") -> pa.Table:
-    """Collect a small frame; an interrupted driver stops its tasks.
+def collect_or_explain(frame: Any, remedy: str = "") -> pa.Table:
+    """Collect a small frame as `collect` does, and say why a task failed.
 
     Parameters
     ----------
-    spark : SparkSession
     frame : Spark DataFrame
     remedy : str
         What to do when its tasks fail.
@@ -199,22 +199,12 @@ def collect(spark: Any, frame: Any, remedy: str = "") -> pa.Table:
     EngineError
         If a task fails; the last line is what it raised.
     """
-    tag = f"dfjoin-{uuid.uuid4().hex}"
-    spark.addTag(tag)
     try:
-        with without_pandas_warning():  # no pandas is involved here, only Arrow
-            return frame.toArrow()
-    except KeyboardInterrupt:
-        spark.interruptTag(tag)
-        raise
+        return collect(frame)
     except Exception as error:
-        if "SPARK_JOB_CANCELLED" in str(error):  # pyspark's own handler of Ctrl-C came first
-            raise KeyboardInterrupt from error
         advice = f"\n{remedy}" if remedy else ""
         told = f"a task of Spark failed; its error is on the last line{advice}\n{cause_of(error)}"
         raise EngineError(told) from error
-    finally:
-        spark.removeTag(tag)
 
 
 def cause_of(error: BaseException) -> str:

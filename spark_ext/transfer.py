@@ -46,6 +46,10 @@ def collect(frame: Any) -> pa.Table:
     except KeyboardInterrupt:
         spark.interruptTag(tag)
         raise
+    except Exception as error:
+        if "SPARK_JOB_CANCELLED" in str(error):  # pyspark's own handler of Ctrl-C came first
+            raise KeyboardInterrupt from error
+        raise
     finally:
         spark.removeTag(tag)
 

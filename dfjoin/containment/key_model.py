@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.containment.key_features import KEY_FEATURES
+from dfjoin.search.usefulness.model import LinearWeights
 
 __all__ = ["KEY_MODEL_FILE", "KeyModel", "key_model"]
 
@@ -77,39 +76,14 @@ _WORDS: dict[str, _Words] = {
 """Features → what is said where they count for the candidate, and where against it."""
 
 
-@dataclass(frozen=True)
-class KeyModel:
-    """A logistic regression over standardised features.
+class KeyModel(LinearWeights):
+    """The logistic regression of foreign keys, over the features `KEY_FEATURES`.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Features.
-    means, scales, weights : ndarray of float64, shape (n_features,)
-        A feature adds ``weight × (value − mean) / scale`` to the log-odds, the quotient cut at ±5.
-    bias : float
+    Examples
+    --------
+    >>> KeyModel.from_dict({"bias": -1.0, "features": {"serial": {"mean": 0, "scale": 1, "weight": 2}}}).names
+    ('serial',)
     """
-
-    names: tuple[str, ...]
-    means: NDArray[np.float64]
-    scales: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    bias: float
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> KeyModel:
-        """Make a model of the text of its file.
-
-        Examples
-        --------
-        >>> KeyModel.from_dict({"bias": -1.0, "features": {"serial": {"mean": 0, "scale": 1, "weight": 2}}}).names
-        ('serial',)
-        """
-        features = values["features"]
-        mean, scale, weight = (
-            np.array([one[key] for one in features.values()], float) for key in ("mean", "scale", "weight")
-        )
-        return cls(tuple(features), mean, scale, weight, float(values["bias"]))
 
     def parts(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what each feature adds to the log-odds of each candidate, shape (n, n_features)."""

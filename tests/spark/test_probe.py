@@ -6,7 +6,7 @@ import pytest
 
 from dfjoin.errors import EngineError
 from spark_ext import probe as module
-from spark_ext.probe import cause_of, collect, probe_workers
+from spark_ext.probe import cause_of, collect_or_explain, probe_workers
 
 pytestmark = pytest.mark.spark
 
@@ -97,7 +97,7 @@ def test_the_error_of_a_worker_is_the_last_line(spark):
         yield
 
     with pytest.raises(EngineError) as caught:
-        collect(spark, spark.range(1).mapInArrow(fail, "x string"), "do this")
+        collect_or_explain(spark.range(1).mapInArrow(fail, "x string"), "do this")
     lines = str(caught.value).splitlines()
     assert lines == ["a task of Spark failed; its error is on the last line", "do this", "KeyError: 'in the worker'"]
 

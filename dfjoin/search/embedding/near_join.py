@@ -12,7 +12,7 @@ from dfjoin import _validation as check
 from dfjoin.errors import IncompatibleSettingsError, InvalidTypeError
 from dfjoin.search.embedding.near_pairs import pairs_within
 from dfjoin.search.embedding.near_search import Reach, embedder_of, reach_of
-from dfjoin.search.embedding.partners import PARTNERS, nearest_pairs
+from dfjoin.search.embedding.partners import PARTNERS, TextKeys
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
@@ -75,7 +75,7 @@ class NearRelation:
         return search_params(mode="embedding", radius=self.radius, radius_unit=self.radius_unit, metric=self.metric)
 
 
-class NearKeys:
+class NearKeys(TextKeys):
     """The keys of a frame, to be joined with the nearest keys of a table.
 
     Parameters
@@ -93,6 +93,7 @@ class NearKeys:
     """
 
     def __init__(self, snapshot: Snapshot, values: ValueSet, relation: NearRelation) -> None:
+        super().__init__(relation.partners)
         self._embedder = embedder_of(snapshot)
         if self._embedder.identity != relation.embedder:
             raise IncompatibleSettingsError(
@@ -100,7 +101,6 @@ class NearKeys:
                 f"{self._embedder.identity!r} now; search again with discover_joinable"
             )
         self._values = values
-        self._partners = relation.partners
         self._reach: Reach = reach_of(relation.params())
         self._rows = self._embed(values)
         self._vocabulary = vocabulary_of(values)
@@ -109,7 +109,6 @@ class NearKeys:
         return unit_rows(self._embedder.embed((values.offsets, values.data)))
 
     def _pairs(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Pair the frame's keys with others: numbers of both, and distances."""
         if len(values) == 0 or len(self._values) == 0:
             return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
         equal = match_tokens(values, self._vocabulary)
@@ -125,33 +124,3 @@ class NearKeys:
             np.append(is_equal, j[is_new]),
             np.append(np.full(is_equal.size, -1.0), chords[is_new]),  # equal values come first
         )
-
-    def has_partner(self, values: ValueSet) -> NDArray[np.bool_]:
-        """Tell which values have a key of the frame within the radius."""
-        found = np.zeros(len(values), bool)
-        found[self._pairs(values)[1]] = True
-        return found
-
-    def partners(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Find the partners of each key of the frame.
-
-        Of the nearest ones it is the equal one, then the first by code point.
-
-        Parameters
-        ----------
-        values : ValueSet
-            The keys of the table.
-
-        Returns
-        -------
-        left, right : ndarray of int64
-            Numbers of the keys that have a partner, ascending, and of the partners: one each, or all.
-        """
-        left, right, distances = self._pairs(values)
-        if self._partners != PARTNERS[0]:
-            return left, right
-        names = np.argsort(np.array(values.values(), dtype=object)) if len(values) else np.empty(0, np.int64)
-        rank = np.empty(len(values), np.int64)
-        rank[names] = np.arange(len(values))
-        left, own = nearest_pairs(left, rank[right], distances)
-        return left, names[own]

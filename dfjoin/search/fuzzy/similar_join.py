@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidTypeError
-from dfjoin.search.embedding.partners import PARTNERS, nearest_pairs
+from dfjoin.search.embedding.partners import PARTNERS, TextKeys
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.fuzzy.similar_texts import SPELLING_METRICS, SimilarTexts, TextReach, text_reach
 from dfjoin.values.normalize import ValueSet
@@ -71,7 +71,7 @@ class SimilarRelation:
         return text_reach(self.radius, self.radius_unit, self.metric)
 
 
-class SimilarKeys:
+class SimilarKeys(TextKeys):
     """The keys of a frame, to be joined with the keys of a table that are spelled alike.
 
     Parameters
@@ -82,12 +82,12 @@ class SimilarKeys:
     """
 
     def __init__(self, values: ValueSet, relation: SimilarRelation) -> None:
-        self._reach, self._partners = relation.reach(), relation.partners
+        super().__init__(relation.partners)
+        self._reach = relation.reach()
         self._vocabulary = vocabulary_of(values)
         self._texts = SimilarTexts((values.offsets, values.data), self._reach.is_grams)
 
     def _pairs(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Pair the frame's keys with others: numbers of both, and distances."""
         equal = match_tokens(values, self._vocabulary)
         known = np.append(self._vocabulary.order, 0).astype(np.int64)  # the last one serves an empty vocabulary
         own = np.where(equal >= 0, known[equal], -1)
@@ -100,31 +100,3 @@ class SimilarKeys:
             np.append(is_equal, found.texts[is_new]),
             np.append(np.full(is_equal.size, -1.0), found.distances[is_new]),  # equal values come first
         )
-
-    def has_partner(self, values: ValueSet) -> NDArray[np.bool_]:
-        """Tell which values have a key of the frame within the radius."""
-        found = np.zeros(len(values), bool)
-        found[self._pairs(values)[1]] = True
-        return found
-
-    def partners(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Find the partners of each key of the frame; of the nearest ones the equal one, then the first by code point.
-
-        Parameters
-        ----------
-        values : ValueSet
-            The keys of the table.
-
-        Returns
-        -------
-        left, right : ndarray of int64
-            Numbers of the keys that have a partner, and of the partners: one each, or all.
-        """
-        left, right, distances = self._pairs(values)
-        if self._partners != PARTNERS[0]:
-            return left, right
-        names = np.argsort(np.array(values.values(), dtype=object)) if len(values) else np.empty(0, np.int64)
-        rank = np.empty(len(values), np.int64)
-        rank[names] = np.arange(len(values))
-        left, own = nearest_pairs(left, rank[right], distances)
-        return left, names[own]

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dfjoin.kernels.usefulness import FEATURES, compute_odds
 from dfjoin.search.usefulness.features import CandidateFeatures
 
-__all__ = ["MODEL_FILE", "LinearModel", "UsefulnessModel", "model"]
+__all__ = ["MODEL_FILE", "LinearModel", "LinearWeights", "UsefulnessModel", "model"]
 
 MODEL_FILE = Path(__file__).with_name("model.json")
 """Weights, the data that they were fitted to, the command that fits them anew, and cross-validated figures."""
@@ -29,8 +29,8 @@ _DECIMALS = 6
 
 
 @dataclass(frozen=True)
-class LinearModel:
-    """A logistic regression over standardised features.
+class LinearWeights:
+    """The parameters of a logistic regression over standardised features.
 
     Parameters
     ----------
@@ -48,18 +48,22 @@ class LinearModel:
     bias: float
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> LinearModel:
+    def from_dict(cls, values: dict[str, Any]) -> Self:
         """Make a model of its part of the file.
 
         Examples
         --------
         >>> feature = {"mean": 0.0, "scale": 1.0, "weight": 2.0}
-        >>> LinearModel.from_dict({"bias": -1.0, "features": {"shared": feature}}).names
+        >>> LinearWeights.from_dict({"bias": -1.0, "features": {"shared": feature}}).names
         ('shared',)
         """
         features = values["features"]
         mean, scale, weight = (np.array([one[key] for one in features.values()]) for key in ("mean", "scale", "weight"))
         return cls(tuple(features), mean, scale, weight, float(values["bias"]))
+
+
+class LinearModel(LinearWeights):
+    """A logistic regression over the features of candidates."""
 
     def probabilities(self, features: CandidateFeatures) -> NDArray[np.float64]:
         """Return the probability of each candidate, shape (n,)."""
