@@ -22,7 +22,7 @@ from dfjoin.join.report import JoinAccount, joined_before
 from dfjoin.join.second_column import find_second_column
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import has_composite_key, make_key, query_columns, search_columns, search_queries
-from dfjoin.search.embedding.partners import with_partners
+from dfjoin.search.distance_join import with_partners
 from dfjoin.search.found import SearchContext
 from dfjoin.search.key_query import KeyQuery
 from dfjoin.search.modes import mode_of

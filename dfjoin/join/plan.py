@@ -9,10 +9,8 @@ import numpy as np
 
 from dfjoin._validation import MOST_DIGITS, is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.saved_relation import SavedRelation
-from dfjoin.search.embedding.axes_join import AxesRelation
-from dfjoin.search.embedding.near_join import NearRelation
-from dfjoin.search.fuzzy.similar_join import SimilarRelation
 from dfjoin.transform.transform_join import TransformJoin
 
 __all__ = ["DATED_RULES", "HOWS", "PERIODS", "JoinPlan", "JoinStep", "json_label"]
@@ -228,19 +226,13 @@ def _check_relation(step: JoinStep) -> None:
     if not step.table:
         left, right = SavedRelation.from_dict(step.relation).columns
     else:
-        if AxesRelation.is_one(step.relation):
-            relation = AxesRelation.from_dict(step.relation or {})
-            if not len(step.on) == len(step.right_on) == len(relation.scales):
-                raise TypeError("a relation of points relates as many columns of both sides as it has scales")
+        relation = distance_relation(step.relation)
+        if relation is not None:
+            if not len(step.on) == len(step.right_on) == relation.n_columns:
+                raise TypeError(f"{relation.TITLE} relates as many columns of both sides: {relation.n_columns}")
             return
         if len(step.on) != 1 or len(step.right_on) != 1:
             raise TypeError("programs of a plan relate one column with one of a table")
-        if NearRelation.is_one(step.relation):
-            NearRelation.from_dict(step.relation or {})
-            return
-        if SimilarRelation.is_one(step.relation):
-            SimilarRelation.from_dict(step.relation or {})
-            return
         found = TransformJoin.from_dict(step.relation)
         columns = found.source_columns, found.target_columns
         left, right = columns if found.direction == "left_to_right" else columns[::-1]

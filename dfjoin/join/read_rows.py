@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -19,10 +19,9 @@ from dfjoin.join.keys import KeyColumns, expand_pairs, take_values
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.period_rows import PeriodLink
 from dfjoin.join.plan import JoinStep
-from dfjoin.search.embedding.axes_join import AxesKeys, AxesRelation
-from dfjoin.search.embedding.near_join import NearKeys, NearRelation
+from dfjoin.join.relation_kinds import distance_relation
+from dfjoin.search.distance_join import DistanceRelation, PairedKeys
 from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
-from dfjoin.search.fuzzy.similar_join import SimilarKeys, SimilarRelation
 from dfjoin.search.row_keys import KeyIndex, concat_values
 from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
@@ -69,7 +68,7 @@ def left_out_columns(table: LakeTable, step: JoinStep) -> dict[str, str]:
 
 
 def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
-    """Relate the key of a frame to that of a table as a step says: the keys are equal, or programs relate them."""
+    """Relate the key of a frame to that of a table as a step says: they are equal, near, or programs relate them."""
     table.check_columns(step.right_on)
     table.check_columns(step.columns or [])
     if step.dated is not None:
@@ -81,11 +80,8 @@ def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
         return PeriodLink(left, step, brought_columns(table, step), left_out_columns(table, step))
     if step.relation is None:
         return _EqualLink(step, left.index(step.on, step.pad, step.dayfirst))
-    if NearRelation.is_one(step.relation) or SimilarRelation.is_one(step.relation):
-        return _NearLink(left, table, step)
-    if AxesRelation.is_one(step.relation):
-        return _AxesLink(left, step)
-    return _ProgramLink(left, step)
+    near = distance_relation(step.relation)
+    return _ProgramLink(left, step) if near is None else _DistanceLink(left, table, step, near)
 
 
 class _EqualLink:
@@ -151,21 +147,12 @@ class _ProgramLink:
         values = rows.keys[self.name]
         pairs = join_rows(self._join, self._texts, {self.name: _texts_of(values)})
         relation = {"transform": self.step.relation}
-        found = _KeyPairs(pairs.left_rows, pairs.right_rows, values.codes.astype(np.int64), len(values))
+        found = PairedKeys(pairs.left_rows, pairs.right_rows, values.codes.astype(np.int64), len(values))
         return _side_of_pairs(self, rows, found, keeps_all, relation)
 
 
-class _KeyPairs(NamedTuple):
-    """Pairs of a key of the frame and one of the table, the key of each row of the table, and how many keys it has."""
-
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    n_keys: int
-
-
 def _side_of_pairs(
-    link: KeyLink, rows: TableRows, pairs: _KeyPairs, keeps_all: bool, relation: dict[str, Any]
+    link: KeyLink, rows: TableRows, pairs: PairedKeys, keeps_all: bool, relation: dict[str, Any]
 ) -> RightSide:
     """Return the rows of a table whose key is paired with keys of the frame, and with `keeps_all` the others.
 
@@ -184,46 +171,20 @@ def _side_of_pairs(
     return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem_of(rows.table.name), relation, left_out, rows.kinds)
 
 
-class _NearLink:
+class _DistanceLink:
     """Each key of the frame belongs to the nearest key of the table within a radius, or to all."""
 
-    def __init__(self, left: KeyColumns, table: LakeTable, step: JoinStep) -> None:
-        ((label,), (self.name,)) = step.on, step.right_on
+    def __init__(self, left: KeyColumns, table: LakeTable, step: JoinStep, relation: DistanceRelation) -> None:
+        parts = [left.values(left.position(label), step.pad, step.dayfirst) for label in step.on]
         self.step = step
-        self.index = left.index([label], step.pad, step.dayfirst)
-        values = left.values(left.position(label), step.pad, step.dayfirst)
-        relation = step.relation or {}
-        self._keys: NearKeys | SimilarKeys = (
-            SimilarKeys(values, SimilarRelation.from_dict(relation))
-            if SimilarRelation.is_one(relation)
-            else NearKeys(table.snapshot, values, NearRelation.from_dict(relation))
-        )
-
-    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
-        (values,) = parts
-        return np.append(self._keys.has_partner(values), False)[values.codes]
-
-    def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
-        values = rows.keys[self.name]
-        pairs = _KeyPairs(*self._keys.partners(values), values.codes.astype(np.int64), len(values))
-        return _side_of_pairs(self, rows, pairs, keeps_all, self.step.relation or {})
-
-
-class _AxesLink:
-    """Each point of the frame belongs to the nearest point of the table within a radius, or to all."""
-
-    def __init__(self, left: KeyColumns, step: JoinStep) -> None:
-        self.step = step
-        self._keys = AxesKeys(
-            [left.values(left.position(label)) for label in step.on], AxesRelation.from_dict(step.relation or {})
-        )
+        self._keys = relation.keys(parts, table.snapshot)
         self.index = KeyIndex(self._keys.codes, self._keys.n_keys)
 
     def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
-        return self._keys.has_partner(parts)
+        return self._keys.may_join(parts)
 
     def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
-        pairs = _KeyPairs(*self._keys.partners([rows.keys[name] for name in self.step.right_on]))
+        pairs = self._keys.pairs([rows.keys[name] for name in self.step.right_on])
         return _side_of_pairs(self, rows, pairs, keeps_all, self.step.relation or {})
 
 

@@ -13,6 +13,7 @@ from dfjoin.join.execute import RightSide, StepResult, join_step
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
+from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.report_examples import step_examples
 from dfjoin.programs.program import Program
 from dfjoin.search.explanation import tell_zeros
@@ -229,20 +230,9 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
         found = relation["dated"]
         words = "the latest rows not after" if found["rule"] == "latest" else "rows dated before"
         lines.append(f"  only {words} {found['on']}, by {', '.join(found['right_on'])}")
-    if "near" in relation:
-        found = relation["near"]
-        lines.append(
-            f"  by distance: {_partners_text(found)} up to {found['radius']:g} ({found['radius_unit']}), "
-            f"{found['metric']}, of {found['embedder']}"
-        )
-    if "similar" in relation:
-        found = relation["similar"]
-        how = f"{found['radius']:g} ({found['radius_unit']}), {found['metric']}"
-        lines.append(f"  by spelling: {_partners_text(found)} up to {how}")
-    if "axes" in relation:
-        found = relation["axes"]
-        unit = "" if found["radius_unit"] == "absolute" else f" {found['radius_unit']}"
-        lines.append(f"  by distance: {_partners_text(found)} up to {found['radius']:g}{unit}")
+    near = distance_relation(relation)
+    if near is not None:
+        lines.append(f"  {near.describe()}")
     found = relation.get("fuzzy")
     if found:
         estimate = found["estimated_precision"]
@@ -253,10 +243,6 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
             told = f"precision about {estimate:.3f}"
         lines.append(f"  by likeness: {found['n_pairs']:,} keys, {told}")
     return lines
-
-
-def _partners_text(relation: dict[str, Any]) -> str:
-    return "all keys" if relation.get("partners") == "all" else "the nearest key"
 
 
 def _target_text(target: dict[str, Any] | None) -> str:

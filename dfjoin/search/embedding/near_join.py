@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin import _validation as check
-from dfjoin.errors import IncompatibleSettingsError, InvalidTypeError
+from dfjoin.errors import IncompatibleSettingsError
+from dfjoin.search.distance_join import DistanceRelation, TextKeys
 from dfjoin.search.embedding.near_pairs import pairs_within
 from dfjoin.search.embedding.near_search import Reach, embedder_of, reach_of
-from dfjoin.search.embedding.partners import PARTNERS, TextKeys
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
@@ -21,12 +21,10 @@ from dfjoin.vectors.embedders import unit_rows
 
 __all__ = ["NearKeys", "NearRelation"]
 
-_KIND = "near"
-
 
 @dataclass(frozen=True)
-class NearRelation:
-    """How near two keys have to be.
+class NearRelation(DistanceRelation):
+    """How near the vectors of two keys have to be.
 
     Parameters
     ----------
@@ -38,41 +36,31 @@ class NearRelation:
         Which keys within the radius are partners.
     """
 
+    KIND = "near"
+    TITLE = "a relation by distance"
+
     radius: float
     radius_unit: str
     metric: str
     embedder: str
-    partners: str = PARTNERS[0]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the relation as plain JSON values."""
-        return {_KIND: asdict(self)}
-
-    @classmethod
-    def is_one(cls, values: Any) -> bool:
-        """Tell whether the relation of a step is one by distance."""
-        return isinstance(values, dict) and _KIND in values
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> NearRelation:
-        """Read what `to_dict` wrote.
-
-        Raises
-        ------
-        InvalidTypeError, InvalidParameterError
-            If it is no such relation.
-        """
-        own = values[_KIND]
-        if not isinstance(own, dict) or {*own, "partners"} != set(cls.__dataclass_fields__):
-            raise InvalidTypeError(f"a relation by distance must have {sorted(cls.__dataclass_fields__)}")
-        check.check_choice(own.get("partners", PARTNERS[0]), "partners", PARTNERS)
-        relation = cls(**{**own, "embedder": check.check_text(own["embedder"], "embedder")})
-        relation.params()
-        return relation
+    def check(self) -> None:
+        """See `DistanceRelation`."""
+        check.check_text(self.embedder, "embedder")
+        self.params()
 
     def params(self) -> SearchParams:
         """Return the search that has this radius; raises for an illegal one."""
         return search_params(mode="embedding", radius=self.radius, radius_unit=self.radius_unit, metric=self.metric)
+
+    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot) -> NearKeys:
+        """See `DistanceRelation`."""
+        (values,) = parts
+        return NearKeys(snapshot, values, self)
+
+    def reach_text(self) -> str:
+        """See `DistanceRelation`."""
+        return f"{self.radius:g} ({self.radius_unit}), {self.metric}, of {self.embedder}"
 
 
 class NearKeys(TextKeys):
@@ -93,14 +81,13 @@ class NearKeys(TextKeys):
     """
 
     def __init__(self, snapshot: Snapshot, values: ValueSet, relation: NearRelation) -> None:
-        super().__init__(relation.partners)
+        super().__init__(values, relation.partners)
         self._embedder = embedder_of(snapshot)
         if self._embedder.identity != relation.embedder:
             raise IncompatibleSettingsError(
                 f"`plan` joins by distances of the embedder {relation.embedder!r}, and the index has vectors of "
                 f"{self._embedder.identity!r} now; search again with discover_joinable"
             )
-        self._values = values
         self._reach: Reach = reach_of(relation.params())
         self._rows = self._embed(values)
         self._vocabulary = vocabulary_of(values)

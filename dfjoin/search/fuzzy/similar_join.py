@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin import _validation as check
-from dfjoin.errors import InvalidTypeError
-from dfjoin.search.embedding.partners import PARTNERS, TextKeys
+from dfjoin.search.distance_join import DistanceRelation, TextKeys
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.fuzzy.similar_texts import SPELLING_METRICS, SimilarTexts, TextReach, text_reach
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.normalize import ValueSet
 
 __all__ = ["SimilarKeys", "SimilarRelation"]
 
-_KIND = "similar"
-
 
 @dataclass(frozen=True)
-class SimilarRelation:
+class SimilarRelation(DistanceRelation):
     """How alike two keys have to be spelled.
 
     Parameters
@@ -33,42 +31,32 @@ class SimilarRelation:
         Which keys within the radius are partners.
     """
 
+    KIND = "similar"
+    TITLE = "a relation by spelling"
+    MEASURE = "spelling"
+
     radius: float
     radius_unit: str
     metric: str
-    partners: str = PARTNERS[0]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the relation as plain JSON values."""
-        return {_KIND: asdict(self)}
-
-    @classmethod
-    def is_one(cls, values: Any) -> bool:
-        """Tell whether the relation of a step is one by spelling."""
-        return isinstance(values, dict) and _KIND in values
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> SimilarRelation:
-        """Read what `to_dict` wrote.
-
-        Raises
-        ------
-        InvalidTypeError, InvalidParameterError
-            If it is no such relation.
-        """
-        own = values[_KIND]
-        if not isinstance(own, dict) or set(own) != set(cls.__dataclass_fields__):
-            raise InvalidTypeError(f"a relation by spelling must have {sorted(cls.__dataclass_fields__)}")
-        check.check_distance(own["radius"], "radius")
-        check.check_choice(own["metric"], "metric", SPELLING_METRICS)
-        check.check_choice(own["partners"], "partners", PARTNERS)
-        relation = cls(**own)
-        relation.reach()
-        return relation
+    def check(self) -> None:
+        """See `DistanceRelation`."""
+        check.check_distance(self.radius, "radius")
+        check.check_choice(self.metric, "metric", SPELLING_METRICS)
+        self.reach()
 
     def reach(self) -> TextReach:
         """Return the radius of the relation."""
         return text_reach(self.radius, self.radius_unit, self.metric)
+
+    def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot) -> SimilarKeys:
+        """See `DistanceRelation`."""
+        (values,) = parts
+        return SimilarKeys(values, self)
+
+    def reach_text(self) -> str:
+        """See `DistanceRelation`."""
+        return f"{self.radius:g} ({self.radius_unit}), {self.metric}"
 
 
 class SimilarKeys(TextKeys):
@@ -82,7 +70,7 @@ class SimilarKeys(TextKeys):
     """
 
     def __init__(self, values: ValueSet, relation: SimilarRelation) -> None:
-        super().__init__(relation.partners)
+        super().__init__(values, relation.partners)
         self._reach = relation.reach()
         self._vocabulary = vocabulary_of(values)
         self._texts = SimilarTexts((values.offsets, values.data), self._reach.is_grams)

@@ -112,7 +112,7 @@ def test_partners_belong_to_distances(build):
         ({"radius_unit": "miles"}, "a relation of points must have a finite radius"),
         ({"scales": [1.0] * 99}, "a relation of points must have a finite radius"),
         ({"scales": "ab"}, "a relation of points must have a finite radius"),
-        ({"partners": "some"}, "a relation of points must have a finite radius"),
+        ({"partners": "some"}, "`partners` must be one of 'nearest', 'all', got 'some'"),
         ({"scales": [1.0]}, "a relation of places must have two columns"),
     ],
 )

@@ -30,7 +30,8 @@ def values_of(texts):
 def test_nearest_partners_are_those_of_all_pairs(snapshot, radius):
     relation = NearRelation(radius, "absolute", "euclidean", embedder_of(snapshot).identity)
     keys = NearKeys(snapshot, values_of(LEFT), relation)
-    left, right = keys.partners(values_of(RIGHT))
+    left, right, _, n_keys = keys.pairs([values_of(RIGHT)])
+    assert n_keys == len(RIGHT)
     expected = {}
     for q in LEFT:
         ways = []
@@ -42,6 +43,6 @@ def test_nearest_partners_are_those_of_all_pairs(snapshot, radius):
             expected[q] = min(ways)[1]
     assert {LEFT[i]: RIGHT[j] for i, j in zip(left.tolist(), right.tolist(), strict=True)} == expected
     assert (np.diff(left) > 0).all()
-    found = keys.has_partner(values_of(RIGHT))
+    found = keys.may_join([values_of(RIGHT)])
     assert set(expected.values()) <= {value for value, is_met in zip(RIGHT, found, strict=True) if is_met}
-    assert keys.partners(values_of([]))[0].size == 0
+    assert keys.pairs([values_of([])]).left.size == 0
