@@ -8,7 +8,15 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-__all__ = ["Parser", "add_command", "add_format", "in_shell_words"]
+__all__ = [
+    "Parser",
+    "add_command",
+    "add_format",
+    "add_search_options",
+    "add_spelling_options",
+    "in_shell_words",
+    "one_or_all",
+]
 
 _SETTINGS = re.compile(r"""settings=\{["'](\w+)["']: ([^{}]*)\}|`settings\['(\w+)'\]`""")
 _OPTION = re.compile(r"""\b(\w+)=("[^"]*"|'[^']*'|[\w.-]+)""")
@@ -58,6 +66,29 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         if action.dest == "json":
             action.help = "short for --format json"
             action.__class__ = _Json  # keeps its place in the help
+
+
+def add_search_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says which candidates are good enough, and how many are wanted."""
+    parser.add_argument("-k", type=int, help="most results (discover: 10, join: 1 table)")
+    parser.add_argument("--threshold", type=float, help="smallest containment, 0 to 1")
+    parser.add_argument("--min-score", type=float, help="smallest score of a candidate, 0 to 1")
+
+
+def add_spelling_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says how the key of the user's table is written."""
+    parser.add_argument("--pad", type=int, help="write integers with zeros up to this many digits")
+    parser.add_argument(
+        "--dayfirst",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="read 03/04/2024 as 3 April, or as March 4",
+    )
+
+
+def one_or_all(values: list[str] | None) -> Any:
+    """Return the only item of a list, or the list."""
+    return values[0] if values is not None and len(values) == 1 else values
 
 
 class _Json(argparse._StoreTrueAction):

@@ -11,7 +11,7 @@ from dfjoin.cli.output import print_json, print_text, show_index
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
 
-__all__ = ["add_life_commands"]
+__all__ = ["add_maintenance_commands"]
 
 _ADD_HELP = """\
 Add tables to an index; of a directory that is indexed already, only new and changed files are read.
@@ -83,7 +83,7 @@ Index the vectors that `discover --mode embedding` needs; no table is read.
   dfjoin add-vectors lake.dfjoin --embedder wiki.en.bin"""
 
 
-def add_life_commands(commands: Any) -> None:
+def add_maintenance_commands(commands: Any) -> None:
     """Add the commands to argparse's subparsers."""
     _add_reading_commands(commands)
     _add_repairing_commands(commands)

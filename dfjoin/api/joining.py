@@ -1,0 +1,345 @@
+"""Joining tables, and lists by containment: arguments are made a record, and one call goes down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from dfjoin.containment.result_stream import ContainedPairs
+    from dfjoin.join.plan import JoinPlan
+    from dfjoin.lake import Lake
+    from dfjoin.search.candidates import JoinCandidates
+
+__all__ = ["auto_join", "containment_join", "report"]
+
+
+def auto_join(
+    df: pd.DataFrame,
+    other: Lake | JoinCandidates | pd.DataFrame | JoinPlan | str | os.PathLike[str] | dict[str, Any],
+    *,
+    on: Hashable | list[Hashable] = None,
+    right_on: Hashable | list[Hashable] = None,
+    k: int = 1,
+    threshold: float = 0.5,
+    min_score: float = 0.5,
+    tables: str | list[str] | None = None,
+    exclude: str | list[str] | None = None,
+    mode: str = "exact",
+    columns: str | list[Hashable] | None = None,
+    how: str = "left",
+    aggregate: str | dict[str, str] | None = "auto",
+    max_expansion: float = 10.0,
+    indicator: bool = False,
+    transform: bool | None = None,
+    fuzzy: bool | None = None,
+    precision: float = 0.95,
+    examples: list[tuple[str | tuple[str, ...], str | tuple[str, ...]]] | None = None,
+    pad: int | None = None,
+    dayfirst: bool | None = None,
+    plan: JoinPlan | dict[str, Any] | None = None,
+    partners: str | None = None,
+    on_no_match: str = "warn",
+    on_stale: str = "error",
+) -> pd.DataFrame:
+    """Join a frame with the best tables of a lake, with picked candidates, a plan, or another frame.
+
+    Keys are compared in the index's canonical form, so ``1``, ``1.0`` and ``"1"`` are equal, as are ``"Peru "``
+    and ``"PERU"``; a null never matches. The relationship is measured on the data before anything is
+    joined, and the result carries a report.
+
+    Parameters
+    ----------
+    df : DataFrame
+        The user's frame; it is not changed.
+    other : Lake, path of an index, JoinCandidates, DataFrame, JoinPlan or its dict
+        What to join:
+
+        - A lake: candidates are tried in the order of their usefulness. One is accepted if its containment reaches
+          `threshold`, its score `min_score`, its file is the one that was indexed, and it brings a column that the
+          frame does not have: in some row that finds a partner the values differ. The first 50 candidates of a column
+          (at least 10 a table that is wanted) are looked at in any case, further ones for 10 seconds.
+        - A result of `discover_joinable`: each of its rows is joined, whatever its rank.
+        - Another frame.
+        - A plan (``attrs["dfjoin"]["plan"]`` of an earlier result): the same columns are joined again. A plan does
+          not hold the rows of a frame: of two frames, pass the other one here and the plan as `plan`.
+    on : column label or list of labels, optional
+        Key of `df`. Several labels make a composite key. By default, over a lake, the column with the most useful
+        candidate is taken, if its usefulness is at least 0.5; columns of two values, serial numbers, measures, and
+        numbers whose header names no identifier and that are no years are no keys then. Where a candidate of one column
+        is m:m and a second column makes it m:1 (entity and year), it is joined on both, as the report says.
+        Between two frames the columns that join best are taken, and it is an error when two are equally good.
+    right_on : column label or list of labels, optional
+        Key of the other frame; the same labels as `on` by default.
+    k : int, default 1
+        Tables to join at most. Only over a lake; a table is joined on one of its columns.
+    threshold : float, default 0.5
+        Smallest containment of the key, 0 to 1.
+    min_score : float, default 0.5
+        Smallest score of a candidate, 0 to 1, see `discover_joinable`. Only over a lake.
+    tables, exclude : str or list of str, optional
+        Patterns of the tables to join, and of those to leave out, as in `discover_joinable`. Only over a lake.
+    mode : {"exact", "lsh", "transform", "embedding", "fuzzy"}
+        How candidates are found over a lake, as in `discover_joinable`. Those that are found by programs are joined
+        by them, and those that are found by distance join each row with its nearest partner within the radius; their
+        key is brought along. The radius is the default one here; for another one, pass a result of
+        ``discover_joinable(radius=)``.
+    columns : str or list of labels, optional
+        Columns to bring. By default all but the key, and of a table of a lake those that say something of a row: not
+        ``rownames`` and ``Unnamed: 0``, nor columns of one value or of none. The report names what was left out.
+    how : {"left", "inner", "right", "outer"}
+        Rows to keep. ``left`` and ``inner`` keep the order and index of `df`; ``right`` and ``outer`` put
+        rows that only the right side has last, under a new RangeIndex.
+    aggregate : "auto", None, rule or dict of column → rule
+        How several right rows of a key become one, so that each row of `df` stays one row:
+
+        - ``"auto"``: the mean of numbers, the share of true booleans; for texts, dates, codes and years the value on
+          which more than half of the rows that have one agree, else null. The report counts the rows that disagree.
+        - A rule for all columns: mean, sum, min, max, median, std, first, last, count, nunique, most_frequent (ties:
+          the smallest), majority, latest, share. Nulls are left out, except by first and last: they take the
+          values of one row, so that ``"first"`` gives one whole row.
+        - A dict: a rule for each column that it names, ``"auto"`` for the others. A column that no joined table has
+          is an error.
+        - None: every pair of rows is kept.
+
+        Unless it is None, a column ``<stem>_rows`` counts the right rows where the relationship is 1:m. Where it is
+        m:m, a table of a lake is passed over; elsewhere, and with None, m:m is warned of.
+    max_expansion : float, default 10.0
+        Most rows out per row in, with ``aggregate=None``. A join that would make more is refused before it is made.
+    indicator : bool, default False
+        Add ``_merge``: both, left_only or right_only. Where keys of two frames are related by a program or by
+        similarity, also ``_match`` (equal, program, fuzzy) and ``_distance`` (0 to 1) of each row.
+    transform, fuzzy : bool, optional
+        Between two frames: look for programs over the columns of one frame whose results are the key of the
+        other, and match the keys that are left by string similarity. The other frame's key is brought along. Where the
+        cells of a column that is named list keys of the other (``a; b; c``), each value that they list is matched.
+
+        - None: only if equal keys match less than `threshold` of the key's values, or the best equal columns are not
+          nearly unique. Never for a composite `on`. Similarity is skipped above 100,000 keys on either side.
+        - True: in any case. The columns of a composite `on` are compared one by one, and what each says of a match is
+          learned from both frames; a missing value says nothing.
+        - False: never.
+    precision : float, default 0.95
+        Share of right pairs that matching by similarity is to reach, by an estimate without labels; rows below
+        it stay unmatched.
+    examples : list of (left value, right value), optional
+        Pairs that belong together, a tuple of texts for several key columns; programs are learned from them alone.
+        They may read the rows that hold the values; an example that contradicts the others is told by a warning.
+    pad : int, optional
+        Digits to which shorter integers of the key are written with zeros in front, of either key between two
+        frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own. By default codes that
+        lost their zeros are joined where that matches clearly more, and the report says so.
+    dayfirst : bool, optional
+        How all-digit dates of the key, of either key between two frames, are read: ``3/4/2024`` is in April if True.
+        By default as the column itself tells. A search result and a plan have their own.
+    plan : JoinPlan or its dict, optional
+        The plan of an earlier join of two frames: `df` and `other` are joined as those were, on the same columns, by
+        the same programs, and by likeness with the same threshold. Nothing is learned anew, so that a frame of one
+        row joins as it would have then; only where `df` was the side whose texts are different things (the
+        reference of the likeness) and has fewer than ten, likeness joins nothing, and the report says so.
+    partners : {"nearest", "all"}, optional
+        Which keys within the radius join, of candidates of ``mode="embedding"`` and ``mode="fuzzy"``.
+
+        - ``"nearest"`` (default): for each row the nearest key; of several the equal one, then the first by code point,
+          of places the first in ascending order.
+        - ``"all"``: all of them; `aggregate` makes one row of theirs, so that ``aggregate={"price": "mean"}`` is the
+          mean of what lies within the radius.
+    on_no_match : {"warn", "raise", "ignore"}
+        What to do when nothing is acceptable; the frame comes back unchanged.
+    on_stale : {"error", "warn", "ignore"}
+        What to do when a table's file is not the one that was indexed. With ``"error"`` a candidate of a lake is
+        passed over, and a picked or planned table is an error.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `df`, then per table its columns under free names: the plain one, else
+        ``name__stem``. Columns of a lake's table whose names say nothing alone (``1995``, ``value``, ``name``, ``id``)
+        are named ``name__stem`` in any case, unless `columns` names them. Dtypes follow from the arguments and the
+        columns, and not from the rows. Integers and booleans become ``Int64`` and ``boolean`` where `aggregate` is not
+        None, over a lake, and where `how` can give them nulls; means, medians, shares and standard deviations are
+        ``float64``, sums of integers ``Int64``.
+        ``attrs["dfjoin"]`` (plain JSON below 64 KiB) tells what was joined, on what, coverage, rows in
+        and out, what was passed over and why, and holds the plan.
+
+    Raises
+    ------
+    JoinExpansionError
+        If the join would multiply rows beyond `max_expansion`; it names the worst key.
+    TableChangedError
+        If a picked or planned table has changed since it was indexed.
+    NoMatchError
+        With ``on_no_match="raise"``.
+    ColumnNotFoundError, InvalidParameterError, InvalidTypeError
+        If an argument is illegal, or does not apply to `other`.
+
+    Warns
+    -----
+    DfjoinWarning
+        If nothing is acceptable, named keys have no value in common, integers seem to have lost their leading zeros, or
+        a join is m:m.
+
+    See Also
+    --------
+    discover_joinable, report
+
+    Notes
+    -----
+    The choice is made first. Over a lake, ranks come from the search, whether a table has the wanted columns from
+    the catalogue, and whether it brings anything new from the index wherever value sets decide it. Of tables that had
+    the same content when they were indexed, one is read to see that it brings nothing. Without `on`, the
+    columns of `df` are compared by the usefulness of their best candidate. A table is then read once, for the candidate
+    that was chosen: in batches, the wanted columns only, keeping the rows whose key is in `df`. Memory follows the
+    matches. Where only its rows tell that a table brings nothing new, or it cannot be read, the next best candidate
+    takes its place. O(bytes of the table + rows).
+
+    Examples
+    --------
+    >>> import dfjoin, pandas as pd
+    >>> people = pd.DataFrame({"name": ["Ann", "Bo", None], "land": ["peru", "CHAD", "Peru"]})
+    >>> lands = pd.DataFrame({"land": ["Peru", "Chad"], "area": [1285216, 1284000]})
+    >>> dfjoin.auto_join(people, lands, on="land", aggregate=None)
+      name  land     area
+    0  Ann  peru  1285216
+    1   Bo  CHAD  1284000
+    2  NaN  Peru  1285216
+    """
+    from dfjoin.join.auto import join
+    from dfjoin.join.options import join_options
+    from dfjoin.lake import Lake, resolve_lake
+
+    options = join_options(
+        on=on,
+        right_on=right_on,
+        k=k,
+        threshold=threshold,
+        min_score=min_score,
+        tables=tables,
+        exclude=exclude,
+        mode=mode,
+        columns=columns,
+        how=how,
+        aggregate=aggregate,
+        max_expansion=max_expansion,
+        indicator=indicator,
+        transform=transform,
+        fuzzy=fuzzy,
+        precision=precision,
+        examples=examples,
+        pad=pad,
+        dayfirst=dayfirst,
+        plan=plan,
+        partners=partners,
+        on_no_match=on_no_match,
+        on_stale=on_stale,
+    )
+    if isinstance(other, (Lake, str, os.PathLike)):
+        other = resolve_lake(other, "other").snapshot
+    return join(df, other, options)
+
+
+def report(df: pd.DataFrame) -> Any:
+    """Return the report of a join.
+
+    Parameters
+    ----------
+    df : DataFrame
+        What `auto_join` returned.
+
+    Returns
+    -------
+    JoinReport
+        Prints as text; ``to_dict()`` gives ``attrs["dfjoin"]``.
+
+    Raises
+    ------
+    InvalidParameterError
+        If the frame carries no report: a merge or a file loses it.
+
+    Examples
+    --------
+    >>> import dfjoin, pandas as pd
+    >>> left, right = pd.DataFrame({"a": [1, 2]}), pd.DataFrame({"a": [2, 3], "b": ["x", "y"]})
+    >>> print(dfjoin.report(dfjoin.auto_join(left, right, on="a")))
+    2 rows in, 2 rows out, how='left'
+    joined the other frame on a = a, 1:1: 1 of 2 rows found a partner (50.0%)
+      columns: b
+    """
+    from dfjoin.join.report import report_of
+
+    return report_of(df)
+
+
+def containment_join(
+    left: Any,
+    right: Any = None,
+    *,
+    threshold: float = 1.0,
+    method: str | None = None,
+    memory_budget: int | None = None,
+) -> ContainedPairs:
+    """Find all pairs of sets of which the right one holds all elements of the left one, or a share of them.
+
+    Parameters
+    ----------
+    left : Series of lists, sequence of collections, pyarrow list array, or (indptr, elements)
+        The sets. Of two integer arrays, set i is ``elements[indptr[i] : indptr[i + 1]]``. Elements are compared as they
+        are, and one that occurs twice counts once. A null among the elements is none; a null instead of a list is no
+        set, and in no pair.
+    right : the same, optional
+        None: the left side, each set paired with itself, too.
+    threshold : float
+        Share of the elements of the left set, above 0. An empty set is contained in every set.
+    method : {None, "scan", "cross", "tree", "partitions"}
+        How whole containment is found; all methods give the same pairs.
+
+        - ``"scan"`` (default) compares each set with those that hold its rarest element, by bitmaps.
+        - ``"cross"`` intersects all inverted lists of a set at once (Algorithm 1 of the paper).
+        - ``"tree"`` does so for all sets of a prefix tree in one traversal (Algorithms 2 to 4).
+        - ``"partitions"`` does so for each most frequent element, with inverted lists of its own where that pays.
+    memory_budget : int, optional
+        Bytes of memory for a join of whole containment beyond memory, at least one MiB: the sets are joined by
+        partitions, by way of scratch files in the temporary directory. Arrays mapped from files (``np.load(...,
+        mmap_mode="r")``, offsets of int64 and sorted elements of uint32) are read in place; what is no such array is in
+        memory beside the budget. ``stats`` of the result counts the reads.
+
+    Returns
+    -------
+    ContainedPairs
+        Columns ``left, right`` (row numbers), ``matched`` (elements of the left set that the right one holds) and
+        ``containment``. Iterate over frames, or collect them with ``to_frame()``, in order of left and right. Pairs
+        stream in another order, which depends on the method.
+
+    Raises
+    ------
+    InvalidTypeError
+        If a side is no column of lists, or the sides hold values of different types.
+    InvalidParameterError
+        If an argument is out of its range, or a method or a budget is given for a threshold below 1.
+
+    Notes
+    -----
+    Yang et al., "Internal and external memory set containment join", VLDB Journal 2021; ``"scan"`` departs from it, see
+    `dfjoin.kernels.subset_scan.scan_subsets`. Time of ``"scan"``: O(elements + Σ of the lengths of the lists of the
+    rarest elements / 16 + pairs). Partial containment reads the lists of the rarest elements, see
+    `dfjoin.kernels.overlap_join.join_overlaps`. `dfjoin.Lake.containment_join` joins the columns of a lake.
+
+    Examples
+    --------
+    >>> import dfjoin, pandas as pd
+    >>> wanted = pd.Series([["sql"], ["sql", "java"], ["go", "sql", "rust"]])
+    >>> known = pd.Series([["java", "sql", "c"], ["go", "sql"]])
+    >>> dfjoin.containment_join(wanted, known).to_frame()
+       left  right  matched  containment
+    0     0      0        1          1.0
+    1     0      1        1          1.0
+    2     1      0        2          1.0
+    >>> dfjoin.containment_join(wanted, known, threshold=0.6).count()
+    4
+    """
+    from dfjoin.containment.subset_join import containment_options, join_lists
+
+    return join_lists(left, right, containment_options(threshold, method, memory_budget))

@@ -1,0 +1,77 @@
+"""The command ``dfjoin build``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from dfjoin.cli.command import add_command
+from dfjoin.cli.output import show_index
+
+__all__ = ["add_build_command"]
+
+_BUILD_HELP = """\
+Build an index of every table below a directory (CSV, TSV, Parquet, JSON lines).
+
+  dfjoin build data/ lake.dfjoin                     with Spark, local by default
+  dfjoin build data/ lake.dfjoin --engine inline     in this process, no Java needed
+  dfjoin build data/ lake.dfjoin --exclude '*/ssn'   leave columns out of the index
+
+The index holds a copy of every distinct value of the columns it indexes."""
+
+
+def add_build_command(commands: Any) -> None:
+    """Add ``dfjoin build`` to the commands."""
+    parser = add_command(commands, "build", _BUILD_HELP, _build)
+    parser.add_argument("source", help="directory, glob or file of tables")
+    parser.add_argument("index", help="directory of the index, by custom NAME.dfjoin")
+    parser.add_argument("--if-exists", choices=("error", "replace", "add"), default="error")
+    parser.add_argument("--engine", choices=("spark", "inline"), help="where the work is done; by size if not given")
+    parser.add_argument("--columns", action="append", help="pattern of table/column to index; may be repeated")
+    parser.add_argument("--exclude", action="append", help="pattern of table/column to leave out")
+    parser.add_argument(
+        "--null", action="append", dest="null_spellings", metavar="TEXT", help="a spelling of null, such as NA"
+    )
+    parser.add_argument("--samples", type=int, help="sample values kept per column (default 5)")
+    parser.add_argument(
+        "--permutations", type=int, help="values of a column's MinHash signature (default 256, 0: none)"
+    )
+    parser.add_argument(
+        "--drop-sets",
+        action="store_false",
+        dest="keep_sets",
+        help="keep the signatures of large columns alone, for lsh",
+    )
+    parser.add_argument("--patterns", action="store_true", help="index pieces of values, for discover --mode transform")
+    parser.add_argument("--embedder", help="fasttext, or the file of a model: index vectors for --mode embedding")
+    parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
+    parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
+
+
+def _build(options: argparse.Namespace) -> int:
+    from dfjoin.api import build_lake
+
+    settings: dict[str, Any] = {}
+    if options.null_spellings is not None:
+        settings["null_spellings"] = ["", *options.null_spellings]
+    if options.samples is not None:
+        settings["samples"] = options.samples
+    if options.permutations is not None:
+        settings["permutations"] = options.permutations
+    if not options.keep_sets:
+        settings["keep_sets"] = False
+    if options.patterns:
+        settings["patterns"] = True
+    lake = build_lake(
+        options.source,
+        options.index,
+        if_exists=options.if_exists,
+        engine=options.engine,
+        columns=options.columns,
+        exclude=options.exclude,
+        embedder=options.embedder,
+        settings=settings or None,
+        on_error=options.on_error,
+        progress=options.progress,
+    )
+    return show_index(lake, options.json)

@@ -1,0 +1,97 @@
+"""The command ``dfjoin discover``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from dfjoin.cli.command import add_command, add_format, add_search_options, add_spelling_options, one_or_all
+from dfjoin.cli.output import print_json, print_table, print_text, read_frame
+from dfjoin.search.modes import mode_of
+
+__all__ = ["add_discover_command"]
+
+_DISCOVER_HELP = """\
+Find the columns of a lake that join usefully with a column of a table; --rank matched: that share the most values.
+
+  dfjoin discover lake.dfjoin orders.csv --on country
+  dfjoin discover lake.dfjoin orders.csv --on zip --pad 5 --threshold 0.8
+  dfjoin discover lake.dfjoin orders.csv --on country --explain 0
+  dfjoin discover lake.dfjoin orders.csv --on id --mode lsh --threshold 0.7
+
+Without --on, every column of text, integers or dates is tried in turn."""
+
+
+def add_discover_command(commands: Any) -> None:
+    """Add ``dfjoin discover`` to the commands."""
+    parser = add_command(commands, "discover", _DISCOVER_HELP, _discover)
+    parser.add_argument("index", help="directory of the index")
+    parser.add_argument("table", help="your table: CSV, Parquet or JSON lines; - for CSV on standard input")
+    parser.add_argument("--on", action="append", help="column to search with; repeat for a composite key")
+    add_search_options(parser)
+    parser.add_argument("--rank", help="useful (default), or matched: by shared values")
+    parser.add_argument("--no-families", action="store_false", dest="families", help="list similar tables one by one")
+    parser.add_argument("--weighted", action="store_true", help="rank by rows instead of distinct values")
+    parser.add_argument("--tables", action="append", help="pattern of tables to search")
+    parser.add_argument("--exclude", action="append", help="pattern of tables to leave out")
+    parser.add_argument("--kinds", action="append", help="kind of candidate columns: text, integer, date …")
+    parser.add_argument("--plan", help="force a plan of the search")
+    parser.add_argument(
+        "--mode",
+        default="exact",
+        help="exact; lsh: candidates by MinHash signatures; transform: columns that join after a learned program; "
+        "embedding: columns with values that lie near",
+    )
+    parser.add_argument("--radius", type=float, help="distance up to which values match, with embedding or fuzzy")
+    parser.add_argument("--radius-unit", help="fraction (of the largest distance; the default) or absolute")
+    parser.add_argument("--metric", help="euclidean (the default) or angular, with embedding")
+    parser.add_argument("--count", help="hit: rank by values with a partner (the default); all: by pairs of partners")
+    parser.add_argument("--recall", type=float, help="share of the matching columns that lsh is to find (default 0.95)")
+    parser.add_argument(
+        "--no-verify", action="store_false", dest="verify", help="estimate what lsh finds instead of counting it"
+    )
+    add_spelling_options(parser)
+    parser.add_argument("--explain", type=int, metavar="I", help="explain result number I")
+    add_format(parser)
+
+
+def _discover(options: argparse.Namespace) -> int:
+    from dfjoin.api import discover_joinable
+
+    df = read_frame(options.table)
+    hits = discover_joinable(
+        df,
+        one_or_all(options.on),
+        options.index,
+        mode=options.mode,
+        verify=options.verify,
+        recall=options.recall,
+        k=options.k,
+        threshold=options.threshold,
+        rank=options.rank,
+        min_score=options.min_score,
+        families=options.families,
+        weighted=options.weighted,
+        tables=options.tables,
+        exclude=options.exclude,
+        kinds=options.kinds,
+        plan=options.plan,
+        pad=options.pad,
+        dayfirst=options.dayfirst,
+        radius=options.radius,
+        radius_unit=options.radius_unit,
+        metric=options.metric,
+        count=options.count,
+    )
+    if options.explain is not None:
+        explanation = hits.explain(options.explain)
+        return print_json(explanation.to_dict()) if options.format == "json" else print_text(str(explanation))
+    if options.format == "csv":
+        return print_table(hits, "csv")
+    if options.format == "json":
+        return print_json({"hits": hits.to_dict(orient="records"), **hits.attrs["dfjoin"]})
+    n_below = sum(told.get("n_below", 0) for told in hits.attrs["dfjoin"]["searches"])
+    nothing = f"nothing useful; {n_below:,} columns share values by chance, it seems: --min-score 0 lists them"
+    if options.on is not None and len(options.on) > 1 and not len(hits):
+        return print_text("no table has rows with these keys that are worth showing: --min-score 0 lists all")
+    return print_text(repr(hits) if len(hits) else nothing if n_below else mode_of(options.mode).nothing_found)

@@ -1,0 +1,142 @@
+"""The command ``dfjoin join``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dfjoin.cli.command import add_command, add_search_options, add_spelling_options, one_or_all
+from dfjoin.cli.output import read_frame, read_typed, to_json, write_frame
+from dfjoin.errors import InvalidParameterError
+from dfjoin.search.modes import MODES
+
+__all__ = ["add_join_command"]
+
+_JOIN_HELP = """\
+Join a table with the best tables of a lake, or with another table, and write the result.
+
+  dfjoin join orders.csv lake.dfjoin --on country -o wide.csv
+  dfjoin join orders.csv lake.dfjoin --on country -k 3 --columns population -o wide.parquet
+  dfjoin join orders.csv countries.csv --on country --right-on name -o wide.csv
+  dfjoin join people.csv mails.csv -o wide.csv              learns how the keys belong together
+  dfjoin join people.csv mails.csv --example "Doe, Jane" jane.doe@x.org -o wide.csv
+
+The rows and their order stay; what was joined, and why, is printed."""
+
+
+def add_join_command(commands: Any) -> None:
+    """Add ``dfjoin join`` to the commands."""
+    parser = add_command(commands, "join", _JOIN_HELP, _join)
+    parser.add_argument("table", help="your table: CSV, Parquet or JSON lines; - for CSV on standard input")
+    parser.add_argument("other", help="an index, or another table")
+    parser.add_argument("-o", "--output", help="where to write: .csv, .tsv, .parquet, .jsonl; CSV to standard output")
+    parser.add_argument("--on", action="append", help="key column; repeat for a composite key")
+    parser.add_argument("--right-on", action="append", help="key column of the other table")
+    add_search_options(parser)
+    parser.add_argument("--tables", action="append", help="pattern of tables of the index to join")
+    parser.add_argument("--exclude", action="append", help="pattern of tables to leave out")
+    parser.add_argument("--columns", action="append", help="column to bring; all by default")
+    parser.add_argument("--how", choices=("left", "inner", "right", "outer"), default="left")
+    parser.add_argument(
+        "--keep-rows",
+        action="store_const",
+        const=None,
+        default="auto",
+        dest="aggregate",
+        help="keep every pair of rows, aggregate nothing",
+    )
+    parser.add_argument("--max-expansion", type=float, default=10.0, help="most rows out per row in")
+    parser.add_argument("--mode", choices=MODES, help="how tables of an index are found")
+    add_spelling_options(parser)
+    _add_relation_options(parser)
+    parser.add_argument("--on-stale", choices=("error", "warn", "ignore"), help="files that changed since the build")
+    parser.add_argument("--on-no-match", choices=("warn", "raise", "ignore"), help="when nothing is joined")
+    parser.add_argument("--plan", help="JSON file with a plan of an earlier join (from --json)")
+
+
+def _add_relation_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says how two tables may be related whose keys are not equal."""
+    both = argparse.BooleanOptionalAction
+    parser.add_argument("--transform", action=both, default=None, help="look for programs that make one key the other")
+    parser.add_argument("--fuzzy", action=both, default=None, help="join by likeness what is left over")
+    parser.add_argument("--precision", type=float, help="share of right pairs that likeness is to reach (0.95)")
+    parser.add_argument(
+        "--example",
+        dest="examples",
+        nargs=2,
+        action="append",
+        metavar=("LEFT", "RIGHT"),
+        help="values that belong together, to learn from; may be repeated",
+    )
+    parser.add_argument("--indicator", action="store_true", help="tell for each row whether and how it was matched")
+
+
+def _join(options: argparse.Namespace) -> int:
+    from dfjoin.api import auto_join, report
+
+    df = read_frame(options.table)
+    chosen: dict[str, Any] = {"how": options.how, "max_expansion": options.max_expansion}
+    for name, value in (
+        ("on", one_or_all(options.on)),
+        ("right_on", one_or_all(options.right_on)),
+        ("mode", options.mode),
+        ("k", options.k),
+        ("threshold", options.threshold),
+        ("min_score", options.min_score),
+        ("tables", options.tables),
+        ("exclude", options.exclude),
+        ("columns", options.columns),
+        ("transform", options.transform),
+        ("fuzzy", options.fuzzy),
+        ("precision", options.precision),
+        ("examples", None if options.examples is None else [tuple(pair) for pair in options.examples]),
+        ("indicator", options.indicator or None),
+        ("pad", options.pad),
+        ("dayfirst", options.dayfirst),
+        ("on_stale", options.on_stale),
+        ("on_no_match", options.on_no_match),
+    ):
+        if value is not None:
+            chosen[name] = value
+    if options.aggregate is None:
+        chosen["aggregate"] = None
+    if options.plan:
+        own = ("on_stale", "on_no_match")
+        given = [f"`{n}`" for n, value in chosen.items() if n not in own and value not in ("left", 10.0)]
+        if given:
+            raise InvalidParameterError(
+                f"`--plan` brings every choice with it, got {', '.join(given)} too; leave it out"
+            )
+        plan = _plan(options.plan)
+        if _is_index(options.other):
+            plan = replace(plan, index=options.other)
+        wide = auto_join(df, plan, **{name: chosen[name] for name in own if name in chosen})
+    else:
+        wide = auto_join(df, options.other if _is_index(options.other) else read_typed(options.other), **chosen)
+    write_frame(wide, options.output)
+    text = to_json(wide.attrs["dfjoin"]) if options.json else str(report(wide))
+    print(text, file=sys.stdout if options.output else sys.stderr)
+    return 0
+
+
+def _is_index(path: str) -> bool:
+    from dfjoin.index.layout import MANIFESTS
+
+    return (Path(path) / MANIFESTS).is_dir()
+
+
+def _plan(path: str) -> Any:
+    """Read a plan, or the report that holds one."""
+    from dfjoin.join.plan import JoinPlan
+
+    try:
+        values = json.loads(Path(path).read_text("utf-8"))
+    except ValueError as error:
+        raise InvalidParameterError(
+            f"`--plan` must be a JSON file that `join --json` wrote, but {path!r} is no JSON ({error})"
+        ) from error
+    return JoinPlan.from_dict(values.get("plan", values) if isinstance(values, dict) else values)
