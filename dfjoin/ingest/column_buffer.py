@@ -175,12 +175,12 @@ class ColumnReader:
             return
         codes = values.codes
         self._n_null += int(np.count_nonzero(codes < 0))
-        places = null_places(values, self._settings)
-        for place in places.tolist():
+        places = null_places(values, self._settings).tolist()
+        for place in places:
             text = values.value(place)
             self._null_rows[text] = self._null_rows.get(text, 0) + int(np.count_nonzero(codes == place))
         if self._n_samples < self._settings.samples:
-            self._sample(array, values, set(places.tolist()))
+            self._sample(array, values, set(places))
         hashes, offsets, classes = values.hashes, values.offsets, values.classes
         if 4 * len(values) < len(array):  # views of arrays with room for a value in every row
             hashes, offsets, classes = hashes.copy(), offsets.copy(), classes.copy()
@@ -215,9 +215,8 @@ class ColumnReader:
                 n += code not in doubtful
                 if n == self._settings.samples:
                     break
-        for code, row in rows.items():
-            text = _spelling(array, row, values, code)[:_SAMPLE_LENGTH]
-            self._samples.setdefault(text, values.value(code) if code in doubtful else "")
+        for code, text in zip(rows, _spellings(array, rows, values), strict=True):
+            self._samples.setdefault(text[:_SAMPLE_LENGTH], values.value(code) if code in doubtful else "")
         self._n_samples = sum(not null for null in self._samples.values())
 
     def _compact(self) -> None:
@@ -264,9 +263,9 @@ class ColumnReader:
 
     def _without_nulls(self, values: ValueSet) -> ValueSet:
         """Leave out what is a null by the evidence of the whole column."""
-        places = null_places(values, self._settings)
-        if not places.size:
+        if not self._null_rows:
             return values
+        places = null_places(values, self._settings)
         evidence = self._evidence or NullEvidence()
         evidence.add(values.hashes, values.data, values.offsets, places)
         values = drop_nulls(values, places, evidence)
@@ -321,15 +320,18 @@ class ColumnReader:
         }
 
 
-def _spelling(array: pa.Array, row: int, values: ValueSet, code: int) -> str:
-    """Return a cell as its file spells it; in canonical form where Python has no such value."""
+def _spellings(array: pa.Array, rows: dict[int, int], values: ValueSet) -> list[str]:
+    """Return cells as their file spells them, by value and row; in canonical form where Python has no such value."""
     type_ = array.type
     if isinstance(type_, pa.BaseExtensionType) or pa.types.is_duration(type_) or pa.types.is_time(type_):
-        return values.value(code)
-    try:
-        return str(array[row].as_py())
-    except CONVERSION_ERRORS:
-        return values.value(code)
+        return [values.value(code) for code in rows]
+    texts = []
+    for code, row in rows.items():
+        try:
+            texts.append(str(array[row].as_py()))
+        except CONVERSION_ERRORS:
+            texts.append(values.value(code))
+    return texts
 
 
 _EMPTY = ValueSet(np.empty(0, np.uint64), np.zeros(PADDING, np.uint8), np.zeros(1, np.int64), np.empty(0, np.int8))

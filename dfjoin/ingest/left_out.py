@@ -23,6 +23,8 @@ __all__ = ["LeftOutColumn", "describe_left_out", "is_wanted"]
 
 def is_wanted(table: str, column: str, settings: IndexSettings) -> bool:
     """Tell whether the patterns let a column be indexed."""
+    if not settings.columns and not settings.exclude:
+        return True
     path = f"{table}/{column}"
     if settings.columns and not _matches(path, settings.columns):
         return False

@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels._compile import first_set_byte, load_u64, njit_inner, njit_lean, prefetch, store_u64
+from dfjoin.kernels._compile import first_set_byte, load_u64, mum, njit_inner, njit_lean, prefetch, store_u64
 from dfjoin.kernels.dates import canonical_time
 from dfjoin.kernels.hashing import equal_bytes, hash_bytes
 from dfjoin.kernels.numbers import canonical_number
 
-__all__ = ["BLOCK", "DEFERRED", "SLOW", "Block", "Text", "TextRules", "ValueTable", "add_text", "write_utf8"]
+__all__ = ["BLOCK", "DEFERRED", "RECENT", "SLOW", "Block", "Text", "TextRules", "ValueTable", "add_text", "write_utf8"]
 
 SLOW = np.uint32(0xFFFFFFFF)
 """Entry of the code-point table for characters that Python has to handle."""
@@ -31,6 +31,10 @@ _UPPER = np.uint64(0xFFFFFFFF00000000)
 _LOWER = np.uint64(0x00000000FFFFFFFF)
 BLOCK = 32
 """Rows whose slots are asked for together, so that their cache misses overlap."""
+RECENT = 512
+"""Places of `Block.recent`, a power of two."""
+_TRIAL_ROWS = 1024
+_KEY = np.uint64(0x9E3779B97F4A7C15)
 _HIGH = np.uint64(0x8080808080808080)
 _LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ABOVE_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # 0x80 - 0x21: carries into the top bit from '!' on
@@ -94,11 +98,25 @@ class ValueTable(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Scratch for one block of rows: where their values end, shape (BLOCK + 1,), their classes and hashes."""
+    """Scratch of `add_text`.
+
+    Attributes
+    ----------
+    ends : ndarray of int64, shape (BLOCK + 1,)
+        Where the canonical values of a block of rows end.
+    classes, hashes : ndarray of int8 and uint64, shape (BLOCK,)
+        Of the values.
+    sources : ndarray of int64, shape (BLOCK,)
+        An earlier row with the same bytes, or -1.
+    recent : ndarray of int64, shape (RECENT,)
+        The last row at each place, by its first and last bytes; filled with -1 at first.
+    """
 
     ends: NDArray[np.int64]
     classes: NDArray[np.int8]
     hashes: NDArray[np.uint64]
+    sources: NDArray[np.int64]
+    recent: NDArray[np.int64]
 
 
 @njit_lean
@@ -281,14 +299,17 @@ def add_text(text, first, rules, seed, table, codes, block):
 
     Notes
     -----
-    O(bytes), one pass. Source of the canonical form: the normalisation of the index settings.
+    O(bytes), one pass. Source of the canonical form: the normalisation of the index settings. Most columns repeat
+    their values: a row whose bytes are those of a recent one has its code. Where that is rare it is given up.
     """
     data, starts, validity = text
     out = table.data
     n = starts.shape[0] - 1
     mask = np.int64(table.slots.shape[0] - 1)
+    n_known = 0
     for first_row in range(0, n, BLOCK):
         last_row = min(n, first_row + BLOCK)
+        is_repeating = first_row < _TRIAL_ROWS or n_known * 8 >= first_row
         block.ends[0] = table.offsets[table.size[0]]
         for row in range(first_row, last_row):
             i = row - first_row
@@ -300,6 +321,13 @@ def add_text(text, first, rules, seed, table, codes, block):
                 if (validity[bit >> 3] >> (bit & 7)) & 1 == 0:
                     codes[row] = _NULL
                     continue
+            block.sources[i] = -1
+            if is_repeating and starts[row] + 8 <= data.shape[0]:
+                source = _note_row(data, starts, row, block.recent)
+                if source >= 0:
+                    block.sources[i] = source
+                    n_known += 1
+                    continue
             end = _fold(data, starts[row], starts[row + 1], rules.fold_table, out, begin)
             if end < 0:
                 codes[row] = DEFERRED
@@ -310,13 +338,37 @@ def add_text(text, first, rules, seed, table, codes, block):
             block.hashes[i] = h
             prefetch(table.slots, np.int64(h) & mask)
         for row in range(first_row, last_row):
-            if codes[row] == 0:
-                i = row - first_row
+            i = row - first_row
+            if codes[row] == 0 and block.sources[i] >= 0:
+                codes[row] = codes[block.sources[i]]
+            elif codes[row] == 0:
                 size = table.size[0]
                 code = _insert(table, block.ends[i], block.ends[i + 1], block.hashes[i], rules.null_hashes)
                 if code == size:
                     table.classes[code] = block.classes[i]
                 codes[row] = code
+
+
+@njit_inner
+def _note_row(data, starts, row, recent):
+    """Put a row into its place; return the row that was there if it has the same bytes, else -1.
+
+    The place is told by the first and the last eight bytes, and the length. Eight bytes from the row's start are read.
+    """
+    start = starts[row]
+    length = starts[row + 1] - start
+    word = load_u64(data, start)
+    if length < 8:
+        word &= (np.uint64(1) << np.uint64(8 * length)) - np.uint64(1)
+    else:
+        word ^= mum(load_u64(data, start + length - 8), _KEY)
+    place = np.int64(mum(word ^ np.uint64(length), _KEY) & np.uint64(RECENT - 1))
+    source = recent[place]
+    recent[place] = row
+    if source >= 0 and starts[source + 1] - starts[source] == length:
+        if equal_bytes(data, starts[source], data, start, length):
+            return source
+    return np.int64(-1)
 
 
 @njit_inner

@@ -303,11 +303,14 @@ def _is_data(header: list[str], data: list[list[str]]) -> bool:
     """Tell whether the first record is data: numbers wherever the column holds numbers."""
     if len(set(header)) < len(header) and all(_NUMBER.fullmatch(cell) for cell in header):
         return True
-    columns = [[row[i] for row in data[:10] if i < len(row) and row[i].strip()] for i in range(len(header))]
-    numeric = [i for i, cells in enumerate(columns) if cells and all(_NUMBER.fullmatch(c) for c in cells)]
-    if not numeric or not all(_NUMBER.fullmatch(header[i]) for i in numeric):
-        return False
-    return not _are_labels([header[i].strip() for i in numeric])
+    numeric = []
+    for i, label in enumerate(header):
+        cells = [row[i] for row in data[:10] if i < len(row) and row[i].strip()]
+        if cells and all(_NUMBER.fullmatch(cell) for cell in cells):
+            if not _NUMBER.fullmatch(label):
+                return False
+            numeric.append(label.strip())
+    return bool(numeric) and not _are_labels(numeric)
 
 
 def _are_labels(cells: list[str]) -> bool:

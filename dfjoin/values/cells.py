@@ -59,6 +59,8 @@ def cell_type(type_: pa.DataType) -> pa.DataType:
 
 def is_searchable_type(type_: pa.DataType) -> bool:
     """Tell whether columns of an Arrow type have canonical values (not binary, nested or boolean)."""
+    if pa.types.is_string(type_):
+        return True
     type_ = cell_type(type_)
     return not (_has_no_text(type_) or pa.types.is_boolean(type_))
 

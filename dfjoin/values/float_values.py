@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dfjoin.kernels.numbers import INTEGER, NUMBER
 from dfjoin.values.normalize import ValueSet
 
 __all__ = ["is_list_type", "to_floats", "to_rows"]
@@ -25,9 +26,26 @@ def to_floats(values: ValueSet) -> NDArray[np.float64]:
     ndarray of float64, shape (n_rows,)
         Integers above 2^53 are rounded.
     """
-    distinct = pd.to_numeric(pd.Series(values.values(), dtype=object), errors="coerce").to_numpy(np.float64)
+    buffers = [None, pa.py_buffer(values.offsets), pa.py_buffer(values.data)]
+    texts = pa.Array.from_buffers(pa.large_string(), len(values), buffers)
+    is_plain = (values.classes == INTEGER) | (values.classes == NUMBER)
+    if is_plain.all():
+        distinct = _parse(texts)
+    else:
+        distinct = np.empty(len(values))
+        distinct[is_plain] = _parse(texts.filter(pa.array(is_plain)))
+        others = texts.filter(pa.array(~is_plain)).to_pylist()
+        distinct[~is_plain] = pd.to_numeric(pd.Series(others, dtype=object), errors="coerce")
     distinct = np.where(np.isfinite(distinct), distinct, np.nan)
     return np.append(distinct, np.nan)[values.codes]
+
+
+def _parse(texts: pa.Array) -> NDArray[np.float64]:
+    """Read numbers in plain spelling, each as the nearest float."""
+    try:
+        return texts.cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid:  # one is too large for a float
+        return np.array([float(text) for text in texts.to_pylist()])
 
 
 def is_list_type(type_: pa.DataType) -> bool:

@@ -83,7 +83,7 @@ class ValueSet:
 
     def __post_init__(self) -> None:
         for array in (self.hashes, self.data, self.offsets, self.classes):
-            array.flags.writeable = False
+            array.setflags(write=False)
 
     def __len__(self) -> int:
         return int(self.hashes.shape[0])
@@ -209,11 +209,11 @@ def keep_values(values: ValueSet, is_held: NDArray[np.bool_]) -> ValueSet:
     is_held : ndarray of bool, shape (n_values,)
     """
     held = np.flatnonzero(is_held)
-    lengths = np.diff(values.offsets)[held]
+    lengths = np.diff(values.offsets)
     offsets = np.zeros(held.size + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    np.cumsum(lengths[held], out=offsets[1:])
     data = np.zeros(int(offsets[-1]) + _PADDING, np.uint8)
-    data[: int(offsets[-1])] = values.data[expand_stretches(values.offsets[:-1][held], lengths)]
+    data[: int(offsets[-1])] = values.data[: int(values.offsets[-1])][np.repeat(is_held, lengths)]
     numbers = np.append(np.where(is_held, np.cumsum(is_held) - 1, -1), -1).astype(np.int32)
     hashes, codes = values.hashes[held], numbers[values.codes]
     return replace(values, hashes=hashes, data=data, offsets=offsets, classes=values.classes[held], codes=codes)
@@ -261,7 +261,9 @@ def _new_table(n: int, n_bytes: int) -> strings.ValueTable:
 
 def _new_block() -> strings.Block:
     n = strings.BLOCK
-    return strings.Block(np.empty(n + 1, np.int64), np.empty(n, np.int8), np.empty(n, np.uint64))
+    recent = np.full(strings.RECENT, -1)
+    sources = np.empty(n, np.int64)
+    return strings.Block(np.empty(n + 1, np.int64), np.empty(n, np.int8), np.empty(n, np.uint64), sources, recent)
 
 
 def _text_of(array: pa.Array) -> strings.Text:
@@ -314,7 +316,7 @@ def _has_high_bytes(text: strings.Text) -> bool:
 
 
 def _locked(array: NDArray) -> NDArray:
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array
 
 
@@ -322,9 +324,9 @@ def _add_deferred(
     array: pa.Array, codes: NDArray[np.int32], rules: strings.TextRules, seed: int, table: strings.ValueTable
 ) -> None:
     """Normalise in Python the values that the kernel left, each distinct one once."""
-    rows = np.flatnonzero(codes == strings.DEFERRED)
-    if rows.size == 0:
+    if codes.min(initial=0) != strings.DEFERRED:
         return
+    rows = np.flatnonzero(codes == strings.DEFERRED)
     encoded = pc.dictionary_encode(array.take(pa.array(rows)))
     raw = encoded.dictionary.cast(pa.large_binary()).to_pylist()  # a file may hold bytes that are no UTF-8
     data, starts = pack_strings([normalize_text(value.decode("utf-8", "replace")) for value in raw])

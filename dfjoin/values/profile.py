@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dfjoin.kernels import numbers as spellings
 from dfjoin.values.cells import cell_type, is_searchable_type
@@ -133,13 +133,15 @@ def _float_range(values: ValueSet) -> tuple[str, str]:
     buffers = [None, pa.py_buffer(values.offsets), pa.py_buffer(values.data)]
     texts = pa.Array.from_buffers(pa.large_string(), len(values), buffers)
     try:
-        numbers = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)
+        numbers = texts.cast(pa.float64()).to_numpy()
     except pa.ArrowInvalid:  # a number in a spelling of its own, as with a comma
         return "", ""
-    finite = np.flatnonzero(np.isfinite(numbers))
-    if finite.size == 0:
-        return "", ""
-    low, high = int(finite[np.argmin(numbers[finite])]), int(finite[np.argmax(numbers[finite])])
+    low, high = int(numbers.argmin()), int(numbers.argmax())
+    if not (math.isfinite(numbers[low]) and math.isfinite(numbers[high])):
+        finite = np.flatnonzero(np.isfinite(numbers))
+        if finite.size == 0:
+            return "", ""
+        low, high = int(finite[np.argmin(numbers[finite])]), int(finite[np.argmax(numbers[finite])])
     return _number_text(values.value(low), numbers[low]), _number_text(values.value(high), numbers[high])
 
 

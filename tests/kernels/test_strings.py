@@ -1,4 +1,6 @@
+import numpy as np
 import pyarrow as pa
+import pytest
 
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
@@ -32,3 +34,32 @@ def test_distinct_values_stay_distinct_across_blocks_and_in_sliced_arrays():
     found = normalize_column(array, IndexSettings())
     assert [None if c < 0 else found.value(c) for c in found.codes] == cells
     assert found.values() == list(dict.fromkeys(c for c in cells if c is not None))
+
+
+def test_rows_that_repeat_recent_bytes_have_their_codes_whatever_their_length():
+    rng = np.random.default_rng(3)
+    texts = [
+        "",
+        " ",
+        "NA",
+        "e\u0301",
+        "\ufb01n",
+        "12.0",
+        *("x" * n + "y" for n in range(20)),
+        *(f"{i:012}" for i in range(700)),
+    ]
+    texts += [f"same beginning {i:03} and same end" for i in range(40)]
+    cells = [None if i < 0 else texts[i] for i in rng.integers(-3, len(texts), 3000).tolist()]
+    found = normalize_column(pa.array(cells), IndexSettings())
+    settings = IndexSettings(null_evidence=False)
+    alone = {text: normalize_column(pa.array([text]), settings).values() for text in texts} | {None: []}
+    expected = [alone[cell][0] if alone[cell] not in ([], ["na"]) else None for cell in cells]
+    assert [None if c < 0 else found.value(c) for c in found.codes] == expected
+    assert sorted(found.values()) == sorted({value for value in expected if value is not None})
+
+
+@pytest.mark.parametrize("n_repeating", [0, 2000])
+def test_repetition_that_begins_or_ends_late_changes_nothing(n_repeating):
+    cells = [f"k{i % 3}" for i in range(n_repeating)] + [f"value {i}" for i in range(5000)] + ["k1", "value 3", "k1"]
+    found = normalize_column(pa.array(cells), IndexSettings())
+    assert [found.value(c) for c in found.codes] == cells
