@@ -227,6 +227,12 @@ class _Step:
 
     def run(self, frame: Any) -> Any:
         """Join one right side to a frame."""
+        if self.step.dated is not None or self.step.period is not None:
+            what = "dates" if self.step.dated is not None else "periods"
+            raise InvalidParameterError(
+                f"`other` is joined with {self.step.table or 'the other frame'} by {what}, which is done in pandas "
+                "alone; join frame.toPandas()"
+            )
         on = [check_column(frame, label, "on") for label in self.step.on]
         related = self._equal(frame, on) if self.step.relation is None else self._related(frame)
         if self.step.aggregate is None:

@@ -90,9 +90,20 @@ def auto_join(
     columns : str or list of labels, optional
         Columns to bring. By default all but the key, and of a table of a lake those that say something of a row: not
         ``rownames`` and ``Unnamed: 0``, nor columns of one value or of none. The report names what was left out.
-    how : {"left", "inner", "right", "outer"}
+    how : {"left", "inner", "right", "outer", "asof"}
         Rows to keep. ``left`` and ``inner`` keep the order and index of `df`; ``right`` and ``outer`` put
-        rows that only the right side has last, under a new RangeIndex.
+        rows that only the right side has last, under a new RangeIndex. ``asof`` keeps the rows as ``left`` does, and
+        joins each with the latest row of its key that is not dated after it (in pandas alone):
+
+        - The last column of `on` holds the dates, those before it are the keys: ``on=["shop", "day"]``. With the dates
+          alone every row has one key. Over a lake the only column of dates is found without `on`; with picked
+          candidates `on` names the dates alone. Neither side needs to be sorted.
+        - Dates, texts of dates, and periods (``2020-03``, ``MAR 2020``, ``2020Q1``, years) may be on either side; a
+          period counts from its first moment. What is known only when its period has ended has to be dated so.
+        - Of a table of a lake the column of the same name has the dates, else the latest of its columns of dates.
+        - Rows of one key and date are made one by `aggregate`: with ``"last"`` the result is that of
+          ``pandas.merge_asof`` on sorted frames. The date of the row that was joined is brought along.
+        - A row without key or date joins nothing.
     aggregate : "auto", None, rule or dict of column → rule
         How several right rows of a key become one, so that each row of `df` stays one row:
 

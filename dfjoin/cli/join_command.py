@@ -40,7 +40,7 @@ def add_join_command(commands: Any) -> None:
     parser.add_argument("--tables", action="append", help="pattern of tables of the index to join")
     parser.add_argument("--exclude", action="append", help="pattern of tables to leave out")
     parser.add_argument("--columns", action="append", help="column to bring; all by default")
-    parser.add_argument("--how", choices=("left", "inner", "right", "outer"), default="left")
+    parser.add_argument("--how", choices=("left", "inner", "right", "outer", "asof"), default="left")
     parser.add_argument(
         "--keep-rows",
         action="store_const",

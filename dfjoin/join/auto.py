@@ -9,6 +9,7 @@ import pandas as pd
 
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidTypeError, NoMatchError, shortlist, warn
+from dfjoin.join.asof_join import asof_options
 from dfjoin.join.frame_join import join_frame_again, join_frames
 from dfjoin.join.lake_join import join_candidates, join_lake, join_plan
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
@@ -45,6 +46,9 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
     if not is_pandas(other):
         _check_names(options)
         refuse_options(options, "no DataFrame", ("plan",))
+    if options.how == "asof" and isinstance(other, (JoinCandidates, Snapshot)):
+        is_picked = isinstance(other, JoinCandidates)
+        options = asof_options(df, options, is_picked=is_picked)
     if isinstance(other, JoinCandidates):
         refuse_options(options, "a search result", (*_NOT_OF_PICKS, *RELATION_OPTIONS, *_READING_OPTIONS))
         index = str(other.context.snapshot.path)
@@ -75,7 +79,8 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
     if index and isinstance(options.aggregate, dict) and account.steps:
         _refuse_unused_rules(account, options.aggregate)
     _warn_of_many_to_many(account)
-    plan = JoinPlan(account.steps, options.how, index, options.max_expansion, options.indicator)
+    how = "left" if options.how == "asof" else options.how  # the step says that it goes by dates
+    plan = JoinPlan(account.steps, how, index, options.max_expansion, options.indicator)
     is_related = is_pandas(other) and options.plan is None and options.is_relation_allowed
     return _finish(df, account, plan, options, is_related)
 
@@ -106,7 +111,9 @@ def _warn_of_many_to_many(account: JoinAccount) -> None:
     """Warn of joins of rows that the key tells apart on neither side."""
     for step in account.joined:
         if step["relationship"] == "m:m":
-            on, right_on = (" + ".join(map(str, step[side])) for side in ("on", "right_on"))
+            dated = step.get("relation", {}).get("dated", {"on": step["on"][0], "right_on": []})
+            sides = [*step["on"], dated["on"]], [*step["right_on"], *dated["right_on"]]
+            on, right_on = (" + ".join(dict.fromkeys(map(str, side))) for side in sides)
             warn(
                 f"the join with {step['table'] or 'the other frame'} on {on} = {right_on} is m:m: keys stand in "
                 "several rows on both sides, so that rows meet which may have nothing to do with each other; join on a "

@@ -15,8 +15,10 @@ import pyarrow.compute as pc
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist, warn
 from dfjoin.join.aggregate import object_kind
+from dfjoin.join.asof_join import join_frames_asof
 from dfjoin.join.break_ties import break_ties
 from dfjoin.join.choose_key import choose_equal_keys
+from dfjoin.join.dated_rows import is_of_dates_alone
 from dfjoin.join.execute import RightSide
 from dfjoin.join.key_evidence import is_row_number
 from dfjoin.join.keys import KeyColumns, expand_pairs, is_measure
@@ -63,6 +65,8 @@ def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> 
     _check_other(other)
     settings = replace(_SETTINGS, dayfirst=options.dayfirst)
     left, right = KeyColumns(df, settings, pad=options.pad), KeyColumns(other, settings, "right_on", options.pad)
+    if options.how == "asof":
+        return join_frames_asof(left, right, _texts_of(other), options)
     account = JoinAccount(left)
     named = _named_keys(df, other, options)
     equal = named if named is not None and len(named[0]) == len(named[1]) else None
@@ -119,7 +123,8 @@ def join_frame_again(df: pd.DataFrame, other: pd.DataFrame, plan: JoinPlan, opti
     account = JoinAccount(left)
     labels = [_label_of(df, label) for label in step.on]
     by_text = {text: label for label, text in _texts_of(other).items()}
-    missing = [name for name in [*step.right_on, *(step.columns or ())] if name not in by_text]
+    dates = [] if step.dated is None else step.dated["right_on"]
+    missing = [name for name in [*step.right_on, *dates, *(step.columns or ())] if name not in by_text]
     if missing:
         raise ColumnNotFoundError(
             f"`other` must have the columns that the plan joins; it has {shortlist(by_text)}, not {show(missing[0])}"
@@ -129,6 +134,11 @@ def join_frame_again(df: pd.DataFrame, other: pd.DataFrame, plan: JoinPlan, opti
     if isinstance(aggregate, dict):
         aggregate = {by_text.get(name, name): rule for name, rule in aggregate.items()}
     options = replace(options, columns=columns, aggregate=aggregate, pad=step.pad, dayfirst=step.dayfirst)
+    if step.dated is not None:
+        is_key = not is_of_dates_alone(step)
+        on = [*(labels if is_key else ()), _label_of(df, step.dated["on"])]
+        right_on = [by_text[name] for name in (*(step.right_on if is_key else ()), *step.dated["right_on"])]
+        return join_frames_asof(left, right, _texts_of(other), replace(options, on=on, right_on=right_on), step)
     if step.relation is None:
         return _join_equal(account, right, (labels, [by_text[name] for name in step.right_on]), options, step)
     saved = SavedRelation.from_dict(step.relation)

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, shortlist
+from dfjoin.join.date_columns import asof_dates
 from dfjoin.join.execute import RightSide, relationship_of
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.novelty import IndexedKey, adds_columns, adds_columns_by_index
@@ -96,6 +97,8 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
         limit = max(_FIRST_KEYS, 2 * options.k)
         params = replace(params, k=limit)
     queries = query_columns(df, on, snapshot, params) if key is None else list(key.columns)
+    if on is None and options.as_of is not None:
+        queries = [query for query in queries if query.label != options.as_of]
     left = KeyColumns(df, snapshot.settings)
     left.remember(queries)
     account = JoinAccount(left)
@@ -180,7 +183,7 @@ def join_candidates(df: pd.DataFrame, hits: JoinCandidates, options: JoinOptions
     """Join the candidates that the user picked, as picked: their file must be readable and the indexed one."""
     if len(hits) > 1 and options.how not in MANY_HOWS:
         raise InvalidParameterError(
-            f'`how` must be "left" or "inner" when several tables are joined, got {options.how!r} and '
+            f'`how` must be "left", "inner" or "asof" when several tables are joined, got {options.how!r} and '
             f"{len(hits)} candidates"
         )
     account = JoinAccount(KeyColumns(df, hits.context.snapshot.settings))
@@ -234,6 +237,7 @@ class _Prepared:
     """A candidate that can be joined with the frame as it is."""
 
     left: KeyColumns
+    step: JoinStep
     link: KeyLink
     right: RightSide
 
@@ -360,13 +364,15 @@ class _Candidates:
         if isinstance(table, str):
             return table
         step = self._step(table, row)
+        if step.dated is not None and not step.dated["right_on"]:
+            return "it has no column of dates, so that nothing tells which row is the latest"
         if self.options.columns is not None and not step.columns:
             excluded = table.note_excluded(self.options.columns)
             return f"it has none of the columns {shortlist(self.options.columns)}{excluded}"
         brought = brought_columns(table, step)
         if not brought:
             return "it has no other columns"
-        if step.relation is not None or table.is_changed or len(step.on) > 1:
+        if step.relation is not None or step.dated is not None or table.is_changed or len(step.on) > 1:
             return None
         values = left.values(left.position(step.on[0]), step.pad, step.dayfirst)
         key = IndexedKey(self._context.snapshot, row.table, row.column, values)
@@ -384,7 +390,7 @@ class _Candidates:
             prepared = self._prepare(account.left, row, is_new=True)
         except TableReadError as error:
             raise TableReadError(f"the table `{row.table}` cannot be read: {error}") from error
-        return account.join(prepared.link.step, prepared.link.index, prepared.right, self.options)
+        return account.join(prepared.step, prepared.link.index, prepared.right, self.options)
 
     def _reason_of_rows(self, left: KeyColumns, row: Any, is_new: bool) -> str:
         """Return why a candidate is not to be joined, now that its rows are read."""
@@ -409,7 +415,8 @@ class _Candidates:
             raise TableReadError(table)
         link = self._link(left, row, table)
         rows = self._table_rows(left, row, table, is_new)
-        prepared = _Prepared(left, link, link.right_side(rows, self.options.keeps_right_rows))
+        right = link.right_side(rows, self.options.keeps_right_rows)
+        prepared = _Prepared(left, self._step(table, row), link, right)
         self._prepared = _place(row), prepared
         return prepared
 
@@ -469,7 +476,16 @@ class _Candidates:
         if isinstance(aggregate, dict):  # a rule may be meant for another of the tables
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
         relation = with_partners(context.relation_of(row), self.options.partners)
-        return JoinStep(on, row.table, right_on, columns, {}, aggregate, query.pad, query.dayfirst, relation)
+        step = JoinStep(on, row.table, right_on, columns, {}, aggregate, query.pad, query.dayfirst, relation)
+        return step if self.options.as_of is None else self._dated(step)
+
+    def _dated(self, step: JoinStep) -> JoinStep:
+        """Let a step join the latest rows alone; dates that nothing stands beside are their own key."""
+        label = self.options.as_of
+        dates = step.right_on
+        if list(step.on) != [label]:
+            dates = asof_dates(self._context.snapshot, step.table, label, step.right_on)
+        return replace(step, dated={"on": json_label(label), "right_on": dates, "rule": "latest"})
 
 
 class _Choice:

@@ -20,7 +20,7 @@ __all__ = ["MANY_HOWS", "RELATION_OPTIONS", "JoinOptions", "join_options", "refu
 RELATION_OPTIONS = ("transform", "fuzzy", "precision", "examples")
 """Options that say how the keys of two frames may be related."""
 
-MANY_HOWS = ("left", "inner")
+MANY_HOWS = ("left", "inner", "asof")
 """Ways to join more than one table: rows that only one of them has would have no keys for the others."""
 
 
@@ -44,8 +44,8 @@ class JoinOptions:
         How candidates are found over a lake, one of `dfjoin.search.modes.MODES`.
     columns : tuple of labels or None
         Columns to bring; None: all but the key.
-    how : {"left", "inner", "right", "outer"}
-        Which rows stay.
+    how : {"left", "inner", "right", "outer", "asof"}
+        Which rows stay; ``"asof"``: those of the frame, each with the latest row that is not dated after it.
     aggregate : str, dict or None
         How several right rows of a key become one; None keeps them. Checked against the columns of each table.
     max_expansion : float
@@ -70,6 +70,8 @@ class JoinOptions:
         What to do when nothing is joined.
     on_stale : {"error", "warn", "ignore"}
         What to do when a table's file is not the one that was indexed.
+    as_of : column label or None
+        Dates of the frame, of a join with tables of a lake as of them; `asof_join.asof_options` tells it from `on`.
     """
 
     on: Any = None
@@ -95,6 +97,7 @@ class JoinOptions:
     partners: str | None = None
     on_no_match: str = "warn"
     on_stale: str = "error"
+    as_of: Any = None
 
     @property
     def keeps_right_rows(self) -> bool:
@@ -187,7 +190,7 @@ def _check_patterns(value: Any, name: str) -> Sequence[str] | None:
 
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "mode": _one_of(*MODES),
-    "how": _one_of(*HOWS),
+    "how": _one_of(*HOWS, "asof"),
     "k": check.check_positive_int,
     "threshold": check.check_fraction,
     "min_score": check.check_fraction,
@@ -230,7 +233,8 @@ def join_options(**arguments: Any) -> JoinOptions:
         raise InvalidParameterError("`examples` are what programs are learned from; leave out transform=False")
     if options.k > 1 and options.how not in MANY_HOWS:
         raise InvalidParameterError(
-            f'`how` must be "left" or "inner" when several tables are joined (k={options.k}), got {options.how!r}'
+            f'`how` must be "left", "inner" or "asof" when several tables are joined (k={options.k}), got '
+            f"{options.how!r}"
         )
     return options
 

@@ -184,19 +184,21 @@ def _step(values: dict[str, Any]) -> JoinStep:
     if step.relation is not None:
         _check_relation(step)
     if step.dated is not None:
-        _check_dated(step.dated)
+        _check_dated(step.dated, is_of_lake=bool(step.table))
     if step.period is not None and (step.period not in PERIODS or len(step.on) != 1 or step.relation is not None):
         raise TypeError(f"`period` of a step of one key is one of {', '.join(PERIODS)}, or null")
     return step
 
 
-def _check_dated(dated: Any) -> None:
+def _check_dated(dated: Any, *, is_of_lake: bool) -> None:
     """Raise TypeError unless the dates of a step are what a join writes."""
     if not isinstance(dated, dict) or set(dated) != {"on", "right_on", "rule"} or dated["rule"] not in DATED_RULES:
         raise TypeError("`dated` of a step has `on`, `right_on` and a `rule`, before or latest")
     columns = dated["right_on"]
     if not _is_label(dated["on"]) or not _is_texts(columns) or not 0 < len(columns) <= _MAX_KEYS:
         raise TypeError("`dated` of a step names a column `on` and a list of columns `right_on`")
+    if not is_of_lake and (dated["rule"] != "latest" or len(columns) != 1):
+        raise TypeError("`dated` of a step between two frames names one column in `right_on`, and the rule latest")
 
 
 def _check_fields(step: JoinStep) -> None:

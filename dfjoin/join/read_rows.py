@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.join.aggregate import nullable_column
-from dfjoin.join.dated_rows import DatedLink
+from dfjoin.join.dated_rows import DatedLink, every_row, is_of_dates_alone
 from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, expand_pairs, take_values
 from dfjoin.join.output_names import stem_of
@@ -72,16 +72,44 @@ def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
     table.check_columns(step.right_on)
     table.check_columns(step.columns or [])
     if step.dated is not None:
-        columns = brought_columns(table, step)
-        table.check_columns(step.dated["right_on"])
-        read = list(dict.fromkeys([*columns, *step.dated["right_on"]]))
-        return DatedLink(left, link_keys(left, table, replace(step, dated=None, columns=read)), step.dated, columns)
+        return _link_dated(left, table, step)
     if step.period is not None:
         return PeriodLink(left, step, brought_columns(table, step), left_out_columns(table, step))
     if step.relation is None:
         return _EqualLink(step, left.index(step.on, step.pad, step.dayfirst))
     near = distance_relation(step.relation)
     return _ProgramLink(left, step) if near is None else _DistanceLink(left, table, step, near)
+
+
+def _link_dated(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
+    """Relate the key of a frame to that of a table, and their dates."""
+    dated = step.dated or {}
+    table.check_columns(dated["right_on"])
+    columns = brought_columns(table, step)
+    if is_of_dates_alone(step) and step.columns is None:
+        columns = [*step.right_on, *columns]  # which date it is says how old the row is
+    read = list(dict.fromkeys([*columns, *dated["right_on"]]))
+    inner = replace(step, dated=None, columns=read)
+    link = _EveryLink(left, inner) if is_of_dates_alone(step) else link_keys(left, table, inner)
+    return DatedLink(left, link, dated, columns)
+
+
+class _EveryLink:
+    """All rows of the frame belong to all rows of the table."""
+
+    def __init__(self, left: KeyColumns, step: JoinStep) -> None:
+        self.step = step
+        self.index = every_row(len(left.frame))
+
+    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+        return np.ones(parts[0].codes.size, bool)
+
+    def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
+        n_rows = sum(batch.num_rows for batch in rows.batches)
+        frame = rows.to_frame(list(self.step.columns or ()), np.arange(n_rows))
+        codes = np.zeros(n_rows, np.int64)
+        left_out = left_out_columns(rows.table, replace(self.step, columns=None))
+        return RightSide(frame, frame.iloc[:, :0], codes, 1, stem_of(rows.table.name), {}, left_out, rows.kinds)
 
 
 class _EqualLink:

@@ -16,6 +16,7 @@ from dfjoin.errors import (
     TableChangedError,
     TableReadError,
 )
+from dfjoin.join.date_columns import date_columns
 from dfjoin.join.lake_join import join_candidates, join_plan
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import is_generic, stem_of
@@ -27,7 +28,6 @@ from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.search.usefulness.key_columns import reason_against_key
-from dfjoin.store.overview import describe_table
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.periods import GRANULARITIES, PeriodColumn, is_year_name, read_periods, spell_periods
 
@@ -36,7 +36,6 @@ __all__ = [
     "ReachedTable",
     "TableHop",
     "UnreachedTable",
-    "date_columns",
     "path_stem",
     "path_text",
     "paths_to_table",
@@ -445,32 +444,6 @@ def _coarser(periods: PeriodColumn | None) -> list[str]:
         return ["week"]
     order = ["week", "month", "quarter", "year"] if periods.granularity in ("day", "second") else []
     return order or list(GRANULARITIES[GRANULARITIES.index(periods.granularity) :: -1])
-
-
-def date_columns(snapshot: Snapshot, table: str) -> list[str]:
-    """Return the columns of a table that hold dates or periods, by its catalogue.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    table : str
-
-    Returns
-    -------
-    list of str
-        Columns of dates; whole numbers under the name of a year; texts whose samples are periods of one granularity.
-    """
-    columns = describe_table(snapshot, table)["columns"]
-    found = []
-    for row in columns.itertuples(index=False):
-        is_year = is_year_name(row.column)
-        if row.kind == "date" or (row.kind in ("text", "integer") and _are_periods(list(row.samples), is_year)):
-            found.append(row.column)
-    return found
-
-
-def _are_periods(samples: list[Any], is_year: bool) -> bool:
-    return bool(samples) and read_periods(pd.Series([str(text) for text in samples]), is_year=is_year) is not None
 
 
 def _may_be_key(query: QueryColumn) -> bool:

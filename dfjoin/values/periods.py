@@ -37,6 +37,9 @@ _PATTERNS = tuple(
     )
 )
 
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ t]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:?\d\d)?)?")
+"""A day, or a moment of it, as ISO 8601 writes it, in small letters."""
+
 _SHARE = 0.95
 """Share of the distinct values that a column of periods of one granularity has."""
 
@@ -105,7 +108,8 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     Parameters
     ----------
     column : Series
-        Dates, texts (``APR 1948``, ``1833-01``, ``2020Q1``, ``2020-W05``, ``1960M02``, ``1998``), or whole numbers.
+        Dates, texts (``APR 1948``, ``1833-01``, ``2020Q1``, ``2020-W05``, ``1960M02``, ``1998``, moments as ISO 8601
+        writes them), or whole numbers.
     is_year : bool
         Whether whole numbers may be years; by themselves they are not.
 
@@ -129,6 +133,8 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     texts = [str(value).strip().casefold() for value in values]
     if not texts:
         return None
+    if any(":" in text for text in texts[:100]):
+        return _of_moments(texts, codes)
     parts = [_read(text) for text in texts]
     kinds = [kind for kind, _, _ in parts if kind]
     if not kinds:
@@ -141,6 +147,18 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     is_null = ~np.append(is_held, False)[codes]
     starts, ends = (np.append(side, 0)[codes] for side in bounds.T)
     return PeriodColumn(granularity, np.where(is_null, 0, starts), np.where(is_null, 0, ends), is_null)
+
+
+def _of_moments(texts: list[str], codes: NDArray[np.int64]) -> PeriodColumn | None:
+    """Read texts of days with times; those of a zone in UTC."""
+    is_held = np.array([_MOMENT.fullmatch(text) is not None for text in texts])
+    if is_held.sum() < _SHARE * len(texts):
+        return None
+    spelled = pd.Series(
+        [text.upper() if held else None for text, held in zip(texts, is_held, strict=True)], dtype=object
+    )
+    moments = pd.to_datetime(spelled, format="ISO8601", errors="coerce", utc=True)
+    return _of_dates(pd.concat([moments, pd.Series([pd.NaT], dtype=moments.dtype)]).iloc[codes])
 
 
 def _of_dates(column: pd.Series) -> PeriodColumn:

@@ -374,7 +374,7 @@ def test_an_argument_that_does_not_apply_is_named(people, lake, frames, kind, na
         (
             {"how": "cross"},
             InvalidParameterError,
-            "`how` must be one of 'left', 'inner', 'right', 'outer', got 'cross'",
+            "`how` must be one of 'left', 'inner', 'right', 'outer', 'asof', got 'cross'",
         ),
         ({"k": 0}, InvalidParameterError, "`k` must be at least 1, got 0"),
         ({"k": 1.5}, InvalidTypeError, "`k` must be an integer"),
@@ -392,7 +392,11 @@ def test_an_argument_that_does_not_apply_is_named(people, lake, frames, kind, na
         ({"columns": 3}, InvalidTypeError, "`columns` must be"),
         ({"on_no_match": "shrug"}, InvalidParameterError, "`on_no_match` must be one of 'warn', 'raise', 'ignore'"),
         ({"on_stale": "shrug"}, InvalidParameterError, "`on_stale` must be one of 'error', 'warn', 'ignore'"),
-        ({"k": 2, "how": "outer"}, InvalidParameterError, r'`how` must be "left" or "inner" when several .*\(k=2\)'),
+        (
+            {"k": 2, "how": "outer"},
+            InvalidParameterError,
+            r'`how` must be "left", "inner" or "asof" when several .*\(k=2\)',
+        ),
         ({"on": "nope"}, ColumnNotFoundError, r"`on` must name a column of the frame \('name', 'land'\), got 'nope'"),
         ({"on": ["name", "name"]}, InvalidParameterError, "`on` must be at most 8 different columns"),
         ({"on": "land", "aggregate": "average"}, InvalidParameterError, "`aggregate` must be one of"),
@@ -432,7 +436,7 @@ def test_illegal_keys_of_two_frames(people, frames, options, error, text):
 
 def test_several_picked_tables_join_left_or_inner_only(people, lake):
     hits = dfjoin.discover_joinable(people, "land", lake, rank="matched")
-    with pytest.raises(InvalidParameterError, match=r'`how` must be "left" or "inner".*2 candidates'):
+    with pytest.raises(InvalidParameterError, match=r'`how` must be "left", "inner" or "asof".*2 candidates'):
         dfjoin.auto_join(people, hits.iloc[:2], how="right")
     assert len(dfjoin.auto_join(people, hits.iloc[:1], how="right")) > 0
 

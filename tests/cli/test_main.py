@@ -430,7 +430,7 @@ def test_wrong_usage_is_status_2(argv, capsys):
         (["join", "{table}", "{index}", "--on", "land", "--right-on", "country"], "`--right-on` does not apply"),
         (
             ["join", "{table}", "{index}", "--on", "land", "-k", "2", "--how", "outer"],
-            '`--how` must be "left" or "inner" when several tables are joined (-k 2)',
+            '`--how` must be "left", "inner" or "asof" when several tables are joined (-k 2)',
         ),
         (["join", "{table}", "{index}", "--on", "land", "-o", "{tmp}/wide.xlsx"], "must end in .csv, .tsv, .parquet"),
         (["join", "{table}", "{index}", "--plan", "{missing}"], "missing"),

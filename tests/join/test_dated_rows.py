@@ -7,8 +7,9 @@ import pytest
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, JoinExpansionError
 from dfjoin.join import dated_rows
+from dfjoin.join.date_columns import date_columns
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.table_paths import PathOptions, ReachedTable, date_columns, reach_tables
+from dfjoin.join.table_paths import PathOptions, ReachedTable, reach_tables
 
 DAYS = pd.date_range("2020-01-01", periods=12)
 
@@ -114,7 +115,7 @@ def test_what_cannot_be_joined_by_dates_is_told(make_lake, monkeypatch):
     left = frame([("a", 5)], "day")
     with pytest.raises(InvalidParameterError, match="`as_of` must name a column of dates, got 'day'"):
         left.assign(day="soon").auto_join(dated_plan(lake))
-    with pytest.raises(InvalidParameterError, match='`how` must be "left" or "inner" for a join by dates'):
+    with pytest.raises(InvalidParameterError, match='`how` must be "left", "inner" or "asof" for a join by dates'):
         left.auto_join(dated_plan(lake, how="outer"))
     with pytest.raises(ColumnNotFoundError, match="`columns` must name columns of `events`"):
         left.auto_join(dated_plan(lake, right_on=["when"]))

@@ -11,7 +11,9 @@ from dfjoin.join.options import JoinOptions, join_options, refuse_options
 
 def test_the_defaults_are_those_of_auto_join():
     defaults = auto_join.__kwdefaults__
-    assert defaults == {field.name: getattr(JoinOptions, field.name) for field in dataclasses.fields(JoinOptions)}
+    own = {field.name: getattr(JoinOptions, field.name) for field in dataclasses.fields(JoinOptions)}
+    assert own.pop("as_of") is None, "told from `on` where how is asof"
+    assert defaults == own
     assert join_options(**defaults) == join_options() == JoinOptions()
 
 
