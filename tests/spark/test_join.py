@@ -318,3 +318,11 @@ def test_the_sample_decides_where_a_frame_is_large(spark, monkeypatch, example_l
     assert spark_ext.report(found).to_dict()["sampled_rows"] <= 10
     assert collect(found.selectExpr("count(*) as n", "count(iso2) as m")).to_pylist() == [{"n": 300, "m": 300}]
     assert join_tables.PREFIX not in "".join(found.columns)
+
+
+def test_joins_by_dates_are_refused(spark):
+    days = pd.to_datetime(["2020-01-01", "2020-02-01"])
+    frame = spark.createDataFrame(pd.DataFrame({"shop": ["a", "b"], "day": days}))
+    prices = pd.DataFrame({"shop": ["a", "b"], "day": days, "price": [1.5, 2.5]})
+    with pytest.raises(InvalidParameterError, match="by dates, which is done in pandas alone; join frame.toPandas"):
+        frame.auto_join(prices, on=["shop", "day"], how="asof")
