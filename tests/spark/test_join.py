@@ -321,6 +321,7 @@ def test_the_sample_decides_where_a_frame_is_large(spark, monkeypatch, example_l
 
 
 def test_joins_by_dates_are_refused(spark):
+    spark_ext.enable(spark)
     days = pd.to_datetime(["2020-01-01", "2020-02-01"])
     frame = spark.createDataFrame(pd.DataFrame({"shop": ["a", "b"], "day": days}))
     prices = pd.DataFrame({"shop": ["a", "b"], "day": days, "price": [1.5, 2.5]})
