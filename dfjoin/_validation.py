@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.errors import InvalidParameterError, InvalidTypeError, did_you_mean, shortlist
 
 __all__ = [
     "check_choice",
@@ -115,7 +115,8 @@ def check_choice(value: Any, name: str, choices: Sequence[Any]) -> Any:
     for choice in choices:
         if value is choice or (type(value) is type(choice) and value == choice):
             return choice
-    raise InvalidParameterError(f"`{name}` must be one of {shortlist(choices, 10)}, got {show(value)}")
+    hint = did_you_mean(value, [choice for choice in choices if isinstance(choice, str)])
+    raise InvalidParameterError(f"`{name}` must be one of {shortlist(choices, 10)}, got {show(value)}{hint}")
 
 
 def check_flag(value: Any, name: str) -> bool:

@@ -89,6 +89,8 @@ def test_a_value_that_only_equals_a_choice_is_refused(value, choices):
 def test_the_error_lists_ten_choices():
     with pytest.raises(InvalidParameterError, match=r"^`n` must be one of 0, 1, .*, 9, … \(12 in all\), got 'x'$"):
         check_choice("x", "n", range(12))
+    with pytest.raises(InvalidParameterError, match=r"got 'fuzy'; did you mean 'fuzzy'\?$"):
+        check_choice("fuzy", "mode", (None, "exact", "fuzzy"))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 
 from dfjoin.cli.command import add_command, add_format, add_search_options, add_spelling_options, one_or_all
 from dfjoin.cli.output import print_json, print_table, print_text, read_frame
-from dfjoin.search.modes import mode_of
 
 __all__ = ["add_discover_command"]
 
@@ -90,8 +89,4 @@ def _discover(options: argparse.Namespace) -> int:
         return print_table(hits, "csv")
     if options.format == "json":
         return print_json({"hits": hits.to_dict(orient="records"), **hits.attrs["dfjoin"]})
-    n_below = sum(told.get("n_below", 0) for told in hits.attrs["dfjoin"]["searches"])
-    nothing = f"nothing useful; {n_below:,} columns share values by chance, it seems: --min-score 0 lists them"
-    if options.on is not None and len(options.on) > 1 and not len(hits):
-        return print_text("no table has rows with these keys that are worth showing: --min-score 0 lists all")
-    return print_text(repr(hits) if len(hits) else nothing if n_below else mode_of(options.mode).nothing_found)
+    return print_text(repr(hits).replace("pass min_score=0", "pass --min-score 0"))

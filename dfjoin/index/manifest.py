@@ -394,6 +394,18 @@ def latest_version(index: Path) -> int:
     return max(list_versions(index), default=0)
 
 
+def _how_to_build(index: Path) -> str:
+    """Say how an index is built where there is none; a directory of files is taken for the lake itself."""
+    try:
+        holds_files = any(index.iterdir())
+    except OSError:  # there is no such directory
+        holds_files = False
+    if holds_files:
+        made = f"dfjoin.build_lake({str(index)!r}, {f'{index.name}.dfjoin'!r})"
+        return f"it is a directory of other files: if these are your tables, build an index of them with {made}"
+    return f"build one with dfjoin.build_lake(source, {str(index)!r})"
+
+
 def read_manifest(index: Path, version: int | None = None) -> Manifest:
     """Read the manifest of a version, the latest by default.
 
@@ -417,10 +429,7 @@ def read_manifest(index: Path, version: int | None = None) -> Manifest:
     """
     versions = list_versions(index)
     if not versions:
-        raise IndexNotFoundError(
-            f"there is no dfjoin index at `{index}`: no manifest below it; "
-            f"build one with dfjoin.build_lake(source, {str(index)!r})"
-        )
+        raise IndexNotFoundError(f"there is no dfjoin index at `{index}`: no manifest below it; {_how_to_build(index)}")
     if version is None:
         version = versions[-1]
     elif version not in versions:

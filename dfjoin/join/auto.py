@@ -81,8 +81,17 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
     _warn_of_many_to_many(account)
     how = "left" if options.how == "asof" else options.how  # the step says that it goes by dates
     plan = JoinPlan(account.steps, how, index, options.max_expansion, options.indicator)
-    is_related = is_pandas(other) and options.plan is None and options.is_relation_allowed
-    return _finish(df, account, plan, options, is_related)
+    return _finish(df, account, plan, options, _nothing_text(other, options))
+
+
+def _nothing_text(other: Any, options: JoinOptions) -> str:
+    """Say what it means that nothing is joined and nothing was passed over."""
+    if isinstance(other, JoinCandidates):
+        why = other.why_empty()
+        return f"the search result has no row{f' ({why})' if why else ''}"
+    if is_pandas(other) and options.plan is None and options.is_relation_allowed:
+        return "no columns of the two frames share a value, and no program or likeness relates any"
+    return "no candidate shares a value with the frame"
 
 
 def _check_names(options: JoinOptions) -> None:
@@ -133,21 +142,19 @@ def _plan_of(values: dict[str, Any]) -> JoinPlan:
     return JoinPlan.from_dict(values)
 
 
-def _finish(
-    df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: JoinOptions, is_related: bool
-) -> pd.DataFrame:
-    """Attach the report; say so when nothing was joined; `is_related`: programs and likeness were tried."""
+def _finish(df: pd.DataFrame, account: JoinAccount, plan: JoinPlan, options: JoinOptions, nothing: str) -> pd.DataFrame:
+    """Attach the report; say so when nothing was joined; `nothing`: what that means if nothing was passed over."""
     joined = account.left.frame
     result = joined.copy() if joined is df else joined
     result.attrs = {**df.attrs, "dfjoin": report_values(df, account, plan)}
     if not account.joined:
-        text = _no_match_text(account, is_related)
+        text = _no_match_text(account, nothing)
         if options.on_no_match == "raise":
             raise NoMatchError(text + '; pass on_no_match="ignore" to get the frame unchanged')
         if options.on_no_match == "warn":
             warn(text + "; the frame is unchanged, dfjoin.report(result) lists what was passed over")
     elif not plan.index and len(df) and not any(step["rows_matched"] for step in account.joined):
-        text = _no_match_text(account, is_related)
+        text = _no_match_text(account, nothing)
         if options.on_no_match == "raise":
             raise NoMatchError(text + '; pass on_no_match="ignore" to get the columns without values')
         if options.on_no_match == "warn":
@@ -155,18 +162,16 @@ def _finish(
     return result
 
 
-def _no_match_text(account: JoinAccount, is_related: bool) -> str:
-    """Say why nothing was joined, or nothing found a partner; `is_related`: programs and likeness were tried."""
+def _no_match_text(account: JoinAccount, nothing: str) -> str:
+    """Say why nothing was joined, or nothing found a partner; `nothing`: if nothing was passed over."""
     if account.joined:
         step = account.joined[0]
         on, right_on = (" + ".join(map(str, step[side])) for side in ("on", "right_on"))
         tried = [passed["reason"] for passed in account.passed_over if not passed["column"]]
         also = f", and no relation of them was found ({tried[0]})" if tried else ""
         return f"no row found a partner on {on} = {right_on}{also}"
-    if not account.passed_over and is_related:
-        return "no columns of the two frames share a value, and no program or likeness relates any"
     if not account.passed_over:
-        return "no candidate shares a value with the frame"
+        return nothing
     if all(not passed["column"] for passed in account.passed_over):
         return (
             f"no columns of the two frames share enough values, and of {len(account.passed_over)} relations that were "

@@ -15,6 +15,7 @@ from dfjoin.search.composite_search import KeyHit
 from dfjoin.search.explanation import Explanation
 from dfjoin.search.found import Candidate, SearchContext
 from dfjoin.search.modes import mode_of
+from dfjoin.search.nothing_found import why_nothing
 
 __all__ = ["JoinCandidates"]
 
@@ -227,14 +228,26 @@ class JoinCandidates(pd.DataFrame):
     def _is_complete(self) -> bool:
         return set(_SHOWN) <= set(self.columns)
 
+    def why_empty(self) -> str:
+        """Say why the search found nothing, and what would show more.
+
+        Returns
+        -------
+        str
+            Empty if there are rows, or if there were some that a filter took away.
+        """
+        if len(self) or self._context is None:
+            return ""
+        return why_nothing(self._context, self.attrs.get("dfjoin", {}).get("searches", []))
+
     def __repr__(self) -> str:
         """Write the main columns so that they fit the terminal; of a weighted search, rows instead of distinct values.
 
         Where they do not fit, ``accidental`` is left out if no row is, and then names are cut in their middle. Where no
-        width is known, as in a pipe, names are whole, up to 500 characters.
+        width is known, as in a pipe, names are whole, up to 500 characters. Without rows it says why there are none.
         """
         if not self._is_complete() or len(self) == 0:
-            return super().__repr__()
+            return self.why_empty() or super().__repr__()
         names = list(_SHOWN_USEFUL if set(_SHOWN_USEFUL) <= set(self.columns) else _SHOWN)
         if "matched_rows" in self.columns and "row_containment" in self.columns:
             names[names.index("matched") : names.index("containment") + 1] = ["matched_rows", "row_containment"]

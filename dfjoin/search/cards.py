@@ -29,7 +29,7 @@ def candidates_html(hits: JoinCandidates) -> str:
     cards = [_candidate_card(hits, i) for i in range(min(len(hits), _CARDS))]
     rest = len(hits) - len(cards)
     if not cards:
-        cards.append("<p>no candidates</p>")
+        cards.append(f"<p>{_html.escape(hits.why_empty() or 'no candidates')}</p>")
     if rest:
         cards.append(f'<p class="soft">{rest:,} more rows</p>')
     return _html.page(cards)

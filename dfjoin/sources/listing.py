@@ -30,6 +30,13 @@ _DELIMITED = (".csv", ".tsv", ".tab", ".psv")
 _JSON_LINES = (".jsonl", ".ndjson")
 _PARQUET = (".parquet", ".pq")
 _COMPRESSED = (".gz", ".zst")
+_UNREAD = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), "save each sheet as CSV"),
+    **dict.fromkeys((".feather", ".arrow", ".orc", ".avro", ".dta", ".sav", ".sas7bdat", ".rds"), "save it as Parquet"),
+    ".json": "write a record a line, as .jsonl",
+    ".zip": "unpack it",
+}
+"""Endings of tables that dfjoin does not read, and what makes them readable."""
 _READABLE = "CSV (.csv .tsv .tab .psv, .txt when named), .parquet, .pq, .jsonl, .ndjson, with .gz or .zst"
 _PART = re.compile(r"part[-_.]", re.IGNORECASE)
 _PARTITION = re.compile(r"[^=/]+=[^/]*$")
@@ -61,6 +68,7 @@ class _Listing:
     root: Root
     tables: list[TableSource] = field(default_factory=list)
     skipped: list[SkippedFile] = field(default_factory=list)
+    unread: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, path: str, kind: str, files: list[_File]) -> None:
         parts = tuple(sorted(f.path for f in files))
@@ -72,6 +80,18 @@ class _Listing:
         shown = path.encode("utf-8", "replace").decode()
         self.skipped.append(SkippedFile(shown, reason))
 
+    def pass_over(self, path: str) -> None:
+        """Take note of a file that is not read, if its ending is one of tables."""
+        ending = os.path.splitext(path)[1].lower()  # noqa: PTH122
+        if ending in _UNREAD:
+            self.unread.setdefault(ending, []).append(path)
+
+    def skip_unread(self) -> None:
+        """Give the reason for each ending once, however many files have it."""
+        for ending, paths in self.unread.items():
+            others = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+            self.skip(f"*{ending}", f"dfjoin does not read {ending}: {min(paths)}{others}; {_UNREAD[ending]}")
+
 
 def list_tables(
     source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
@@ -81,7 +101,8 @@ def list_tables(
     A table is a file that dfjoin reads, or a directory of Parquet part files or ``key=value`` folders.
     Hidden files and directories (a leading ``.`` or ``_``), dfjoin indexes and files with other
     extensions are passed over in silence; what looks like a table and is none that can be read is
-    listed with the reason. No link that leads out of the root is followed. No table is an empty list.
+    listed with the reason: workbooks, ``.json`` and the like in an entry for each extension. No link
+    that leads out of the root is followed. No table is an empty list.
 
     Parameters
     ----------
@@ -117,6 +138,7 @@ def list_tables(
     for path, reason in skipped:
         found.skip(path, reason)
     _classify(entries, found, is_top=True)
+    found.skip_unread()
     found.tables.sort(key=lambda table: table.name)
     found.skipped.sort(key=lambda file: (file.name, file.reason))
     return found.root, found.tables, found.skipped
@@ -417,6 +439,8 @@ def _classify(tree: _Directory, found: _Listing, *, is_top: bool = False) -> Non
             found.add(file.path, format_, [file])
         elif file.explicit:
             found.skip(file.path, f"its extension is none that dfjoin reads ({_READABLE})")
+        elif not _is_hidden(file.path):
+            found.pass_over(file.path)
     for name, child in tree.children.items():
         if not name.startswith((".", "_")) and not _is_index(child):
             _classify(child, found)

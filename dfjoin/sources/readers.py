@@ -142,6 +142,10 @@ def _reason(error: BaseException) -> str:
         return "the file is not there any more"
     if isinstance(error, PermissionError):
         return "no permission to read the file"
+    if isinstance(error, pa.ArrowInvalid) and "Parquet magic bytes" in str(error):
+        return "the file is no Parquet file, or is cut off: its footer is missing"
+    if isinstance(error, OSError) and "zlib inflate failed" in str(error):
+        return f"the file is not what its ending .gz says, or is damaged ({error})"
     return f"{type(error).__name__}: {error}"
 
 

@@ -163,7 +163,7 @@ def test_discover_by_transformation(run, tmp_path):
     status, out, _ = run(*wish, "--explain", "0")
     assert status == 0 and "by name.split(', ')[1] + ' ' + name.split(', ')[0] = who: 6 rows" in out
     status, out, _ = run(*wish, "--exclude", "*")
-    assert status == 0 and out == "no column of the lake joins after a program\n"
+    assert status == 0 and out == "no column of the lake joins after a program, given `exclude`\n"
 
 
 def test_discover_lists_the_candidates(run, index, table):

@@ -256,6 +256,12 @@ class TestVersions:
         with pytest.raises(IndexNotFoundError, match=r"there is no dfjoin index at `.*none`: .*build one with"):
             read_manifest(tmp_path / "none")
 
+    def test_a_directory_of_tables_is_no_index(self, tmp_path):
+        (tmp_path / "a.csv").write_text("a\n1\n")
+        text = r"a directory of other files: if these are your tables, build .*build_lake\(.*, '.*\.dfjoin'\)"
+        with pytest.raises(IndexNotFoundError, match=text):
+            read_manifest(tmp_path)
+
     def test_a_file_is_no_index(self, tmp_path):
         (tmp_path / "file").write_text("x")
         with pytest.raises(IndexNotFoundError, match="there is no dfjoin index"):

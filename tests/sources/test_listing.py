@@ -79,8 +79,7 @@ def test_other_files_hidden_ones_and_indexes_are_passed_over_in_silence(lake):
     base = lake(
         "a.csv",
         "readme.txt",
-        "x.xlsx",
-        "data.json",
+        "model.pkl",
         "noext",
         "e.parquet.gz",
         ".b.csv",
@@ -92,6 +91,18 @@ def test_other_files_hidden_ones_and_indexes_are_passed_over_in_silence(lake):
         "lake.dfjoin/g.csv",
     )
     assert names_of(base) == (["a.csv"], {})
+
+
+def test_tables_of_other_formats_are_listed_once_for_each_ending(lake):
+    base = lake("a.csv", "x.xlsx", "sub/y.XLSX", "data.json", "old.dta", ".z.json", "_h/z.json")
+    assert names_of(base) == (
+        ["a.csv"],
+        {
+            "*.xlsx": "dfjoin does not read .xlsx: sub/y.XLSX and 1 more; save each sheet as CSV",
+            "*.json": "dfjoin does not read .json: data.json; write a record a line, as .jsonl",
+            "*.dta": "dfjoin does not read .dta: old.dta; save it as Parquet",
+        },
+    )
 
 
 def test_tables_are_sorted_by_name_by_code_point(lake):

@@ -146,7 +146,7 @@ def test_compressed_files_are_read_whole_and_streamed(read, tmp_path, monkeypatc
 
 def test_damaged_compression_is_a_table_error(source):
     table = source({"t.csv.gz": b"no gzip at all"})
-    with pytest.raises(TableReadError, match=r"OSError: .*zlib"):
+    with pytest.raises(TableReadError, match=r"the file is not what its ending .gz says, or is damaged \(zlib"):
         open_table(table)
 
 
@@ -290,7 +290,7 @@ def test_one_hive_partition_is_a_column_too(tmp_path):
 
 
 def test_broken_parquet_is_a_table_error(source):
-    with pytest.raises(TableReadError, match=r"ArrowInvalid: .*Parquet"):
+    with pytest.raises(TableReadError, match="the file is no Parquet file, or is cut off: its footer is missing"):
         open_table(source({"t.parquet": b"no parquet at all"}))
 
 

@@ -1,0 +1,44 @@
+"""Why a search has no row to show, in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dfjoin.search.found import SearchContext
+from dfjoin.search.modes import mode_of
+
+__all__ = ["why_nothing"]
+
+_LIMITS = ("threshold", "tables", "exclude", "kinds")
+"""Arguments that leave candidates out."""
+
+
+def why_nothing(context: SearchContext, searches: list[dict[str, Any]]) -> str:
+    """Say why a search found nothing, and what would show more.
+
+    Parameters
+    ----------
+    context : SearchContext
+        Of the result.
+    searches : list of dict
+        What the result says of the search of each query column, in ``attrs["dfjoin"]["searches"]``.
+
+    Returns
+    -------
+    str
+        Empty if the search found something: the rows were taken away since.
+    """
+    params = context.params
+    if context.key is not None:
+        worth = "no table has rows with these keys that are worth showing; pass min_score=0 for all"
+        return "" if context.key.hits else worth
+    if any(found.hits.tables for found in context.found.values()):
+        return ""
+    n_below = sum(told.get("n_below", 0) for told in searches)
+    if n_below:
+        columns = "1 column shares" if n_below == 1 else f"{n_below:,} columns share"
+        return f"nothing useful: {columns} values by chance, it seems; pass min_score=0 to see them"
+    if searches and not any(told.get("n_values", 1) for told in searches):
+        return f"nothing to search with: no value in {', '.join(map(repr, context.found))}"
+    limits = ", ".join(f"`{name}`" for name in _LIMITS if getattr(params, name))
+    return mode_of(params.mode).nothing_found + (f", given {limits}" if limits else "")
