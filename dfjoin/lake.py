@@ -442,8 +442,9 @@ class Lake:
         df : DataFrame
         table : str
             Name of the table.
-        on : column label or list of labels, optional
-            Columns of `df` that may be keys; by default all but measures and columns of two values.
+        on : column label, list of labels, or list of lists, optional
+            Key of `df`, of one column or several, or several keys; by default each column but measures and columns of
+            two values.
         max_hops : int, default 2
             Joins on the way, at most.
         min_score, threshold : float, default 0.5
@@ -485,11 +486,13 @@ class Lake:
         ['land → lands.code → areas']
         """
         from dfjoin.join.options import join_options
-        from dfjoin.join.table_paths import PathOptions, paths_to_table
+        from dfjoin.join.path_search import PathOptions
+        from dfjoin.join.table_hops import path_keys
+        from dfjoin.join.table_paths import paths_to_table
 
         join = join_options(min_score=min_score, threshold=threshold)
         options = PathOptions(
-            on=None if on is None else tuple(on) if isinstance(on, list) else (on,),
+            on=path_keys(on),
             max_hops=check.check_positive_int(max_hops, "max_hops"),
             min_score=join.min_score,
             threshold=join.threshold,

@@ -18,7 +18,9 @@ from dfjoin.augment.frozen_plan import FrozenPlan, freeze_plan
 from dfjoin.augment.held_out import shared_keys
 from dfjoin.augment.leakage import LeakGuard
 from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
-from dfjoin.join.table_paths import PathOptions, ReachedTable, reach_tables
+from dfjoin.join.path_search import PathOptions
+from dfjoin.join.table_hops import ReachedTable
+from dfjoin.join.table_paths import reach_tables
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.periods import is_year_name, read_periods
 
@@ -157,13 +159,13 @@ class _Finder:
         hop = reached.hops[0]
         key = hop.on, hop.period
         if key not in self._groups:
-            position = list(self._search.frame.columns).index(hop.on)
-            keys = self._own[position].values
+            frame = self._search.frame
+            positions = [list(frame.columns).index(label) for label in hop.on]
+            keys = [self._own[position].values for position in positions]
             if hop.period is not None:
-                column = self._search.frame.iloc[:, position]
-                periods = read_periods(column, is_year=is_year_name(hop.on))
-                keys = keys if periods is None else periods.numbers(hop.period).astype(np.float64)
-            self._groups[key] = shared_keys(keys)
+                periods = read_periods(frame.iloc[:, positions[0]], is_year=is_year_name(hop.on[0]))
+                keys = keys if periods is None else [periods.numbers(hop.period).astype(np.float64)]
+            self._groups[key] = shared_keys(np.column_stack(keys))
         return self._groups[key]
 
     def report(self, choice: TableChoice, frozen: FrozenPlan) -> AugmentReport:

@@ -9,7 +9,7 @@ from typing import Any
 from dfjoin.augment.choose_tables import ChosenTable
 from dfjoin.join.output_names import free_name, output_names, stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.table_paths import ReachedTable, path_stem
+from dfjoin.join.table_hops import ReachedTable, path_stem
 
 __all__ = ["FrozenPlan", "freeze_plan"]
 
@@ -75,8 +75,7 @@ def freeze_plan(chosen: Sequence[ChosenTable], labels: Sequence[Any], index: str
                 stops[way] = _Stop(reached)
             if before is not None:
                 keys = stops[way[:-1]].keys
-                if reached.hops[-1].on not in keys:
-                    keys.append(reached.hops[-1].on)
+                keys += [column for column in reached.hops[-1].on if column not in keys]
         last = stops[tuple(hop.table for hop in one.candidate.reached.hops)]
         for feature in one.features:
             if feature.column:
@@ -87,7 +86,9 @@ def freeze_plan(chosen: Sequence[ChosenTable], labels: Sequence[Any], index: str
     steps = []
     for way, stop in sorted(stops.items(), key=lambda item: len(item[0])):
         _name_columns(stop, taken)
-        stop.on = stop.reached.step.on if len(way) == 1 else [stops[way[:-1]].names[stop.reached.hops[-1].on]]
+        stop.on = stop.reached.step.on
+        if len(way) > 1:
+            stop.on = [stops[way[:-1]].names[column] for column in stop.reached.hops[-1].on]
         steps.append(_step(stop))
     names = []
     features: list[str] = []

@@ -250,7 +250,7 @@ def group_codes(groups: Any) -> NDArray[np.int64]:
     return np.unique(np.asarray(groups).astype(str), return_inverse=True)[1].astype(np.int64)
 
 
-def shared_keys(keys: Any) -> NDArray[np.int64] | None:
-    """Number the keys of rows; None where every row has a key of its own."""
-    codes = group_codes(keys)
+def shared_keys(keys: NDArray[np.float64]) -> NDArray[np.int64] | None:
+    """Number the keys of rows, of shape (n_rows, n_columns); None where every row has a key of its own."""
+    codes = np.unique(np.nan_to_num(keys, nan=np.inf), axis=0, return_inverse=True)[1].ravel().astype(np.int64)
     return None if codes.max(initial=0) + 1 == codes.size else codes

@@ -19,8 +19,9 @@ from dfjoin.augment.find_features import FeatureSearch, find_features
 from dfjoin.augment.held_out import group_codes
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist
 from dfjoin.join.options import join_options
+from dfjoin.join.path_search import PathOptions
 from dfjoin.join.plan import JoinPlan
-from dfjoin.join.table_paths import PathOptions
+from dfjoin.join.table_hops import FrameKeys, path_keys
 from dfjoin.lake import resolve_lake
 from dfjoin.values.frames import is_pandas, select_column
 from dfjoin.values.periods import read_periods
@@ -48,9 +49,11 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     ----------
     lake : Lake or path
         The index. A pickled augmenter holds its path and version only.
-    on : column label, list of labels, optional
-        Columns of X that may be keys. By default all but measures, serial numbers and columns of two values; a
-        serial number may be one where a column of the lake has the same name.
+    on : column label, list of labels, list of lists, optional
+        Key of X: one column, or several that are a key together, as in `dfjoin.auto_join`; a list of lists names
+        several keys. By default each column but measures, serial numbers and columns of two values; a serial number may
+        be one where a column of the lake has the same name. Where rows of a table meet m:m on one column, and a second
+        one makes each key stand in one row of it (entity and year), it is joined on both.
     k : int, default 5
         Tables that bring columns, at most.
     max_hops : int, default 2
@@ -309,7 +312,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
 
     def _check_keys(self, frame: pd.DataFrame) -> None:
         """Raise unless the columns that were named are there."""
-        for label in self._on() or ():
+        named = [label for key in self._on() or () for label in key]
+        for label in named:
             if label not in list(frame.columns):
                 raise ColumnNotFoundError(
                     f"`on` must name columns of X ({shortlist(frame.columns)}), got {check.show(label)}"
@@ -321,13 +325,11 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
                     f"`as_of` must name a column of dates, got {check.show(self.as_of)} of dtype {column.dtype}; "
                     "convert it with pandas.to_datetime"
                 )
-        if self.target is not None and self.target in (self._on() or ()):
+        if self.target is not None and self.target in named:
             raise InvalidParameterError(f"`on` must not name the target, {check.show(self.target)}: it is never a key")
 
-    def _on(self) -> tuple[Any, ...] | None:
-        if self.on is None:
-            return None
-        return tuple(self.on) if isinstance(self.on, list) else (self.on,)
+    def _on(self) -> FrameKeys | None:
+        return path_keys(self.on)
 
     def _encoded_target(self, frame: pd.DataFrame, y: Any) -> PredictionTarget:
         """Check the target and encode it."""

@@ -15,7 +15,7 @@ from dfjoin.augment.encoding import EncodedColumn, PredictionTarget, encode_colu
 from dfjoin.augment.held_out import answers, fold_rows, predict
 from dfjoin.augment.relevance import bin_column, mutual_information
 from dfjoin.errors import InvalidTypeError
-from dfjoin.join.table_paths import ReachedTable
+from dfjoin.join.table_hops import ReachedTable
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.normalize import normalize_column
@@ -100,7 +100,9 @@ class LeakGuard:
     def _copy_reason(self, reached: ReachedTable, marks: dict[str, NDArray[np.uint64]]) -> str:
         """Say that a table is a copy of the frame's own, if it has nearly all of its columns row by row."""
         on = reached.hops[0].on
-        others = [values for i, values in self._columns.items() if self._labels[i] != on and np.unique(values).size > 2]
+        others = [
+            values for i, values in self._columns.items() if self._labels[i] not in on and np.unique(values).size > 2
+        ]
         if not others or len(reached.hops) > 1:
             return ""
         n_found = sum(any(_agree(own, theirs) for theirs in marks.values()) for own in others)

@@ -359,3 +359,20 @@ def test_it_needs_the_extra(monkeypatch):
 
     with pytest.raises(dfjoin.errors.MissingDependencyError, match=r'pip install "dfjoin\[sklearn\]"'):
         import_optional("sklearn.no_such_module", extra="sklearn", purpose="LakeAugmenter")
+
+
+@pytest.mark.parametrize("on", [None, ["land", "year"]])
+def test_keys_of_two_columns(tmp_path, on):
+    rng = np.random.default_rng(1)
+    lands = [f"{a}{b}land" for a in ("bor", "cam", "del", "fir", "gul") for b in ("ba", "ce", "di", "fo")]
+    panel = pd.MultiIndex.from_product([lands, np.arange(1990, 2010)], names=["land", "year"]).to_frame(index=False)
+    panel["rain"] = rng.normal(size=len(panel))
+    lake = dfjoin.build_lake({"panel": panel}, tmp_path / "lake", engine="inline", progress=False)
+    df = panel.sample(300, random_state=0).reset_index(drop=True)
+    X, y = df[["land", "year"]], df["rain"] * 3 + rng.normal(0, 0.5, 300)
+    augmenter = dfjoin.LakeAugmenter(lake, on=on, allow="panel").fit(X, y)
+    assert augmenter.plan_.steps[0].on in (["land", "year"], ["year", "land"])
+    np.testing.assert_allclose(augmenter.transform(X)["rain"], df["rain"])
+    assert "land + year → panel" in str(augmenter.report_) or "year + land → panel" in str(augmenter.report_)
+    unseen = pd.DataFrame({"land": ["nowhere", lands[0]], "year": [1990, 2050]})
+    assert augmenter.transform(unseen)["rain"].isna().all()

@@ -7,7 +7,8 @@ import pytest
 import dfjoin
 from dfjoin.augment.encoding import encode_column
 from dfjoin.augment.screening import content_mark, screen_table, screening_reason
-from dfjoin.join.table_paths import PathOptions, reach_tables
+from dfjoin.join.path_search import PathOptions
+from dfjoin.join.table_paths import reach_tables
 
 N = 200
 

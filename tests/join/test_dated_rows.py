@@ -8,8 +8,10 @@ import dfjoin
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, JoinExpansionError
 from dfjoin.join import dated_rows
 from dfjoin.join.date_columns import date_columns
+from dfjoin.join.path_search import PathOptions
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.table_paths import PathOptions, ReachedTable, reach_tables
+from dfjoin.join.table_hops import ReachedTable
+from dfjoin.join.table_paths import reach_tables
 
 DAYS = pd.date_range("2020-01-01", periods=12)
 

@@ -6,7 +6,9 @@ import pytest
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, TableNotFoundError
 from dfjoin.join.options import join_options
-from dfjoin.join.table_paths import PathOptions, ReachedTable, UnreachedTable, reach_tables
+from dfjoin.join.path_search import PathOptions
+from dfjoin.join.table_hops import ReachedTable, UnreachedTable
+from dfjoin.join.table_paths import reach_tables
 
 N = 60
 LANDS = [f"{a}{b}{c}ia" for a in "bdfg" for b in ("ar", "el", "os") for c in "klmnr"]
@@ -85,7 +87,7 @@ def test_row_numbers_join_under_one_name_only(build, rng):
     }
     lake = build(frames)
     assert list(reached(df, lake, min_score=0.0)[0]) == ["same"]
-    named = reached(df[["house_nr"]].rename(columns={"house_nr": "q"}), lake, on=("q",), min_score=0.0)[0]
+    named = reached(df[["house_nr"]].rename(columns={"house_nr": "q"}), lake, on=(("q",),), min_score=0.0)[0]
     assert set(named) == {"same", "other", "id"}, "the user says that it is a key"
 
 
