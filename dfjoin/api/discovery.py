@@ -109,7 +109,7 @@ def discover_joinable(
         which is the default then.
 
         - In ``mode="exact"``: "mergelist", "probeset" or "josie".
-        - In ``mode="embedding"``: "tree" (a tree of boxes over principal axes), "gemm" (products of matrices) or
+        - In ``mode="embedding"``: "tree" (cells around centers; boxes for numbers), "gemm" (products of matrices) or
           "pexeso" (pivots and hierarchical grids, for every metric; its index is built in memory when first used).
     verify : bool, default True
         Whether the matched values of candidates are counted. Only with ``mode="lsh"``.

@@ -93,14 +93,18 @@ PATTERNS: dict[str, np.dtype] = {
 """Components of the ``patterns`` group and their dtypes, all one-dimensional."""
 
 VECTORS: dict[str, np.dtype] = {
-    # The unit vectors, in the order of the blocks.
+    # The unit vectors, in the order of the cells.
     "vector_rows": np.dtype("<f4"),
     # Token of each vector.
     "vector_tokens": np.dtype("<u4"),
+    # Centers of the cells.
+    "vector_centers": np.dtype("<f4"),
     # Features of 64 neighbours, axis by axis: what a search reads first.
     "vector_blocks": np.dtype("<f4"),
-    # Boxes of the blocks, 64 by 64, and above them the boxes of these, level by level.
-    "vector_boxes": np.dtype("<f4"),
+    # Where each cell begins.
+    "vector_cells": np.dtype("<i8"),
+    # Cosine of each vector to the center of its cell.
+    "vector_cosines": np.dtype("<f4"),
     # Orthonormal axes that features are coordinates along.
     "vector_axes": np.dtype("<f8"),
     # The point from which they are measured.

@@ -27,7 +27,7 @@ from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.tombstones import read_alive
 
 if TYPE_CHECKING:
-    from dfjoin.vectors.trees import VectorTree
+    from dfjoin.vectors.near_cells import VectorCells
 
 __all__ = ["Patterns", "Segment", "SegmentPool", "Signatures", "Tokens", "Vectors"]
 
@@ -68,11 +68,11 @@ class Patterns(NamedTuple):
 
 
 class Vectors(NamedTuple):
-    """The ``vectors`` group of a segment: the vectors and their tokens, in the order of their tree."""
+    """The ``vectors`` group of a segment: the vectors and their tokens, in the order of their cells."""
 
     rows: NDArray[np.float32]
     tokens: NDArray[np.uint32]
-    tree: VectorTree
+    cells: VectorCells
 
 
 class Segment:
@@ -164,17 +164,18 @@ class Segment:
                 f'segment {self.meta.id} of the index has no vectors, which mode="embedding" needs; add them with '
                 "`lake.add_vectors()`"
             )
-        from dfjoin.vectors.trees import MAX_AXES, Projection, make_tree  # compiles kernels
+        from dfjoin.vectors.near_cells import make_cells  # compiles kernels
+        from dfjoin.vectors.trees import MAX_AXES, Projection
 
-        rows, tokens, blocks, boxes, axes, center = self._map("vectors", VECTORS)
-        fits = rows.ndim == 2 and tokens.shape == rows.shape[:1] and center.shape == rows.shape[1:]
+        rows, tokens, centers, blocks, ends, cosines, axes, center = self._map("vectors", VECTORS)
+        fits = rows.ndim == 2 and tokens.shape == rows.shape[:1] == cosines.shape and center.shape == rows.shape[1:]
         if not fits or axes.shape[:1] != center.shape or axes.shape[1] != min(center.size, MAX_AXES):
             raise self.damaged("vector_rows", "the vectors do not fit their tokens and axes")
         try:
-            tree = make_tree(Projection(axes, center), blocks, boxes, tokens.size)
+            cells = make_cells(Projection(axes, center), centers, blocks, ends, cosines)
         except ValueError as error:
             raise self.damaged("vector_blocks", str(error)) from error
-        return Vectors(rows, tokens, tree)
+        return Vectors(rows, tokens, cells)
 
     @cached_property
     def catalog(self) -> Catalog:

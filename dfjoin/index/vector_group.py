@@ -1,4 +1,4 @@
-"""The ``vectors`` group of a segment: a vector for each value of its text columns, under a block tree."""
+"""The ``vectors`` group of a segment: a vector for each value of its text columns, in cells."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from dfjoin.index.manifest import GroupMeta
 from dfjoin.index.segment import Segment, Tokens
 from dfjoin.kernels.postings import copy_values
 from dfjoin.kernels.records import Dictionary
+from dfjoin.kernels.vector_blocks import BLOCK
 from dfjoin.kernels.vocabulary import find_tokens
 from dfjoin.vectors.embedders import Embedder, unit_rows
 from dfjoin.vectors.fasttext_model import Texts
-from dfjoin.vectors.trees import build_tree
+from dfjoin.vectors.near_cells import build_cells
+from dfjoin.vectors.trees import feature_width
 
 __all__ = ["carry_vectors", "embed_segment", "text_columns", "text_tokens", "texts_of"]
 
@@ -142,14 +144,16 @@ def _write(
 
 
 def _write_group(directory: Path, rows: NDArray[np.float32], tokens: NDArray[np.int64]) -> GroupMeta:
-    tree, places = build_tree(rows)
+    cells, places = build_cells(rows)
     group = f"vectors-{uuid.uuid4().hex[:8]}"
     arrays: dict[str, Any] = {
         "vector_tokens": tokens[places],
-        "vector_blocks": tree.tree.blocks,
-        "vector_boxes": tree.tree.boxes,
-        "vector_axes": tree.projection.axes,
-        "vector_center": tree.projection.center,
+        "vector_centers": cells.centers,
+        "vector_blocks": cells.blocks.lanes.reshape(-1, feature_width(cells.projection), BLOCK),
+        "vector_cells": cells.blocks.indptr,
+        "vector_cosines": cells.blocks.cosines,
+        "vector_axes": cells.projection.axes,
+        "vector_center": cells.projection.center,
     }
     with removed_on_error(directory / group):
         stretches = (rows[places[start : start + _CHUNK]] for start in range(0, places.size, _CHUNK))

@@ -25,6 +25,7 @@ __all__ = [
     "count_token",
     "count_within",
     "distances_of_pairs",
+    "is_within",
     "make_scratch",
 ]
 
@@ -176,15 +177,14 @@ def count_token(token, number, weight, is_equal, postings, tally):
 def _square(a, i, b, j, lanes):
     """Squared distance of two rows in float64: 32 sums side by side, added up in a fixed order."""
     left, right = a[i], b[j]
-    n = left.size
+    n, k, step = np.uint64(left.size), np.uint64(0), np.uint64(_LANES)  # unsigned: no place counts from the end
     for lane in range(_LANES):
         lanes[lane] = 0.0
-    k = 0
-    while k + _LANES <= n:
-        for lane in range(_LANES):
+    while k + step <= n:
+        for lane in range(step):
             t = np.float64(left[k + lane]) - np.float64(right[k + lane])
             lanes[lane] += t * t
-        k += _LANES
+        k += step
     for lane in range(n - k):
         t = np.float64(left[k + lane]) - np.float64(right[k + lane])
         lanes[lane] += t * t
@@ -197,8 +197,27 @@ def _square(a, i, b, j, lanes):
 
 
 @njit_inner
-def _is_within(a, i, b, j, within, lanes):
-    return math.sqrt(_square(a, i, b, j, lanes)) <= within.radius
+def is_within(a, i, b, j, radius, lanes):
+    """Tell whether two rows lie within a radius, in float64.
+
+    Parameters
+    ----------
+    a, b : ndarray of float32 or float64, shapes (n, d), (m, d)
+    i, j : int
+        The rows.
+    radius : float
+    lanes : ndarray of float64, shape (32,)
+        Scratch.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    O(d).
+    """
+    return math.sqrt(_square(a, i, b, j, lanes)) <= radius
 
 
 @njit_inner
@@ -317,7 +336,7 @@ def count_within(tree, table, queries, within, postings, tally, scratch, stats):
                     if vector_sums[j] > within.bound or place >= n_vectors:
                         continue
                     stats[2] += 1
-                    if _is_within(queries.rows, q, table.rows, place, within, scratch.lanes):
+                    if is_within(queries.rows, q, table.rows, place, within.radius, scratch.lanes):
                         stats[3] += 1
                         if table.tokens[place] != own:
                             count_token(np.int64(table.tokens[place]), number, weight, False, postings, tally)
@@ -343,7 +362,7 @@ def count_pairs(indptr, places, table, queries, within, postings, tally, scratch
         for i in range(indptr[q], indptr[q + 1]):
             place = places[i]
             stats[2] += 1
-            if _is_within(queries.rows, q, table.rows, place, within, scratch.lanes):
+            if is_within(queries.rows, q, table.rows, place, within.radius, scratch.lanes):
                 stats[3] += 1
                 if table.tokens[place] != own:
                     count_token(np.int64(table.tokens[place]), number, weight, False, postings, tally)

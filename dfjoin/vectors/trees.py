@@ -18,6 +18,7 @@ __all__ = [
     "VectorTree",
     "bound_of",
     "build_tree",
+    "feature_width",
     "features_of",
     "fit_projection",
     "make_tree",
@@ -94,6 +95,11 @@ def fit_projection(rows: NDArray[np.floating]) -> Projection:
     return Projection(np.ascontiguousarray(axes * np.where(signs == 0, 1, signs)), center)
 
 
+def feature_width(projection: Projection) -> int:
+    """Return how many features a vector has: the axes, filled up to a multiple of eight, and the length of the rest."""
+    return -(-projection.axes.shape[1] // _STEP) * _STEP + 1
+
+
 def features_of(rows: NDArray[np.floating], projection: Projection) -> NDArray[np.float32]:
     """Compute the features of vectors: coordinates along the axes, and the length of what these leave out.
 
@@ -108,8 +114,7 @@ def features_of(rows: NDArray[np.floating], projection: Projection) -> NDArray[n
         Axes are filled up with zeros to a multiple of eight; the length stands last.
     """
     axes, center = projection
-    n_axes = axes.shape[1]
-    width = -(-n_axes // _STEP) * _STEP
+    n_axes, width = axes.shape[1], feature_width(projection) - 1
     features = np.zeros((rows.shape[0], width + 1), np.float32)
     for start in range(0, rows.shape[0], _CHUNK):
         part = rows[start : start + _CHUNK].astype(np.float64) - center
@@ -161,7 +166,7 @@ def make_tree(
         If the arrays do not fit together.
     """
     levels = np.array(box_levels(n_vectors), np.int64)
-    width = -(-projection.axes.shape[1] // _STEP) * _STEP + 1
+    width = feature_width(projection)
     shapes = (max(1, -(-n_vectors // BLOCK)), width, BLOCK), (int(levels[-1]), 2 * width, BLOCK)
     if (blocks.shape, boxes.shape) != shapes:
         raise ValueError(f"blocks and boxes of shapes {blocks.shape} and {boxes.shape} do not hold {n_vectors} vectors")

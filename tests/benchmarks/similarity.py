@@ -24,8 +24,9 @@ from dfjoin.search.embedding.pexeso_plan import PexesoSearch
 from dfjoin.search.params import SearchStats
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.metrics import metric_of
+from dfjoin.vectors.near_cells import build_cells
 from dfjoin.vectors.pivots import build_pivot_index
-from dfjoin.vectors.trees import VectorTree, bound_of, build_tree, features_of
+from dfjoin.vectors.trees import features_of
 
 N_COLUMNS = 1000
 _CHUNK = 8192
@@ -58,9 +59,9 @@ def near_queries(rows: np.ndarray, n: int, seed: int = 1) -> np.ndarray:
 class Contenders:
     """Vectors, and what each contender needs of them; every contender returns the number of pairs."""
 
-    def __init__(self, rows: np.ndarray, tree: tuple[VectorTree, np.ndarray] | None = None) -> None:
+    def __init__(self, rows: np.ndarray) -> None:
         start = time.perf_counter()
-        self.tree, order = tree or build_tree(rows)
+        self.cells, order = build_cells(rows)
         self.build_seconds = time.perf_counter() - start
         self.rows = np.ascontiguousarray(rows[order])
         tokens = np.arange(len(rows), dtype=np.uint32)
@@ -77,13 +78,12 @@ class Contenders:
 
     def ours(self, queries: np.ndarray, radius: float, plan: str | None) -> int:
         """Search by a plan of dfjoin, features of the queries and counting included."""
-        features = features_of(queries, self.tree.projection)
-        order = np.argsort(features[:, 0], kind="stable")
+        features = features_of(queries, self.cells.projection)
         n = len(queries)
-        made = QueryVectors(features[order], queries[order], np.arange(n), np.full(n, -1), np.ones(n, np.int64))
-        within = Within(bound_of(radius, max(self.tree.scale, float(np.abs(features).max()))), radius)
+        made = QueryVectors(features, queries, np.arange(n), np.full(n, -1), np.ones(n, np.int64))
+        within = Within(np.float32(0), radius)
         self.stats = SearchStats()
-        segment = NearSegment(self.tree.tree, self.table, self.postings)
+        segment = NearSegment(self.cells, self.table, self.postings)
         run_near_plan(segment, made, within, self._tally(), plan, self.stats)
         return self.stats.near_pairs
 
@@ -215,7 +215,7 @@ def main(arguments: list[str] | None = None) -> None:
         made = Contenders(rows)
         share = variance_share(rows)
         print(
-            f"\n{name}: {len(rows):,} vectors, {share:.0%} of the variance in 16 axes, tree in {made.build_seconds:.1f} s"
+            f"\n{name}: {len(rows):,} vectors, {share:.0%} of the variance in 16 axes, cells in {made.build_seconds:.1f} s"
         )
         frame = measure(made, near_queries(rows, options.queries), options.radii, options.rounds, options.rivals)
         print(frame.to_string(index=False, float_format="{:.3g}".format), flush=True)

@@ -104,7 +104,18 @@ def test_an_index_without_vectors_says_so(build):
         _ = segment.vectors
 
 
-@pytest.mark.parametrize("component", ["vector_tokens", "vector_center", "vector_blocks", "vector_axes"])
+@pytest.mark.parametrize(
+    "component",
+    [
+        "vector_tokens",
+        "vector_center",
+        "vector_blocks",
+        "vector_axes",
+        "vector_cells",
+        "vector_cosines",
+        "vector_centers",
+    ],
+)
 def test_components_that_do_not_fit_are_damage(build, component):
     lake = build(frames(), embedder=letters)
     (segment,) = lake.segments

@@ -1,4 +1,4 @@
-"""Plans of a search by distance: a block tree, or a product of matrices; both give the same counts."""
+"""Plans of a search by distance: cells or a block tree, or a product of matrices; all give the same counts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.kernels.pivot_grids import count_found
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_blocks import BLOCK
+from dfjoin.kernels.vector_cells import LANES
 from dfjoin.kernels.vector_search import (
     BlockTree,
     MatchTally,
@@ -20,7 +22,9 @@ from dfjoin.kernels.vector_search import (
     count_within,
     make_scratch,
 )
+from dfjoin.search.embedding.cell_search import near_places
 from dfjoin.search.params import SearchStats
+from dfjoin.vectors.near_cells import VectorCells
 
 __all__ = ["NearSegment", "chosen_queries", "run_near_plan", "sealed_queries"]
 
@@ -30,10 +34,10 @@ _PILOT = 16
 _STEP = 256
 """Query values between two chances to interrupt a search."""
 
-_GROUP_NS, _BLOCK_NS = 150.0, 115.0
+_CELL_NS, _PART_NS = 4.0, 20.0
 _DISTANCE_NS, _NUMBER_NS = 8.0, 0.2
 _PRODUCT_NS = 0.02
-"""Costs, measured: a group of boxes, a block of 64, a distance and each number in it, a product in a GEMM."""
+"""Costs, measured: a look at a cell, a scan of 16, a distance and each number in it, a product in a GEMM."""
 
 _CHUNK = 8192
 _MAX_PAIRS = 16_000_000
@@ -41,9 +45,9 @@ _MAX_BATCH = 1024
 
 
 class NearSegment(NamedTuple):
-    """A segment as a search by distance reads it."""
+    """A segment as a search by distance reads it: unit vectors in cells, or other ones under a tree."""
 
-    tree: BlockTree
+    layout: VectorCells | BlockTree
     table: VectorTable
     postings: TokenColumns
 
@@ -62,12 +66,12 @@ def run_near_plan(
     ----------
     segment : NearSegment
     queries : QueryVectors
-        In an order in which neighbours lie close together.
+        For a tree in an order in which neighbours lie close together.
     within : Within
     tally : MatchTally
         Counted into.
     plan : {None, "tree", "gemm"}
-        None: some of the query values are searched in the tree; if the rest would cost more than a product of
+        None: some of the query values are searched in the cells; if the rest would cost more than a product of
         matrices, it is searched by that.
     stats : SearchStats
         Counted into.
@@ -77,29 +81,33 @@ def run_near_plan(
     if plan == "gemm":
         _by_product(segment, queries, within, tally, read)
         names = ["gemm"]
-    elif plan == "tree" or n <= 2 * _PILOT:
-        _by_tree(segment, queries, within, tally, read)
+    elif plan == "tree" or n <= 2 * _PILOT or not isinstance(segment.layout, VectorCells):
+        _by_layout(segment, queries, within, tally, read)
         names = ["tree"]
     else:
         is_pilot = np.zeros(n, bool)
         is_pilot[np.linspace(0, n - 1, _PILOT).astype(np.int64)] = True
-        _by_tree(segment, chosen_queries(queries, is_pilot), within, tally, read)
+        _by_layout(segment, chosen_queries(queries, is_pilot), within, tally, read)
         rest = chosen_queries(queries, ~is_pilot)
         d = queries.rows.shape[1]
-        tree_ns = (_GROUP_NS * read[0] + _BLOCK_NS * read[1] + (_DISTANCE_NS + _NUMBER_NS * d) * read[2]) / _PILOT
-        product_ns = _PRODUCT_NS * d * segment.table.tokens.size + (_DISTANCE_NS + _NUMBER_NS * d) * read[3] / _PILOT
-        if tree_ns <= product_ns:
-            _by_tree(segment, rest, within, tally, read)
+        distance_ns = _DISTANCE_NS + _NUMBER_NS * d
+        n_cells = segment.layout.centers.shape[0]
+        own_ns = (_CELL_NS + _PRODUCT_NS * d) * n_cells + (_PART_NS * read[1] + distance_ns * read[2]) / _PILOT
+        product_ns = _PRODUCT_NS * d * segment.table.tokens.size + distance_ns * read[3] / _PILOT
+        if own_ns <= product_ns:
+            _by_layout(segment, rest, within, tally, read)
             names = ["tree"]
         else:
             _by_product(segment, rest, within, tally, read)
             names = ["tree", "gemm"]
     stats.plan = "+".join(names)
-    stats.blocks_read += int(read[1])
+    is_cells = isinstance(segment.layout, VectorCells)
+    width = queries.features.shape[1] * (LANES if is_cells else BLOCK) * 4
+    stats.blocks_read += int(-(-read[1] * LANES // BLOCK) if is_cells else read[1])
     stats.distances += int(read[2])
     stats.near_pairs += int(read[3])
-    width = segment.tree.blocks.shape[1] * BLOCK * 4
-    stats.bytes_read += int(read[0]) * 2 * width + int(read[1]) * width + int(read[2]) * queries.rows.shape[1] * 4
+    stats.bytes_read += int(read[1]) * width + int(read[2]) * queries.rows.shape[1] * 4
+    stats.bytes_read += 0 if is_cells else int(read[0]) * 2 * width
 
 
 def chosen_queries(queries: QueryVectors, chosen: Any) -> QueryVectors:
@@ -112,13 +120,20 @@ def sealed_queries(queries: QueryVectors) -> QueryVectors:
     return QueryVectors(*(as_read_only(np.ascontiguousarray(array)) for array in queries))
 
 
-def _by_tree(
+def _by_layout(
     segment: NearSegment, queries: QueryVectors, within: Within, tally: MatchTally, read: NDArray[np.int64]
 ) -> None:
-    scratch = make_scratch(segment.tree.levels.size - 1)
+    layout, table, postings = segment
+    if isinstance(layout, VectorCells):
+        made = sealed_queries(queries)
+        for (first, last), indptr, places in near_places(layout, table, made, within.radius, read):
+            part = sealed_queries(chosen_queries(made, slice(first, last)))
+            count_found(indptr, places, table.tokens, part, postings, tally)
+        return
+    scratch = make_scratch(layout.levels.size - 1)
     for start in range(0, queries.numbers.size, _STEP):
         part = sealed_queries(chosen_queries(queries, slice(start, start + _STEP)))
-        count_within(segment.tree, segment.table, part, within, segment.postings, tally, scratch, read)
+        count_within(layout, table, part, within, postings, tally, scratch, read)
 
 
 def _by_product(

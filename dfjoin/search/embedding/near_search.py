@@ -33,7 +33,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.vectors.embedders import Embedder, unit_rows
 from dfjoin.vectors.metrics import PROJECTED, chord_of_arc, metric_of, radius_of
-from dfjoin.vectors.trees import bound_of, features_of
+from dfjoin.vectors.trees import features_of
 
 __all__ = [
     "NO_REACH",
@@ -254,14 +254,11 @@ class _NearSearch:
                 count_equal(own[self.near], self.near, self.weights[self.near], postings, tally)
             return
         rows = self.rows[self.near]
-        features = features_of(rows, stored.tree.projection)
-        order = np.argsort(features[:, 0], kind="stable")  # neighbours visit the same blocks
-        chosen = self.near[order]
-        queries = QueryVectors(features[order], rows[order], chosen, own[chosen], self.weights[chosen])
-        scale = max(stored.tree.scale, float(np.abs(features).max()))
-        within = Within(bound_of(self.reach.chord, scale), self.reach.chord)
+        features = features_of(rows, stored.cells.projection)
+        queries = QueryVectors(features, rows, self.near, own[self.near], self.weights[self.near])
+        within = Within(np.float32(0), self.reach.chord)
         table = VectorTable(stored.rows, stored.tokens)
-        run_near_plan(NearSegment(stored.tree.tree, table, postings), queries, within, tally, self.params.plan, stats)
+        run_near_plan(NearSegment(stored.cells, table, postings), queries, within, tally, self.params.plan, stats)
 
     def _by_pivots(
         self,

@@ -5,11 +5,12 @@ import pytest
 
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
-from dfjoin.search.embedding import near_plans
+from dfjoin.search.embedding import cell_search, near_plans
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
 from dfjoin.search.params import SearchStats
 from dfjoin.vectors.embedders import unit_rows
-from dfjoin.vectors.trees import bound_of, build_tree, features_of
+from dfjoin.vectors.near_cells import build_cells
+from dfjoin.vectors.trees import features_of
 
 N_COLUMNS = 20
 
@@ -19,7 +20,7 @@ def case():
     rng = np.random.default_rng(0)
     rows = unit_rows(rng.normal(size=(3000, 24)))
     queries = unit_rows(rows[:200] + rng.normal(size=(200, 24)) * 0.05)
-    tree, order = build_tree(rows)
+    cells, order = build_cells(rows)
     group = as_read_only(rng.integers(0, N_COLUMNS, 3000).astype(np.uint32))
     postings = TokenColumns(
         group,
@@ -28,18 +29,17 @@ def case():
         as_read_only(np.ones(N_COLUMNS, np.uint8)),
     )
     table = VectorTable(as_read_only(rows[order]), as_read_only(order.astype(np.uint32)))
-    features = features_of(queries, tree.projection)
+    features = features_of(queries, cells.projection)
     made = QueryVectors(features, queries, np.arange(200), np.full(200, -1), np.ones(200, np.int64))
-    scale = max(tree.scale, float(np.abs(features).max()))
-    return NearSegment(tree.tree, table, postings), made, scale
+    return NearSegment(cells, table, postings), made
 
 
 def run(case, radius, plan):
-    segment, queries, scale = case
+    segment, queries = case
     zeros = np.zeros((2, N_COLUMNS), np.int64)
     tally = MatchTally(zeros[0], zeros[1], np.full(N_COLUMNS, -1), np.full(0, -1), False)
     stats = SearchStats()
-    run_near_plan(segment, queries, Within(bound_of(radius, scale), radius), tally, plan, stats)
+    run_near_plan(segment, queries, Within(np.float32(0), radius), tally, plan, stats)
     return tally.hits, stats
 
 
@@ -49,7 +49,11 @@ def test_plans_agree(case, radius, monkeypatch):
     assert stats.plan == "tree" and stats.bytes_read > 0
     monkeypatch.setattr(near_plans, "_CHUNK", 700)
     monkeypatch.setattr(near_plans, "_MAX_PAIRS", 5000)
-    monkeypatch.setattr(near_plans, "_STEP", 33)
+    monkeypatch.setattr(cell_search, "_BATCH", 33)
+    monkeypatch.setattr(cell_search, "_CELLS", 3)
+    monkeypatch.setattr(cell_search, "_STEP", 2)
+    monkeypatch.setattr(cell_search, "_ROOM", 600)
+    monkeypatch.setattr(cell_search, "_MOST_PAIRS", 9000)
     for plan in ("gemm", None, "tree"):
         other, read = run(case, radius, plan)
         np.testing.assert_array_equal(other, hits)

@@ -1,0 +1,179 @@
+"""Unit vectors in cells around centers: the layout in which texts are searched by distance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.vector_blocks import BLOCK, fill_blocks
+from dfjoin.kernels.vector_cells import CellBlocks, CellReach
+from dfjoin.vectors.trees import Projection, bound_of, feature_width, features_of, fit_projection
+
+__all__ = ["VectorCells", "build_cells", "cell_reach", "make_cells"]
+
+_OF_CELL = 384
+"""Vectors of a cell, on the average."""
+
+_OF_SAMPLE = 64
+"""Vectors that each center is fitted to."""
+
+_ROUNDS = 8
+_CHUNK = 1 << 16
+_FEATURE_SCALE = 2.0
+"""No feature of a unit vector is longer."""
+
+
+@dataclass(frozen=True)
+class VectorCells:
+    """Cells, their centers, and the projection that made the features.
+
+    Parameters
+    ----------
+    projection : Projection
+    centers : ndarray of float32, shape (n_cells, d)
+        Of length 1.
+    blocks : CellBlocks
+    """
+
+    projection: Projection
+    centers: NDArray[np.float32]
+    blocks: CellBlocks
+
+
+def build_cells(
+    rows: NDArray[np.float32], on_step: Callable[[float], None] | None = None
+) -> tuple[VectorCells, NDArray[np.int64]]:
+    """Put unit vectors into cells.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n, d)
+        Of length 1.
+    on_step : callable, optional
+        Called with the share that is done.
+
+    Returns
+    -------
+    cells : VectorCells
+    order : ndarray of int64, shape (n,)
+        Vector at each place.
+
+    Notes
+    -----
+    Two rounds of k-means by the cosine (Dhillon, Modha, "Concept decompositions for large sparse text data using
+    clustering", Machine Learning 2001): √n_cells parents, then each parent's cells, fitted to samples that depend on
+    the vectors alone. Any centers give a correct search. O(n d √n_cells).
+    """
+    tell = on_step or (lambda _: None)
+    n, d = rows.shape
+    n_cells = max(1, n // _OF_CELL)
+    n_parents = max(1, round(np.sqrt(n_cells)))
+    parents = _fit_centers(_sample_of(rows, n_parents), n_parents)
+    of_parent = _nearest(rows, parents)[0] if n else np.empty(0, np.int64)
+    by_parent = np.argsort(of_parent, kind="stable")
+    ends = np.searchsorted(of_parent[by_parent], np.arange(parents.shape[0] + 1))
+    centers, orders, counts, cosines = [np.empty((0, d), np.float32)], [], [], []
+    for first, last in zip(ends.tolist(), ends[1:].tolist(), strict=False):
+        chosen = by_parent[first:last]
+        own = np.ascontiguousarray(rows[chosen])
+        k = max(1, round(chosen.size / _OF_CELL))
+        fitted = _fit_centers(_sample_of(own, k), k)
+        cell, cosine = _nearest(own, fitted)
+        order = np.lexsort((-cosine, cell))
+        centers.append(fitted)
+        orders.append(chosen[order])
+        cosines.append(cosine[order])
+        counts.append(np.bincount(cell, minlength=fitted.shape[0]))
+        tell(last / max(1, n))
+    order = np.concatenate([*orders, np.empty(0, np.int64)])
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate([*counts, np.empty(0, np.int64)]))]).astype(np.int64)
+    projection = fit_projection(rows)
+    blocks = np.empty((max(1, -(-n // BLOCK)), feature_width(projection), BLOCK), np.float32)
+    fill_blocks(features_of(rows, projection), order, blocks)
+    arrays = np.concatenate(centers), blocks, indptr, np.concatenate([*cosines, np.empty(0, np.float32)])
+    return make_cells(projection, *arrays), order
+
+
+def make_cells(
+    projection: Projection,
+    centers: NDArray[np.float32],
+    blocks: NDArray[np.float32],
+    indptr: NDArray[np.int64],
+    cosines: NDArray[np.float32],
+) -> VectorCells:
+    """Return cells of their stored arrays.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit together.
+    """
+    n = cosines.size
+    shape = max(1, -(-n // BLOCK)), feature_width(projection), BLOCK
+    if blocks.shape != shape:
+        raise ValueError(f"blocks of shape {blocks.shape} do not hold {n} vectors")
+    is_whole = indptr.size == centers.shape[0] + 1 and indptr[0] == 0 and indptr[-1] == n
+    if not is_whole or bool((np.diff(indptr) < 0).any()) or centers.shape[1:] != projection.center.shape:
+        raise ValueError(f"{centers.shape[0]} centers and {indptr.size} ends of cells do not divide {n} vectors")
+    parts = CellBlocks(as_read_only(blocks.reshape(-1)), as_read_only(indptr), as_read_only(cosines))
+    return VectorCells(projection, centers, parts)
+
+
+def cell_reach(radius: float, d: int) -> CellReach:
+    """Return what a search of cells needs of a radius.
+
+    Parameters
+    ----------
+    radius : float
+        Euclidean.
+    d : int
+        Numbers of a vector.
+
+    Notes
+    -----
+    A scalar product of d numbers in float32 errs by d 2⁻²⁴ at most, and lengths are 1 within 2⁻²³; twice both is taken.
+    """
+    error = (d + 16) * 2.0**-23
+    cosine = min(1.0, max(-1.0, 1 - radius**2 / 2 - error))
+    sine = np.sqrt(1 - cosine**2) + error
+    numbers = np.float32(cosine), np.float32(sine), np.float32(error)
+    return CellReach(*numbers, bound_of(radius, _FEATURE_SCALE), radius)
+
+
+def _sample_of(rows: NDArray[np.float32], n_centers: int) -> NDArray[np.float32]:
+    step = max(1, rows.shape[0] // (_OF_SAMPLE * n_centers))
+    return np.ascontiguousarray(rows[::step])
+
+
+def _fit_centers(sample: NDArray[np.float32], k: int) -> NDArray[np.float32]:
+    """Fit at most k centers to a sample, k-means by the cosine."""
+    k = min(k, max(1, sample.shape[0]))
+    centers = np.zeros((k, sample.shape[1]), np.float32)
+    if sample.shape[0] == 0:
+        return centers
+    centers[:] = sample[np.linspace(0, sample.shape[0] - 1, k).astype(np.int64)]
+    for _ in range(_ROUNDS if k > 1 else 1):
+        label, _ = _nearest(sample, centers)
+        order = np.argsort(label, kind="stable")
+        met, starts = np.unique(label[order], return_index=True)
+        sums = np.add.reduceat(sample[order].astype(np.float64), starts, axis=0)
+        lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
+        is_long = lengths[:, 0] > 0
+        centers[met[is_long]] = sums[is_long] / lengths[is_long]
+    return centers
+
+
+def _nearest(rows: NDArray[np.float32], centers: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the center with the largest cosine to each vector, and that cosine."""
+    label, cosine = np.empty(rows.shape[0], np.int64), np.empty(rows.shape[0], np.float32)
+    transposed = np.ascontiguousarray(centers.T)
+    for start in range(0, rows.shape[0], _CHUNK):
+        products = rows[start : start + _CHUNK] @ transposed
+        own = products.argmax(axis=1)
+        label[start : start + _CHUNK] = own
+        cosine[start : start + _CHUNK] = products[np.arange(own.size), own]
+    return label, cosine
