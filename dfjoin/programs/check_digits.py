@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from dfjoin.programs import scalar_numbers
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import END, bind, quote
-from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["CHECK_DIGITS", "ISBN_LENGTHS", "CheckDigit", "Isbn"]
 
@@ -36,10 +35,6 @@ class CheckDigit(Step):
 
     def __call__(self, text: str) -> str | None:
         return scalar_numbers.with_check_digit(text, self.kind)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Apply to each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "with_check_digit", (self.kind,)
@@ -71,10 +66,6 @@ class Isbn(Step):
 
     def __call__(self, text: str) -> str | None:
         return scalar_numbers.read_isbn(text, self.length)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Apply to each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "read_isbn", (self.length,)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from dfjoin.programs import scalar_numbers
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import END, bind, quote
-from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["DURATION_LAYOUTS", "FIRST_UNITS", "ReadDuration", "WriteDuration"]
 
@@ -36,13 +35,10 @@ class ReadDuration(Step):
     first: str
     name: ClassVar[str] = "read_duration"
     weight: ClassVar[int] = 3
+    computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
         return scalar_numbers.read_duration(text, self.first)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Apply to each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "read_duration", (self.first,)
@@ -75,13 +71,10 @@ class WriteDuration(Step):
     layout: str
     name: ClassVar[str] = "write_duration"
     weight: ClassVar[int] = 3
+    computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
         return scalar_numbers.write_duration(text, self.layout)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Apply to each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "write_duration", (self.layout,)

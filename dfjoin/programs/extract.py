@@ -27,12 +27,15 @@ class Step(Protocol):
     name: ClassVar[str]
     weight: ClassVar[int]
     """Smaller for a more likely step: the learner adds up weights, and prefers the least sum."""
+    computes: ClassVar[bool] = False
+    """Whether numbers or times are computed, so that results may agree by accident."""
 
     def __call__(self, text: str) -> str | None:
         """Return what the step makes of one string; None or empty if it does not apply."""
 
     def apply(self, strings: StringColumn) -> StringColumn:
-        """Return what the step makes of each string of a column."""
+        """Return what the step makes of each string of a column: of each distinct one, unless a step knows better."""
+        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         """Name the function of `dfjoin.programs.scalar` and its arguments behind the text."""

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from dfjoin.programs import scalar
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import END, bind, quote, when_empty
-from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["DECIMAL_MARKS", "GROUPS", "ROUNDINGS", "NthNumber", "RoundTo", "WriteNumber"]
 
@@ -41,10 +40,6 @@ class NthNumber(Step):
 
     def __call__(self, text: str) -> str | None:
         return scalar.nth_number(text, self.index, self.mark)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Search each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "nth_number", (self.index, self.mark)
@@ -85,13 +80,10 @@ class RoundTo(Step):
     after: str
     name: ClassVar[str] = "round_to"
     weight: ClassVar[int] = 3
+    computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
         return scalar.round_to(text, self.before, self.interval, self.mode, self.after)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Round each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "round_to", (self.before, self.interval, self.mode, self.after)
@@ -144,10 +136,6 @@ class WriteNumber(Step):
 
     def __call__(self, text: str) -> str | None:
         return scalar.write_number(text, self.least, self.most, self.mark, self.group)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Write each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "write_number", (self.least, self.most, self.mark, self.group)

@@ -12,7 +12,6 @@ from dfjoin.programs import scalar_numbers
 from dfjoin.programs.characters import CLASSES, pattern_of
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import END, bind, quote, when_empty
-from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["TOTALS", "AllRuns", "Total", "run_pattern"]
 
@@ -57,10 +56,6 @@ class AllRuns(Step):
     def __call__(self, text: str) -> str | None:
         return scalar_numbers.all_runs(text, run_pattern(self.kind), self.least, self.mark)
 
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Apply to each distinct string."""
-        return strings.mapped(self)
-
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "all_runs", (run_pattern(self.kind), self.least, self.mark)
 
@@ -89,13 +84,10 @@ class Total(Step):
     kind: str
     name: ClassVar[str] = "total"
     weight: ClassVar[int] = 4
+    computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
         return scalar_numbers.total_of(text, self.kind)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Apply to each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "total_of", (self.kind,)

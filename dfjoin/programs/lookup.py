@@ -74,6 +74,30 @@ def _roman(number: int) -> str:
     return tenths[tens] + ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")[ones]
 
 
+_TO_NINETEEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+
+
+def _in_words(number: int) -> str:
+    """Write a number up to 100 in words.
+
+    Examples
+    --------
+    >>> _in_words(0), _in_words(13), _in_words(42)
+    ('zero', 'thirteen', 'forty-two')
+    """
+    if number == 100:
+        return "one hundred"
+    small = _TO_NINETEEN.split()
+    if number < 20:
+        return small[number]
+    tens = _TENS.split()[number // 10 - 2]
+    return f"{tens}-{small[number % 10]}" if number % 10 else tens
+
+
 _ROMANS = [(_roman(i), str(i)) for i in range(1, 101)]
 _NUMBERS = [str(i) for i in range(1, 13)]
 _PADDED = [f"{i:02d}" for i in range(1, 13)]
@@ -90,6 +114,10 @@ _PAIRS: dict[str, list[tuple[str, str]]] = {
     "roman to number": _ROMANS,
     "number to roman": [(number, roman) for roman, number in _ROMANS],
     **_both("weekday", [(day, day[:3]) for day in _DAYS]),
+    "weekday to number": [*zip(_DAYS, _NUMBERS, strict=False), *((day[:3], str(i + 1)) for i, day in enumerate(_DAYS))],
+    "number to weekday": list(zip(_NUMBERS[:7], _DAYS, strict=True)),
+    "number to word": [(str(i), _in_words(i)) for i in range(101)],
+    "word to number": [(_in_words(i), str(i)) for i in range(101)],
     **_both("state", _listed(_STATES)),
     **_both("word", _listed(_WORDS)),
 }

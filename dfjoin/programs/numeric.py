@@ -217,6 +217,7 @@ class Linear(Step):
     style: str
     name: ClassVar[str] = "linear"
     weight: ClassVar[int] = 8
+    computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
         return scalar.scale_number(text, self.scale, self.offset, self.digits, self.style)
@@ -310,13 +311,10 @@ class Base(Step):
     new: int
     name: ClassVar[str] = "base"
     weight: ClassVar[int] = 3
+    computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
         return scalar.change_base(text, self.old, self.new)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Apply to each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "change_base", (self.old, self.new)

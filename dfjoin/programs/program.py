@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import keyword
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,26 +17,11 @@ import pyarrow.compute as pc
 from dfjoin import _html
 from dfjoin._validation import check_names, show
 from dfjoin.errors import DfjoinError, InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.programs import (
-    check_digits,
-    durations,
-    extract,
-    intervals,
-    listings,
-    lookup,
-    numeric,
-    quantities,
-    ranges,
-    ratios,
-    rewrite,
-    scalar,
-    scalar_numbers,
-    times,
-)
 from dfjoin.programs.conditions import MAX_CONDITIONS, Condition
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import quote, when_empty
-from dfjoin.programs.stored import MAX_TEXT, check_condition, check_growth, check_pairs, check_step, is_stored_text
+from dfjoin.programs.step_table import FUNCTIONS, functions_of, read_condition, read_steps, step_values
+from dfjoin.programs.stored import MAX_TEXT, is_stored_text
 from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["MAX_COLUMNS", "MAX_PIECES", "MAX_STEPS", "Constant", "Extract", "Piece", "Program"]
@@ -53,29 +38,6 @@ VERSION = 1
 """Version of the form that `Program.to_dict` writes for programs without conditions."""
 _WITH_CONDITIONS = 2
 """Version of programs with conditions, which older readers must refuse."""
-
-_STEPS: dict[str, Any] = {
-    step.name: step
-    for step in (
-        *(extract.After, extract.Before, extract.CharacterRun, extract.Slice, extract.Split),
-        *(rewrite.Case, rewrite.Keep, rewrite.Pad, rewrite.Plain, rewrite.Replace, rewrite.Squeeze),
-        *(numeric.Base, numeric.Linear, numeric.Thousands, numeric.Round, numeric.StripZeros, numeric.Year),
-        *(intervals.NthNumber, intervals.RoundTo, intervals.WriteNumber),
-        *(times.MoveTime, times.ReadTime, times.WriteTime),
-        *(ranges.FromRun, ranges.Parts, ranges.UptoRun),
-        *(lookup.GivenPairs, lookup.Lookup),
-        quantities.Quantity,
-        *(check_digits.CheckDigit, check_digits.Isbn),
-        *(durations.ReadDuration, durations.WriteDuration),
-        *(listings.AllRuns, listings.Total),
-        *(ratios.AsRatio, ratios.Exponent, ratios.Ratio),
-    )
-}
-"""Stored name of each step → its class."""
-_FUNCTIONS: dict[str, Any] = {
-    name: getattr(module, name) for module in (scalar, scalar_numbers) for name in module.__all__
-}
-"""Name of each function that `Program.to_python` may paste → the function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,15 +156,7 @@ class Program:
     @property
     def computes(self) -> bool:
         """Whether numbers or times are computed: scaled, rounded, read with their units, written in another way."""
-        kinds: tuple[type[Step], ...] = (
-            numeric.Linear,
-            numeric.Base,
-            quantities.Quantity,
-            intervals.RoundTo,
-            times.ReadTime,
-        )
-        kinds += (durations.ReadDuration, durations.WriteDuration, listings.Total, ratios.AsRatio, ratios.Ratio)
-        return any(isinstance(step, kinds) for p in self.pieces if isinstance(p, Extract) for step in p.steps)
+        return any(step.computes for piece in self.pieces if isinstance(piece, Extract) for step in piece.steps)
 
     @property
     def n_operators(self) -> int:
@@ -333,7 +287,7 @@ class Program:
         pieces: list[dict[str, Any]] = [
             {"constant": piece.text}
             if isinstance(piece, Constant)
-            else {"column": piece.column, "steps": [{"step": s.name, **_parameters(s)} for s in piece.steps]}
+            else {"column": piece.column, "steps": [step_values(s) for s in piece.steps]}
             for piece in self.pieces
         ]
         values = {"version": VERSION, "columns": list(self.columns), "pieces": pieces}
@@ -379,7 +333,7 @@ class Program:
                 f"`conditions` of a program of version {_WITH_CONDITIONS} must be 1 to {MAX_CONDITIONS} objects, "
                 f"got {conditions!r:.80}"
             )
-        held = tuple(_read_condition(condition, len(columns)) for condition in conditions)
+        held = tuple(read_condition(condition, len(columns)) for condition in conditions)
         if not held and not any(isinstance(piece, Extract) for piece in read):
             raise InvalidParameterError("`pieces` of a program must take something from a column, got constants only")
         return cls(tuple(columns), read, held)
@@ -429,11 +383,11 @@ class Program:
             lines.append(f"    part_{number} = {arguments[piece.column]}")
             for step in piece.steps:
                 function, values = step.python()
-                used[function] = None
+                used.update(dict.fromkeys(functions_of(step)))
                 call = ", ".join([f"part_{number}", *(ascii(value) for value in values)])
                 lines.append(f"    part_{number} = part_{number} and {function}({call})")
             lines.append(f"    if not part_{number}:\n        return None")
-        pasted = [inspect.getsource(_FUNCTIONS[function]) for function in sorted(used)]
+        pasted = [inspect.getsource(FUNCTIONS[function]) for function in sorted(used)]
         text = ascii(f"{self} for the columns {', '.join(self.columns)}")
         body = [f"def {name}({', '.join(arguments)}):", f"    {text}", *lines, f"    return {' + '.join(parts)}"]
         head = ["from __future__ import annotations\n\nimport re\n"] if pasted else []
@@ -486,11 +440,7 @@ class Program:
 
 def _is_used(name: str) -> bool:
     """Tell whether a name means something to the source of `Program.to_python`."""
-    return name in ("re", "annotations") or hasattr(builtins, name) or name in _FUNCTIONS
-
-
-def _parameters(step: Step) -> dict[str, Any]:
-    return {field.name: getattr(step, field.name) for field in fields(step)}  # type: ignore[arg-type]
+    return name in ("re", "annotations") or hasattr(builtins, name) or name in FUNCTIONS
 
 
 def _is_list_of(values: Any, type_: type, most: int) -> bool:
@@ -514,40 +464,4 @@ def _read_piece(values: Mapping[str, Any], n_columns: int) -> Piece:
         raise InvalidParameterError(f"`column` of a piece must be 0 to {n_columns - 1}, got {column!r:.80}")
     if not isinstance(steps, list) or len(steps) > MAX_STEPS or not all(isinstance(s, Mapping) for s in steps):
         raise InvalidTypeError(f"`steps` of a piece must be at most {MAX_STEPS} objects, got {steps!r:.80}")
-    read = tuple(_read_step(step) for step in steps)
-    check_growth(read)
-    return Extract(column, read)
-
-
-def _read_condition(values: Mapping[str, Any], n_columns: int) -> Condition:
-    """Read one condition of a stored program."""
-    wanted = {"column", "condition", "text", "negated"}
-    if set(values) != wanted:
-        raise InvalidParameterError(
-            f"a condition of a program must have {shortlist(sorted(wanted))}, got {shortlist(sorted(map(str, values)))}"
-        )
-    column = values["column"]
-    if isinstance(column, bool) or not isinstance(column, int) or not 0 <= column < n_columns:
-        raise InvalidParameterError(f"`column` of a condition must be 0 to {n_columns - 1}, got {column!r:.80}")
-    check_condition(values["condition"], values["text"], values["negated"])
-    return Condition(column, values["condition"], values["text"], values["negated"])
-
-
-def _read_step(values: Mapping[str, Any]) -> Step:
-    """Read one step of a stored program."""
-    name = values.get("step")
-    if not isinstance(name, str) or name not in _STEPS:
-        raise InvalidParameterError(f"`step` must be one of {shortlist(sorted(_STEPS), 20)}, got {name!r:.80}")
-    class_ = _STEPS[name]
-    wanted = {field.name for field in fields(class_)}
-    given = {key: value for key, value in values.items() if key != "step"}
-    if set(given) != wanted:
-        raise InvalidParameterError(
-            f"step {name!r} must have the parameters {shortlist(sorted(wanted))}, "
-            f"got {shortlist(sorted(map(str, given)))}"
-        )
-    for key, value in given.items():
-        check_step(name, key, value)
-    if name == "pairs":
-        check_pairs(given["keys"], given["values"])
-    return class_(**given)
+    return Extract(column, read_steps(steps))

@@ -90,6 +90,7 @@ class Quantity(Step):
     table: str
     name: ClassVar[str] = "quantity"
     weight: ClassVar[int] = 4
+    computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
         return scalar.read_quantity(text, *unit_factors(self.table), *UPPER)

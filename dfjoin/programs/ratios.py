@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from dfjoin.programs import scalar_numbers
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import END, bind, quote
-from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["AsRatio", "Exponent", "Ratio"]
 
@@ -36,13 +35,10 @@ class Ratio(Step):
     digits: int
     name: ClassVar[str] = "ratio"
     weight: ClassVar[int] = 3
+    computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
         return scalar_numbers.read_ratio(text, self.digits)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Apply to each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "read_ratio", (self.digits,)
@@ -70,13 +66,10 @@ class AsRatio(Step):
 
     name: ClassVar[str] = "as_ratio"
     weight: ClassVar[int] = 3
+    computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
         return scalar_numbers.as_ratio(text)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Apply to each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "as_ratio", ()
@@ -107,10 +100,6 @@ class Exponent(Step):
 
     def __call__(self, text: str) -> str | None:
         return scalar_numbers.read_exponent(text)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Apply to each distinct string."""
-        return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "read_exponent", ()

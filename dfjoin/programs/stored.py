@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dfjoin.errors import InvalidParameterError
+from dfjoin.programs.calendars import CALENDAR_UNITS, SERIALS
 from dfjoin.programs.characters import CLASSES
 from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS
+from dfjoin.programs.codes import CODES, EXPONENT_MARKS, is_weights
 from dfjoin.programs.conditions import CONDITIONS
 from dfjoin.programs.durations import DURATION_LAYOUTS, FIRST_UNITS
+from dfjoin.programs.element_wise import COUNTED, ELEMENT_STEPS, MAX_ELEMENT_STEPS, PART_ORDERS
 from dfjoin.programs.intervals import DECIMAL_MARKS, GROUPS, ROUNDINGS
 from dfjoin.programs.listings import TOTALS
 from dfjoin.programs.lookup import SEPARATOR, TABLES
@@ -19,7 +22,15 @@ from dfjoin.programs.quantities import QUANTITIES
 from dfjoin.programs.rewrite import CASES
 from dfjoin.programs.times import DAY, ORDERS, is_layout
 
-__all__ = ["MAX_TEXT", "check_condition", "check_growth", "check_pairs", "check_step", "is_stored_text"]
+__all__ = [
+    "MAX_TEXT",
+    "check_condition",
+    "check_growth",
+    "check_pairs",
+    "check_parts",
+    "check_step",
+    "is_stored_text",
+]
 
 MAX_TEXT = 1000
 """Characters of a text of a stored program."""
@@ -151,6 +162,40 @@ _RULES: dict[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
         lambda value: _is_text(value) and is_layout(value),
         "a layout with at least one part of a time, such as '%Y-%m-%d'",
     ),
+    ("move_date", "unit"): _one_of(CALENDAR_UNITS),
+    ("move_date", "months"): (lambda value: _is_integer(value, -1200, 1200), "an integer from -1200 to 1200"),
+    ("move_date", "days"): (lambda value: _is_integer(value, -36_500, 36_500), "an integer from -36500 to 36500"),
+    ("read_serial", "origin"): _one_of(SERIALS),
+    ("write_serial", "origin"): _one_of(SERIALS),
+    ("coded", "code"): _one_of(tuple(CODES)),
+    ("scientific", "digits"): (lambda value: _is_integer(value, 0, 9), "an integer from 0 to 9"),
+    ("scientific", "mark"): _one_of(EXPONENT_MARKS),
+    ("weighted_sum", "weights"): (
+        lambda value: isinstance(value, str) and is_weights(value),
+        "two to four whole numbers of at most 8 digits with a space between",
+    ),
+    ("weighted_sum", "divisor"): (lambda value: _is_integer(value, 1, 10**6), "an integer from 1 to 1000000"),
+    ("unit_part", "unit"): (lambda value: _is_integer(value, 1, 10**9), "an integer from 1 to 1000000000"),
+    ("unit_part", "modulus"): (lambda value: _is_integer(value, 0, 10**9), "an integer from 0 to 1000000000"),
+    ("each_part", "separator"): (lambda value: _is_text(value, 0), f"a text of at most {MAX_TEXT} characters"),
+    ("each_part", "width"): (lambda value: _is_integer(value, 0, 64), "an integer from 0 to 64"),
+    ("each_part", "order"): _one_of(PART_ORDERS),
+    ("each_part", "joiner"): (lambda value: _is_text(value, 0) and len(value) <= 9, "a text of at most 9 characters"),
+    ("each_part", "steps"): (
+        lambda value: (
+            isinstance(value, tuple)
+            and len(value) <= MAX_ELEMENT_STEPS
+            and all(step.name in ELEMENT_STEPS for step in value)
+        ),
+        f"at most {MAX_ELEMENT_STEPS} steps of {', '.join(ELEMENT_STEPS)}",
+    ),
+    ("translate", "old"): (
+        lambda value: _is_text(value) and len(value) <= 64 and len(set(value)) == len(value),
+        "1 to 64 different characters",
+    ),
+    ("translate", "new"): (lambda value: _is_text(value, 0) and len(value) <= 64, "a text of at most 64 characters"),
+    ("gaps", "mark"): (lambda value: _is_text(value) and len(value) <= 9, "a text of 1 to 9 characters"),
+    ("count", "kind"): _one_of(COUNTED),
 }
 
 
@@ -187,10 +232,30 @@ def check_growth(steps: Sequence[Any]) -> None:
             growth *= max(1.0, len(step.new.encode()) / len(step.old.encode()))
         elif step.name == "all_runs":  # between two runs there is one character at least
             growth *= max(1.0, (1 + len(step.mark.encode())) / 2)
+        elif step.name == "gaps":
+            growth *= (2 + len(step.mark.encode())) / 2
+        elif step.name == "translate":
+            growth *= max(1, *(len(c.encode()) for c in step.new or " "))
+        elif step.name == "each_part":  # a part may be one character
+            longest = [inner.width if inner.name == "pad" else 4 for inner in step.steps]
+            growth *= max(1, *longest, 1) * (4 if len(longest) > 1 else 1) + len(step.joiner.encode())
     if growth > _MAX_GROWTH:
         raise InvalidParameterError(
             f"the replacements of a piece must make a text at most {_MAX_GROWTH} times as long, and these "
             f"make it {growth:.3g} times as long"
+        )
+
+
+def check_parts(separator: str, width: int) -> None:
+    """Raise unless the parts of step 'each_part' have a separator or a width, and not both.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    if bool(separator) == bool(width):
+        raise InvalidParameterError(
+            f"`separator` and `width` of step 'each_part': one must be empty or 0, got {separator!r:.80} and {width}"
         )
 
 

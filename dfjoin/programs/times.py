@@ -145,6 +145,7 @@ class ReadTime(Step):
     pivot: int = 70
     name: ClassVar[str] = "read_time"
     weight: ClassVar[int] = 2
+    computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
         return scalar.read_time(text, patterns_of(self.orders), self.pivot)

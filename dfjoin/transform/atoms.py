@@ -18,13 +18,11 @@ from dfjoin.programs.characters import CLASSES, pattern_of
 from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split, Step
 from dfjoin.programs.intervals import NthNumber
 from dfjoin.programs.listings import AllRuns
-from dfjoin.programs.lookup import Lookup, tables_with
-from dfjoin.programs.numeric import Round, StripZeros, Thousands, Year
 from dfjoin.programs.program import Extract
 from dfjoin.programs.ranges import FromRun, Parts, UptoRun
-from dfjoin.programs.rewrite import CASES, Case, Keep, Pad, Plain, Replace, Squeeze
-from dfjoin.transform.computations import check_digit_ways, computed_ways
+from dfjoin.programs.rewrite import CASES, Case
 from dfjoin.transform.likeness import OutputLikeness
+from dfjoin.transform.rewritings import GAPS, rewritings
 from dfjoin.transform.roundings import number_ways
 
 __all__ = ["Atom", "Outputs", "find_atoms", "weigh_by_inputs"]
@@ -48,8 +46,6 @@ _CUT_WORD = 8
 """Weight of a slice that ends inside of a word or a number in every other row, and in no example."""
 _MAX_LIKE = 30
 """Other rows on which ways are compared."""
-_GAPS = re.compile(r"[^A-Za-z0-9\u00c0-\U0010ffff]+")
-"""Characters between words."""
 _WORD = re.compile(r"[A-Za-z0-9\u00c0-\U0010ffff]{2,}")
 
 _NUMBERS = (NthNumber(0), NthNumber(1), NthNumber(-1), NthNumber(0, ","))
@@ -115,7 +111,7 @@ def _separators(texts: Outputs, is_deep: bool) -> list[str]:
     counts: dict[str, int] = {}
     for text in texts:
         seen: dict[str, None] = {}
-        for run in _GAPS.findall(text):
+        for run in GAPS.findall(text):
             for character in run:
                 seen[character] = None
             if 2 <= len(run) <= 6:
@@ -266,40 +262,6 @@ def _slices(texts: Outputs, contains: Callable[[Outputs], bool], is_deep: bool) 
             yield 5, Slice(start, stop), outputs
 
 
-def _rewritings(texts: Outputs, targets: Outputs, *, computes: bool) -> Iterator[tuple[Step, ...]]:
-    """Yield steps that may apply to a view, by the kinds of its characters; arithmetic only if it `computes`."""
-    for table in tables_with(texts[0].lower()):
-        yield (Lookup(table),)
-        if table == "month to number":
-            yield Lookup(table), Pad(2)
-    has_digit = any(c.isdigit() for c in texts[0])
-    if computes:
-        yield from computed_ways(texts, targets)
-    if has_digit:
-        yield from check_digit_ways(texts, targets)
-        widths = {len(run) for run in re.findall("[0-9]+", targets[0])} - {1}
-        yield from ((Pad(width),) for width in sorted(widths) if width <= 20)
-        yield (StripZeros(),)
-        yield (Thousands(","),)
-        yield (Year(70),)
-        yield from ((Round(digits),) for digits in range(4))
-        yield from ((Round(digits), Thousands(",")) for digits in (0, 2))
-    if any(c.isalpha() for c in texts[0]):
-        yield Case("title"), Keep("capitals")
-        yield (Plain(),)
-    if any(not c.isalnum() for c in texts[0]) or len(texts[0]) < 64:
-        yield from ((Keep(kind),) for kind in ("digits", "words", "letters", "capitals"))
-        yield Case("title"), Keep("words")
-        yield Case("title"), Keep("words"), Slice(1, None)
-    old = dict.fromkeys(run for text in texts[:3] for run in _GAPS.findall(text))
-    old = dict.fromkeys([*old, *(c for run in old for c in run)])
-    new = ["", *dict.fromkeys(c for target in targets[:2] for c in target if not c.isalnum())]
-    for a in list(old)[:8]:
-        yield from ((Replace(a, b),) for b in new[:6] if a != b)
-    if "  " in "".join(texts):
-        yield (Squeeze(),)
-
-
 def _run_steps(steps: tuple[Step, ...], text: str) -> str | None:
     """Return what steps, one after the other, make of a text."""
     result: str | None = text
@@ -386,7 +348,7 @@ def find_atoms(
                 collector.offer(made, atom.ways[:2], more, steps)
         if depth > 1 or (is_contained and not is_deep and not any(map(str.isdigit, atom.outputs[0]))):
             continue
-        for steps in _rewritings(atom.outputs, targets, computes=computes):
+        for steps in rewritings(atom.outputs, targets, computes=computes, is_deep=is_deep and depth < 2):
             first = _run_steps(steps, atom.outputs[0])
             if not first or first.lower() not in collector.lowered[0]:
                 continue

@@ -12,7 +12,9 @@ from dfjoin.programs.listings import TOTALS, AllRuns, Total
 from dfjoin.programs.numeric import BASES, Base, Linear, Round
 from dfjoin.programs.quantities import Quantity, quantity_tables
 from dfjoin.programs.ratios import AsRatio, Exponent, Ratio
+from dfjoin.programs.rewrite import Pad
 from dfjoin.transform.linear import fit_linear
+from dfjoin.transform.mixed_units import parts_of_units, sums_of_units
 
 __all__ = ["check_digit_ways", "computed_ways"]
 
@@ -22,6 +24,7 @@ _RATIO = re.compile("(?:[0-9]+[ -])?[0-9]+ ?/ ?[0-9]+")
 _LIST = re.compile("-?[0-9]+(?:[.][0-9]+)?(?:[ ,;|+]+-?[0-9]+(?:[.][0-9]+)?)+")
 _EXPONENT = re.compile("-?[0-9]+(?:[.][0-9]+)?[eE][+-]?[0-9]+")
 _ISBN = re.compile("(?:97[89][- ]?)?[0-9](?:[- ]?[0-9]){8}[- ]?[0-9Xx]")
+_DIGITS = re.compile("[0-9A-Fa-f]+")
 _MAX_NUMBER = 16
 """Characters of a text that is read as one number."""
 _MAX_LIST = 200
@@ -33,7 +36,7 @@ _MAX_RUN = 2
 """Fewest characters that the runs of a list may be asked to have."""
 
 
-def computed_ways(texts: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[Step, ...]]:
+def computed_ways(texts: Sequence[str], targets: Sequence[str], *, is_deep: bool = False) -> Iterator[tuple[Step, ...]]:
     """Yield steps that may compute a part of each target from a text.
 
     Parameters
@@ -42,6 +45,8 @@ def computed_ways(texts: Sequence[str], targets: Sequence[str]) -> Iterator[tupl
         A part of the input of each example, none of them empty.
     targets : sequence of str
         The wanted results.
+    is_deep : bool, default False
+        Whether numbers with two or more units, and powers of ten, are tried too.
 
     Notes
     -----
@@ -53,16 +58,22 @@ def computed_ways(texts: Sequence[str], targets: Sequence[str]) -> Iterator[tupl
     is_short = all(len(text) <= _MAX_NUMBER for text in texts)
     has_digits = all(any(map(str.isdigit, text)) for text in texts)
     if has_digits and all(len(text) <= _MAX_LIST for text in texts):
-        for reader in _readers(texts, is_short):
+        readers = [*_readers(texts, is_short), *(sums_of_units(texts) if is_deep else ())]
+        for reader in readers:
             made = [_first(reader, text) for text in texts]
             if all(made):
                 if reader:
                     yield reader
                 yield from ((*reader, *steps) for steps in _ways_of_numbers(made, targets))
+                if is_deep:
+                    yield from ((*reader, *steps) for steps in parts_of_units(made, targets))
     if is_short and len(texts) > 1 and list(texts) != list(targets) and all(len(text) <= 12 for text in texts):
         for old in BASES:
             if Base(old, 10)(texts[0]):
                 yield from ((Base(old, new),) for new in BASES if new != old)
+                widths = {len(run) for run in _DIGITS.findall(targets[0])} - {1} if is_deep else set()
+                yield from ((Base(old, 2), Pad(width)) for width in sorted(widths) if width <= 32)
+                yield from ((Base(old, 16), Pad(width)) for width in sorted(widths) if width <= 8)
     yield from ((step,) for step in _listed_runs(texts, targets))
 
 

@@ -199,5 +199,5 @@ def number_styles(program: Program) -> list[Program]:
         steps = (replace(s, style="plain") if isinstance(s, Linear) and s.style == "fixed" else s for s in piece.steps)
         return Extract(piece.column, tuple(steps))
 
-    other = Program(program.columns, tuple(map(plainly, program.pieces)))
+    other = Program(program.columns, tuple(map(plainly, program.pieces)), program.conditions)
     return [program] if other == program else [program, other]

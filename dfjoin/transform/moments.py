@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from dfjoin.programs.extract import Step
 from dfjoin.programs.times import DAY, ORDERS, MoveTime, ReadTime, WriteTime
+from dfjoin.transform.date_moves import date_moves, serial_readers, serial_writers
 
 __all__ = ["TimePieces", "learn_times", "orders_of", "reading_orders"]
 
@@ -29,6 +30,8 @@ _TOKENS = {
 """Parts of a layout, and what each costs: the likelier the less."""
 _LITERAL = (0.3, 2.0, 4.0)
 """What a literal character costs: a mark, a letter, a digit."""
+_CERTAIN = 8.0
+"""Cost of a layout from which dates may have been moved."""
 _CHANGE = 0.5
 """What it costs to go on with another moment."""
 _CLOCK = re.compile(r"(?<![0-9:])([0-9]{1,2})(?::([0-9]{2}))?(?::([0-9]{2}))?(?: ?([AaPp])\.?[Mm])?(?![0-9:])")
@@ -136,33 +139,52 @@ def learn_times(
     """
     if not all(targets) or max(map(len, targets)) > _MAX_TARGET or not any(c.isalnum() for c in targets[0]):
         return []
-    if not all(orders_of(text) for text in dict.fromkeys(texts)):
-        return []
     found: list[TimePieces] = []
-    for reading in reading_orders([*texts, *inputs])[:_MAX_READINGS]:
-        read = ReadTime(reading)
+    for extra, read in _readers(texts, inputs):
         moments = [read(text) for text in texts]
-        if not all(moments):
-            continue
         known = tuple(moment for moment in moments if moment)
-        if not any(c.isdigit() for moment in known for c in moment):
+        if len(known) < len(texts) or not any(c.isdigit() for moment in known for c in moment):
             continue
-        layouts: list[tuple[_Layout, tuple[MoveTime, ...], list[tuple[str, ...]]]] = []
-        if fitted := _fit_layout([known], targets, is_exact):
-            layouts.append((fitted, (_STAY,), [known]))
-        for moves in _moves(known, targets):
-            made = [tuple(move(moment) or "" for moment in known) for move in moves]
-            if all(map(all, made)) and (fitted := _fit_layout(made, targets, is_exact)):
-                layouts.append((fitted, moves, made))
-                break
-        for (cost, parts), moves, made in layouts:
+        for writer in serial_writers(known, targets):
+            found.append(TimePieces(((read, writer),), 4.0 + extra))
+        for weight, (cost, parts), moves, made in _layouts(known, targets, is_exact):
             pieces: list[str | tuple[Step, ...]] = []
             for source, layout in parts:
                 move = () if moves[source] == _STAY else (moves[source],)
                 pieces.append((read, *move, WriteTime(_tidied(layout, made[source]))))
-            extra = sum(2.0 for move in moves if move != _STAY)
-            found.append(TimePieces(tuple(pieces), 2.0 + cost + extra))
+            found.append(TimePieces(tuple(pieces), 2.0 + cost + weight + extra))
     return sorted(found, key=lambda one: one.weight)
+
+
+def _readers(texts: Sequence[str], inputs: Sequence[str]) -> Iterator[tuple[float, Step]]:
+    """Yield weights and steps that read all texts: dates, clocks without a colon, counts of days or seconds."""
+    if all(orders_of(text) for text in dict.fromkeys(texts)):
+        readings = reading_orders([*texts, *inputs])[:_MAX_READINGS]
+        yield from ((0.0, ReadTime(reading)) for reading in readings)
+        if readings and "hhmm" not in readings and all(_COMPACT.fullmatch(text) for text in [*texts, *inputs]):
+            yield 0.5, ReadTime("hhmm")
+    yield from ((1.0, reader) for reader in serial_readers(texts, inputs))
+
+
+_Fitted = tuple[float, "_Layout", tuple[Step, ...], list[tuple[str, ...]]]
+
+
+def _layouts(known: tuple[str, ...], targets: Sequence[str], is_exact: bool) -> Iterator[_Fitted]:
+    """Yield weights of moves, layouts, moves and moved moments: unmoved, by times of the day, and by dates."""
+    plain = _fit_layout([known], targets, is_exact)
+    if plain:
+        yield 0.0, plain, (_STAY,), [known]
+    for moves in _moves(known, targets):
+        made = [tuple(move(moment) or "" for moment in known) for move in moves]
+        if all(map(all, made)) and (fitted := _fit_layout(made, targets, is_exact)):
+            yield sum(2.0 for move in moves if move != _STAY), fitted, moves, made
+            break
+    is_copy = plain is not None and plain[0] < _CERTAIN
+    readings = reading_orders(targets)[:2] if all(map(orders_of, targets)) else []
+    for weight, move in [] if is_copy else date_moves(known, readings, targets):
+        moved = tuple(move(moment) or "" for moment in known)
+        if all(moved) and (fitted := _fit_layout([moved], targets, is_exact)):
+            yield 2.0 + weight, fitted, (move,), [moved]
 
 
 def _seconds(moment: str) -> int:

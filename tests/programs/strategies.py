@@ -2,10 +2,13 @@
 
 from hypothesis import strategies as st
 
+from dfjoin.programs.calendars import CALENDAR_UNITS, SERIALS, MoveDate, ReadSerial, WriteSerial
 from dfjoin.programs.characters import CLASSES
 from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS, CheckDigit, Isbn
+from dfjoin.programs.codes import CODES, EXPONENT_MARKS, Coded, Scientific, UnitPart, WeightedSum
 from dfjoin.programs.conditions import Condition, shape_of
 from dfjoin.programs.durations import DURATION_LAYOUTS, FIRST_UNITS, ReadDuration, WriteDuration
+from dfjoin.programs.element_wise import COUNTED, PART_ORDERS, Count, EachPart, Gaps, Headline, Reverse, Translate
 from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split
 from dfjoin.programs.intervals import DECIMAL_MARKS, GROUPS, ROUNDINGS, NthNumber, RoundTo, WriteNumber
 from dfjoin.programs.listings import TOTALS, AllRuns, Total
@@ -26,6 +29,9 @@ _WORDS = st.sampled_from(
         *("1,234.5", "-7", ".5", "No.5", "2.345,25", "17 Dec 1973", "2/30/2000", "4/7/23 9:44 pm", "18:25:57"),
         *("2023-12-31", "0001-01-01T00:00:00", "????-??-??T18:25:00", "2023-04-??T??:??:??", "9999-12-31T23:59:59"),
         *("1,234.5 M", "-$5 kg", "\u221212 ft.", "1:02:03.50", "12:05", "3725", "-1.5e-3", "12E+2", "1 3/4", "-3/6"),
+        *("mcmxciv", "XLII", "AZ", "z", "65", "101", "camelCaseOfABCde", "the Lord of The rings", "1640476800"),
+        *("6'2\"", "-12 30 15.5", "192.168.0.1", "0.00999951", "-999999.5", "44556", "1ff.0a.b"),
+        *("2024-02-29T10:11:12", "2023-03-31T??:??:??"),
         *("-1, 2.5;3", "2 4 6 9", "0-306-40615-2", "9780306406157", "156881111x", "4006381333931"),
     ]
 )
@@ -41,7 +47,29 @@ _PARTS = [
     *("%Y", "%y", "%m", "%-m", "%-d", "%B", "%^b", "%~A", "%a", "%H", "%-H", "%I", "%M", "%-S", "%p", "%~p"),
     *("%j", "%-j", "%V", "%-V", "%G", "%q", "%u", "%o"),
 ]
+_ELEMENT_STEPS = st.one_of(
+    st.builds(Base, st.sampled_from(BASES), st.sampled_from(BASES)),
+    st.builds(Case, st.sampled_from(CASES)),
+    st.builds(Keep, st.sampled_from(sorted(CLASSES))),
+    st.builds(Pad, st.integers(1, 4)),
+    st.builds(Slice, _INDEX, st.none() | _INDEX),
+    st.sampled_from([Plain(), StripZeros()]),
+)
+_ORDERED = (st.sampled_from(PART_ORDERS), st.sampled_from(["", ", ", "é$\\"]))
 STEPS = st.one_of(
+    st.builds(MoveDate, st.sampled_from(CALENDAR_UNITS), st.integers(-30, 30), st.integers(-400, 400)),
+    st.builds(ReadSerial, st.sampled_from(SERIALS)),
+    st.builds(WriteSerial, st.sampled_from(SERIALS)),
+    st.builds(Coded, st.sampled_from(sorted(CODES))),
+    st.builds(Scientific, st.integers(0, 9), st.sampled_from(EXPONENT_MARKS)),
+    st.builds(WeightedSum, st.sampled_from(["12 1", "3600 60 1", "16777216 65536 256 1"]), st.sampled_from([1, 3600])),
+    st.builds(UnitPart, st.sampled_from([1, 60, 3600]), st.sampled_from([0, 24, 60])),
+    st.builds(EachPart, _SEPARATORS, st.just(0), *_ORDERED, st.lists(_ELEMENT_STEPS, max_size=2).map(tuple)),
+    st.builds(EachPart, st.just(""), st.integers(1, 3), *_ORDERED, st.lists(_ELEMENT_STEPS, max_size=2).map(tuple)),
+    st.builds(Translate, st.sampled_from(["aé1", "A,'", "\\"]), st.sampled_from(["", "b", "é2"])),
+    st.builds(Gaps, st.sampled_from(["_", " ", "$1\\"])),
+    st.builds(Count, st.sampled_from(COUNTED)),
+    st.sampled_from([Headline(), Reverse()]),
     st.builds(Split, _SEPARATORS, _INDEX),
     st.builds(After, _SEPARATORS),
     st.builds(Before, _SEPARATORS),
@@ -106,7 +134,11 @@ STEPS = st.one_of(
 _MOMENTS = st.builds(
     lambda order, move, layouts: (ReadTime(order), *move, WriteTime("".join(layouts))),
     st.sampled_from(sorted(ORDERS)),
-    st.lists(st.builds(MoveTime, _SECONDS, st.just(900), _SECONDS), max_size=1),
+    st.lists(
+        st.builds(MoveTime, _SECONDS, st.just(900), _SECONDS)
+        | st.builds(MoveDate, st.sampled_from(CALENDAR_UNITS), st.integers(-30, 30), st.integers(-400, 400)),
+        max_size=1,
+    ),
     st.lists(st.sampled_from(_PARTS), min_size=1, max_size=3),
 )
 _EXTRACTS = st.builds(Extract, st.integers(0, 1), st.lists(STEPS, max_size=3).map(tuple) | _MOMENTS)

@@ -9,10 +9,10 @@ def first_result(programs, *row):
 
 def test_several_programs_share_the_examples_where_one_cannot():
     rows = [("Lee, Ann",), ("Bob Ray",), ("Poe, Cy",), ("Dee Fox",)]
-    programs = learn_from_examples(["x"], rows, ["Ann Lee", "Bob Ray", "Cy Poe", "Dee Fox"])
-    results = {next(r for p in programs if (r := p(text)) is not None) for text in ("Day, Jo", "Kay, Al")}
+    programs = learn_from_examples(["x"], rows, ["Ann Lee!", "BOB RAY", "Cy Poe!", "DEE FOX"])
+    results = {next(r for p in programs if (r := p(text)) is not None) for text in ("Day, Jo", "Kay, Al", "Jo Day")}
     assert len(programs) == 2
-    assert results == {"Jo Day", "Al Kay"}
+    assert results == {"Jo Day!", "Al Kay!", "JO DAY"}
 
 
 def test_other_rows_choose_between_programs_that_agree():
@@ -88,3 +88,42 @@ def test_numbers_durations_lists_and_codes_are_computed(pairs, others, expected)
     rows = [(text,) for text in pairs]
     programs = learn_from_examples(["x"], rows, list(pairs.values()), inputs=[(others,)])
     assert first_result(programs, others) == expected
+
+
+DATES = ["2021-12-26", "2017-11-12", "2019-01-08", "2022-09-29", "2020-02-10"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "targets", "others", "expected"),
+    [
+        (DATES[:3], ["2021-12-31", "2017-11-30", "2019-01-31"], DATES[3:], ["2022-09-30", "2020-02-29"]),
+        (DATES[:3], ["20 Dec 2021", "06 Nov 2017", "07 Jan 2019"], DATES[3:], ["26 Sep 2022", "10 Feb 2020"]),
+        (DATES[:3], ["FY2022", "FY2018", "FY2019"], ["2022-09-29", "2020-10-01"], ["FY2022", "FY2021"]),
+        (DATES[:2], ["44556", "43051"], DATES[3:4], ["44833"]),
+        (["1640476800", "1510444800"], DATES[:2], ["1664409600"], DATES[3:4]),
+        (["1928", "0055"], ["7:28 PM", "12:55 AM"], ["1012"], ["10:12 AM"]),
+        (["4931", "195291", "88"], ["4.93E+03", "1.95E+05", "8.80E+01"], ["5"], ["5.00E+00"]),
+        (["5'3\"", "4'7\"", "6'9\""], ["160", "140", "206"], ["5'6\""], ["168"]),
+        (["344", "201", "70"], ["5h 44m", "3h 21m", "1h 10m"], ["100"], ["1h 40m"]),
+        (["173", "207", "152"], ["5'8\"", "6'9\"", "4'11\""], ["168"], ["5'6\""]),
+        (["10.0.0.255", "7.86.185.110"], ["167772415", "123124078"], ["1.2.3.4"], ["16909060"]),
+        (["203.17.170.242", "7.86.185.110"], ["CB11AAF2", "0756B96E"], ["1.2.3.4"], ["01020304"]),
+        (["1", "12", "23", "4"], ["1st", "12th", "23rd", "4th"], ["111"], ["111th"]),
+        (["88", "1999"], ["LXXXVIII", "MCMXCIX"], ["2024"], ["MMXXIV"]),
+        (
+            ["the lord of the rings", "war and peace"],
+            ["The Lord of the Rings", "War and Peace"],
+            ["a of b"],
+            ["A of B"],
+        ),
+        (["theLordOf", "aTale"], ["the_lord_of", "a_tale"], ["warAndPeace"], ["war_and_peace"]),
+        (["a, b, c", "d, e"], ["c | b | a", "e | d"], ["x, y, z, w"], ["w | z | y | x"]),
+        (["720", "650", "580"], ["high", "medium", "low"], ["701", "610", "599"], ["high", "medium", "low"]),
+        (["thatensures", "thatwill", "thathave"], ["ensures", "will", "have"], ["knowthat"], ["know"]),
+        (["one", "twelve", "forty-two"], ["1", "12", "42"], ["ninety"], ["90"]),
+    ],
+)
+def test_everyday_transformations_are_learned(rows, targets, others, expected):
+    inputs = [(text,) for text in others]
+    programs = learn_from_examples(["x"], [(text,) for text in rows], targets, inputs=inputs)
+    assert [first_result(programs, text) for text in others] == expected

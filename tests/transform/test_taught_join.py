@@ -66,6 +66,14 @@ def test_two_results_of_one_value_are_told():
         find_programs(left, right, examples=[("Lee, Ann", "Ann Lee"), ("Lee, Ann", "Bob Ray")])
 
 
+def test_conditions_hold_for_the_rows_that_are_joined():
+    left, right = table(code=["4", "7", "8", "9", "11"]), table(kind=["even", "odd"])
+    found = find_programs(
+        left, right, on="code", right_on="kind", examples=[("4", "even"), ("7", "odd"), ("8", "even")]
+    )
+    assert joined(found, left, right) == [(0, 0), (1, 1), (2, 0), (3, 1), (4, 1)]
+
+
 def test_given_pairs_are_looked_up():
     left, right = table(sex=["M", "F", "M", None]), table(code=["0", "1"])
     found = find_programs(left, right, on="sex", right_on="code", examples=[("M", "0"), ("F", "1")])

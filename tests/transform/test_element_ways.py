@@ -1,0 +1,22 @@
+from dfjoin.programs.element_wise import EachPart
+from dfjoin.programs.numeric import Base
+from dfjoin.programs.rewrite import Case, Pad
+from dfjoin.transform.element_ways import element_ways
+
+
+def test_each_part_is_rewritten():
+    ways = list(element_ways(("203.17.170.242", "7.86.1.1"), ("CB11AAF2", "07560101")))
+    assert (EachPart(".", 0, "kept", "", (Base(10, 16), Pad(2))),) in ways
+
+
+def test_parts_are_put_in_another_order():
+    assert (EachPart(", ", 0, "reversed", " | ", ()),) in list(element_ways(("a, b, c",), ("c | b | a",)))
+
+
+def test_codes_are_cut_into_groups():
+    ways = list(element_ways(("3c9893", "cc0cbe"), ("3C:98:93", "CC:0C:BE")))
+    assert (EachPart("", 2, "kept", ":", (Case("upper"),)),) in ways
+
+
+def test_long_texts_are_left_alone():
+    assert list(element_ways(("a, " * 200,), ("a",))) == []
