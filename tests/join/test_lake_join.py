@@ -5,7 +5,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, DfjoinWarning, InvalidParameterError, InvalidTypeError, TableReadError
-from dfjoin.join import lake_join
+from dfjoin.join import lake_candidates, lake_join
 from dfjoin.store.table import LakeTable
 
 LAND = ["peru", "chad", "mali"]
@@ -227,7 +227,7 @@ def test_what_is_useful_is_joined_below_two_thousand_copies(build, read_tables, 
 @pytest.mark.parametrize("on", ["code", None])
 def test_after_its_time_a_join_says_what_it_did_not_look_at(build, monkeypatch, on):
     own, tables = _days_and_useful(60)
-    monkeypatch.setattr(lake_join, "_SECONDS", -1.0)
+    monkeypatch.setattr(lake_candidates, "_SECONDS", -1.0)
     with pytest.warns(dfjoin.errors.DfjoinWarning, match="no acceptable candidate"):
         report = own.auto_join(build(tables), on=on).attrs["dfjoin"]
     assert not report["joined"] and report["n_passed_over"] == 51, "the first fifty are looked at in any case"
