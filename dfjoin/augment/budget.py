@@ -10,10 +10,19 @@ from typing import Any
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError
 
-__all__ = ["AugmentBudget"]
+__all__ = ["INTERRUPTED", "AugmentBudget", "OutOfTimeError"]
+
+INTERRUPTED = "it was interrupted"
 
 _SECONDS = 600.0
 _TABLES = 100
+
+_SHARES = {"read": 0.5, "measure": 0.65, "choose": 0.8, "check": 0.98}
+"""Share of the seconds after which each stage ends: what it has found until then goes on to the next one."""
+
+
+class OutOfTimeError(Exception):
+    """The time of a stage is over; within the search for features alone."""
 
 
 class AugmentBudget:
@@ -34,6 +43,7 @@ class AugmentBudget:
         self.n_tables = 0
         self._is_told = is_told
         self._start = time.monotonic()
+        self._limit = seconds
 
     @classmethod
     def of(cls, budget: Any, is_told: bool) -> AugmentBudget:
@@ -59,6 +69,15 @@ class AugmentBudget:
         """Seconds since the start."""
         return time.monotonic() - self._start
 
+    def begin(self, stage: str) -> None:
+        """Begin a stage: ``"read"``, ``"measure"``, ``"choose"`` or ``"check"``."""
+        self._limit = _SHARES[stage] * self.seconds
+
+    def check(self) -> None:
+        """Raise `OutOfTimeError` if the time of the stage is over; long computations ask often."""
+        if reason := self.over_time():
+            raise OutOfTimeError(reason)
+
     def over(self) -> str:
         """Return why no further table is to be looked at; empty while there is time."""
         if self.n_tables >= self.tables:
@@ -67,7 +86,7 @@ class AugmentBudget:
 
     def over_time(self) -> str:
         """Return why nothing further is to be tried; empty while there is time."""
-        return f"the budget of {self.seconds:g} seconds is used" if self.elapsed > self.seconds else ""
+        return f"the budget of {self.seconds:g} seconds is used" if self.elapsed > self._limit else ""
 
     def tell(self, text: str) -> None:
         """Write a line of progress."""

@@ -11,13 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.augment.augment_report import AugmentReport, JoinedTable
-from dfjoin.augment.budget import AugmentBudget
-from dfjoin.augment.choose_tables import SelectionTask, TableChoice, choose_tables
+from dfjoin.augment.budget import INTERRUPTED, AugmentBudget
+from dfjoin.augment.choose_tables import choose_tables
 from dfjoin.augment.encoding import PredictionTarget, encode_column
 from dfjoin.augment.frozen_plan import FrozenPlan, freeze_plan
 from dfjoin.augment.held_out import shared_keys
 from dfjoin.augment.leakage import LeakGuard
-from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
+from dfjoin.augment.screening import CandidateTable, FeatureColumn, KnownColumns, screen_table
+from dfjoin.augment.table_choice import SelectionTask, TableChoice
 from dfjoin.join.path_search import PathOptions
 from dfjoin.join.table_hops import ReachedTable
 from dfjoin.join.table_paths import reach_tables
@@ -25,8 +26,6 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.periods import is_year_name, read_periods
 
 __all__ = ["FeatureSearch", "FoundFeatures", "find_features"]
-
-_INTERRUPTED = "it was interrupted"
 
 
 @dataclass(frozen=True)
@@ -90,6 +89,9 @@ class _Finder:
         self._search = search
         self._guard = LeakGuard(search.frame, search.target, search.snapshot.settings, search.allow)
         self._own = [encode_column(search.frame.iloc[:, i]) for i in range(search.frame.shape[1])]
+        self._known = KnownColumns()
+        for column in self._own:
+            self._known.add(column, "the frame")
         self._candidates: list[CandidateTable] = []
         self._refused: dict[str, dict[str, str]] = {}
         self._passed_over: dict[str, str] = {}
@@ -101,6 +103,7 @@ class _Finder:
         search = self._search
         if len(search.frame) == 0 or search.frame.shape[1] == 0:
             return
+        search.budget.begin("read" if search.select == "auto" and search.target is not None else "check")
         try:
             for found in reach_tables(search.frame, search.snapshot, search.paths, self._is_key):
                 if isinstance(found, ReachedTable):
@@ -113,7 +116,7 @@ class _Finder:
                     self._stopped = over
                     break
         except KeyboardInterrupt:
-            self._stopped = _INTERRUPTED
+            self._stopped = INTERRUPTED
 
     def _check(self, reached: ReachedTable) -> None:
         self._search.budget.tell(f"read {reached.text}")
@@ -127,7 +130,7 @@ class _Finder:
         else:
             groups = self._key_groups(reached)
             n_keys = len(self._search.frame) if groups is None else int(groups.max()) + 1
-            candidate = screen_table(reached, self._own, refused, n_keys)
+            candidate = screen_table(reached, self._known, refused, n_keys)
             if refused and set(refused) == set(reached.brought):
                 candidate = replace(candidate, features=())
         self._candidates.append(candidate)
@@ -145,7 +148,7 @@ class _Finder:
         try:
             return choose_tables(self._candidates, search.select, task, search.k)
         except KeyboardInterrupt:
-            self._stopped = _INTERRUPTED
+            self._stopped = INTERRUPTED
             return TableChoice((), {})
 
     def _groups_of(self, candidate: CandidateTable) -> NDArray[np.int64] | None:

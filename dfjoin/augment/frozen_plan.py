@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from dfjoin.augment.choose_tables import ChosenTable
+from dfjoin.augment.table_choice import ChosenTable
 from dfjoin.join.output_names import free_name, output_names, stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
 from dfjoin.join.table_hops import ReachedTable, path_stem

@@ -31,6 +31,8 @@ _LEAF_ROWS = (3, 20)
 """Fewest and most rows that a leaf of boosted trees has at least; between them a twentieth of all."""
 
 _NOISE_ROUNDS = 4
+_NOISE_ROWS = 5_000
+"""Rows that columns are compared with noise on, at most."""
 
 
 def _sklearn(module: str) -> Any:
@@ -123,12 +125,21 @@ class HeldOutLosses:
     groups : ndarray of int64 or None
         See `fold_rows`.
     seed : int
+    go_on : callable
+        Asked before each model is trained; it raises where the time is over.
     """
 
-    def __init__(self, target: PredictionTarget, groups: NDArray[np.int64] | None, seed: int) -> None:
+    def __init__(
+        self,
+        target: PredictionTarget,
+        groups: NDArray[np.int64] | None,
+        seed: int,
+        go_on: Callable[[], None] = lambda: None,
+    ) -> None:
         self._target = target
         self.groups = groups
         self._seed = seed
+        self._go_on = go_on
 
     def of(
         self,
@@ -154,6 +165,7 @@ class HeldOutLosses:
             for number in range(n_rounds):
                 folds = fold_rows(self._target, self.groups, self._seed + number)
                 for fold in range(int(folds.max(initial=0)) + 1):
+                    self._go_on()
                     trained, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
                     total[held] += self._fold_losses(base, more, trained, held)
         return total / n_rounds
@@ -234,6 +246,9 @@ def rank_beyond_noise(
     ensemble = _sklearn("ensemble")
     make = ensemble.RandomForestClassifier if target.is_class else ensemble.RandomForestRegressor
     rng = np.random.default_rng(seed)
+    if target.codes.size > _NOISE_ROWS:
+        drawn = np.sort(rng.choice(target.codes.size, _NOISE_ROWS, replace=False))
+        target, base, columns = target.take(drawn), base[drawn], columns[drawn]
     rows = np.arange(target.codes.size)
     passed = np.zeros(columns.shape[1])
     for number in range(_NOISE_ROUNDS):

@@ -17,6 +17,7 @@ from dfjoin.augment.choose_tables import SELECTIONS
 from dfjoin.augment.encoding import TASKS, PredictionTarget, encode_target
 from dfjoin.augment.find_features import FeatureSearch, find_features
 from dfjoin.augment.held_out import group_codes
+from dfjoin.augment.training_rows import as_pandas, draw_rows
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist
 from dfjoin.join.options import join_options
 from dfjoin.join.path_search import PathOptions
@@ -31,9 +32,6 @@ __all__ = ["LakeAugmenter"]
 _PURPOSE = "LakeAugmenter"
 _base: Any = import_optional("sklearn.base", extra="sklearn", purpose=_PURPOSE)
 _checks: Any = import_optional("sklearn.utils.validation", extra="sklearn", purpose=_PURPOSE)
-
-_MOST_ROWS = 20_000
-"""Rows that features are chosen by, at most; of more, so many are drawn."""
 
 _MOST_HOPS = 5
 
@@ -215,7 +213,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         Parameters
         ----------
         X : DataFrame, shape (n_rows, n_columns)
-            An array is taken as a frame with the columns x0, x1, ….
+            An array is taken as a frame with the columns x0, x1, …; a frame of another library that has a method
+            ``to_pandas``, as those of polars and Arrow, as that.
         y : array-like, shape (n_rows,), optional
             The target. Without one, and without `target`, nothing can be selected: the `k` most useful tables are kept.
         groups : array-like, shape (n_rows,), optional
@@ -242,7 +241,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             _checks.check_consistent_length(frame, groups)
             codes = group_codes(groups)
         seed = 0 if self.random_state is None else int(_checks.check_random_state(self.random_state).randint(1 << 30))
-        sample, target, codes = _drawn(frame.reset_index(drop=True), target, codes, seed)
+        sample, target, codes = draw_rows(frame.reset_index(drop=True), target, codes, seed)
         search = FeatureSearch(sample, target, codes, lake.snapshot, options, self.select, k, allow, seed, budget)
         found = find_features(search)
         self.plan_: JoinPlan = found.frozen.plan
@@ -293,6 +292,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
 
     def _split(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Take the target out of a frame that has it."""
+        X = as_pandas(X)
         if self.target is None or not is_pandas(X):
             return X, y
         places = [i for i, label in enumerate(X.columns) if label == self.target]
@@ -303,6 +303,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     def _validated(self, X: Any, *, reset: bool) -> pd.DataFrame:
         """Check X as estimators do, and make it a frame."""
         if is_pandas(X):
+            twice = X.columns[X.columns.duplicated()]
+            if len(twice):
+                raise InvalidParameterError(f"`X` has columns of the same name ({shortlist(twice)}); rename them")
             _checks.validate_data(self, X, reset=reset, skip_check_array=True)
             if reset and len(X) == 0:
                 raise InvalidParameterError("`X` must have at least one row to learn from, got 0 rows")
@@ -382,17 +385,3 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         result = wide.iloc[:, [*range(n_own), *(places[name] for name in self.features_)]]
         result.attrs = wide.attrs
         return result
-
-
-def _drawn(
-    frame: pd.DataFrame, target: PredictionTarget | None, groups: np.ndarray | None, seed: int
-) -> tuple[pd.DataFrame, PredictionTarget | None, np.ndarray | None]:
-    """Draw rows to choose features by, where there are too many."""
-    if len(frame) <= _MOST_ROWS:
-        return frame, target, groups
-    rows = np.sort(np.random.default_rng(seed).choice(len(frame), _MOST_ROWS, replace=False))
-    return (
-        frame.iloc[rows].reset_index(drop=True),
-        None if target is None else target.take(rows),
-        None if groups is None else groups[rows],
-    )

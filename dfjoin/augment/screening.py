@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,15 +124,13 @@ def _by_first_row(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank[inverse]
 
 
-def screen_table(
-    reached: ReachedTable, own: Sequence[EncodedColumn], left_out: Mapping[str, str], n_keys: int
-) -> CandidateTable:
+def screen_table(reached: ReachedTable, own: KnownColumns, left_out: Mapping[str, str], n_keys: int) -> CandidateTable:
     """Encode the columns of a table that was joined, and leave out those that say nothing.
 
     Parameters
     ----------
     reached : ReachedTable
-    own : sequence of EncodedColumn
+    own : KnownColumns
         The columns of the frame, of the same rows.
     left_out : mapping of str
         Columns that are left out already → why.
@@ -146,9 +144,7 @@ def screen_table(
         frame or an earlier one of the table.
     """
     frame = reached.frame
-    known = KnownColumns()
-    for own_column in own:
-        known.add(own_column, "the frame")
+    known = own.copy()
     features: list[FeatureColumn] = []
     reasons = dict(left_out)
     names = dict(reached.brought) | ({"": reached.counted} if reached.counted else {})
@@ -172,23 +168,39 @@ class KnownColumns:
 
     def __init__(self) -> None:
         self._marks: dict[str, str] = {}
-        self._numbers: list[tuple[NDArray[np.float64], str]] = []
+        self._where: list[str] = []
+        self._numbers = np.empty((0, 0))
+
+    def copy(self) -> KnownColumns:
+        """Return the same columns, to which others may be added."""
+        known = KnownColumns()
+        known._marks, known._where, known._numbers = dict(self._marks), list(self._where), self._numbers.copy()
+        return known
 
     def add(self, column: EncodedColumn, where: str) -> None:
         """Take note of a column, and of where it is."""
-        if column.is_number:
-            self._numbers.append((_standard(column), where))
-        elif mark := content_mark(column):
-            self._marks[mark] = where
+        if not column.is_number:
+            if mark := content_mark(column):
+                self._marks[mark] = where
+            return
+        n_known = len(self._where)
+        if n_known == len(self._numbers):
+            grown = np.zeros((max(8, 2 * n_known), column.values.size))
+            if n_known:
+                grown[:n_known] = self._numbers
+            self._numbers = grown
+        self._numbers[n_known] = _standard(column)
+        self._where.append(where)
 
     def reason(self, column: EncodedColumn) -> str:
-        """Return which column a column says the same as; empty if there is none."""
+        """Return which column a column says the same as; empty if there is none. O(columns × rows)."""
         if not column.is_number:
             where = self._marks.get(content_mark(column) or "none", "")
             return f"the same as a column of {where}" if where else ""
-        standard = _standard(column)
-        near = next((where for other, where in self._numbers if abs(float(other @ standard)) > _NEARLY_EQUAL), "")
-        return f"nearly the same as a column of {near}" if near else ""
+        if not self._where:
+            return ""
+        near = np.abs(self._numbers[: len(self._where)] @ _standard(column)) > _NEARLY_EQUAL
+        return f"nearly the same as a column of {self._where[int(near.argmax())]}" if near.any() else ""
 
 
 def _standard(column: EncodedColumn) -> NDArray[np.float64]:

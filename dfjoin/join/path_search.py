@@ -86,7 +86,7 @@ class PathOptions:
     max_hops: int = 2
     min_score: float = 0.5
     threshold: float = 0.5
-    a_column: int = 20
+    a_column: int = 60
     tables: Sequence[str] | None = None
     exclude: Sequence[str] | None = None
     join: JoinOptions = field(default_factory=JoinOptions)

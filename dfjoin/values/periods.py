@@ -129,7 +129,10 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
         return None
     if pd.api.types.is_numeric_dtype(dtype) and not is_year:
         return None
-    codes, values = pd.factorize(column)
+    try:
+        codes, values = pd.factorize(column)
+    except TypeError:  # lists and the like
+        return None
     texts = [str(value).strip().casefold() for value in values]
     if not texts:
         return None

@@ -176,11 +176,11 @@ def test_classes_are_predicted_as_well(world, world_lake):
 
 
 def test_rows_of_one_key_or_one_group_are_held_out_together(world, world_lake, monkeypatch):
-    from dfjoin.augment import choose_tables
+    from dfjoin.augment import greedy_choice
 
     seen = []
-    real = choose_tables.HeldOutLosses
-    monkeypatch.setattr(choose_tables, "HeldOutLosses", lambda *a: seen.append(a[1]) or real(*a))
+    real = greedy_choice.HeldOutLosses
+    monkeypatch.setattr(greedy_choice, "HeldOutLosses", lambda *a: seen.append(a[1]) or real(*a))
     X, y = pd.concat([world.X] * 2, ignore_index=True), pd.concat([world.y] * 2, ignore_index=True)
     augmenter = dfjoin.LakeAugmenter(world_lake, max_hops=1, tables="climate")
     assert augmenter.fit(X, y).tables_ == ["climate"]
@@ -245,7 +245,7 @@ def test_as_of_brings_what_was_known_before(world, tmp_path):
 
 
 def test_days_are_joined_with_months_and_months_are_held_out_together(tmp_path, monkeypatch):
-    from dfjoin.augment import choose_tables
+    from dfjoin.augment import greedy_choice
 
     rng = np.random.default_rng(0)
     months = pd.period_range("1990-01", "1999-12", freq="M")
@@ -256,8 +256,8 @@ def test_days_are_joined_with_months_and_months_are_held_out_together(tmp_path, 
     own = pd.Series(level, months)[days.to_period("M")].to_numpy()
     X = pd.DataFrame({"date": days, "v": rng.normal(size=len(days))})
     seen = []
-    real = choose_tables.HeldOutLosses
-    monkeypatch.setattr(choose_tables, "HeldOutLosses", lambda *a: seen.append(a[1]) or real(*a))
+    real = greedy_choice.HeldOutLosses
+    monkeypatch.setattr(greedy_choice, "HeldOutLosses", lambda *a: seen.append(a[1]) or real(*a))
     found = dfjoin.LakeAugmenter(lake).fit(X, own + X["v"] + rng.normal(0, 0.3, len(days)))
     assert found.features_ == ["bank_rate"]
     assert len(set(seen[0].tolist())) == len(months)
@@ -273,9 +273,9 @@ def test_a_budget_ends_the_search(world, world_lake):
 
 
 def test_an_interrupted_fit_keeps_what_it_has(world, world_lake, monkeypatch):
-    from dfjoin.augment import choose_tables
+    from dfjoin.augment import greedy_choice
 
-    real = choose_tables.rank_beyond_noise
+    real = greedy_choice.rank_beyond_noise
 
     def interrupt(*arguments):
         if interrupt.was_called:
@@ -284,7 +284,7 @@ def test_an_interrupted_fit_keeps_what_it_has(world, world_lake, monkeypatch):
         return real(*arguments)
 
     interrupt.was_called = False
-    monkeypatch.setattr(choose_tables, "rank_beyond_noise", interrupt)
+    monkeypatch.setattr(greedy_choice, "rank_beyond_noise", interrupt)
     found = dfjoin.LakeAugmenter(world_lake).fit(world.X, world.y)
     assert found.tables_ == ["climate"]
     assert found.report_.stopped == "it was interrupted" and "stopped: it was interrupted" in str(found.report_)
@@ -376,3 +376,50 @@ def test_keys_of_two_columns(tmp_path, on):
     assert "land + year → panel" in str(augmenter.report_) or "year + land → panel" in str(augmenter.report_)
     unseen = pd.DataFrame({"land": ["nowhere", lands[0]], "year": [1990, 2050]})
     assert augmenter.transform(unseen)["rain"].isna().all()
+
+
+class _OtherFrame:
+    """A frame of another library."""
+
+    def __init__(self, frame):
+        self._frame = frame
+
+    def to_pandas(self):
+        return self._frame
+
+
+def test_rows_of_other_kinds(world, world_lake):
+    want = dfjoin.LakeAugmenter(world_lake, max_hops=1).fit(world.X, world.y).transform(world.X)
+    listed = world.X.assign(parts=[[1, 2]] * len(world.X))
+    kinds = (
+        _OtherFrame(world.X),
+        world.X.convert_dtypes(dtype_backend="pyarrow"),
+        world.X.astype({"land": "category"}),
+    )
+    for X in (*kinds, world.X.set_axis([0] * len(world.X)), listed):
+        found = dfjoin.LakeAugmenter(world_lake, max_hops=1).fit(X, world.y.to_numpy())
+        assert found.features_ == ["rain"]
+        np.testing.assert_allclose(found.transform(X)["rain"].to_numpy(), want["rain"])
+    doubled = pd.concat([world.X, world.X["weight"]], axis=1)
+    with pytest.raises(InvalidParameterError, match=r"`X` has columns of the same name \('weight'\); rename them"):
+        dfjoin.LakeAugmenter(world_lake).fit(doubled, world.y)
+
+
+def test_time_is_kept_at_each_stage(world, world_lake, monkeypatch):
+    """Out of time while tables are measured, the best of those that were is taken all the same."""
+    from dfjoin.augment import greedy_choice
+    from dfjoin.augment.budget import OutOfTimeError
+
+    real = greedy_choice.GreedyChoice._gain
+    measured = []
+
+    def late(choice, candidates, is_control=False):
+        if len(measured) == 1 and not is_control:
+            raise OutOfTimeError("the budget of 1 seconds is used")
+        measured.append(candidates[0].reached.table)
+        return real(choice, candidates, is_control)
+
+    monkeypatch.setattr(greedy_choice.GreedyChoice, "_gain", late)
+    found = dfjoin.LakeAugmenter(world_lake, max_hops=1).fit(world.X, world.y)
+    assert found.tables_ == measured[:1] == ["climate"]
+    assert "the budget of 1 seconds is used" in found.report_.stopped

@@ -6,7 +6,7 @@ import pytest
 
 import dfjoin
 from dfjoin.augment.encoding import encode_column
-from dfjoin.augment.screening import content_mark, screen_table, screening_reason
+from dfjoin.augment.screening import KnownColumns, content_mark, screen_table, screening_reason
 from dfjoin.join.path_search import PathOptions
 from dfjoin.join.table_paths import reach_tables
 
@@ -62,12 +62,15 @@ def test_what_the_frame_has_is_not_brought_again(build):
     lake = build({"t": table})
     (reached,) = reach_tables(frame, lake.snapshot, PathOptions(max_hops=1))
     own = [encode_column(frame[name]) for name in frame]
-    screened = screen_table(reached, own, {}, N)
+    known = KnownColumns()
+    for column in own:
+        known.add(column, "the frame")
+    screened = screen_table(reached, known, {}, N)
     assert [feature.column for feature in screened.features] == ["new"]
     assert screened.left_out == {
         "sort": "the same as a column of the frame",
         "inches": "nearly the same as a column of the frame",
         "new_again": "nearly the same as a column of the table",
     }
-    assert screen_table(reached, own, {"new": "refused"}, N).features[0].column == "new_again"
+    assert screen_table(reached, known, {"new": "refused"}, N).features[0].column == "new_again"
     assert isinstance(lake, dfjoin.Lake)

@@ -1,0 +1,111 @@
+"""What a selection of tables is made for, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.augment.budget import AugmentBudget
+from dfjoin.augment.encoding import EncodedColumn, PredictionTarget
+from dfjoin.augment.held_out import Gain
+from dfjoin.augment.relevance import bins_for, choose_columns
+from dfjoin.augment.screening import CandidateTable, FeatureColumn, screening_reason
+
+__all__ = ["ChosenTable", "SelectionTask", "TableChoice", "n_independent", "relevant_columns"]
+
+_COLUMNS_A_TABLE = 12
+"""Columns that are taken of one table, at most."""
+
+_RELEVANT = 2.0
+"""Smallest relevance of a column, in standard deviations above chance, see `dfjoin.augment.relevance.relevance`."""
+
+
+@dataclass(frozen=True)
+class ChosenTable:
+    """A table that is brought, and its columns.
+
+    Parameters
+    ----------
+    candidate : CandidateTable
+    features : tuple of FeatureColumn
+    gain : Gain or None
+        What the columns add on held-out rows to all that were chosen before; None where that was not measured.
+    """
+
+    candidate: CandidateTable
+    features: tuple[FeatureColumn, ...]
+    gain: Gain | None = None
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """The columns as numbers."""
+        return np.column_stack([feature.encoded.values for feature in self.features])
+
+
+@dataclass(frozen=True)
+class TableChoice:
+    """What was chosen.
+
+    Parameters
+    ----------
+    chosen : tuple of ChosenTable
+        In the order in which they were chosen.
+    rejected : dict of str
+        Table → why it was not chosen.
+    gain : Gain or None
+        Of all that was chosen, on folds that chose nothing.
+    stopped : str
+        Why not all tables were looked at; empty if they were.
+    """
+
+    chosen: tuple[ChosenTable, ...]
+    rejected: dict[str, str]
+    gain: Gain | None = None
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
+class SelectionTask:
+    """What a selection is made for.
+
+    Parameters
+    ----------
+    target : PredictionTarget
+    own : sequence of EncodedColumn
+        Columns of the frame.
+    groups : callable
+        Told a candidate, the groups of rows that are held out together, or None.
+    seed : int
+    budget : AugmentBudget
+    """
+
+    target: PredictionTarget
+    own: Sequence[EncodedColumn]
+    groups: Callable[[CandidateTable], NDArray[np.int64] | None]
+    seed: int
+    budget: AugmentBudget
+
+    def base(self) -> NDArray[np.float64]:
+        """Return the columns of the frame that say something, as numbers."""
+        columns = [column.values for column in self.own if not screening_reason(column)]
+        return np.column_stack(columns) if columns else np.empty((self.target.codes.size, 0))
+
+
+def n_independent(groups: NDArray[np.int64] | None, rows: NDArray[np.int64]) -> int:
+    """Count the groups of some rows."""
+    return rows.size if groups is None else int(np.unique(groups[rows]).size)
+
+
+def relevant_columns(
+    candidate: CandidateTable, task: SelectionTask, rows: NDArray[np.int64] | None = None
+) -> tuple[FeatureColumn, ...]:
+    """Choose the relevant columns of a table that are not redundant, by some rows; all by default."""
+    rows = np.arange(task.target.codes.size) if rows is None else rows
+    bins = [feature.bins[rows] for feature in candidate.features]
+    n_groups = n_independent(task.groups(candidate), rows)
+    target = task.target.levels(bins_for(n_groups))[rows]
+    chosen = choose_columns(bins, target, n_groups, _COLUMNS_A_TABLE, _RELEVANT)
+    return tuple(candidate.features[i] for i in chosen)
