@@ -11,20 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.containment.scan_join import scan_lists
+from dfjoin.containment import subset_pairs
+from dfjoin.containment.left_runs import group_sets
 from dfjoin.containment.set_collection import SetCollection
-from dfjoin.containment.subset_pairs import ROOM, SetPairs
+from dfjoin.containment.subset_pairs import ROOM, SetPairs, new_buffer, run_kernel
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.set_lists import (
     InvertedLists,
     SetLists,
     copy_sets,
     count_elements,
-    fill_lists,
     find_rarest,
-    mark_elements,
     order_rows,
 )
+from dfjoin.kernels.subset_candidates import ReadWork, fill_signed_lists, find_candidates, keep_candidates
+from dfjoin.kernels.subset_runs import MOST_HELD, LeftRuns
 
 __all__ = ["SMALLEST_BUDGET", "ReadCounts", "external_pairs"]
 
@@ -32,11 +33,11 @@ SMALLEST_BUDGET = 1 << 20
 """Bytes of memory that a join needs at least."""
 
 _PAGE = 4096
-_ELEMENTS_AT_ONCE = 1024
-_PAIR_BYTES = 160  # of the buffers for one pair
 _ROW_BYTES = 24  # of one number that passes through the tables, a chunk at a time
-_LEFT_BYTES, _LEFT_SET_BYTES = 6, 130  # of one element and of one set of a partition while it is joined
-_RIGHT_SET_BYTES, _HELD_BYTES = 60, 4  # of one right set, and of one element of it that the partition has
+_PAIR_BYTES = 160  # of the buffers for one pair
+_CANDIDATE_BYTES = 8
+_LEFT_BYTES, _LEFT_SET_BYTES = 4, 50  # of one element and of one set of a partition while it is joined
+_LEFT_SHARE, _CANDIDATE_SHARE = 0.75, 0.2  # of the budget
 
 
 @dataclass
@@ -48,9 +49,9 @@ class ReadCounts:
     partitions : int
         Partitions of the left sets.
     batches : int
-        Batches of right sets that were joined with a partition.
+        Batches of candidates, for each of which the right sets are read in their order.
     left_pages, list_pages, right_pages : int
-        Pages of the left sets, of the inverted lists and of the right sets; a page counts once for each partition.
+        Pages of the left sets and of the inverted lists, once for each partition; of the right sets, for each batch.
     right_runs : int
         Stretches of pages of the right sets that lie one after the other: each is one sequential read.
     """
@@ -106,14 +107,14 @@ def external_pairs(
     Notes
     -----
     Algorithm 5 of Yang et al., "Internal and external memory set containment join", VLDB Journal 2021. The left sets
-    are ordered by their rarest element, and the inverted lists of these elements are written to a scratch file.
-    Elements are added to a partition as long as its left sets and the estimate of its target sets, the sum of the
-    lengths of the lists (the upper bound of section 6.2), fit the budget. The target sets are read in ascending order
-    of their place, and only their elements that the partition has are kept. Departures: the rarest element stands for
-    the prefix of most frequent elements, as in `scan_subsets`; and target sets that do not fit, since one list alone
-    is longer, are read in batches, so that the budget holds in any case. Scratch: 4 bytes for each right set and each
-    entry of a list, 12 for each left set, 33 for each element. Scratch and mapped files are in the page cache, which
-    the budget does not count.
+    are ordered by their rarest element, and the inverted lists of these elements are written to a scratch file, each
+    entry with the bitmap of its set. As many left sets as fit the budget are a partition; their lists are read once, in
+    order, and the right sets whose bitmap has all bits of a left set's are candidates. As many of these as fit are
+    sorted by their right set, and the sets are read in their order. Departures: the rarest element stands for the
+    prefix of most frequent elements, as in `scan_lists`; and target sets are read only where the bitmap does not
+    exclude them, so that a partition is as large as its left sets allow and needs no estimate of its target sets
+    (section 6.2). Scratch: 12 bytes for each entry of a list, 20 for each left set, 24 for each element, and a bit.
+    Scratch and mapped files are in the page cache, which the budget does not count.
     """
     with tempfile.TemporaryDirectory(prefix="dfjoin-containment-") as directory:
         job = _ExternalJob(left, right, budget, counts, _ScratchFiles(directory))
@@ -133,161 +134,113 @@ class _ExternalJob:
         self._scratch = scratch
         self._chunk = max(1024, budget // (4 * _ROW_BYTES))
         self._room = int(min(ROOM, max(256, budget // (6 * _PAIR_BYTES))))
-        n = left.n_elements
-        self._lengths = scratch.make(n, np.int64)  # of the lists
-        self._n_left = scratch.make(n, np.int64)  # left sets by rarest element
-        self._left_ends = scratch.make(n, np.int64)
-        self._list_ends = scratch.make(n, np.int64)
-        self._marks = scratch.make(n, np.uint8)  # of the elements of a partition
-        self._places = scratch.make(len(right), np.int32)  # of the right sets of a batch among these
-        self._held_room = min(right.elements.size, max(64, budget // (6 * _HELD_BYTES)))
+        self._lengths = scratch.make(left.n_elements, np.int64)  # of the lists
+        self._list_starts = scratch.make(left.n_elements, np.int64)
+        self._rarest = scratch.make(len(left), np.int64)
 
     def prepare(self, is_left: NDArray[np.bool_] | None) -> None:
         """Order the left sets by their rarest element, and invert the right ones for these elements."""
-        left, right, make = self._left, self._right, self._scratch.make
-        for start in range(0, right.elements.size, self._chunk):
-            count_elements(as_read_only(np.asarray(right.elements[start : start + self._chunk])), self._lengths)
-        rarest = make(len(left), np.int64)
+        left, right, make, rarest = self._left, self._right, self._scratch.make, self._rarest
+        cursors = make(left.n_elements, np.int64)  # the number of left sets of each element first
+        for own in self._chunks(right.elements.size):
+            count_elements(as_read_only(np.asarray(right.elements[own])), self._lengths)
         lengths = as_read_only(self._lengths)
-        for start in range(0, len(left), self._chunk):
-            stop = min(start + self._chunk, len(left))
-            part = rarest[start:stop]
-            indptr = as_read_only(np.asarray(left.indptr[start : stop + 1]))
+        for own in self._chunks(len(left)):
+            part = rarest[own]
+            indptr = as_read_only(np.asarray(left.indptr[own.start : own.stop + 1]))
             find_rarest(SetLists(indptr, left.lists.elements), lengths, part)
             if is_left is not None:
-                part[~is_left[start:stop]] = -1
-            np.add.at(self._n_left, part[part >= 0], 1)
-        n_kept = self._cumulate(self._n_left, self._left_ends)
-        self._order = make(n_kept, np.int32)
-        cursors = make(left.n_elements, np.int64)
-        for start in range(0, cursors.size, self._chunk):
-            own = slice(start, start + self._chunk)
-            cursors[own] = self._left_ends[own] - self._n_left[own]
+                part[~is_left[own]] = -1
+            np.add.at(cursors, part[part >= 0], 1)
+        for own in self._chunks(cursors.size):
+            self._lengths[own][cursors[own] == 0] = 0
+        self._order = make(self._cumulate(cursors, cursors), np.int32)
         order_rows(as_read_only(rarest), cursors, self._order)
-        for start in range(0, cursors.size, self._chunk):
-            own = slice(start, start + self._chunk)
-            self._lengths[own][self._n_left[own] == 0] = 0
-        n_entries = self._cumulate(self._lengths, self._list_ends)
-        self._rows = make(n_entries, np.int32)
-        for start in range(0, cursors.size, self._chunk):
-            own = slice(start, start + self._chunk)
-            cursors[own] = np.where(self._n_left[own] > 0, self._list_ends[own] - self._lengths[own], -1)
-        fill_lists(right.lists, cursors, self._rows)
+        n_entries = self._cumulate(self._lengths, self._list_starts)
+        for own in self._chunks(cursors.size):
+            cursors[own] = np.where(self._lengths[own] > 0, self._list_starts[own], -1)
+        self._rows, self._signatures = make(n_entries, np.int32), make(n_entries, np.uint64)
+        fill_signed_lists(right.lists, cursors, self._rows, self._signatures)
+
+    def _chunks(self, n: int) -> Iterator[slice]:
+        """Yield stretches of an array that pass through memory at once."""
+        for start in range(0, n, self._chunk):
+            yield slice(start, min(start + self._chunk, n))
 
     def _cumulate(self, numbers: NDArray[np.int64], out: NDArray[np.int64]) -> int:
-        """Write the running sum; return the sum."""
+        """Write the sum of the numbers before each one; return the sum of all."""
         total = 0
-        for start in range(0, numbers.size, self._chunk):
-            part = out[start : start + self._chunk]
-            np.cumsum(numbers[start : start + self._chunk], out=part)
-            part += total
-            total = int(part[-1])
+        for own in self._chunks(numbers.size):
+            part = numbers[own]
+            sums = np.cumsum(part)
+            sums += total
+            total = int(sums[-1])
+            np.subtract(sums, part, out=out[own])
         return total
 
     def run(self) -> Iterator[SetPairs]:
         """Join partition after partition."""
-        average = self._left.elements.size / max(1, len(self._left))
-        left_bytes = _LEFT_BYTES * average + _LEFT_SET_BYTES
-        share = self._budget / 2.4
-        most_left, most_right = max(1, int(share / left_bytes)), max(1, int(share / _RIGHT_SET_BYTES))
-        for first, last in self._partitions(most_left, most_right):
-            used = np.flatnonzero(self._n_left[first : last + 1]) + first
-            begin, end = int(self._left_ends[first] - self._n_left[first]), int(self._left_ends[last])
-            for start in range(begin, end, most_left):
-                rows = self._order[start : min(start + most_left, end)]
-                # The left sets of each element lie one after the other, so that their lists are numbered by counting.
-                stops = np.clip(self._left_ends[used] - start, 0, rows.size)
-                n_of = np.diff(stops, prepend=0)
-                yield from self._join(rows, used[n_of > 0], n_of[n_of > 0], most_right)
+        marks = self._scratch.make(self._left.n_elements // 64 + 1, np.uint64)
+        work = ReadWork(marks, np.empty(1, np.int32), np.zeros(3, np.int64))
+        for rows in self._partitions():
+            self._counts.partitions += 1
+            yield from self._join(np.sort(rows).astype(np.int64), work)
 
-    def _partitions(self, most_left: int, most_right: int) -> Iterator[tuple[int, int]]:
-        """Cut the elements into stretches whose left sets and lists fit; at least one element with left sets each."""
-        first, n_left, n_right = -1, 0, 0
-        last = -1
-        for start in range(0, self._n_left.size, _ELEMENTS_AT_ONCE):
-            used = np.flatnonzero(self._n_left[start : start + _ELEMENTS_AT_ONCE]) + start
-            for element, n, length in zip(
-                used.tolist(), self._n_left[used].tolist(), self._lengths[used].tolist(), strict=True
-            ):
-                if first >= 0 and (n_left + n > most_left or n_right + length > most_right):
-                    yield first, last
-                    first, n_left, n_right = -1, 0, 0
-                first = element if first < 0 else first
-                last = element
-                n_left += n
-                n_right += length
-        if first >= 0:
-            yield first, last
+    def _partitions(self) -> Iterator[NDArray[np.int32]]:
+        """Cut the left sets, in the order of their rarest elements, into stretches that fit; at least one set each."""
+        limit = _LEFT_SHARE * self._budget
+        most, start = max(1, int(limit / _LEFT_SET_BYTES)), 0
+        while start < self._order.size:
+            rows = self._order[start : start + most]
+            n_bytes = np.cumsum(_LEFT_SET_BYTES + _LEFT_BYTES * self._left.sizes_of(rows))
+            n = max(1, int(np.searchsorted(n_bytes, limit, "right")))
+            del n_bytes
+            start += n
+            yield rows[:n]
 
-    def _join(
-        self, rows: NDArray[np.int32], used: NDArray[np.int64], n_of: NDArray[np.int64], most_right: int
-    ) -> Iterator[SetPairs]:
-        """Join left sets, in the order of their rarest elements, with the right sets that hold one of these."""
+    def _join(self, places: NDArray[np.int64], work: ReadWork) -> Iterator[SetPairs]:
+        """Join some left sets."""
         counts = self._counts
-        counts.partitions += 1
-        by_place = np.argsort(rows, kind="stable")
-        rows = rows[by_place]
-        rarest = np.repeat(np.arange(used.size), n_of)[by_place]
-        del by_place
-        places = rows.astype(np.int64)
-        counts.left_pages += _pages(self._left, places)[0]
-        room = int((self._left.indptr[places + 1] - self._left.indptr[places]).sum())
-        local = SetLists(np.zeros(rows.size + 1, np.int64), np.empty(room, np.uint32))
-        copy_sets(self._left.lists, as_read_only(places), self._marks[:0], local)
-        mark_elements(as_read_only(local.elements), 1, self._marks)
-        left = SetCollection(*local, self._left.n_elements)
-        starts = self._list_ends[used] - self._lengths[used]
-        first, stop = int(starts[0]), int(self._list_ends[used[-1]])
-        for begin in range(first, stop, 4 * most_right):
-            end = min(begin + 4 * most_right, stop)
-            counts.list_pages += (end * 4 - 1) // _PAGE - begin * 4 // _PAGE + 1
-            ranges = np.clip(starts, begin, end) - begin, np.clip(self._list_ends[used], begin, end) - begin
-            for lists, batch, held in self._batches(self._rows[begin:end], ranges, most_right):
-                for pairs in scan_lists(left, held, rarest, n_of, lists, self._room):
-                    yield SetPairs(places[pairs.left], batch[pairs.right], pairs.matched)
-                del lists, held
-        mark_elements(as_read_only(local.elements), 0, self._marks)
+        left = self._load(places)
+        runs, lists = self._group(left, self._rarest[places])
+        n_found = max(MOST_HELD, int(_CANDIDATE_SHARE * self._budget / _CANDIDATE_BYTES))
+        found, held = np.empty(n_found, np.uint64), np.empty(MOST_HELD, np.int32)
+        state, buffer = np.zeros(3, np.int64), new_buffer(self._room)
+        while state[0] < lists.starts.size:
+            n = find_candidates(runs, lists, as_read_only(self._signatures), held, state, found, subset_pairs.STEPS)
+            if n == 0:
+                continue
+            found[:n].sort()
+            work.pages[:] = 0, 0, -2
+            arguments = runs, self._right.lists, as_read_only(found[:n]), work
+            for pairs in run_kernel(keep_candidates, arguments, np.zeros(2, np.int64), n, buffer, left.sizes):
+                yield SetPairs(places[pairs.left], pairs.right, pairs.matched)
+            counts.batches += 1
+            counts.right_pages += int(work.pages[0])
+            counts.right_runs += int(work.pages[1])
 
-    def _batches(
-        self, entries: NDArray[np.int32], ranges: tuple[NDArray[np.int64], NDArray[np.int64]], most_right: int
-    ) -> Iterator[tuple[InvertedLists, NDArray[np.int64], SetCollection]]:
-        """Load the right sets of some entries of lists, as many at a time as fit, with the lists of these alone."""
-        targets = np.sort(entries)
-        targets = targets[np.append(True, targets[1:] != targets[:-1])]
-        begin = 0
-        while begin < targets.size:
-            batch, held = self._load_held(targets[begin : begin + most_right].astype(np.int64))
-            if batch.size == targets.size:
-                self._places[targets] = np.arange(targets.size, dtype=np.int32)
-                rows = self._places[entries]
-                starts, ends = ranges
-            else:
-                is_here = (entries >= batch[0]) & (entries <= batch[-1])
-                before = np.append(0, np.cumsum(is_here))
-                starts, ends = before[ranges[0]], before[ranges[1]]
-                self._places[batch] = np.arange(batch.size, dtype=np.int32)
-                rows = self._places[entries[is_here]]
-            begin += batch.size
-            yield InvertedLists(as_read_only(starts), as_read_only(ends), as_read_only(rows)), batch, held
+    def _load(self, places: NDArray[np.int64]) -> SetCollection:
+        """Load left sets."""
+        starts, ends = self._left.indptr[places], self._left.indptr[places + 1]
+        self._counts.left_pages += _count_pages(starts, ends, 4)
+        n_elements = int((ends - starts).sum())
+        del starts, ends
+        loaded = SetLists(np.zeros(places.size + 1, np.int64), np.empty(n_elements, np.uint32))
+        copy_sets(self._left.lists, as_read_only(places), loaded)
+        return SetCollection(*loaded, self._left.n_elements)
 
-    def _load_held(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], SetCollection]:
-        """Load right sets with those of their elements that are marked; return which fit, and the sets."""
-        indptr = np.zeros(rows.size + 1, np.int64)
-        largest = int(self._right.indptr[rows[0] + 1] - self._right.indptr[rows[0]])
-        elements = np.empty(max(self._held_room, largest), np.uint32)
-        n = copy_sets(self._right.lists, as_read_only(rows), self._marks, SetLists(indptr, elements))
-        n_pages, n_runs = _pages(self._right, rows[:n])
-        self._counts.batches += 1
-        self._counts.right_pages += n_pages
-        self._counts.right_runs += n_runs
-        return rows[:n], SetCollection(indptr[: n + 1], elements[: indptr[n]], self._right.n_elements)
+    def _group(self, left: SetCollection, rarest: NDArray[np.int64]) -> tuple[LeftRuns, InvertedLists]:
+        """Group left sets by their rarest elements; return the lists of these, too."""
+        used = np.unique(rarest)
+        starts = self._list_starts[used]
+        ends = starts + self._lengths[used]
+        self._counts.list_pages += _count_pages(starts, ends, 12)
+        runs = group_sets(left, np.searchsorted(used, rarest), used.size)
+        return runs, InvertedLists(*map(as_read_only, (starts, ends, self._rows)))
 
 
-def _pages(sets: SetCollection, rows: NDArray[np.int64]) -> tuple[int, int]:
-    """Count the pages that hold the elements of some sets, in ascending order, and the stretches of these."""
-    size = np.dtype(np.uint32).itemsize
-    indptr = np.asarray(sets.indptr)
-    first, last = indptr[rows] * size // _PAGE, (indptr[rows + 1] * size - 1) // _PAGE
-    known = np.maximum.accumulate(np.append(-2, last))[:-1]
-    n_pages = int(np.maximum(0, last - np.maximum(first - 1, known)).sum())
-    return n_pages, int(np.count_nonzero(first > known + 1)) if rows.size else 0
+def _count_pages(starts: NDArray[np.int64], ends: NDArray[np.int64], size: int) -> int:
+    """Count the pages of stretches of entries of some bytes, in ascending order."""
+    first, last = starts * size // _PAGE, (ends * size - 1) // _PAGE
+    known = np.append(-1, last[:-1])
+    return int(np.maximum(0, last - np.maximum(first - 1, known)).sum())

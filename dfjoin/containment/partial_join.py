@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.containment.set_collection import SetCollection
+from dfjoin.containment.set_collection import MOST_SETS, SetCollection
 from dfjoin.containment.subset_pairs import ROOM, STEPS, SetPairs
 from dfjoin.kernels.overlap_join import OverlapPairs, OverlapSides, OverlapWork, join_overlaps, sort_by_length
 from dfjoin.kernels.records import as_read_only
@@ -62,7 +62,7 @@ def overlap_pairs(
     counts = right.count_elements()
     ends = np.cumsum(counts)
     rows = np.empty(right.elements.size, np.int32)
-    fill_lists(right.lists, ends - counts, rows)
+    fill_lists(right.lists, MOST_SETS, ends - counts, rows)
     lists = InvertedLists(as_read_only(ends - counts), as_read_only(ends), as_read_only(rows))
     by_length = np.array(left.elements)
     sort_by_length(left.lists.indptr, by_length, as_read_only(counts), np.empty_like(by_length))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.subset_scan import Pairs
+from dfjoin.kernels.subset_runs import Pairs
 
-__all__ = ["ROOM", "STEPS", "SetPairs", "new_buffer", "taken"]
+__all__ = ["ROOM", "SetPairs", "new_buffer", "run_kernel"]
 
 ROOM = 1 << 18
 """Pairs of a batch, at most."""
@@ -31,7 +32,34 @@ def new_buffer(room: int = ROOM) -> Pairs:
     return Pairs(np.empty(room, np.int32), np.empty(room, np.int32))
 
 
-def taken(buffer: Pairs, n: int, sizes: NDArray[np.int64]) -> SetPairs:
-    """Copy the first pairs of a buffer; all elements of the left sets are matched."""
-    left = buffer.left[:n].astype(np.int64)
-    return SetPairs(left, buffer.right[:n].astype(np.int64), sizes[left])
+def run_kernel(
+    kernel: Callable[..., int],
+    arguments: tuple[Any, ...],
+    state: NDArray[np.int64],
+    end: int,
+    buffer: Pairs,
+    sizes: NDArray[np.int64],
+) -> Iterator[SetPairs]:
+    """Call a kernel again and again until the first number of its state has come to an end.
+
+    Parameters
+    ----------
+    kernel : callable
+        Takes the arguments, its state, arrays for pairs and a number of steps; returns how many pairs it has found.
+    arguments : tuple
+    state : ndarray of int64
+    end : int
+    buffer : Pairs
+    sizes : ndarray of int64, shape (n_left,)
+        Elements of the left sets, of which all are matched.
+
+    Yields
+    ------
+    SetPairs
+        A batch for each call that finds pairs.
+    """
+    while state[0] < end:
+        n = kernel(*arguments, state, buffer, STEPS)
+        if n:
+            left = buffer.left[:n].astype(np.int64)
+            yield SetPairs(left, buffer.right[:n].astype(np.int64), sizes[left])

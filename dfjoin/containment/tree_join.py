@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.containment.set_collection import SetCollection
-from dfjoin.containment.subset_pairs import ROOM, STEPS, SetPairs, new_buffer, taken
+from dfjoin.containment.set_collection import MOST_SETS, SetCollection
+from dfjoin.containment.subset_pairs import ROOM, SetPairs, new_buffer, run_kernel
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.set_lists import InvertedLists, SetLists, fill_lists, order_rows
 from dfjoin.kernels.subset_cross import cross_cut
@@ -50,11 +50,8 @@ def cross_pairs(left: SetCollection, right: SetCollection) -> Iterator[SetPairs]
     """
     ordered = _Ordered(left, right, is_rarest_first=True)
     cursors = np.empty(int(left.sizes.max(initial=0)), np.int64)
-    state, buffer = np.zeros(2, np.int64), new_buffer()
-    while state[0] < len(left):
-        n = cross_cut(ordered.left, ordered.lists, cursors, state, buffer, STEPS)
-        if n:
-            yield taken(buffer, n, left.sizes)
+    arguments = ordered.left, ordered.lists, cursors
+    yield from run_kernel(cross_cut, arguments, np.zeros(2, np.int64), len(left), new_buffer(), left.sizes)
 
 
 def tree_pairs(left: SetCollection, right: SetCollection) -> Iterator[SetPairs]:
@@ -128,7 +125,7 @@ class _Ordered:
             self.left = _without(known, is_lost) if is_lost.any() else known
         ends = np.cumsum(counts)
         rows = np.empty(self.right.elements.size, np.int32)
-        fill_lists(self.right, ends - counts, rows)
+        fill_lists(self.right, MOST_SETS, ends - counts, rows)
         self.lists = InvertedLists(as_read_only(ends - counts), as_read_only(ends), as_read_only(rows))
 
 
@@ -198,11 +195,8 @@ class _LeftTree:
 
     def join(self, roots: NDArray[np.int32], lists: InvertedLists, sizes: NDArray[np.int64]) -> Iterator[SetPairs]:
         """Find the pairs of the left sets below some nodes."""
-        state, sides = np.zeros(2, np.int64), (self.elements, as_read_only(self.order))
-        while state[0] < roots.size:
-            n = join_tree(roots, self.tree, lists, self.work, sides, state, self.buffer, STEPS)
-            if n:
-                yield taken(self.buffer, n, sizes)
+        arguments = roots, self.tree, lists, self.work, (self.elements, as_read_only(self.order))
+        yield from run_kernel(join_tree, arguments, np.zeros(2, np.int64), roots.size, self.buffer, sizes)
 
 
 class _Partitions:

@@ -19,14 +19,15 @@ __all__ = [
     "are_equal",
     "copy_sets",
     "count_elements",
+    "count_small_sets",
     "fill_lists",
     "find_rarest",
     "gallop",
     "hash_sets",
     "is_subset",
-    "mark_elements",
     "order_rows",
     "sign_sets",
+    "signature_of",
     "sort_runs",
 ]
 
@@ -75,6 +76,53 @@ def count_elements(elements, counts):
 
 
 @njit_lean
+def count_small_sets(sets, largest, counts):
+    """Count in how many sets of a limited size each element is.
+
+    Parameters
+    ----------
+    sets : SetLists
+    largest : int
+        Larger sets are left out.
+    counts : ndarray of int64, shape (n_elements,)
+        Added to.
+
+    Notes
+    -----
+    O(elements).
+    """
+    indptr, elements = sets.indptr, sets.elements
+    for row in range(indptr.shape[0] - 1):
+        if indptr[row + 1] - indptr[row] <= largest:
+            for p in range(indptr[row], indptr[row + 1]):
+                counts[elements[p]] += 1
+
+
+@njit_inner
+def signature_of(elements, start, end):
+    """Return the bitmap of a set, see `sign_sets`.
+
+    Parameters
+    ----------
+    elements : ndarray of uint32
+        The set is ``elements[start:end]``.
+    start, end : int
+
+    Returns
+    -------
+    uint64
+
+    Notes
+    -----
+    O(elements).
+    """
+    bits = np.uint64(0)
+    for p in range(start, end):
+        bits |= _ONE << ((np.uint64(elements[p]) * K0) >> _SHIFT)
+    return bits
+
+
+@njit_lean
 def sign_sets(sets, signatures):
     """Write a bitmap of 64 bits for each set: the bits that the hashes of its elements name.
 
@@ -90,10 +138,7 @@ def sign_sets(sets, signatures):
     """
     indptr, elements = sets.indptr, sets.elements
     for row in range(signatures.shape[0]):
-        bits = np.uint64(0)
-        for p in range(indptr[row], indptr[row + 1]):
-            bits |= _ONE << ((np.uint64(elements[p]) * K0) >> _SHIFT)
-        signatures[row] = bits
+        signatures[row] = signature_of(elements, indptr[row], indptr[row + 1])
 
 
 @njit_lean
@@ -173,12 +218,14 @@ def order_rows(keys, cursors, order):
 
 
 @njit_lean
-def fill_lists(sets, cursors, rows):
+def fill_lists(sets, largest, cursors, rows):
     """Fill the inverted lists of some elements.
 
     Parameters
     ----------
     sets : SetLists
+    largest : int
+        Larger sets are left out.
     cursors : ndarray of int64, shape (n_elements,)
         Where the list of each element begins, -1 for one without; afterwards, where it ends.
     rows : ndarray of int32
@@ -191,6 +238,8 @@ def fill_lists(sets, cursors, rows):
     indptr, elements = sets.indptr, sets.elements
     n = elements.shape[0]
     for row in range(indptr.shape[0] - 1):
+        if indptr[row + 1] - indptr[row] > largest:
+            continue
         for p in range(indptr[row], indptr[row + 1]):
             if p + _AHEAD < n:
                 prefetch(cursors, np.int64(elements[p + _AHEAD]))
@@ -201,62 +250,28 @@ def fill_lists(sets, cursors, rows):
 
 
 @njit_lean
-def copy_sets(sets, rows, marks, copied):
-    """Copy some sets, or those of their elements that are marked, as many sets as there is room for.
+def copy_sets(sets, rows, copied):
+    """Copy some sets.
 
     Parameters
     ----------
     sets : SetLists
     rows : ndarray of int64, shape (n,)
-    marks : ndarray of uint8, shape (n_elements,) or (0,)
-        1 for the elements that are copied; empty: all are.
     copied : SetLists
         Receives the sets; its `indptr` has n + 1 entries, of which the first is 0.
-
-    Returns
-    -------
-    int
-        The number of sets that were copied.
 
     Notes
     -----
     O(elements of the sets).
     """
     n = np.int64(0)
-    room = copied.elements.shape[0]
-    has_marks = marks.shape[0] > 0
     for i in range(rows.shape[0]):
         if i + _AHEAD < rows.shape[0]:
             prefetch(sets.elements, sets.indptr[rows[i + _AHEAD]])
-        start, end = sets.indptr[rows[i]], sets.indptr[rows[i] + 1]
-        if n + end - start > room:
-            return i
-        for p in range(start, end):
-            element = sets.elements[p]
-            if not has_marks or marks[element] > 0:
-                copied.elements[n] = element
-                n += 1
+        for p in range(sets.indptr[rows[i]], sets.indptr[rows[i] + 1]):
+            copied.elements[n] = sets.elements[p]
+            n += 1
         copied.indptr[i + 1] = n
-    return rows.shape[0]
-
-
-@njit_lean
-def mark_elements(elements, mark, marks):
-    """Mark elements.
-
-    Parameters
-    ----------
-    elements : ndarray of uint32
-    mark : int
-    marks : ndarray of uint8, shape (n_elements,)
-        Receives the mark of each of the elements.
-
-    Notes
-    -----
-    O(elements).
-    """
-    for i in range(elements.shape[0]):
-        marks[elements[i]] = mark
 
 
 @njit_inner

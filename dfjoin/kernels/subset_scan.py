@@ -8,17 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels._compile import njit_inner, njit_lean, prefetch
-from dfjoin.kernels.set_lists import SetLists, are_equal, is_subset
+from dfjoin.kernels.set_lists import is_subset
+from dfjoin.kernels.subset_runs import match_signatures, write_pairs
 
-__all__ = ["MOST_READ", "N_SLICES", "Pairs", "ScanSides", "ScanWork", "scan_subsets"]
+__all__ = ["MOST_READ", "N_SLICES", "ScanWork", "scan_lists"]
 
-_BLOCK = 16
+_STEP = 16  # entries of a list that count as one step where slices are read
 _AHEAD = 16
+_NEAR = 8
 N_SLICES = 256
 MOST_READ = 64
 """Slices that the sets of a list are written to, and those that a left set reads at most."""
 _SLICED_FROM = 256  # entries of a list
-_FEW = 4  # left sets that share it
+_FEW = 4  # runs of left sets that share it
 _ONE = np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
@@ -30,42 +32,17 @@ for _place in range(64):
     _PLACES[(0x03F79D71B4CB0A89 << _place & 0xFFFFFFFFFFFFFFFF) >> 58] = _place
 
 
-class ScanSides(NamedTuple):
-    """Two collections, the bitmaps of their sets, and the hashes of the sets of the left one.
-
-    `order` holds the left sets that are searched, sets with the same rarest element (`rarest`) beside each other and,
-    of these, equal ones; `is_same` tells whether both sides are one collection.
-    Elements are below `n_elements`.
-    """
-
-    left: SetLists
-    right: SetLists
-    left_signatures: NDArray[np.uint64]
-    right_signatures: NDArray[np.uint64]
-    left_hashes: NDArray[np.uint64]
-    order: NDArray[np.int32]
-    rarest: NDArray[np.int64]
-    n_elements: int
-    is_same: bool
-
-
-class Pairs(NamedTuple):
-    """Receives pairs: numbers of left and right sets."""
-
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-
-
 class ScanWork(NamedTuple):
-    """Scratch: the bitmaps of one list, its slices, and the slices that a left set reads.
+    """Scratch: the bitmaps of one list, its slices, the slices that a left set reads, and the sets that it finds.
 
     `signatures` has the length of the longest list, `slices` a row of N_SLICES words for each 64 of it, `wanted`
-    MOST_READ entries.
+    MOST_READ entries, `held` MOST_HELD, see `subset_runs`.
     """
 
     signatures: NDArray[np.uint64]
     slices: NDArray[np.uint64]
     wanted: NDArray[np.int64]
+    held: NDArray[np.int32]
 
 
 @njit_inner
@@ -123,20 +100,73 @@ def _agreeing(slices, wanted, n_wanted, word):
     return found
 
 
+@njit_inner
+def _load_signatures(rows, start, n, signatures, local):
+    """Copy the bitmaps of the sets of a list beside each other."""
+    for q in range(n):
+        if q + _AHEAD < n:
+            prefetch(signatures, np.int64(rows[start + q + _AHEAD]))
+        local[q] = signatures[rows[start + q]]
+
+
+@njit_inner
+def _copy_rows(rows, start, n, p, held):
+    """Take the sets of a list from place `p` on; return how many, and where to go on."""
+    n_held = min(n - p, held.shape[0])
+    for i in range(n_held):
+        held[i] = rows[start + p + i]
+    return n_held, p + n_held
+
+
+@njit_inner
+def _match_slices(rows, start, n, p, work, n_wanted):
+    """Find the sets of a list that are in all slices of a left set; return how many, and where to go on."""
+    n_held = np.int64(0)
+    while p < n and n_held + 64 <= work.held.shape[0]:
+        found = _agreeing(work.slices, work.wanted, n_wanted, p >> 6)
+        if n - p < 64:
+            found &= (_ONE << np.uint64(n - p)) - _ONE
+        while found != 0:
+            work.held[n_held] = rows[start + p + _lowest_bit(found)]
+            n_held += 1
+            found &= found - _ONE
+        p = min(p + 64, n)
+    return n_held, p
+
+
+@njit_inner
+def _keep_supersets(left, row, right, is_same, held, n):
+    """Keep the right sets that hold all elements of a left one; return how many."""
+    n_kept = np.int64(0)
+    for i in range(n):
+        if i + _AHEAD < n:
+            prefetch(right.indptr, np.int64(held[i + _AHEAD]))
+        if i + _NEAR < n:
+            prefetch(right.elements, right.indptr[held[i + _NEAR]])
+        other = np.int64(held[i])
+        if (is_same and other == row) or is_subset(left, row, right, other):
+            held[n_kept] = held[i]
+            n_kept += 1
+    return n_kept
+
+
 @njit_lean
-def scan_subsets(sides, lists, work, state, pairs, most):
+def scan_lists(runs, rights, lists, work, state, pairs, most):
     """Find the right sets that hold all elements of left sets, as many pairs as there is room for.
 
     Parameters
     ----------
-    sides : ScanSides
+    runs : LeftRuns
+    rights : tuple of (SetLists, ndarray of uint64, bool)
+        The right sets, their bitmaps, and whether they are the left sets.
     lists : InvertedLists
         The right sets that hold each element that is the rarest of a left set.
     work : ScanWork
-    state : ndarray of int64, shape (2,)
-        Where to begin: position in `order`, and in the list; afterwards, where to go on.
+    state : ndarray of int64, shape (5,)
+        Zeros; afterwards, where to go on: element, run, place in its list, and, of the pairs of the sets in
+        ``work.held``, how many sets there are and how many pairs are written.
     pairs : Pairs
-        Receives the pairs, in the order of the left sets and then of the right ones.
+        Receives the pairs, in the order of the rarest elements.
     most : int
         Entries of lists to look at before the kernel returns, so that a join can be interrupted.
 
@@ -150,106 +180,57 @@ def scan_subsets(sides, lists, work, state, pairs, most):
     The partition of the left sets by one element, with the right sets that hold this element as its local index, is
     that of Yang et al., "Internal and external memory set containment join", VLDB Journal 2021, section 5.1; there the
     element is the most frequent one, and the local index is an inverted index. Here it is the rarest one, so that the
-    lists are short, and the local index is the bitmap of each set: 16 of them are compared in a few instructions. A
-    set that passes is tested element by element. Equal left sets, which lie beside each other, copy the pairs of the
-    first. O(Σ over left sets of the length of the list of the rarest element / 16 + pairs × size).
+    lists are short, and the local index is the bitmap of each set: 16 of them are compared in a few instructions. Long
+    lists that many left sets share are written as slices, a bitmap of the sets for each hash of an element. A set that
+    passes is tested element by element; equal left sets share all of this.
+    O(Σ over runs of the length of the list of the rarest element / 16 + pairs × size).
     """
-    left, right = sides.left, sides.right
-    order, rarest = sides.order, sides.rarest
-    room = pairs.left.shape[0]
-    n_pairs = np.int64(0)
-    n_seen = np.int64(0)
-    at = state[0]
-    p = state[1]
-    loaded = np.int64(-1)
-    n_sliced = np.int64(0)  # words of each slice of the list that is loaded, 0 if it is not sliced
-    n_order = order.shape[0]
-    local = work.signatures
-    first_pair = np.int64(-1)  # where the pairs of the set before begin, -1 if they are not here
-    while at < n_order and n_seen <= most:
-        row = np.int64(order[at])
-        element = rarest[row]
-        start, n_list = lists.starts[element], lists.ends[element] - lists.starts[element]
+    left, (right, signatures, is_same) = runs.sets, rights
+    n_pairs, n_seen = np.int64(0), np.int64(0)
+    element, run, p, n_held, n_written = state[0], state[1], state[2], state[3], state[4]
+    n_elements = lists.starts.shape[0]
+    loaded, n_words = np.int64(-1), np.int64(0)
+    while element < n_elements and n_seen <= most:
+        if n_held > 0:
+            begin, end = np.int64(runs.starts[run]), np.int64(runs.starts[run + 1])
+            n_now = write_pairs(runs.order, begin, end, work.held, n_held, n_written, pairs, n_pairs)
+            n_pairs += n_now - n_written
+            n_written = n_now
+            if n_written < (end - begin) * n_held:
+                break
+            n_held, n_written = np.int64(0), np.int64(0)
+        start = lists.starts[element]
+        n = lists.ends[element] - start
+        n_left = np.int64(runs.first[element + 1]) - run
+        if n_left == 0:
+            element += 1
+            continue
+        if p == n:
+            run += 1
+            p = np.int64(0)
+            continue
+        before = p
+        row = np.int64(runs.order[runs.starts[run]])
         size = left.indptr[row + 1] - left.indptr[row]
-        if first_pair >= 0 and p == 0:
-            before = np.int64(order[at - 1])
-            if sides.left_hashes[before] == sides.left_hashes[row] and are_equal(left, before, row):
-                n_copied = n_pairs - first_pair
-                if n_pairs + n_copied > room:
-                    break
-                for i in range(n_copied):
-                    pairs.left[n_pairs + i] = row
-                    pairs.right[n_pairs + i] = pairs.right[first_pair + i]
-                first_pair = n_pairs
-                n_pairs += n_copied
-                n_seen += n_copied
-                at += 1
-                continue
-        first_pair = n_pairs if p == 0 else np.int64(-1)
         if size == 1:
-            n_copied = min(n_list - p, room - n_pairs)
-            for i in range(n_copied):
-                pairs.left[n_pairs + i] = row
-                pairs.right[n_pairs + i] = lists.rows[start + p + i]
-            n_pairs += n_copied
-            n_seen += n_copied
-            p += n_copied
-        else:
-            if element != loaded:
-                for q in range(n_list):
-                    if q + _AHEAD < n_list:
-                        prefetch(sides.right_signatures, np.int64(lists.rows[start + q + _AHEAD]))
-                    local[q] = sides.right_signatures[lists.rows[start + q]]
-                loaded = element
-                n_sliced = np.int64(0)
-                if n_list >= _SLICED_FROM and at + _FEW < n_order and rarest[order[at + _FEW]] == element:
-                    n_sliced = _slice_sets(lists, start, n_list, right, work.slices)
-            own = sides.left_signatures[row]
-            if n_sliced > 0:
-                is_exact = sides.n_elements <= N_SLICES and size <= MOST_READ
-                n_wanted = _list_slices(left, row, element, work.wanted)
-                n_seen += (n_list - p) // _BLOCK
-                word = p >> 6
-                while word < n_sliced and n_pairs < room:
-                    found = _agreeing(work.slices, work.wanted, n_wanted, word)
-                    if word == p >> 6:
-                        found &= _ALL << np.uint64(p & 63)
-                    while found != 0 and n_pairs < room:
-                        at_bit = (word << 6) + _lowest_bit(found)
-                        other = np.int64(lists.rows[start + at_bit])
-                        if is_exact or (sides.is_same and other == row) or is_subset(left, row, right, other):
-                            pairs.left[n_pairs] = row
-                            pairs.right[n_pairs] = other
-                            n_pairs += 1
-                        found &= found - _ONE
-                        p = at_bit + 1
-                    if found == 0:
-                        word += 1
-                        p = word << 6
-                p = min(p, n_list)
+            n_held, p = _copy_rows(lists.rows, start, n, p, work.held)
+            n_seen += p - before
+            continue
+        if element != loaded:
+            loaded = element
+            n_words = np.int64(0)
+            if n >= _SLICED_FROM and n_left > _FEW:
+                n_words = _slice_sets(lists, start, n, right, work.slices)
             else:
-                n_seen += n_list - p
-                while p < n_list and n_pairs < room:
-                    if p + _BLOCK <= n_list:
-                        n_hits = np.int64(0)
-                        for q in range(_BLOCK):
-                            n_hits += np.int64((local[p + q] & own) == own)
-                        if n_hits == 0:
-                            p += _BLOCK
-                            continue
-                    stop = min(p + _BLOCK, n_list)
-                    while p < stop and n_pairs < room:
-                        if (local[p] & own) == own:
-                            other = np.int64(lists.rows[start + p])
-                            if (sides.is_same and other == row) or is_subset(left, row, right, other):
-                                pairs.left[n_pairs] = row
-                                pairs.right[n_pairs] = other
-                                n_pairs += 1
-                        p += 1
-        if p < n_list:
-            break
-        p = np.int64(0)
-        at += 1
-    state[0] = at
-    state[1] = p
+                _load_signatures(lists.rows, start, n, signatures, work.signatures)
+        if n_words > 0:
+            n_wanted = _list_slices(left, row, element, work.wanted)
+            n_held, p = _match_slices(lists.rows, start, n, p, work, n_wanted)
+            n_seen += (p - before) // _STEP + 1
+        else:
+            n_held, p = match_signatures(lists.rows, (start, n), p, runs.signatures[run], work.signatures, work.held)
+            n_seen += p - before
+        if n_words == 0 or n_elements > N_SLICES or size > MOST_READ:
+            n_held = _keep_supersets(left, row, right, is_same, work.held, n_held)
+    state[0], state[1], state[2], state[3], state[4] = element, run, p, n_held, n_written
     return n_pairs

@@ -62,10 +62,9 @@ def test_memory_stays_within_the_budget(rng, tmp_path):
 
 def test_pages_are_counted_once(monkeypatch):
     monkeypatch.setattr(external_join, "_PAGE", 8)
-    sets = encode_sides((np.array([0, 2, 3, 5, 6, 8]), np.array([0, 1, 2, 3, 4, 5, 6, 7])))[0]
-    assert external_join._pages(sets, np.array([0, 1, 2])) == (3, 1)
-    assert external_join._pages(sets, np.array([0, 3])) == (2, 2)
-    assert external_join._pages(sets, np.array([], np.int64)) == (0, 0)
+    assert external_join._count_pages(np.array([0, 2, 3]), np.array([2, 3, 5]), 4) == 3
+    assert external_join._count_pages(np.array([0, 5]), np.array([2, 6]), 4) == 2
+    assert external_join._count_pages(np.array([], np.int64), np.array([], np.int64), 4) == 0
 
 
 def test_the_public_join_takes_a_budget(rng):

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.containment import scan_join, subset_join, tree_join
+from dfjoin.containment import scan_join, subset_join, subset_pairs, tree_join
+from dfjoin.containment.external_join import ReadCounts, external_pairs
 from dfjoin.containment.set_collection import encode_sides
 from dfjoin.containment.subset_join import METHODS, ContainmentOptions, join_collections
 from dfjoin.errors import InvalidParameterError
-from dfjoin.kernels.subset_scan import Pairs
+from dfjoin.kernels.subset_runs import Pairs
 from tests.oracles.containment import naive_pairs, random_sets, sets_of
 
 
@@ -55,6 +56,18 @@ def test_long_lists_that_many_sets_share_are_sliced(rng, n_elements):
     assert len(expected) > 1000
 
 
+@pytest.mark.parametrize("n_elements", [90, 3000])
+def test_large_right_sets_are_marked_or_sliced(rng, n_elements):
+    left, right = random_sets(rng, 900, n_elements, 4, 0.4), random_sets(rng, 150, n_elements, 500, 0.4)
+    sides = encode_sides(left, right)
+    expected = found(sides, ContainmentOptions(1.0, "cross"))
+    assert found(sides, ContainmentOptions(1.0, "scan")) == expected
+    assert len(expected) > 1000
+    nonempty = [row for row in expected if row[2]]
+    rows = [r for part in external_pairs(*sides, 1 << 20, ReadCounts()) for r in zip(*map(list, part), strict=True)]
+    assert sorted(rows) == nonempty
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_batches_are_as_small_as_there_is_room_and_time(rng, monkeypatch, method):
     sides = encode_sides(random_sets(rng, 1200, 12, 3, 0.5))
@@ -65,7 +78,7 @@ def test_batches_are_as_small_as_there_is_room_and_time(rng, monkeypatch, method
 
     for module in (scan_join, tree_join):
         monkeypatch.setattr(module, "new_buffer", small)
-        monkeypatch.setattr(module, "STEPS", 50)
+    monkeypatch.setattr(subset_pairs, "STEPS", 50)
     monkeypatch.setattr(subset_join, "ROOM", 100)
     assert found(sides, ContainmentOptions(1.0, method)) == expected
 

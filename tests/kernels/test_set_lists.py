@@ -16,7 +16,6 @@ from dfjoin.kernels.set_lists import (
     gallop,
     hash_sets,
     is_subset,
-    mark_elements,
     order_rows,
     sign_sets,
     sort_runs,
@@ -70,9 +69,12 @@ def test_the_rarest_element_is_that_of_the_fewest_sets():
 def test_lists_are_those_asked_for_and_ascend():
     sets = encode_sides((np.array([0, 2, 3, 5]), np.array([0, 2, 2, 0, 1])))[0]
     cursors, rows = np.array([0, -1, 2]), np.full(4, -1, np.int32)
-    fill_lists(sets.lists, cursors, rows)
+    fill_lists(sets.lists, 2, cursors, rows)
     assert rows.tolist() == [0, 2, 0, 1]
     assert cursors.tolist() == [2, -1, 4]
+    cursors = np.array([0, -1, 2])
+    fill_lists(sets.lists, 1, cursors, rows)
+    assert cursors.tolist() == [0, -1, 3] and rows[2] == 1
 
 
 def test_rows_are_ordered_by_key_and_equal_sets_lie_together():
@@ -93,14 +95,8 @@ def test_gallop_is_a_lower_bound(rng):
             assert call_gallop(values, low, values.size, max(value, 0)) == expected
 
 
-def test_sets_are_copied_as_far_as_there_is_room():
+def test_sets_are_copied_in_the_order_asked_for():
     sets = encode_sides((np.array([0, 2, 2, 5]), np.array([0, 3, 1, 2, 3])))[0]
-    marks = np.zeros(4, np.uint8)
-    mark_elements(np.array([3, 1], np.uint32), 1, marks)
-    assert marks.tolist() == [0, 1, 0, 1]
-    for chosen, expected, n in ((marks, [3, 1, 3], 3), (marks[:0], [0, 3, 1, 2, 3], 3)):
-        copied = SetLists(np.zeros(4, np.int64), np.full(5, 9, np.uint32))
-        assert copy_sets(sets.lists, np.arange(3), chosen, copied) == n
-        assert copied.elements[: copied.indptr[3]].tolist() == expected
-    copied = SetLists(np.zeros(4, np.int64), np.full(4, 9, np.uint32))
-    assert copy_sets(sets.lists, np.arange(3), marks[:0], copied) == 2
+    copied = SetLists(np.zeros(4, np.int64), np.full(5, 9, np.uint32))
+    copy_sets(sets.lists, np.array([2, 1, 0]), copied)
+    assert copied.elements.tolist() == [1, 2, 3, 0, 3] and copied.indptr.tolist() == [0, 3, 3, 5]
