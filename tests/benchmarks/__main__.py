@@ -19,7 +19,7 @@ import dfjoin
 from tests.benchmarks import exact, lsh
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.cold_start import PROJECT, measure_cold_start
-from tests.benchmarks.containment import contenders, run_containment
+from tests.benchmarks.containment import contenders, run_containment, run_external
 from tests.benchmarks.foreign_keys import run_foreign_keys
 from tests.benchmarks.generate import generate
 from tests.benchmarks.life import run_machine
@@ -229,7 +229,10 @@ def main() -> None:
     sets.add_argument("--only", nargs="+", choices=contenders(None), help="these contenders")
     sets.add_argument("--limit", type=int, default=60, help="CPU seconds of a run, at most (default 60)")
     sets.add_argument("--index", type=Path, help="also the columns of an index")
-    sets.set_defaults(run=lambda o: run_containment(o.share, o.only, o.limit, o.index))
+    sets.add_argument("--external", action="store_true", help="the join within a memory budget instead")
+    sets.set_defaults(
+        run=lambda o: run_external(o.share) if o.external else run_containment(o.share, o.only, o.limit, o.index)
+    )
     keys = commands.add_parser("foreign-keys", help=run_foreign_keys.__doc__)
     keys.add_argument("databases", type=Path, help="directory of databases with tables and truth.csv")
     keys.add_argument("--fit", action="store_true", help="fit the model of the package anew")

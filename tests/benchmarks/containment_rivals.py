@@ -17,10 +17,10 @@ from dfjoin.kernels.subset_tree import order_sets
 _CHUNK = 1 << 20
 
 
-def ordered(left: SetCollection, right: SetCollection):
-    """Both sides with the elements of each set in ascending order of frequency on the right side, and its lists."""
+def ordered(left: SetCollection, right: SetCollection, is_rarest_first: bool = True):
+    """Both sides with the elements of each set in the order of their frequency on the right side, and its lists."""
     counts = right.count_elements()
-    by_count = np.argsort(counts, kind="stable")
+    by_count = np.argsort(counts if is_rarest_first else -counts, kind="stable")
     rank = np.empty(by_count.size, np.int64)
     rank[by_count] = np.arange(by_count.size)
     found = []
@@ -44,8 +44,11 @@ def lexicographic(side) -> np.ndarray:
 
 
 @numba.njit(cache=True)
-def _walk(order, indptr, elements, list_indptr, lists, right_indptr, right_elements, limit, stack, starts):
-    """Intersect the lists along the paths of the prefix tree of the left sets; below `limit` elements verify instead."""
+def _walk(order, indptr, elements, list_indptr, lists, right_indptr, right_elements, limit, kept, read, stack, starts):
+    """Intersect the lists along the paths of the prefix tree of the left sets; below `limit` elements verify instead.
+
+    Intersections are kept for the next set as long as they have `kept` entries in all; pages of lists are counted in `read`.
+    """
     n_pairs = 0
     before = -1
     depth_before = 0
@@ -60,8 +63,11 @@ def _walk(order, indptr, elements, list_indptr, lists, right_indptr, right_eleme
                 common += 1
         if size == 0:
             continue
+        while common > 0 and starts[common] > kept:
+            common -= 1
         if common == 0:
             e = elements[indptr[row]]
+            read[0] += (list_indptr[e + 1] * 4 - 1) // 4096 - list_indptr[e] * 4 // 4096 + 1
             n = list_indptr[e + 1] - list_indptr[e]
             for i in range(n):
                 stack[i] = lists[list_indptr[e] + i]
@@ -73,6 +79,8 @@ def _walk(order, indptr, elements, list_indptr, lists, right_indptr, right_eleme
             out = starts[d]
             i, i_end = starts[d - 1], starts[d]
             j, j_end = list_indptr[e], list_indptr[e + 1]
+            if i < i_end:
+                read[0] += (j_end * 4 - 1) // 4096 - j * 4 // 4096 + 1
             if (j_end - j) > 16 * (i_end - i):  # a short list is searched in a long one
                 while i < i_end:
                     low, high = j, j_end
@@ -119,22 +127,35 @@ def _walk(order, indptr, elements, list_indptr, lists, right_indptr, right_eleme
     return n_pairs
 
 
-def _tree_walk(left, right, limit):
-    first, second, list_indptr, lists = ordered(left, right)
+def _tree_walk(left, right, limit, kept=1 << 60, is_rarest_first=True):
+    """The number of pairs, and of pages of lists that were read."""
+    first, second, list_indptr, lists = ordered(left, right, is_rarest_first)
     depth = int(np.diff(first[0]).max(initial=0)) + 2
     longest = int(np.diff(list_indptr).max(initial=0))
     stack = np.empty(longest * min(depth, limit + 1) + 1, np.int32)
-    return _walk(lexicographic(first), *first, list_indptr, lists, *second, limit, stack, np.zeros(depth, np.int64))
+    read, starts = np.zeros(1, np.int64), np.zeros(depth, np.int64)
+    n = _walk(lexicographic(first), *first, list_indptr, lists, *second, limit, kept, read, stack, starts)
+    return n, int(read[0])
 
 
 def pretti(left, right):
     """PRETTI (Jampani and Pudi, DASFAA 2005): intersect lists down a prefix tree of the left sets; rarest elements first."""
-    return _tree_walk(left, right, 1 << 30)
+    return _tree_walk(left, right, 1 << 30)[0]
 
 
 def limit_plus(left, right):
     """LIMIT+ (Bouros et al., KAIS 2016): the same down to two elements, the rest by comparing candidates."""
-    return _tree_walk(left, right, 2)
+    return _tree_walk(left, right, 2)[0]
+
+
+def expretti(left, right, budget):
+    """Pairs and pages read by the extended PRETTI of section 7.2.2 of Yang et al., in the better one of both orders.
+
+    The left sets come in lexicographic order, each reads the lists of its elements but those of the prefix that it shares
+    with the one before, as far as the intersections of that prefix fit the budget. A list is not read where nothing is left.
+    """
+    found = [_tree_walk(left, right, 1 << 30, budget // 4, is_rarest_first) for is_rarest_first in (True, False)]
+    return min(found, key=lambda one: one[1])
 
 
 @numba.njit(cache=True)
@@ -252,6 +273,22 @@ def duckdb_sql(left, right):
     ).fetchone()[0]
 
 
+def spark_sql(left, right):
+    """A join on the exploded elements, grouped by pair, in Spark on one core."""
+    import pandas as pd
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.master("local[1]").config("spark.sql.shuffle.partitions", 4).getOrCreate()
+    for name, side in (("l", left), ("r", right)):
+        elements = np.split(side.elements.astype(np.int64), side.indptr[1:-1])
+        frame = pd.DataFrame({"s": range(len(side)), "e": [one.tolist() for one in elements]})
+        session.createDataFrame(frame, "s bigint, e array<bigint>").createOrReplaceTempView(name)
+    return session.sql(
+        "SELECT count(*) FROM (SELECT a.s, b.s FROM (SELECT s, size(e) AS n, explode(e) AS x FROM l) a JOIN (SELECT s, "
+        "explode(e) AS x FROM r) b ON a.x = b.x GROUP BY a.s, b.s, a.n HAVING count(*) = a.n)"
+    ).first()[0]
+
+
 RIVALS = {
     "PRETTI": pretti,
     "LIMIT+": limit_plus,
@@ -259,4 +296,5 @@ RIVALS = {
     "numpy rarest-first": numpy_rarest_first,
     "scipy.sparse": scipy_sparse,
     "DuckDB": duckdb_sql,
+    "Spark SQL": spark_sql,
 }

@@ -33,6 +33,12 @@ def test_the_protocol_runs_at_a_tiny_share(monkeypatch, capsys):
     assert "setting" in capsys.readouterr().out
 
 
+def test_the_join_beyond_memory_is_measured(capsys):
+    table = containment.run_external(0.0002)
+    assert (table["partitions"] >= 1).all() and (table["EXPRETTI pages"] > 0).all()
+    assert "in memory" in capsys.readouterr().out
+
+
 def test_foreign_keys_are_measured(tmp_path, capsys):
     for name, key in (("one", "city_id"), ("two", "town_id")):
         (tmp_path / name / "tables").mkdir(parents=True)
