@@ -156,7 +156,7 @@ def _join() -> None:
 def _contain(lake: Lake) -> None:
     """Join sets by every method, some whole, some in part, and find the foreign keys of a lake."""
     lake.join_graph()
-    sets = [list(range(i % 7)) for i in range(_N)]
+    sets = [list(range(i % 7)) for i in range(_N)] + [list(range(100))]
     for method in METHODS:
         containment_join(sets, method=method).count()
     containment_join(sets, threshold=0.5).count()
