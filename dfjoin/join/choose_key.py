@@ -15,6 +15,7 @@ from dfjoin.join.key_evidence import (
     one_sided,
     reason_against,
     rows_agree,
+    rows_contradict,
 )
 from dfjoin.join.keys import KeyColumns
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
@@ -127,6 +128,8 @@ def _reason_against(
         reason = "row numbers"
     else:
         reason = reason_against(own, theirs, matched, share, n_pairs)
-    if reason and rows_agree(left, right, own, theirs):
-        return ""
-    return reason and f"{reason}; no other columns of these rows agree"
+    if reason and not rows_agree(left, right, own, theirs):
+        return f"{reason}; no other columns of these rows agree"
+    if rows_contradict(left, right, own, theirs):
+        return "equal codes of different things: the names in these rows stand in other rows, too"
+    return ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,15 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.search.query import QueryColumn
 from dfjoin.transform.chance import SAMPLE_VALUES, chance_of_match, evidence_bits
 
-__all__ = ["MIN_ONE_SIDED", "is_row_number", "names_agree", "one_sided", "reason_against", "rows_agree"]
+__all__ = [
+    "MIN_ONE_SIDED",
+    "is_row_number",
+    "names_agree",
+    "one_sided",
+    "reason_against",
+    "rows_agree",
+    "rows_contradict",
+]
 
 MIN_ONE_SIDED = 0.5
 """Pairs of rows of a relation of one to one, or of many to one, over those of a key: a key has at least this share."""
@@ -50,6 +60,10 @@ _GENERIC = frozenset(
 """Words of column names that say nothing about what is counted."""
 _MIN_AGREEING = 0.8
 """Share of the rows of one key that have the same value in another pair of columns, which speaks for the key."""
+_MIN_DISPLACED = 0.2
+"""Share of the names of both sides that stand in another row than that of their code, which speaks against the code,"""
+_FEWEST_DISPLACED = 3
+"""and how many there must be."""
 _MAX_EXPECTED = 0.5
 _MIN_AGREEMENT_BITS = 10.0
 _MIN_ROWS = 8
@@ -152,29 +166,78 @@ def rows_agree(left: KeyColumns, right: KeyColumns, own: QueryColumn, theirs: Qu
     agrees if at least four fifths of the rows have the same value, if at most half would if rows were
     paired at random, and if that is 10 bits of evidence.
     """
+    mine, others = _cells_of_matched(left, right, own, theirs)
+    needed = _MIN_AGREEMENT_BITS + math.log2(max(1, len(mine) * len(others)))
+    return any(_agree(some, other, needed) for some in mine for other in others)
+
+
+def rows_contradict(left: KeyColumns, right: KeyColumns, own: QueryColumn, theirs: QueryColumn) -> bool:
+    """Tell whether the names that rows with an equal code have stand in other rows of the other side.
+
+    Two systems of codes share most of their codes, and mean different things by some: where both tables have names,
+    these tell it.
+
+    Parameters
+    ----------
+    left, right : KeyColumns
+    own, theirs : QueryColumn
+        The key: integers, or short codes. Longer texts are names themselves, and are never contradicted.
+
+    Notes
+    -----
+    Names are columns of text that are longer than codes and differ in nine tenths of their rows. Of up to 1,000 shared
+    codes, the rows are looked at whose name the other column has in some row. The code is contradicted if a fifth of
+    them, and three rows at least, have another name in the row of their code.
+    """
+    if not (_is_short(own) or own.profile.kind in _GRID_KINDS):
+        return False
+    mine, others = _cells_of_matched(left, right, own, theirs, _are_names)
+    return any(_displaced(some, other) for some in mine for other in others)
+
+
+_CellsOf: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.uint64]]
+"""The hashes of a column in some rows, which of them have a value, and the hashes of the whole column."""
+
+
+def _are_names(column: QueryColumn) -> bool:
+    """Tell whether a column names its rows: texts longer than codes, nearly all different."""
+    n_present = int((column.values.codes >= 0).sum())
+    is_text = column.profile.kind not in (*_GRID_KINDS, "date")
+    return is_text and not _is_short(column) and len(column.values) >= max(_MIN_ROWS, _DENSE * n_present)
+
+
+def _displaced(mine: _CellsOf, other: _CellsOf) -> bool:
+    """Tell whether names that both sides have stand in other rows."""
+    is_known = mine[1] & other[1] & np.isin(mine[0], other[2])
+    n_known, n_equal = int(is_known.sum()), int((is_known & (mine[0] == other[0])).sum())
+    return n_known >= _MIN_ROWS and n_known - n_equal >= max(_FEWEST_DISPLACED, _MIN_DISPLACED * n_known)
+
+
+def _cells_of_matched(
+    left: KeyColumns,
+    right: KeyColumns,
+    own: QueryColumn,
+    theirs: QueryColumn,
+    wanted: Callable[[QueryColumn], bool] = lambda column: True,
+) -> tuple[list[_CellsOf], list[_CellsOf]]:
+    """Return the cells of other columns in the first rows of shared keys, for each side."""
     shared, places, partners = np.intersect1d(own.values.hashes, theirs.values.hashes, return_indices=True)
     kept = np.argsort(shared * np.uint64(0x9E3779B97F4A7C15))[:_MAX_ROWS]
     rows = own.values.first_rows()[places[kept]], theirs.values.first_rows()[partners[kept]]
-    sides = [
-        [column for column in side.candidates() if column is not key][:_MAX_COLUMNS]
-        for side, key in ((left, own), (right, theirs))
-    ]
-    cells = [[_cells(column, chosen) for column in columns] for columns, chosen in zip(sides, rows, strict=True)]
-    needed = _MIN_AGREEMENT_BITS + math.log2(max(1, len(sides[0]) * len(sides[1])))
-    return any(_agree(mine, other, needed) for mine in cells[0] for other in cells[1])
+    mine, others = (
+        [_cells(c, chosen) for c in [c for c in side.candidates() if c is not key and wanted(c)][:_MAX_COLUMNS]]
+        for side, key, chosen in ((left, own, rows[0]), (right, theirs, rows[1]))
+    )
+    return mine, others
 
 
-def _cells(column: QueryColumn, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """Return the hashes of some rows of a column, and which of them have a value."""
+def _cells(column: QueryColumn, rows: NDArray[np.int64]) -> _CellsOf:
+    """Return what some rows of a column hold."""
     codes = column.values.codes[rows]
-    return np.append(column.values.hashes, np.uint64(0))[codes], codes >= 0
+    return np.append(column.values.hashes, np.uint64(0))[codes], codes >= 0, column.values.hashes
 
 
-def _agree(
-    mine: tuple[NDArray[np.uint64], NDArray[np.bool_]],
-    other: tuple[NDArray[np.uint64], NDArray[np.bool_]],
-    needed: float,
-) -> bool:
+def _agree(mine: _CellsOf, other: _CellsOf, needed: float) -> bool:
     present = mine[1] & other[1]
     n = int(present.sum())
     some, others = mine[0][present], other[0][present]

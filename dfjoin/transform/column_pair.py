@@ -13,7 +13,7 @@ from dfjoin.programs.program import Extract, Program
 from dfjoin.transform.compose import Learned, learn_programs
 from dfjoin.transform.outcome import FULL_COVERAGE, Outcome, evaluate
 from dfjoin.transform.prepared_columns import Column
-from dfjoin.transform.value_pairs import ValuePairs
+from dfjoin.transform.value_pairs import LONGEST_EXAMPLE, ValuePairs
 from dfjoin.values.unicode import normalize_text
 
 __all__ = ["ColumnPair", "distinct_pairs", "example_sets", "learn_pair"]
@@ -22,8 +22,6 @@ _TOP_PAIRS = 40
 """Value pairs that examples are drawn from: k of the paper."""
 _EXAMPLE_SETS = ((3, 10), (2, 5))
 """Size and number of the example sets: b and r of the paper."""
-_MAX_EXAMPLE_LENGTH = 400
-"""Characters; longer values are no examples."""
 _MAX_REFINED = 3
 """Programs whose pieces are exchanged for others, the best ones."""
 _GIVE_UP_AFTER = 8
@@ -91,9 +89,9 @@ class ColumnPair:
         return int(self.main.first_rows[value])
 
     def texts(self, value: int, columns: Sequence[Column]) -> tuple[str, ...]:
-        """Return the source row of a value, as texts of some columns."""
+        """Return the source row of a value, as texts of some columns: of each the first 400 characters."""
         row = self.row_of(value)
-        return tuple(column.array[row].as_py() or "" for column in columns)
+        return tuple((column.array[row].as_py() or "")[:LONGEST_EXAMPLE] for column in columns)
 
     def wanted(self, value: int) -> str:
         """Return a target value as programs are to make it: NFKC, small letters, white space collapsed."""
@@ -102,7 +100,7 @@ class ColumnPair:
 
 def _common_share(some: str, other: str) -> float:
     """Return the letters and digits of the words that two texts share, over those of the longer text."""
-    words = [set(_WORD.findall(text)) for text in (some, other)]
+    words = [set(_WORD.findall(text[:LONGEST_EXAMPLE])) for text in (some, other)]
     total = max(sum(map(len, found)) for found in words)
     return sum(map(len, words[0] & words[1])) / total if total else 0.0
 
@@ -254,10 +252,7 @@ def _learn_with(
     for numbers in example_sets(len(chosen), rng):
         rows = [pair.texts(chosen[i][0], columns) for i in numbers]
         targets = [pair.wanted(chosen[i][1]) for i in numbers]
-        if (
-            max(len(text) for row in rows for text in row) > _MAX_EXAMPLE_LENGTH
-            or max(map(len, targets)) > _MAX_EXAMPLE_LENGTH
-        ):
+        if max(map(len, targets)) > LONGEST_EXAMPLE:
             continue
         for learned in learn_programs(rows, targets, is_exact=False, computes=False):
             key = repr(learned.pieces)

@@ -21,12 +21,12 @@ from dfjoin.transform.composite import composite_keys, split_column
 from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
 from dfjoin.transform.pair_signatures import SignedValues, signature_pairs
 from dfjoin.transform.prepared_columns import Column, as_columns
-from dfjoin.transform.relate_dates import relate_dates
+from dfjoin.transform.relate_dates import days_may_be_exchanged, relate_dates
 from dfjoin.transform.relate_numbers import relate_numbers
 from dfjoin.transform.sides import DIRECTIONS, KEY_UNIQUENESS, Direction, SampledTable, sample_sides
 from dfjoin.transform.taught_join import Example, check_examples, find_taught
 from dfjoin.transform.transform_join import Table, TransformJoin
-from dfjoin.transform.value_pairs import find_pairs
+from dfjoin.transform.value_pairs import LONGEST_EXAMPLE, find_pairs
 
 __all__ = ["find_programs"]
 
@@ -127,7 +127,7 @@ def find_programs(
     tables = (as_columns(left), as_columns(right))
     given = (_check_columns(on, tables[0], "on"), _check_columns(right_on, tables[1], "right_on"))
     sides = sample_sides(tables, given)
-    tried: list[str] = []
+    tried = [f"{name}: of texts above {LONGEST_EXAMPLE} characters so many are looked at" for name in _long(sides)]
     if examples is not None:
         return find_taught(sides, check_examples(examples), tried)
     accepted: list[AcceptedPrograms] = []
@@ -145,6 +145,12 @@ def find_programs(
         if is_more and not is_other and not _loses_partners(other, best):
             best = other
     return as_result(best, tried)
+
+
+def _long(sides: tuple[SampledTable, SampledTable]) -> list[str]:
+    """Name the columns of which programs are learned from the first characters only."""
+    columns = [column for side in sides for column in side.candidates()]
+    return [c.name for c in columns if int(np.diff(c.values.offsets).max(initial=0)) > 4 * LONGEST_EXAMPLE]
 
 
 def _loses_partners(composite: AcceptedPrograms, part: AcceptedPrograms) -> bool:
@@ -242,7 +248,10 @@ def _learn(
             outcomes, key=lambda o: (-o.score * (1 + 2 * wholeness_of(columns, o)), o.program.n_operators)
         )
         accepted = accept_programs(columns, outcomes, direction, rng, tried)
-        if accepted is not None:
+        pairs = ((pair.main, pair.target), (pair.target, pair.main))
+        if accepted is not None and any(days_may_be_exchanged(*columns) for columns in pairs):
+            tried.append(f"{pair.main.name} = {target}: days and months may be exchanged")
+        elif accepted is not None:
             found.append(accepted)
             is_plain = len(target.columns) == 1 or bool(target_table.given)
             if is_plain and accepted.quality > 2 * FULL_COVERAGE and accepted.wholeness >= _GOOD_WHOLENESS:

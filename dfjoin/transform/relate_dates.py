@@ -10,13 +10,13 @@ from dfjoin.programs.program import Extract, Program
 from dfjoin.programs.times import ReadTime, WriteTime
 from dfjoin.transform.accept import AcceptedPrograms, FullColumns, accept_programs
 from dfjoin.transform.column_pair import ColumnPair
-from dfjoin.transform.moments import reading_orders
+from dfjoin.transform.moments import orders_of, reading_orders
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.sides import SampledTable
 from dfjoin.transform.value_pairs import no_pairs
 
-__all__ = ["date_program", "relate_dates"]
+__all__ = ["date_program", "days_may_be_exchanged", "relate_dates"]
 
 _MAX_LOOKED_AT = 200
 """Values of a column that tell how its dates are read."""
@@ -55,6 +55,32 @@ def date_program(column: Column) -> Program | None:
     is_time = sum(":" in text for text in texts)
     n_dates = sum(program(text) is not None for text in texts)
     return program if n_dates >= _MIN_DATES * len(texts) and not is_time else None
+
+
+def days_may_be_exchanged(source: Column, target: Column) -> bool:
+    """Tell whether the dates of one column can be read day first and month first, and join as well either way.
+
+    Parameters
+    ----------
+    source, target : Column
+
+    Notes
+    -----
+    No value of the source has a day above 12 then, and the target, which is read in one way, has as many of the dates
+    of either reading, within a tenth. Programs that put day and month in their places would be a guess.
+    """
+    rows = source.first_rows[:: max(1, len(source.values) // _MAX_LOOKED_AT)]
+    texts = [str(source.array[int(row)].as_py() or "") for row in rows.tolist()]
+    if not texts or len(orders_of(texts[0])) < 2:
+        return False
+    readings, wanted = reading_orders(texts), date_program(target)
+    if len(readings) < 2 or wanted is None:
+        return False
+    dates = set(wanted.apply([target.array]).to_pylist()) - {None}
+    written = WriteTime("%Y-%m-%d")
+    made = [[written(ReadTime(reading)(text) or "") for text in texts] for reading in readings[:2]]
+    fewer, more = sorted(sum(date in dates for date in one) for one in made)
+    return made[0] != made[1] and fewer >= _MIN_DATES * more > 0
 
 
 def relate_dates(

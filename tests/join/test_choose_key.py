@@ -105,3 +105,16 @@ def test_short_codes_of_another_list_are_no_evidence():
     own = codes[::3]
     assert _choose({"fips": own}, {"alpha": others})[0] is None
     assert _choose({"fips": own}, {"alpha": codes})[0] == ("fips", "alpha")
+
+
+def test_codes_of_two_systems_are_no_key_where_names_tell_it():
+    names = [f"{a}land {b}" for a in "ABCDEFGH" for b in ("north", "south", "east", "west", "old")]
+    codes = [f"{name[0]}{name[6].upper()}" for name in names]
+    left = {"fips": codes, "country": names}
+    right = {"alpha2": codes, "name": [*names[20:], *names[:20]]}
+    pair, passed = _choose(left, right)
+    assert pair == ("country", "name")
+    assert (
+        "fips = alpha2",
+        "equal codes of different things: the names in these rows stand in other rows, too",
+    ) in passed

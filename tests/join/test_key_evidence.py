@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfjoin.join.key_evidence import is_row_number, names_agree, one_sided, reason_against, rows_agree
+from dfjoin.join.key_evidence import is_row_number, names_agree, one_sided, reason_against, rows_agree, rows_contradict
 from dfjoin.join.keys import KeyColumns
 from dfjoin.types import IndexSettings
 
@@ -93,3 +93,20 @@ def test_columns_that_agree_in_half_of_the_rows_do_not_speak_for_a_key():
         theirs = np.where(rng.random(100) < share, kinds, "t")
         left, right = columns(id=range(100), kind=kinds), columns(no=range(100), sort=theirs)
         assert rows_agree(left, right, left.candidates()[0], right.candidates()[0]) is expected
+
+
+@pytest.mark.parametrize(("n_displaced", "expected"), [(0, False), (2, False), (10, True), (40, True)])
+def test_names_in_other_rows_speak_against_equal_codes(n_displaced, expected):
+    names = [f"{a}land {b}" for a in "ABCDEFGH" for b in ("north", "south", "east", "west", "old")]
+    codes = [f"{name[0]}{name[6].upper()}" for name in names]
+    turned = [*names[1:n_displaced], *names[: min(1, n_displaced)], *names[n_displaced:]]
+    left, right = columns(fips=codes, country=names), columns(alpha2=codes[::-1], label=turned[::-1])
+    assert rows_contradict(left, right, left.query(0), right.query(0)) is expected
+    assert not rows_contradict(left, right, left.query(1), right.query(1))
+
+
+def test_values_that_are_no_names_contradict_nothing():
+    codes = [f"{a}{b}" for a in "ABCDEFGH" for b in "XYZ"]
+    cities = ["Bonn", "Oslo", "Rome"] * 8
+    left, right = columns(code=codes, home=cities), columns(code=codes, birth=cities[1:] + cities[:1])
+    assert not rows_contradict(left, right, left.query(0), right.query(0))

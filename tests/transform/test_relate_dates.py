@@ -8,7 +8,7 @@ import pytest
 
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.prepared_columns import Column
-from dfjoin.transform.relate_dates import date_program
+from dfjoin.transform.relate_dates import date_program, days_may_be_exchanged
 from dfjoin.transform.transform_join import join_rows
 
 RNG = np.random.default_rng(5)
@@ -30,6 +30,18 @@ def test_dates_meet_whatever_their_spelling(own, theirs):
     )
     rows = join_rows(find_programs(left, right), left, right)
     assert rows.left_rows.tolist() == rows.right_rows.tolist() == list(range(80))
+
+
+def test_days_may_be_exchanged_where_both_readings_join():
+    days = [date(2020 + y, m, d) for y in range(2) for m in range(1, 13) for d in range(1, 13)]
+    plain = column([d.isoformat() for d in days])
+    assert days_may_be_exchanged(column([d.strftime("%m/%d/%Y") for d in days]), plain)
+    some = [d for d in days if d.day > d.month]  # read the other way they are other dates
+    assert not days_may_be_exchanged(
+        column([d.strftime("%m/%d/%Y") for d in some]), column([d.isoformat() for d in some])
+    )
+    assert not days_may_be_exchanged(column([f"13/12/{y}" for y in range(2000, 2020)]), plain)
+    assert not days_may_be_exchanged(column(["abc", "d"]), plain)
 
 
 def test_an_open_order_of_day_and_month_is_not_guessed():

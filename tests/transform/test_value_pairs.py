@@ -60,3 +60,22 @@ def test_a_value_takes_three_partners_of_its_best_gram():
 def test_a_gram_in_too_many_values_pairs_nothing():
     assert named(["abcdef"], [f"{i:03d} abcdef" for i in range(65)]) == []
     assert len(named(["abcdef"], [f"{i:03d} abcdef" for i in range(64)])) == 3
+
+
+def test_of_long_values_the_beginning_is_looked_at():
+    tail = "é" * 3000
+    left, right = [f"a{i:03d} {tail}{i * 7}" for i in range(20)], [f"{i:03d} a" for i in range(20)]
+    array = SuffixArray(column(left).values)
+    assert array.parts[0].size <= 20 * 1600
+    assert array.texts[0].tobytes().decode()  # no character is cut
+    assert ("a003 " + tail + "21", "003 a") in named(left, right)
+
+
+@given(st.lists(st.text("aé中😀", max_size=1200), min_size=1, max_size=5))
+def test_what_is_looked_at_begins_each_value(texts):
+    values = column(texts).values
+    data, offsets = SuffixArray(values).texts
+    cut = [data[a:b].tobytes().decode() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    for number, text in enumerate(cut):
+        assert values.value(number).startswith(text)
+        assert len(text.encode()) > 1596 or text == values.value(number)
