@@ -70,7 +70,9 @@ def auto_join(
         Key of `df`. Several labels make a composite key. By default, over a lake, the column with the most useful
         candidate is taken, if its usefulness is at least 0.5; columns of two values, serial numbers, measures, and
         numbers whose header names no identifier and that are no years are no keys then. Where a candidate of one column
-        is m:m and a second column makes it m:1 (entity and year), it is joined on both, as the report says.
+        is m:m and a second column makes it m:1 (entity and year), it is joined on both, as the report says. Where no
+        equal key does, dates of `df` are joined with columns of the weeks, months, quarters or years that they lie in,
+        however these are spelled (``APR 1948``, ``1833-01``, ``2020Q1``, ``2020-W05``).
         Between two frames the columns that join best are taken, and it is an error when two are equally good.
     right_on : column label or list of labels, optional
         Key of the other frame; the same labels as `on` by default.

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
-from dfjoin.errors import TableChangedError, TableReadError, shortlist
+from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, shortlist
 from dfjoin.join.date_columns import asof_dates
 from dfjoin.join.execute import RightSide, relationship_of
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.novelty import IndexedKey, adds_columns, adds_columns_by_index
 from dfjoin.join.options import JoinOptions
+from dfjoin.join.period_search import PeriodCandidate
 from dfjoin.join.plan import JoinStep, json_label
 from dfjoin.join.read_rows import KeyLink, TableRows, brought_columns, link_keys, read_rows
 from dfjoin.join.report import JoinAccount
@@ -102,6 +103,7 @@ class LakeCandidates:
         self._joined: set[str] = set()
         self._useless: dict[Any, KeyColumns] = {}
         self._extended: dict[Place, Any] = {}
+        self._periods: dict[Place, str] = {}
         self._contexts: dict[Place, SearchContext] = {}
         self._n_extended = 0
         self._opened: dict[str, LakeTable | str] = {}
@@ -117,6 +119,32 @@ class LakeCandidates:
         self._ways: dict[str, list[Any]] = {}
         for row in rows:
             self._ways.setdefault(row.table, []).append(row)
+
+    def look_at_periods(self, found: Sequence[PeriodCandidate]) -> list[Any]:
+        """Take candidates that share periods with dates of the frame; return those of the best column, best first.
+
+        Raises
+        ------
+        InvalidParameterError
+            If the best candidates of two columns of the frame are equally good.
+        """
+        best: dict[Place, PeriodCandidate] = {}
+        for one in sorted(found, key=lambda one: (-one.row.usefulness, -one.row.matched)):
+            if place_of(one.row) not in best and not self.rank_reason(one.row):
+                best[place_of(one.row)] = one
+        rows = [one.row for one in best.values()]
+        first = [row for row in rows if (row.usefulness, row.matched) == (rows[0].usefulness, rows[0].matched)]
+        names = list(dict.fromkeys(row.query_column for row in first))
+        if len(names) > 1:
+            raise InvalidParameterError(
+                f"`on` must be given: the dates {shortlist(names)} lie in the periods of tables equally well; pass "
+                f"on={names[0]!r}, for example"
+            )
+        self._contexts |= {place: one.hits.context for place, one in best.items()}
+        self._periods = {place: one.granularity for place, one in best.items()}
+        rows = [row for row in rows if row.query_column == names[0]]
+        self._ways = {row.table: [row] for row in reversed(rows)}
+        return rows
 
     def leave_out(self, tables: Iterable[str]) -> None:
         """Take note of tables that were joined to the frame before, which are not joined again."""
@@ -170,7 +198,7 @@ class LakeCandidates:
 
     def _extend(self, left: KeyColumns, row: Any) -> bool:
         """Look for a second column that makes a candidate m:1, to be joined in its place."""
-        if self._n_extended >= _MOST_EXTENDED:
+        if self._n_extended >= _MOST_EXTENDED or place_of(row) in self._periods:
             return False
         self._n_extended += 1
         found = find_second_column(left, row, self._context, self.options)
@@ -202,7 +230,7 @@ class LakeCandidates:
         brought = brought_columns(table, step)
         if not brought:
             return "it has no other columns"
-        if step.relation is not None or step.dated is not None or table.is_changed or len(step.on) > 1:
+        if any((step.relation, step.dated, step.period, table.is_changed)) or len(step.on) > 1:
             return None
         values = left.values(left.position(step.on[0]), step.pad, step.dayfirst)
         key = IndexedKey(self._context.snapshot, row.table, row.column, values)
@@ -228,6 +256,10 @@ class LakeCandidates:
             prepared = self._prepare(left, row, is_new)
         except TableReadError as error:
             return f"it cannot be read: {error}"
+        except InvalidParameterError as error:
+            if place_of(row) not in self._periods:
+                raise
+            return str(error)  # its rows are finer than the period, or hold others
         codes, right = prepared.link.index.codes, prepared.right
         if not adds_columns(left, codes, right.frame, right.codes):
             return _NOTHING_NEW
@@ -307,6 +339,8 @@ class LakeCandidates:
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
         relation = with_partners(context.relation_of(row), self.options.partners)
         step = JoinStep(on, row.table, right_on, columns, {}, aggregate, query.pad, query.dayfirst, relation)
+        if place_of(row) in self._periods:
+            return replace(step, period=self._periods[place_of(row)])
         return step if self.options.as_of is None else self._dated(step)
 
     def _dated(self, step: JoinStep) -> JoinStep:

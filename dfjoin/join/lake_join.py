@@ -13,6 +13,7 @@ from dfjoin.join.choose_column import ColumnChoice
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lake_candidates import LakeCandidates, Place, place_of
 from dfjoin.join.options import MANY_HOWS, JoinOptions
+from dfjoin.join.period_search import PeriodCandidate, find_period_candidates
 from dfjoin.join.plan import JoinPlan, json_label
 from dfjoin.join.read_rows import link_keys, read_rows
 from dfjoin.join.report import JoinAccount, joined_before
@@ -44,7 +45,8 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
     """Join the best acceptable tables of a lake.
 
     Candidates are looked at in rank order: the first ones in any case, then more and more of them until enough
-    tables are joined, the ranking falls below the threshold, or the time is over.
+    tables are joined, the ranking falls below the threshold, or the time is over. Where equal keys do not do, columns
+    of periods are looked at in which dates of the frame lie.
     """
     ranking = _LakeRanking(df, snapshot, options)
     is_every_column = ranking.is_every_column
@@ -77,6 +79,9 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
             if is_over:
                 return account
         if not has_more:
+            if len(account.joined) < (1 if is_every_column else options.k):
+                rows = candidates.look_at_periods(ranking.search_periods())
+                account, _ = _join_some(account, candidates, rows, settled)
             for name, reason in reasons.items():
                 account = account.pass_over("", "", f"column {name!r} as a key: {reason}")
             return account
@@ -103,7 +108,7 @@ class _LakeRanking:
     def __init__(self, df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> None:
         on = options.on
         self.is_every_column = on is None or (isinstance(on, str) and on == "*" and "*" not in df.columns)
-        self._snapshot, self._options = snapshot, options
+        self._df, self._snapshot, self._options = df, snapshot, options
         params = search_params(
             mode=options.mode,
             k=max(_FIRST_LOOK, 10 * options.k),
@@ -146,6 +151,16 @@ class _LakeRanking:
         """Return more candidates, those that are known among them."""
         self._params = replace(self._params, k=self.depth * _MORE_LOOK)
         return self.search(is_first=False)
+
+    def search_periods(self) -> list[PeriodCandidate]:
+        """Return columns of periods in which dates of the frame lie; none where keys are not single or not equal."""
+        options = self._options
+        is_plain = options.as_of is None and not options.keeps_right_rows and mode_of(options.mode).is_by_equality
+        if self._key is not None or not is_plain:
+            return []
+        labels = list(self._df.columns) if self.is_every_column else [query.label for query in self.queries]
+        columns = [(label, self._df.iloc[:, i]) for i, label in enumerate(self._df.columns) if label in labels]
+        return find_period_candidates(columns, self._snapshot, self._params)
 
     def has_more(self, rows: list[Any]) -> bool:
         """Tell whether candidates below some may reach the smallest score."""

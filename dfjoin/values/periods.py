@@ -43,6 +43,9 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ t]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:z|[
 _SHARE = 0.95
 """Share of the distinct values that a column of periods of one granularity has."""
 
+_LOOKED_AT, _LIKELY = 200, 0.8
+"""Distinct values, spread over a column, that are read first, and the share of them that has to be dates or periods."""
+
 _DAY = np.int64(86_400_000_000)
 """Microseconds of a day."""
 
@@ -136,7 +139,10 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     texts = [str(value).strip().casefold() for value in values]
     if not texts:
         return None
-    if any(":" in text for text in texts[:100]):
+    some = texts[:: max(1, len(texts) // _LOOKED_AT)]
+    if sum(_read(text)[0] != "" or _MOMENT.fullmatch(text) is not None for text in some) < _LIKELY * len(some):
+        return None
+    if any(":" in text for text in some):
         return _of_moments(texts, codes)
     parts = [_read(text) for text in texts]
     kinds = [kind for kind, _, _ in parts if kind]

@@ -98,3 +98,42 @@ def test_rows_without_a_date_join_nothing(build, rng):
     wide = pd.DataFrame({"day": pd.to_datetime(["1990-05-05", None])}).auto_join(plan)
     assert wide["rate_of_it"].isna().tolist() == [False, True]
     assert wide["rate_of_it"][0] == table["rate_of_it"][2]
+
+
+@pytest.mark.parametrize("way", ["Mon YYYY", "YYYYQn", "YYYY-Www", "first days"])
+@pytest.mark.parametrize("on", [None, "day"])
+def test_a_join_with_a_lake_finds_periods_where_equal_keys_do_not_do(build, rng, way, on):
+    granularity, freq, spell = WAYS[way]
+    periods, table = series(freq, spell, rng)
+    lake = build({"rates": table, "lands": pd.DataFrame({"land": [f"land {i}x" for i in range(50)], "z": range(50)})})
+    wide = pd.DataFrame({"day": DAYS, "v": np.arange(len(DAYS)) / 7}).auto_join(lake, on=on)
+    by_period = pd.Series(table["rate_of_it"].to_numpy(), periods)
+    np.testing.assert_allclose(wide["rate_of_it"], by_period[DAYS.to_period(freq)])
+    assert f"equal if both lie in the same {granularity}" in str(dfjoin.report(wide))
+    again = pd.DataFrame({"day": DAYS[:3], "v": 0.5}).auto_join(wide.attrs["dfjoin"]["plan"])
+    np.testing.assert_allclose(again["rate_of_it"], wide["rate_of_it"][:3])
+
+
+def test_equal_days_come_before_months(build, rng):
+    _, table = series("M", str, rng)
+    daily = pd.DataFrame({"date": DAYS, "fall": rng.normal(size=len(DAYS))})
+    df = pd.DataFrame({"day": DAYS})
+    assert list(df.auto_join(build({"rates": table, "daily": daily}), on="day")) == ["day", "fall"]
+    both = df.auto_join(build({"rates": table, "daily": daily}), on="day", k=2)
+    assert list(both) == ["day", "fall", "rate_of_it"]
+
+
+@pytest.mark.filterwarnings("ignore:no acceptable candidate", "ignore:no candidate shares")
+def test_periods_of_a_lake_are_not_guessed(build, rng):
+    _, table = series("M", lambda p: p.strftime("%b %Y"), rng)
+    lake = build({"rates": table})
+    twice = pd.DataFrame({"begin": DAYS, "end": DAYS + pd.Timedelta(days=0)})
+    with pytest.raises(InvalidParameterError, match=r"`on` must be given: the dates 'begin', 'end' lie in the per"):
+        twice.auto_join(lake)
+    firsts = [p.start_time for p in pd.period_range("1990-01", "1999-12", freq="M")]
+    days = pd.DataFrame({"date": [*firsts, *(DAYS + pd.Timedelta(days=4))]})
+    wide = pd.DataFrame({"day": DAYS + pd.Timedelta(days=2)}).auto_join(
+        build({"d": days.assign(x=np.arange(len(days)))}), on="day"
+    )
+    reasons = [one["reason"] for one in wide.attrs["dfjoin"]["passed_over"]]
+    assert any("must not be finer on both sides" in reason for reason in reasons), reasons
