@@ -468,6 +468,7 @@ class Lake:
         See Also
         --------
         dfjoin.LakeAugmenter : joins along such paths what helps to predict a target.
+        Lake.join_graph : foreign keys between the tables of the lake; its `shortest_paths` leads from table to table.
 
         Notes
         -----

@@ -55,7 +55,7 @@ def _graph(options: argparse.Namespace) -> int:
     if options.output:
         _write(graph, options.output, ending)
         return print_text(f"{len(graph)} edges written to {options.output}")
-    shown = graph.edges if options.start is None else graph.paths(options.start, options.end, k=options.k)
+    shown = graph.edges if options.start is None else graph.shortest_paths(options.start, options.end, k=options.k)
     if options.format == "json":
         return print_json({"edges" if options.start is None else "paths": shown.to_dict(orient="records")})
     if not len(shown):

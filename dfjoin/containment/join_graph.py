@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.containment.graph_files import draw_graph, write_graphml
-from dfjoin.containment.key_features import KeyCandidates, LakeColumns, find_key_pairs, key_features
+from dfjoin.containment.key_features import KeyCandidates, LakeColumns, find_key_pairs, key_features, own_roles
 from dfjoin.containment.key_model import key_model
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableNotFoundError, did_you_mean, shortlist
 from dfjoin.store.snapshot import Snapshot
@@ -112,8 +112,8 @@ class JoinGraph:
                 lines += [f"    {sign} {text}" for text in texts]
         return "\n".join(lines)
 
-    def paths(self, start: str, end: str, *, k: int = 1) -> pd.DataFrame:
-        """Find the shortest ways to join two tables.
+    def shortest_paths(self, start: str, end: str, *, k: int = 1) -> pd.DataFrame:
+        """Find the shortest ways to join two tables of the lake by its likely foreign keys.
 
         Parameters
         ----------
@@ -132,6 +132,10 @@ class JoinGraph:
         ------
         TableNotFoundError
             If the lake has no such table.
+
+        See Also
+        --------
+        Lake.paths : ways from a frame, which need be no table of the lake, to a table, by any columns that match.
 
         Notes
         -----
@@ -238,7 +242,8 @@ def build_graph(snapshot: Snapshot, threshold: float, min_score: float) -> JoinG
     score, features = scored.score[order], scored.features[order]
     candidates = _frame(columns, pairs, score)
     edges = candidates.iloc[choose_edges(columns, pairs, score, smallest)].reset_index(drop=True)
-    evidence = [key_model().evidence(row) for row in features]
+    roles = own_roles(columns, pairs)
+    evidence = [key_model().evidence(*row) for row in zip(features, roles.tolist(), strict=True)]
     tables = sorted(name for segment in snapshot.segments for name in segment.alive_table_names())
     return JoinGraph(edges, candidates, tables, evidence)
 

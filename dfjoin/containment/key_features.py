@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.containment.column_pairs import find_column_pairs
+from dfjoin.containment.key_words import tell_roles, without_relations
 from dfjoin.containment.subset_join import ContainmentOptions
 from dfjoin.index.catalog import KINDS
 from dfjoin.kernels.key_names import NAME_FEATURES, NamedColumns, compare_names
@@ -23,7 +24,7 @@ from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.normalize import normalize_column
 
-__all__ = ["KEY_FEATURES", "KeyCandidates", "LakeColumns", "find_key_pairs", "key_features"]
+__all__ = ["KEY_FEATURES", "KeyCandidates", "LakeColumns", "find_key_pairs", "key_features", "own_roles"]
 
 KEY_FEATURES = (
     "named",
@@ -41,7 +42,8 @@ KEY_FEATURES = (
 """The features of a candidate.
 
 ================ ==============================================================================================
-named            1 for specific headers that are the same; else the smaller one of the share of the words of the
+named            1 for specific headers that are the same, and for a role that a row of the table has for another one,
+                 such as parent, with the key of the own table; else the smaller one of the share of the words of the
                  header that name the key or its table, and the share of the words of the key's table in the header
 table_in_table   share of the words of the key's table that the column's table has in its name
 identifier       the header has a word such as id, code or key
@@ -93,7 +95,13 @@ class LakeColumns:
         catalogs = [segment.catalog for segment in self.snapshot.segments]
         headers = pa.chunked_array([c.columns().field("name") for c in catalogs], pa.string()).combine_chunks()
         tables = pa.chunked_array([c.tables().field("name") for c in catalogs], pa.string()).combine_chunks()
-        return NamedColumns(headers_of(headers), headers_of(_last_parts(tables)), as_read_only(self.table_of))
+        words = without_relations(headers_of(headers)), headers_of(_last_parts(tables))
+        return NamedColumns(*words, as_read_only(self.table_of))
+
+    @cached_property
+    def is_role(self) -> NDArray[np.bool_]:
+        """Columns whose header names a role that one row of a table has for another one, such as parent."""
+        return tell_roles(self.named)
 
     def name(self, column: int) -> tuple[str, str]:
         """Return the names of a column's table and of the column."""
@@ -226,7 +234,10 @@ def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float
     starts = np.flatnonzero(np.append(True, left[1:] != left[:-1])[: left.size])
     owner = np.repeat(np.arange(starts.size), np.diff(np.append(starts, left.size)))
     named = np.maximum(names["named_header"], np.minimum(names["header_share"], names["table_share"]))
+    is_own_role = own_roles(columns, pairs)
+    named[is_own_role] = 1.0
     near = np.maximum(2.0 * names["same_header"], names["header_share"] + names["table_share"])
+    near[is_own_role] = 2.0
     near += 0.5 * names["table_in_table"]
     is_best = near == _most(near, starts)[owner] if left.size else np.empty(0, bool)
     smallest = -_most(np.where(is_best, -keys, -np.inf), starts)[owner] if left.size else np.empty(0)
@@ -245,6 +256,21 @@ def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float
         "is_best_named": is_best & (near > 0),
     }
     return np.column_stack([np.asarray(found[name], float) for name in KEY_FEATURES])
+
+
+def own_roles(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.bool_]:
+    """Tell where a key is of the column's own table, and the header names a role that its rows have for each other.
+
+    Parameters
+    ----------
+    columns : LakeColumns
+    pairs : KeyCandidates
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+    """
+    return (columns.table_of[pairs.left] == columns.table_of[pairs.right]) & columns.is_role[pairs.left]
 
 
 def _most(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:

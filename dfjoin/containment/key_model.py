@@ -95,12 +95,14 @@ class KeyModel(LinearWeights):
         odds = np.clip(self.bias + self.parts(features).sum(axis=1), -_MOST_ODDS, _MOST_ODDS)
         return np.round(1.0 / (1.0 + np.exp(-odds)), _DECIMALS)
 
-    def evidence(self, features: NDArray[np.float64]) -> tuple[list[str], list[str]]:
+    def evidence(self, features: NDArray[np.float64], is_own_role: bool = False) -> tuple[list[str], list[str]]:
         """Say what speaks for and against one candidate, the strongest first.
 
         Parameters
         ----------
         features : ndarray of float64, shape (len(KEY_FEATURES),)
+        is_own_role : bool
+            The header names a role of another row of the same table, see `own_roles`.
 
         Returns
         -------
@@ -109,7 +111,9 @@ class KeyModel(LinearWeights):
         parts = self.parts(features[None, :])[0].tolist()
         found: tuple[list[str], list[str]] = [], []
         for name, part in sorted(zip(self.names, parts, strict=True), key=lambda item: -abs(item[1])):
-            if abs(part) >= _LEAST:
+            if name == "named" and is_own_role:
+                found[part < 0].append("the header names a role of another row of the same table")
+            elif abs(part) >= _LEAST:
                 found[part < 0].append(_WORDS[name][part < 0](float(features[KEY_FEATURES.index(name)])))
         return found
 

@@ -86,18 +86,18 @@ def test_an_edge_is_explained(graph):
 
 
 def test_paths_are_the_shortest(graph):
-    path = graph.paths("products", "customers")
+    path = graph.shortest_paths("products", "customers")
     assert path["left_table"].tolist() == ["products", "lines", "orders"]
     assert path["right_table"].tolist() == ["lines", "orders", "customers"]
     assert path["left_column"].tolist() == ["product_id", "order_id", "customer_id"]
-    two = graph.paths("lines", "countries", k=5)
+    two = graph.shortest_paths("lines", "countries", k=5)
     lengths = two.groupby("path").size()
     assert lengths.tolist() == sorted(lengths) and lengths.iloc[0] == 2
-    assert len(graph.paths("alone", "orders")) == 0
+    assert len(graph.shortest_paths("alone", "orders")) == 0
     with pytest.raises(TableNotFoundError, match="`start` and `end` must be tables of the lake"):
-        graph.paths("order", "lines")
+        graph.shortest_paths("order", "lines")
     with pytest.raises(InvalidParameterError, match="`k` must be at least 1"):
-        graph.paths("orders", "lines", k=0)
+        graph.shortest_paths("orders", "lines", k=0)
 
 
 def test_a_column_refers_to_one_key_and_circles_are_left_open():

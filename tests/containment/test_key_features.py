@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfjoin.containment.key_features import KEY_FEATURES, LakeColumns, find_key_pairs, key_features
+from dfjoin.containment.key_features import KEY_FEATURES, LakeColumns, find_key_pairs, key_features, own_roles
 
 
 @pytest.fixture
@@ -57,6 +57,17 @@ def test_features_tell_the_key_that_is_meant(build, frames):
     assert meant["missing"] == pytest.approx(1 / 3) and chance["missing"] == 0
     assert meant["unnamed_coverage"] == 0 and chance["unnamed_coverage"] == pytest.approx(3 / 19)
     assert meant["other_keys"] == pytest.approx(np.log(2))
+
+
+def test_a_role_refers_to_a_row_of_the_own_table(build, frames):
+    lake = build(frames)
+    columns = LakeColumns(lake.snapshot)
+    pairs = find_key_pairs(columns, 0.6)
+    values = dict(zip(names_of(columns, pairs), key_features(columns, pairs), strict=True))
+    own = dict(zip(KEY_FEATURES, values["trees", "parent", "trees", "tree"], strict=True))
+    assert own["named"] == own["is_best_named"] == own["is_closest"] == 1
+    told = dict(zip(names_of(columns, pairs), own_roles(columns, pairs).tolist(), strict=True))
+    assert [pair for pair, is_role in told.items() if is_role] == [("trees", "parent", "trees", "tree")]
 
 
 def test_a_lake_without_columns_has_no_candidates(build):

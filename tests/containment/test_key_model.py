@@ -30,6 +30,8 @@ def test_evidence_is_told_in_words():
         features(named=1, first_column=1, is_closest=1, is_best_named=1, identifier=1)
     )
     assert "the header names the key" in for_it
+    for_it, against = key_model().evidence(features(named=1), True)
+    assert "the header names a role of another row of the same table" in for_it
     for_it, against = key_model().evidence(features(own_serial_key=1, other_keys=4, missing=0.1))
     assert "the column names the rows of its own table" in against
     assert "the key misses 10.0% of the values" in against

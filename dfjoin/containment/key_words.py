@@ -1,0 +1,98 @@
+"""Words in the names of columns that tell how one row refers to another one."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.kernels.header_words import UNSPECIFIC, HeaderWords
+from dfjoin.kernels.key_names import NamedColumns
+from dfjoin.kernels.records import as_read_only
+from dfjoin.search.usefulness.headers import headers_of
+
+__all__ = ["tell_roles", "without_relations"]
+
+_RELATIONS = ("via", "from", "for", "at", "on", "with", "into", "per", "ref", "reference")
+_ROLES = (
+    *("parent", "ancestor", "predecessor", "successor", "previous", "prev", "next", "superior", "root"),
+    *("reports", "supervisor", "original", "duplicate", "replaces", "replaced", "supersedes", "superseded"),
+)
+_PERSON_ROLES = ("manager", "boss", "chief", "head", "leader", "mentor", "mother", "father", "spouse", "partner")
+_PERSONS = (
+    *("employee", "employees", "staff", "person", "persons", "people", "user", "users", "member", "members"),
+    *("worker", "workers", "student", "students", "customer", "customers", "contact", "contacts"),
+)
+
+
+def without_relations(headers: HeaderWords) -> HeaderWords:
+    """Mark the words of headers that tell how, and not to what, a column refers.
+
+    Parameters
+    ----------
+    headers : HeaderWords
+
+    Returns
+    -------
+    HeaderWords
+        The words that count are ship in ``ship_via``, staff in ``manager_staff_id``, manager in ``manager_id``.
+    """
+    marks = headers.marks | np.where(np.isin(headers.words, _hashes(_RELATIONS)), UNSPECIFIC, 0).astype(np.uint8)
+    is_role = np.isin(headers.words, _hashes(_ROLES + _PERSON_ROLES))
+    owner = np.repeat(np.arange(headers.joined.size), np.diff(headers.indptr))
+    has_subject = np.zeros(headers.joined.size, bool)
+    has_subject[owner[(marks & UNSPECIFIC == 0) & ~is_role]] = True
+    marks[is_role & has_subject[owner]] |= UNSPECIFIC
+    return headers._replace(marks=as_read_only(marks))
+
+
+def tell_roles(columns: NamedColumns) -> NDArray[np.bool_]:
+    """Tell which columns name a role that one row of their table has for another one.
+
+    Parameters
+    ----------
+    columns : NamedColumns
+
+    Returns
+    -------
+    ndarray of bool, shape (n_columns,)
+        The header has a word such as parent, or, in a table of persons, one such as manager; its other words, but for
+        those of identifiers, stand in the name of the table.
+
+    Examples
+    --------
+    >>> tables = headers_of(["categories", "staff", "shops"])
+    >>> headers = headers_of(["parent_category_id", "manager", "manager", "next shop", "next delivery"])
+    >>> tell_roles(NamedColumns(headers, tables, np.array([0, 1, 2, 2, 2]))).tolist()
+    [True, True, False, True, False]
+    """
+    headers, tables = columns.headers, columns.tables
+    owner = np.repeat(np.arange(headers.joined.size), np.diff(headers.indptr))
+    table_owner = np.repeat(np.arange(tables.joined.size), np.diff(tables.indptr))
+    is_of_persons = np.zeros(tables.joined.size, bool)
+    is_of_persons[table_owner[np.isin(tables.words, _hashes(_PERSONS))]] = True
+    table = columns.table_of[owner]
+    is_role = np.isin(headers.words, _hashes(_ROLES))
+    is_role |= np.isin(headers.words, _hashes(_PERSON_ROLES)) & is_of_persons[table]
+    own_words = _joined(table_owner.astype(np.uint64), tables.prefixes)
+    is_known = (
+        is_role
+        | (headers.marks & UNSPECIFIC > 0)
+        | np.isin(_joined(table.astype(np.uint64), headers.prefixes), own_words)
+    )
+    found = np.zeros(headers.joined.size, bool)
+    found[owner[is_role]] = True
+    found[owner[~is_known]] = False
+    return found
+
+
+def _joined(owner: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a hash of the owner of each word and of the word."""
+    return (owner + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) ^ words
+
+
+@cache
+def _hashes(words: tuple[str, ...]) -> NDArray[np.uint64]:
+    """Return the hashes of words."""
+    return headers_of(words).joined
