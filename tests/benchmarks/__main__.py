@@ -19,7 +19,7 @@ import dfjoin
 from tests.benchmarks import exact, lsh
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.cold_start import PROJECT, measure_cold_start
-from tests.benchmarks.containment import contenders, run_containment, run_external
+from tests.benchmarks.containment import SPARK, contenders, run_containment, run_external
 from tests.benchmarks.foreign_keys import run_foreign_keys
 from tests.benchmarks.generate import generate
 from tests.benchmarks.life import run_machine
@@ -226,7 +226,7 @@ def main() -> None:
     cold.set_defaults(run=run_cold)
     sets = commands.add_parser("containment", help=run_containment.__doc__)
     sets.add_argument("--share", type=float, default=0.01, help="of the sizes of the paper (default 0.01)")
-    sets.add_argument("--only", nargs="+", choices=contenders(None), help="these contenders")
+    sets.add_argument("--only", nargs="+", choices=[*contenders(None), SPARK], help="these contenders")
     sets.add_argument("--limit", type=int, default=60, help="CPU seconds of a run, at most (default 60)")
     sets.add_argument("--index", type=Path, help="also the columns of an index")
     sets.add_argument("--external", action="store_true", help="the join within a memory budget instead")
