@@ -7,6 +7,7 @@ from typing import Any
 
 from dfjoin.cli.command import add_command, add_format, add_search_options, add_spelling_options, one_or_all
 from dfjoin.cli.output import print_json, print_table, print_text, read_frame
+from dfjoin.errors import InvalidParameterError
 
 __all__ = ["add_discover_command"]
 
@@ -83,6 +84,9 @@ def _discover(options: argparse.Namespace) -> int:
         count=options.count,
     )
     if options.explain is not None:
+        if not 0 <= options.explain < len(hits):
+            found = f"{len(hits)} results, from 0" if len(hits) else f"no result: {hits!r}"
+            raise InvalidParameterError(f"`--explain` must be the number of a result, got {options.explain} of {found}")
         explanation = hits.explain(options.explain)
         return print_json(explanation.to_dict()) if options.format == "json" else print_text(str(explanation))
     if options.format == "csv":

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin.cli.command import add_command, add_search_options, add_spelling_options, one_or_all
-from dfjoin.cli.output import read_frame, read_typed, to_json, write_frame
+from dfjoin.cli.output import check_output, read_frame, read_typed, to_json, write_frame
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.modes import MODES
 
@@ -78,6 +78,7 @@ def _add_relation_options(parser: argparse.ArgumentParser) -> None:
 def _join(options: argparse.Namespace) -> int:
     from dfjoin.api import auto_join, report
 
+    check_output(options.output)
     df = read_frame(options.table)
     chosen: dict[str, Any] = {"how": options.how, "max_expansion": options.max_expansion}
     for name, value in (

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dfjoin.lake import Lake
 
 __all__ = [
+    "check_output",
     "print_json",
     "print_table",
     "print_text",
@@ -26,6 +27,9 @@ __all__ = [
     "to_json",
     "write_frame",
 ]
+
+_OUTPUTS = (".csv", ".tsv", ".parquet", ".jsonl")
+"""Formats of a result, by the ending of its path."""
 
 
 def show_index(lake: Lake, as_json: bool) -> int:
@@ -54,16 +58,19 @@ def read_frame(path: str, argument: str = "table") -> pd.DataFrame:
     """Read the user's table: text columns as text, so that codes keep their zeros."""
     from dfjoin.sources.one_table import read_table
 
-    if path != "-" and Path(path).is_dir() and not any(Path(path).rglob("*.parquet")):
-        table = "an index or a file with a table" if argument == "other" else "a file with a table"
-        raise InvalidParameterError(
-            f"`{argument}` must be {table}, got the directory {path!r}; give a file in it"
-            + (f", or build an index of it first: dfjoin build {path} NAME.dfjoin" if argument == "other" else "")
-        )
     if path != "-" and not Path(path).exists():
         what = "an index or an existing file" if argument == "other" else "an existing file"
         raise InvalidParameterError(f"`{argument}` must be {what}, got {path!r}; check the spelling")
-    return read_table(sys.stdin.buffer if path == "-" else path)
+    try:
+        return read_table(sys.stdin.buffer if path == "-" else path)
+    except InvalidParameterError as error:
+        if not Path(path).is_dir():
+            raise
+        table = "an index or a file with a table" if argument == "other" else "a file with a table"
+        raise InvalidParameterError(
+            f"`{argument}` must be {table}, got the directory {path!r}, which is not one table; give a file in it"
+            + (f", or build an index of it first: dfjoin build {path} NAME.dfjoin" if argument == "other" else "")
+        ) from error
 
 
 def read_typed(path: str) -> pd.DataFrame:
@@ -73,18 +80,31 @@ def read_typed(path: str) -> pd.DataFrame:
     return with_types(read_frame(path, "other"))
 
 
+def check_output(path: str | None) -> None:
+    """Raise unless a table can be written to a path, before anything is computed for it."""
+    if path is None:
+        return
+    if not path.endswith(_OUTPUTS):
+        raise InvalidParameterError(
+            f"`--output` must end in {', '.join(_OUTPUTS[:-1])} or {_OUTPUTS[-1]}, got {path!r}"
+        )
+    if not Path(path).parent.is_dir():
+        raise InvalidParameterError(
+            f"`--output` must lie in an existing directory, got {path!r}; make {str(Path(path).parent)!r} first"
+        )
+
+
 def write_frame(df: pd.DataFrame, path: str | None) -> None:
     """Write a table in the format of the path's ending; as CSV to standard output without a path."""
+    check_output(path)
     if path is None or path.endswith(".csv"):
         df.to_csv(path or sys.stdout, index=False)
     elif path.endswith(".tsv"):
         df.to_csv(path, index=False, sep="\t")
     elif path.endswith(".parquet"):
         df.to_parquet(path, index=False)
-    elif path.endswith(".jsonl"):
-        df.to_json(path, orient="records", lines=True, force_ascii=False)
     else:
-        raise InvalidParameterError(f"`--output` must end in .csv, .tsv, .parquet or .jsonl, got {path!r}")
+        df.to_json(path, orient="records", lines=True, force_ascii=False)
 
 
 def print_text(text: str) -> int:

@@ -423,7 +423,14 @@ def test_wrong_usage_is_status_2(argv, capsys):
             "`--threshold` must be between 0 and 1",
         ),
         (["discover", "{index}", "{table}", "--on", "land", "--plan", "magic"], "`--plan` must be one of"),
-        (["discover", "{index}", "{table}", "--on", "land", "--explain", "99"], "99"),
+        (
+            ["discover", "{index}", "{table}", "--on", "land", "--explain", "99"],
+            "`--explain` must be the number of a result, got 99 of 2 results, from 0",
+        ),
+        (
+            ["discover", "{index}", "{table}", "--on", "who", "--explain", "0"],
+            "got 0 of no result: no column of the lake shares a value",
+        ),
         (["discover", "{index}", "{missing}", "--on", "land"], "missing"),
         (["discover", "{missing}", "{table}", "--on", "land"], "`dfjoin build SOURCE INDEX`"),
         (["join", "{table}", "{missing}", "--on", "land"], "missing"),
@@ -433,6 +440,10 @@ def test_wrong_usage_is_status_2(argv, capsys):
             '`--how` must be "left", "inner" or "asof" when several tables are joined (-k 2)',
         ),
         (["join", "{table}", "{index}", "--on", "land", "-o", "{tmp}/wide.xlsx"], "must end in .csv, .tsv, .parquet"),
+        (
+            ["join", "{table}", "{index}", "--on", "land", "-o", "{missing}/wide.csv"],
+            "`--output` must lie in an existing directory",
+        ),
         (["join", "{table}", "{index}", "--plan", "{missing}"], "missing"),
         (["info", "{missing}"], "missing"),
         (["build", "{missing}", "{tmp}/new", "--engine", "inline", "--quiet"], "missing"),

@@ -27,6 +27,14 @@ def test_another_ending_is_refused(tmp_path):
         write_frame(FRAME, "x.xls")
 
 
+def test_a_directory_of_tables_of_several_formats_is_no_table(tmp_path):
+    FRAME.to_parquet(tmp_path / "part-0.parquet")
+    assert len(read_frame(str(tmp_path))) == 2
+    FRAME.to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(InvalidParameterError, match=r"got the directory .*build an index of it first: dfjoin build"):
+        read_frame(str(tmp_path), "other")
+
+
 def test_without_a_path_it_is_csv(capsys, monkeypatch):
     write_frame(FRAME, None)
     text = capsys.readouterr().out
