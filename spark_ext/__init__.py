@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dfjoin._optional import import_optional
+
 __all__ = [
     "build_index",
     "containment_join",
@@ -145,6 +147,7 @@ def enable(spark: Any = None) -> None:
         The session that gets the SQL functions, too, see `register_functions`. The methods do not need it: they use
         the session of their frame.
     """
+    import_optional("pyspark", extra="spark", purpose="spark_ext.enable()")
     from spark_ext.frames import register
 
     register()

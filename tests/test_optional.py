@@ -1,6 +1,7 @@
 """Optional libraries: those that are there, those that are missing, and those that are broken."""
 
 import json.decoder
+import sys
 
 import pytest
 
@@ -39,6 +40,14 @@ def test_a_library_that_lacks_something_itself_says_what(library):
     name = library("raise ImportError('libz.so.9: cannot open shared object file')")
     with pytest.raises(MissingDependencyError, match=r"needs `dfjoin_test_library`.*\(libz\.so\.9: cannot open"):
         import_optional(name, extra="all", purpose="this")
+
+
+def test_spark_without_its_library_names_the_extra(monkeypatch):
+    import spark_ext
+
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(MissingDependencyError, match=r"spark_ext.enable\(\) needs `pyspark`.*\[spark\]"):
+        spark_ext.enable()
 
 
 def test_an_error_of_another_kind_is_not_hidden(library):
