@@ -24,8 +24,8 @@ from dfjoin.values.nulls import NULL_TEXTS
 __all__ = ["DATE_LIKE", "KeyClasses", "canonical_sql", "folded_sql", "key_sql"]
 
 _SPACES = "[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
-_ODD = "[^ -~]|^ | $|  "
-"""What a text has that is not plain: a character that is no printable ASCII, or a space that folding removes."""
+_PRINTABLE = r"^[ -~]*\z"
+"""A text of printable ASCII: lower case folds it, once it has no space that folding removes."""
 
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 DATE_LIKE = (
@@ -86,7 +86,9 @@ def folded_sql(text: str) -> str:
     composed = f"reflect('com.ibm.icu.text.Normalizer', 'compose', {text}, true)"
     spaced = f"trim(regexp_replace({composed}, {quote(_SPACES)}, ' '))"
     folded = f"reflect('com.ibm.icu.lang.UCharacter', 'foldCase', {spaced}, true)"
-    return f"CASE WHEN {text} RLIKE {quote(_ODD)} THEN {folded} ELSE lower({text}) END"
+    # One run of one class is the fastest that regular expressions do; alternatives of it take three times as long.
+    is_plain = f"{text} RLIKE {quote(_PRINTABLE)} AND NOT contains({text}, '  ') AND {text} = trim({text})"
+    return f"CASE WHEN {is_plain} THEN lower({text}) WHEN {text} IS NOT NULL THEN {folded} END"
 
 
 def _integer_sql(text: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
@@ -19,10 +20,23 @@ from spark_ext.canonical_sql import DATE_LIKE, KeyClasses, folded_sql, key_sql
 from spark_ext.queries import check_named, is_searchable, wall_time, wall_type
 from spark_ext.transfer import collect, quoted
 
-__all__ = ["PREFIX", "check_column", "choose_key", "classes_of", "program_key", "type_of", "with_key", "with_sql"]
+__all__ = [
+    "PREFIX",
+    "check_column",
+    "choose_key",
+    "classes_of",
+    "program_key",
+    "row_number",
+    "type_of",
+    "with_key",
+    "with_sql",
+]
 
 PREFIX = "__dfjoin_"
 """Begin of the names of columns that only a join sees."""
+
+_SPREAD = 1009
+"""Into how many parts rows without a key are dealt."""
 
 
 def check_column(frame: Any, name: Any, argument: str) -> str:
@@ -40,6 +54,15 @@ def check_column(frame: Any, name: Any, argument: str) -> str:
 def type_of(frame: Any, name: str) -> str:
     """Return the type that a column has as a key."""
     return wall_type(frame.schema[name].dataType.simpleString())
+
+
+def row_number(frame: Any, columns: Sequence[str]) -> Any:
+    """Return a number from 0 to 1,008 for each row, by which rows without a key are dealt out to tasks.
+
+    It is a digest of the row: a task that is repeated gives each row the same one.
+    """
+    simple = [F.col(quoted(name)) for name in columns if is_searchable(frame.schema[name].dataType.simpleString())]
+    return F.pmod(F.xxhash64(*simple) if simple else F.lit(0), F.lit(_SPREAD)).cast("int")
 
 
 def with_sql(frame: Any, steps: Sequence[str], name: str) -> Any:
@@ -77,8 +100,11 @@ def with_key(
     type_ = type_of(frame, raw)
     if classes.decides_whole_columns(type_):
         keys = frame.select(raw).where(F.col(raw).isNotNull()).distinct().coalesce(1)
-        keys = keys.mapInArrow(_WholeColumn(settings, pad), f"`{raw}` {type_}, `{name}` string")
-        return frame.join(keys, raw, "left").drop(raw)
+        # Rows without a value are dealt out by a second key, 0 for those with one.
+        part = f"{name}_part"
+        keys = keys.mapInArrow(_WholeColumn(settings, pad), f"`{raw}` {type_}, `{name}` string, `{part}` int")
+        own = F.when(F.col(raw).isNull(), row_number(frame, frame.columns) + 1).otherwise(0)
+        return frame.withColumn(part, own).join(keys, [raw, part], "left").drop(raw, part)
     return with_sql(frame, key_sql(quoted(raw), type_, classes, settings, pad), name).drop(raw)
 
 
@@ -97,7 +123,8 @@ class _WholeColumn:
         values = respell_zeros(normalize_column(raw, self._settings), self._pad, self._settings)
         texts = pa.array(values.values(), pa.string())
         keys = texts.take(pa.array(values.codes, mask=values.codes < 0))
-        yield from pa.table([raw, keys], names=["raw", "key"]).to_batches()
+        parts = pa.array(np.zeros(len(raw), np.int32))
+        yield from pa.table([raw, keys, parts], names=["raw", "key", "part"]).to_batches()
 
 
 def classes_of(frame: Any, column: str) -> KeyClasses:

@@ -72,8 +72,8 @@ class RightTable:
         What kinds of keys each key column has.
     count : str
         Its column with the rows of each key; empty where rows are as they are.
-    is_repeated : bool or None
-        Some key stood in several rows; None: not known.
+    most_rows : int or None
+        In so many rows the most frequent key stood; None: not known.
     is_small : bool
         It was shipped from this process.
     """
@@ -85,7 +85,7 @@ class RightTable:
     stem: str
     classes: list[KeyClasses]
     count: str = ""
-    is_repeated: bool | None = None
+    most_rows: int | None = None
     is_small: bool = False
 
 
@@ -159,8 +159,8 @@ def shipped(spark: Any, rows: LocalRows, aggregate: Any) -> RightTable:
         table = table.append_column(count, pa.array(made.counts.to_numpy(np.int64)))
     classes = [KeyClasses.of(part) for part in rows.parts]
     frame_ = to_spark(spark, table)
-    is_repeated = bool((counts > 1).any())
-    return RightTable(frame_, keys, values, spelled, rows.stem, classes, count, is_repeated, True)
+    most = int(counts.max(initial=0))
+    return RightTable(frame_, keys, values, spelled, rows.stem, classes, count, most, True)
 
 
 def _first_rows(index: KeyIndex) -> NDArray[np.int64]:

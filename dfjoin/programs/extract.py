@@ -65,6 +65,15 @@ def position(index: int) -> str:
     return "last" if index == -1 else f"{-index} from the end"
 
 
+_SHORT = 200
+"""Characters of an operand up to which an expression of Spark names it several times."""
+
+
+def _overlaps_itself(separator: str) -> bool:
+    """Tell whether two occurrences of a separator may share characters, as ``--`` in ``---``."""
+    return any(separator.startswith(separator[size:]) for size in range(1, len(separator)))
+
+
 @dataclass(frozen=True, slots=True)
 class Split(Step):
     """One of the parts between occurrences of a separator of any length: Split, then SelectK.
@@ -94,9 +103,20 @@ class Split(Step):
         return "split_part", (self.separator, self.index)
 
     def sql(self, operand: str) -> str:
-        """Use ``split_part``, which counts from 1 and gives an empty text where there is no such part."""
+        """Use ``split_part``, which counts from 1 and gives an empty text where there is no such part.
+
+        The first part and the last are found by ``substring_index``, and so is the second of a short operand, in a
+        third of the time. It counts occurrences that overlap, so that the separator has to be one that cannot.
+        """
+        separator = quote(self.separator)
+        if not _overlaps_itself(self.separator):
+            if self.index in (0, -1):
+                return when_empty(f"substring_index({operand}, {separator}, {1 if self.index == 0 else -1})")
+            if self.index == 1 and len(operand) <= _SHORT:
+                begin = f"substring_index({operand}, {separator}, 2)"
+                return when_empty(f"nullif(substring_index({begin}, {separator}, -1), {begin})")
         number = self.index + 1 if self.index >= 0 else self.index
-        return when_empty(f"split_part({operand}, {quote(self.separator)}, {number})")
+        return when_empty(f"split_part({operand}, {separator}, {number})")
 
     def describe(self) -> str:
         return f"split({self.separator!r})[{self.index}]"

@@ -1,11 +1,13 @@
 """Joins of many rows in Spark by a learned program, beside the same joins written by hand in SQL.
 
 ``python -m tests.benchmarks.spark_joins [rows] [directory] [repeats]``: makes a table of so many rows as Parquet once, and prints the
-times of each contender, interleaved, with the ratio of the medians to the first one.
+wall and CPU times of each contender (those of Java's process, Linux), interleaved, with the ratio of the medians to the
+join by hand.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 import tempfile
@@ -41,6 +43,7 @@ def main(n_rows=20_000_000, place=None, repeats=5):
         .config("spark.driver.memory", "4g")
         .config("spark.sql.shuffle.partitions", "8")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")
@@ -57,11 +60,21 @@ def main(n_rows=20_000_000, place=None, repeats=5):
     people.createOrReplaceTempView("people")
     right.createOrReplaceTempView("persons")
 
+    twins = to_spark(spark, table.set_column(0, "name", pa.array(chosen.tolist())))
+    twins.createOrReplaceTempView("twins")
+    plain = spark_ext.report(few.auto_join(twins, on="name")).to_dict()["plan"]
+
+    def equal_by_hand():
+        return spark.sql("SELECT /*+ BROADCAST(b) */ a.*, b.score FROM people a LEFT JOIN twins b ON a.name = b.name")
+
+    def equal():
+        return people.auto_join(twins, plan=plain)
+
     def hand():
         return spark.sql(f"SELECT /*+ BROADCAST(b) */ a.*, b.* FROM people a LEFT JOIN persons b ON {_HAND} = b.person")
 
-    def folded():
-        left = f"lower(trim({_HAND}))"
+    def collapsed():
+        left = f"lower(trim(regexp_replace({_HAND}, '[ \\t\\r\\n]+', ' ')))"
         return spark.sql(
             f"SELECT /*+ BROADCAST(b) */ a.*, b.* FROM people a LEFT JOIN persons b ON {left} = lower(b.person)"
         )
@@ -69,19 +82,32 @@ def main(n_rows=20_000_000, place=None, repeats=5):
     def learned():
         return people.auto_join(right, plan=plan)
 
-    contenders = {"SQL by hand": hand, "SQL by hand, case and space folded": folded, "auto_join": learned}
-    times: dict[str, list[float]] = {name: [] for name in contenders}
+    contenders = {
+        "SQL by hand": hand,
+        "SQL by hand, case folded and white space collapsed": collapsed,
+        "auto_join": learned,
+        "SQL by hand, equal names": equal_by_hand,
+        "auto_join, equal names": equal,
+    }
+    java = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+
+    def cpu_seconds():
+        fields = Path(f"/proc/{java}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
     for turn in range(repeats + 1):
         for name, make in contenders.items():
             frame = make()
-            begin = time.perf_counter()
+            begin, used = time.perf_counter(), cpu_seconds()
             frame.write.format("noop").mode("overwrite").save()
             if turn:  # the first turn compiles
-                times[name].append(time.perf_counter() - begin)
-    base = statistics.median(times["SQL by hand"])
+                times[name].append((time.perf_counter() - begin, cpu_seconds() - used))
     for name, found in times.items():
-        middle = statistics.median(found)
-        print(f"{name}: median {middle:.2f} s, {middle / base:.2f} times the first; all {[round(t, 2) for t in found]}")
+        first = times["SQL by hand, equal names" if name.endswith("equal names") else "SQL by hand"]
+        for kind, what in enumerate(("wall", "CPU")):
+            middle, base = (statistics.median(one[kind] for one in some) for some in (found, first))
+            print(f"{name}: {what} {middle:.2f} s, {middle / base:.2f} times the same join by hand")
     begin = time.perf_counter()
     learned()
     print(f"deciding and planning auto_join: {time.perf_counter() - begin:.2f} s")

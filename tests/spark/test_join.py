@@ -327,3 +327,42 @@ def test_joins_by_dates_are_refused(spark):
     prices = pd.DataFrame({"shop": ["a", "b"], "day": days, "price": [1.5, 2.5]})
     with pytest.raises(InvalidParameterError, match="by dates, which is done in pandas alone"):
         frame.auto_join(prices, on=["shop", "day"], how="asof")
+
+
+# Skew -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["left", "outer", "inner"])
+def test_a_key_of_most_rows_and_rows_without_a_key(spark, in_spark, how):
+    """90 % of the rows on one key, or half of them without one: the rows that pandas gives."""
+    spark_ext.enable(spark)
+    frequent = ["a"] * 450 + [f"k{i}" for i in range(40)] + ["B "] * 10
+    half = [None, "A"] * 240 + ["b", "c"] * 10
+    theirs, others = pair(spark, key=["a", "b", *[f"K{i}" for i in range(60)]] * 2, m=list(range(124)))
+    for keys in (frequent, half):
+        mine, own = pair(spark, key=keys, n=list(range(500)))
+        for aggregate in ("auto", None):
+            options = {"on": "key", "how": how, "aggregate": aggregate}
+            assert rows(own.auto_join(others, **options)) == rows(mine.auto_join(theirs, **options))
+
+
+@pytest.mark.parametrize("day", [None, "2 January 2020"])
+def test_no_task_takes_all_rows_without_a_key(spark, in_spark, day):
+    """Also where the keys of a column pass through one task, as those beside dates."""
+    spark_ext.enable(spark)
+    _, own = pair(spark, key=[None] * 900 + [f"k{i}" for i in range(100)], n=list(range(1000)))
+    _, others = pair(spark, key=[day, *(f"k{i}" for i in range(150))], m=list(range(151)))
+    settings = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.adaptive.enabled": "false"}
+    settings |= {"spark.sql.shuffle.partitions": "4"}
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        found = own.auto_join(others, on="key", transform=False, fuzzy=False)
+        told = found.selectExpr("spark_partition_id() as part", "m")  # without m, Spark would join nothing
+        sizes = collect(told.groupBy("part").agg({"part": "count", "m": "count"})).to_pylist()
+        counts = [row["count(part)"] for row in sizes]
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+    assert sum(counts) == 1000 and max(counts) < 500 and sum(row["count(m)"] for row in sizes) == 100

@@ -1,0 +1,65 @@
+"""The canonical form as Spark SQL against the one of Python, over all characters."""
+
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dfjoin.types import IndexSettings
+from dfjoin.values.normalize import normalize_column
+from dfjoin.values.unicode import UNICODE_VERSION
+from spark_ext.canonical_sql import KeyClasses, key_sql
+from spark_ext.join_keys import with_sql
+from spark_ext.transfer import collect, to_spark
+
+pytestmark = pytest.mark.spark
+
+SETTINGS = IndexSettings(null_evidence=False)
+
+
+def both(spark, texts):
+    """Return the canonical forms by Spark and by Python."""
+    frame = to_spark(spark, pa.table({"t": pa.array(texts, pa.string())}))
+    classes = KeyClasses(True, True, False, False)
+    found = collect(with_sql(frame, key_sql("t", "string", classes, SETTINGS, None), "k").select("t", "k"))
+    values = normalize_column(found.column("t").combine_chunks(), SETTINGS)
+    want = pa.array(values.values(), pa.string()).take(pa.array(values.codes, mask=values.codes < 0))
+    return found.column("t").to_pylist(), found.column("k").to_pylist(), want.to_pylist()
+
+
+def test_every_character(spark):
+    """Each one alone, up to the CJK blocks between letters, too; Python's version of Unicode has to know it."""
+    import unicodedata
+
+    assert unicodedata.unidata_version == UNICODE_VERSION
+    points = np.setdiff1d(np.arange(1, sys.maxunicode + 1), np.arange(0xD800, 0xE000))
+    known = [chr(point) for point in points.tolist() if unicodedata.category(chr(point)) not in ("Cn", "Co")]
+    texts, found, want = both(spark, [*known, *(f"A{char}b" for char in known if char < "\u3200")])
+    differ = [(text, one, other) for text, one, other in zip(texts, found, want, strict=True) if one != other]
+    assert not differ, (len(differ), differ[:20])
+
+
+def test_spaces_nulls_and_numbers(spark):
+    spaced = [
+        f"{a}X{b}y{c}" for a in ("", " ", "\t") for b in ("", " ", "  ", "\t", " \n", "\x1f") for c in ("", " ", "\r")
+    ]
+    texts = [
+        *spaced,
+        None,
+        "",
+        " ",
+        "\x7f",
+        "a\x00b",
+        "~",
+        "1.0",
+        "-0",
+        "-0.00",
+        "007",
+        "1.50",
+        "12.0 ",
+        "e\u0301",
+        "ﬁ\tﬂ",
+    ]
+    _, found, want = both(spark, texts)
+    assert found == want
