@@ -745,7 +745,9 @@ class Lake:
 
         return self._move_to(add_groups.add_patterns(self.path))
 
-    def add_vectors(self, embedder: Any = None) -> Lake:
+    def add_vectors(
+        self, embedder: Any = None, *, abbreviations: dict[str, str] | None = None, progress: bool = True
+    ) -> Lake:
         """Index a vector for each text of the lake, which ``mode="embedding"`` needs.
 
         Parameters
@@ -760,6 +762,12 @@ class Lake:
             - ``"sentence-transformers/…"``: a model of that library, which the extra ``sentence`` installs.
             - A function of a list of n texts that returns an array of shape (n, d). The index does not keep the
               function: another process makes it known with `dfjoin.register_embedder`.
+        abbreviations : dict, optional
+            Words → what they stand for, as ``{"univ": "university"}``: they are written out in the texts of the lake
+            and of queries before these are embedded. For fastText they come beside those of dates and addresses
+            (``jan``, ``blvd``); an empty dict: none are written out. Without `embedder` it is ``"fasttext"`` then.
+        progress : bool, default True
+            Show on standard error how far it is, after two seconds.
 
         Returns
         -------
@@ -771,7 +779,8 @@ class Lake:
         IncompatibleSettingsError
             If the index keeps no values of its large columns (``keep_sets=False``).
         InvalidParameterError, InvalidTypeError
-            If `embedder` is none of these, or returns something else than n finite vectors of one length.
+            If `embedder` is none of these, or returns something else than n finite vectors of one length; if
+            `abbreviations` does not map single words to texts.
         ConcurrentCommitError
             If another writer changed the index meanwhile; nothing is lost, call it again.
 
@@ -779,11 +788,12 @@ class Lake:
         -----
         No table is read: each distinct value of the columns of text is embedded once. Training takes less than a
         minute, whatever the size of the lake; embedding 2 to 4 µs a value. A vector takes ``4 d`` bytes, and 80 more
-        for the tree. Tables that are added later get vectors as well.
+        for the cells. Tables that are added later get vectors as well.
         """
         from dfjoin.store import add_groups
 
-        return self._move_to(add_groups.add_vectors(self.path, embedder))
+        check.check_choice(progress, "progress", (True, False))
+        return self._move_to(add_groups.add_vectors(self.path, embedder, abbreviations, progress))
 
     def add_axes(self, axes: list[Any] | None = None) -> Lake:
         """Index places, and other vectors of numeric columns, for ``mode="embedding"`` with a list `on`.

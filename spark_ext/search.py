@@ -312,8 +312,9 @@ class _Task:
 
     def groups(self) -> list[tuple[int, ...]]:
         """Return the groups of segments that are searched apart; one where they are not."""
-        segments = self.snapshot.segments
-        if len(segments) < 2 or not mode_of(self.params.mode).is_by_segment:
+        segments, mode = self.snapshot.segments, mode_of(self.params.mode)
+        is_whole = self.params.is_by_usefulness and not mode.is_by_equality  # rarity is counted within the radius
+        if len(segments) < 2 or is_whole or not mode.is_by_segment:
             return [tuple(range(len(segments)))]
         self.n_columns = count_columns(self.snapshot)
         size = sum(segment.meta.size for segment in segments)

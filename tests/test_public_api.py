@@ -60,7 +60,7 @@ def test_signatures_are_those_of_the_contract():
         "min_score": 0.5, "tables": None, "exclude": None, "mode": "exact",
         "columns": None, "how": "left", "aggregate": "auto", "max_expansion": 10.0, "indicator": False,
         "transform": None, "fuzzy": None, "precision": 0.95, "examples": None, "pad": None,
-        "dayfirst": None, "plan": None, "partners": None, "on_no_match": "warn",
+        "dayfirst": None, "plan": None, "partners": None, "radius": None, "radius_unit": None, "on_no_match": "warn",
         "on_stale": "error",
     }  # fmt: skip
     discover = defaults(dfjoin.discover_joinable)

@@ -58,7 +58,7 @@ def discover_joinable(
         The query column. ``"*"`` or None: every column of text, integers or dates with two values or
         more, in turn. Several labels make a composite key: a table has to hold the values of a row in one of its rows.
         With ``mode="embedding"``, a list names columns of numbers that make points together: ``["lat", "lon"]``,
-        ``["x", "y", "z"]``, ``["height"]``, or one column of lists of numbers.
+        ``["x", "y", "z"]``, or one column of numbers or of lists of numbers, which needs no list.
     lake : Lake or path
         The index to search.
     mode : {"exact", "lsh", "transform", "embedding", "fuzzy"}, default "exact"
@@ -136,7 +136,7 @@ def discover_joinable(
         Distance up to which two values match. Only with ``mode="embedding"`` and ``mode="fuzzy"``, as the three that
         follow. Default for vectors of texts: 0.2 with ``"fasttext"`` trained on the lake, else 0.06; for edits 0.15,
         for 3-grams 0.4. More misspellings are found with larger ones, among ever more other values: look at
-        ``pairs(i)``. Among millions of texts, 0.06 is many times as fast as 0.2.
+        ``pairs(i)``. Among millions of texts, 0.06 is five times as fast as 0.2.
     radius_unit : {"fraction", "absolute", "m", "km"}, optional
         - ``"fraction"`` (default for texts): of the largest distance: 2 for Euclidean distance, π for angles.
           In ``mode="fuzzy"`` of the characters of the longer text; 3-grams have no other unit.

@@ -42,6 +42,8 @@ def auto_join(
     dayfirst: bool | None = None,
     plan: JoinPlan | dict[str, Any] | None = None,
     partners: str | None = None,
+    radius: float | None = None,
+    radius_unit: str | None = None,
     on_no_match: str = "warn",
     on_stale: str = "error",
 ) -> pd.DataFrame:
@@ -86,9 +88,8 @@ def auto_join(
         Patterns of the tables to join, and of those to leave out, as in `discover_joinable`. Only over a lake.
     mode : {"exact", "lsh", "transform", "embedding", "fuzzy"}
         How candidates are found over a lake, as in `discover_joinable`. Those that are found by programs are joined
-        by them, and those that are found by distance join each row with its nearest partner within the radius; their
-        key is brought along. The radius is the default one here; for another one, pass a result of
-        ``discover_joinable(radius=)``.
+        by them, and those that are found by distance join each row with its nearest partner within `radius`; their
+        key is brought along.
     columns : str or list of labels, optional
         Columns to bring. By default all but the key, and of a table of a lake those that say something of a row: not
         ``rownames`` and ``Unnamed: 0``, nor columns of one value or of none. The report names what was left out.
@@ -153,6 +154,9 @@ def auto_join(
         the same programs, and by likeness with the same threshold. Nothing is learned anew, so that a frame of one
         row joins as it would have then; only where `df` was the side whose texts are different things (the
         reference of the likeness) and has fewer than ten, likeness joins nothing, and the report says so.
+    radius, radius_unit : float, {"fraction", "absolute", "m", "km"}, optional
+        Distance up to which values match over a lake, with ``mode="embedding"`` and ``mode="fuzzy"``, as in
+        `discover_joinable`: ``on=["lat", "lon"], mode="embedding", radius=100, radius_unit="m"``.
     partners : {"nearest", "all"}, optional
         Which keys within the radius join, of candidates of ``mode="embedding"`` and ``mode="fuzzy"``.
 
@@ -246,6 +250,8 @@ def auto_join(
         dayfirst=dayfirst,
         plan=plan,
         partners=partners,
+        radius=radius,
+        radius_unit=radius_unit,
         on_no_match=on_no_match,
         on_stale=on_stale,
     )

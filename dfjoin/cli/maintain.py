@@ -130,6 +130,7 @@ def _add_repairing_commands(commands: Any) -> None:
         parser.add_argument("index", help="directory of the index")
         if run is _add_vectors:
             parser.add_argument("--embedder", help="fasttext, trained here (the default), or the file of a model")
+            parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
     parser.add_argument("--permutations", type=int, default=256, help="values of a signature (default 256)")
     parser.add_argument("--signature-min", type=int, help="columns with fewer distinct values get none")
     parser.add_argument("--partitions", type=int, default=32, help="parts by set size, at most (default 32)")
@@ -192,7 +193,7 @@ def _add_patterns(options: argparse.Namespace) -> int:
 
 
 def _add_vectors(options: argparse.Namespace) -> int:
-    return show_index(_open(options.index).add_vectors(options.embedder), options.json)
+    return show_index(_open(options.index).add_vectors(options.embedder, progress=options.progress), options.json)
 
 
 def _add_signatures(options: argparse.Namespace) -> int:

@@ -64,6 +64,7 @@ def warm_up() -> tuple[int, float]:
         warnings.simplefilter("ignore", DfjoinWarning)
         lake = _build(Path(directory) / "warmup.dfjoin")
         _search(lake)
+        _search_places(Path(directory) / "places.dfjoin")
         _train()
         _join()
         _contain(lake)
@@ -115,6 +116,7 @@ def _search(lake: Lake) -> None:
     str(near.explain(0))
     auto_join(people, near.iloc[:1])
     discover_joinable(people, "number", lake, mode="embedding")
+    discover_joinable(people, "name", lake, mode="embedding", rank="useful")
     for metric in ("edit", "jaccard"):
         discover_joinable(people, "name", lake, mode="fuzzy", metric=metric, tables="names")
     by_program = discover_joinable(people, "reversed", lake, mode="transform", tables="names")
@@ -122,6 +124,18 @@ def _search(lake: Lake) -> None:
         str(by_program.explain(0))
     auto_join(people, lake, on="name")
     _read_segment(lake.segments[0])
+
+
+def _search_places(path: Path) -> None:
+    """Search among points by both plans, and join with the nearest."""
+    places = pd.DataFrame({"lat": [i / 7 for i in range(_N)], "lon": [i / 3 for i in range(_N)]})
+    lake = build_lake({"places": places}, path, engine="inline", progress=False)
+    on: Any = ["lat", "lon"]
+    near: dict[str, Any] = {"mode": "embedding", "radius": 9.0, "radius_unit": "km"}
+    for plan in ("tree", "pexeso"):
+        hits = discover_joinable(places, on, lake, plan=plan, **near)
+    auto_join(places, hits.iloc[:1])
+    discover_joinable(places, on, lake, rank="useful", **near)
 
 
 def _train() -> None:

@@ -145,6 +145,8 @@ class EmbedderMeta:
         Shortest and longest n-gram of the model.
     components : tuple of ComponentMeta
         Its files.
+    abbreviations : dict
+        What words of a text are written out as before it is embedded.
     """
 
     identity: str
@@ -154,6 +156,7 @@ class EmbedderMeta:
     model: str = ""
     ngrams: tuple[int, int] = (0, 0)
     components: tuple[ComponentMeta, ...] = ()
+    abbreviations: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -167,7 +170,9 @@ class EmbedderMeta:
         probe = [[float(number) for number in row] for row in values["probe"]]
         shortest, longest = (int(n) for n in values["ngrams"])
         texts = (str(values["place"]), str(values["model"]))
-        return cls(str(values["identity"]), int(values["dimension"]), probe, *texts, (shortest, longest), components)
+        table = {str(word): str(text) for word, text in values.get("abbreviations", {}).items()}
+        ngrams = shortest, longest
+        return cls(str(values["identity"]), int(values["dimension"]), probe, *texts, ngrams, components, table)
 
 
 @dataclass(frozen=True)

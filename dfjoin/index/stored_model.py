@@ -21,6 +21,7 @@ from dfjoin.index.components import (
 )
 from dfjoin.index.layout import MODELS, model_directory
 from dfjoin.index.manifest import EmbedderMeta, Manifest
+from dfjoin.vectors.abbreviations import expanding
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, check_probe, known_embedder, probe_of
 from dfjoin.vectors.fasttext_model import FastTextModel
 
@@ -85,7 +86,7 @@ def open_embedder(index: Path, manifest: Manifest) -> Embedder:
     if not meta.model:
         embedder = known_embedder(meta.identity, meta.place)
         check_probe(embedder, meta.dimension, meta.probe)
-        return embedder
+        return expanding(embedder, meta.abbreviations)
     by_name = {component.name: component for component in meta.components}
     try:
         offsets, data, matrix = (map_component(index / MODELS, by_name[name]) for name in WORD_MODEL)
@@ -95,7 +96,7 @@ def open_embedder(index: Path, manifest: Manifest) -> Embedder:
             '`lake.add_vectors("fasttext")`'
         ) from error
     model = FastTextModel(np.asarray(offsets), np.asarray(data), np.asarray(matrix), *meta.ngrams)
-    return FastTextEmbedder(model, meta.identity)
+    return expanding(FastTextEmbedder(model, meta.identity), meta.abbreviations)
 
 
 def verify_model(index: Path, manifest: Manifest) -> list[str]:

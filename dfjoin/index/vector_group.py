@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,9 @@ from dfjoin.vectors.near_cells import build_cells
 from dfjoin.vectors.trees import feature_width
 
 __all__ = ["carry_vectors", "embed_segment", "text_columns", "text_tokens", "texts_of"]
+
+_EMBEDDED = 0.7
+"""Share of the work that is done when all values are embedded."""
 
 _CHUNK = 1 << 16
 """Values that are embedded at once, and vectors that are written at once."""
@@ -55,7 +58,9 @@ def texts_of(tokens: Tokens, chosen: NDArray[np.int64]) -> Texts:
     return offsets, data
 
 
-def embed_segment(segment: Segment, embedder: Embedder, dimension: int) -> GroupMeta:
+def embed_segment(
+    segment: Segment, embedder: Embedder, dimension: int, on_step: Callable[[float], None] | None = None
+) -> GroupMeta:
     """Embed each value of the text columns of a segment once, and write the ``vectors`` group.
 
     Parameters
@@ -64,6 +69,8 @@ def embed_segment(segment: Segment, embedder: Embedder, dimension: int) -> Group
     embedder : Embedder
     dimension : int
         Length of its vectors.
+    on_step : callable, optional
+        Called with the share that is done.
 
     Returns
     -------
@@ -75,6 +82,7 @@ def embed_segment(segment: Segment, embedder: Embedder, dimension: int) -> Group
     embedder needs for 65,536 values; the vectors wait in a file beside the segment until their order is known.
     """
     tokens, chosen = segment.tokens, text_tokens(segment)
+    tell = on_step or (lambda _: None)
 
     def parts() -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
         for start in range(0, chosen.size, _CHUNK):
@@ -84,8 +92,9 @@ def embed_segment(segment: Segment, embedder: Embedder, dimension: int) -> Group
                 raise ValueError(f"the embedder {embedder.identity!r} returned vectors of {rows.shape[1]} numbers")
             has_vector = rows.any(axis=1)
             yield rows[has_vector], own[has_vector]
+            tell(_EMBEDDED * min(1.0, (start + _CHUNK) / chosen.size))
 
-    return _write(segment, parts(), chosen.size, dimension)
+    return _write(segment, parts(), chosen.size, dimension, lambda share: tell(_EMBEDDED + (1 - _EMBEDDED) * share))
 
 
 def carry_vectors(sources: Sequence[Segment], segment: Segment) -> GroupMeta | None:
@@ -128,7 +137,11 @@ def carry_vectors(sources: Sequence[Segment], segment: Segment) -> GroupMeta | N
 
 
 def _write(
-    segment: Segment, parts: Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]], most: int, dimension: int
+    segment: Segment,
+    parts: Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]],
+    most: int,
+    dimension: int,
+    on_step: Callable[[float], None] | None = None,
 ) -> GroupMeta:
     """Write vectors that come in parts, at most so many; their order is that of the tree."""
     tokens = np.empty(most, np.int64)
@@ -140,11 +153,16 @@ def _write(
             n += own.size
         scratch.flush()
         rows = np.memmap(scratch, np.float32, "r", shape=(n, dimension)) if n else np.empty((0, dimension), np.float32)
-        return _write_group(segment.directory, rows, tokens[:n])
+        return _write_group(segment.directory, rows, tokens[:n], on_step)
 
 
-def _write_group(directory: Path, rows: NDArray[np.float32], tokens: NDArray[np.int64]) -> GroupMeta:
-    cells, places = build_cells(rows)
+def _write_group(
+    directory: Path,
+    rows: NDArray[np.float32],
+    tokens: NDArray[np.int64],
+    on_step: Callable[[float], None] | None = None,
+) -> GroupMeta:
+    cells, places = build_cells(rows, on_step)
     group = f"vectors-{uuid.uuid4().hex[:8]}"
     arrays: dict[str, Any] = {
         "vector_tokens": tokens[places],

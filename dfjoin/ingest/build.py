@@ -15,8 +15,9 @@ from dfjoin.index.mirror import index_place
 from dfjoin.ingest.axes_task import AxesReader, add_axes_of
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import freeze_partitions, write_segments
-from dfjoin.ingest.embed_task import add_vectors_of, prepare_embedder
+from dfjoin.ingest.embed_task import EmbedOptions, add_vectors_of, prepare_embedder
 from dfjoin.ingest.engine import LateEngine
+from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.source import frames_place, gather
 from dfjoin.types import IndexSettings
 
@@ -80,8 +81,10 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
         segments = write_segments(given, settings, engine.start(given.tables), options, written)
         embedder = None
         if options.embedder is not None:
-            made, embedder = prepare_embedder(options.embedder, settings, segments, written)
-            segments = add_vectors_of(segments, made, embedder, written)
+            with Progress(options.progress, 0, 0, stage="adding vectors") as progress:
+                chosen = EmbedOptions(options.embedder)
+                made, embedder = prepare_embedder(chosen, settings, segments, written, progress)
+                segments = add_vectors_of(segments, made, embedder, written, progress)
         if options.axes is not None:
             reader = AxesReader(path, settings, given.roots, options.axes)
             segments = add_axes_of(segments, reader, written)

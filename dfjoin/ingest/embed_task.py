@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,30 +16,53 @@ from dfjoin.index.manifest import EmbedderMeta, Manifest, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import describe_embedder, open_embedder, write_model
 from dfjoin.index.vector_group import embed_segment, text_tokens, texts_of
+from dfjoin.ingest.progress import Progress
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
-from dfjoin.vectors.embedders import Embedder, choose_embedder, remember_embedder
+from dfjoin.vectors.abbreviations import abbreviations_for, expand_texts, expanding
+from dfjoin.vectors.embedders import TRAINED, Embedder, choose_embedder, remember_embedder
 from dfjoin.vectors.fasttext_model import TrainingOptions, texts_with_letters, train_fasttext
 
-__all__ = ["add_vectors_of", "embed_new", "prepare_embedder", "training_texts"]
+__all__ = ["EmbedOptions", "add_vectors_of", "embed_new", "prepare_embedder", "training_texts"]
 
 _MAX_TRAINING_TEXTS = 4_000_000
 _MIN_BUCKETS = 4096
+_TRAINING, _EMBEDDING = "training vectors", "embedding values"
+
+
+@dataclass(frozen=True)
+class EmbedOptions:
+    """What vectors are made by.
+
+    Parameters
+    ----------
+    embedder : str, path, callable or Embedder
+    abbreviations : dict, optional
+        Words of a text → what they are written out as before it is embedded, see `abbreviations_for`.
+    """
+
+    embedder: Any = TRAINED
+    abbreviations: Any = None
 
 
 def prepare_embedder(
-    given: Any, settings: IndexSettings, segments: Sequence[SegmentMeta], written: Uncommitted
+    given: EmbedOptions,
+    settings: IndexSettings,
+    segments: Sequence[SegmentMeta],
+    written: Uncommitted,
+    progress: Progress,
 ) -> tuple[Embedder, EmbedderMeta]:
     """Return the embedder that an argument names, trained on the values of segments where it has to be.
 
     Parameters
     ----------
-    given : str, path, callable or Embedder
+    given : EmbedOptions
     settings : IndexSettings
     segments : sequence of SegmentMeta
         What a model is trained on.
     written : Uncommitted
         Of the index; takes note of what is written.
+    progress : Progress
 
     Raises
     ------
@@ -49,16 +74,19 @@ def prepare_embedder(
             "the index keeps no values of its large columns (keep_sets=False), so that they have no vectors; build it "
             "anew with keep_sets=True, or without `embedder`"
         )
-    embedder = choose_embedder(given)
+    embedder = choose_embedder(given.embedder)
+    table = abbreviations_for(embedder, given.abbreviations)
     if embedder is not None:
         remember_embedder(embedder)
-        return embedder, describe_embedder(embedder)
+        return expanding(embedder, table), replace(describe_embedder(embedder), abbreviations=table)
+    progress.tell(_TRAINING, 0.0)
     offsets, data = training_texts([Segment(written.index, meta) for meta in segments])
     n_buckets = min(TrainingOptions.n_buckets, max(_MIN_BUCKETS, 2 * data.size))  # a small lake has few n-grams
-    model = train_fasttext((offsets, data), TrainingOptions(n_buckets=n_buckets))
+    options = TrainingOptions(n_buckets=n_buckets)
+    model = train_fasttext(expand_texts((offsets, data), table), options, partial(progress.tell, _TRAINING))
     trained, meta = write_model(written.index, model)
     written.add(model_directory(written.index, meta.model))
-    return trained, meta
+    return expanding(trained, table), replace(meta, abbreviations=table)
 
 
 def training_texts(segments: Sequence[Segment]) -> tuple[np.ndarray, np.ndarray]:
@@ -100,7 +128,11 @@ def _taken(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> tuple[n
 
 
 def add_vectors_of(
-    segments: Sequence[SegmentMeta], embedder: Embedder, meta: EmbedderMeta, written: Uncommitted
+    segments: Sequence[SegmentMeta],
+    embedder: Embedder,
+    meta: EmbedderMeta,
+    written: Uncommitted,
+    progress: Progress,
 ) -> list[SegmentMeta]:
     """Embed the values of segments; return their manifest entries with vectors.
 
@@ -111,17 +143,29 @@ def add_vectors_of(
     meta : EmbedderMeta
     written : Uncommitted
         Of the index; takes note of what is written.
+    progress : Progress
     """
-    done = []
+    done: list[SegmentMeta] = []
+    total, before = max(1, sum(one.counts["tokens"] for one in segments)), 0
+
+    def tell(share: float) -> None:
+        progress.tell(_EMBEDDING, (before + share * one.counts["tokens"]) / total)
+
     for one in segments:
-        group = embed_segment(Segment(written.index, one), embedder, meta.dimension)
+        tell(0.0)
+        group = embed_segment(Segment(written.index, one), embedder, meta.dimension, tell)
+        before += one.counts["tokens"]
         written.add(group_directory(written.index, one.id, group.id))
         done.append(one.with_group(group))
     return done
 
 
-def embed_new(base: Manifest, segments: Sequence[SegmentMeta], written: Uncommitted) -> list[SegmentMeta]:
+def embed_new(
+    base: Manifest, segments: Sequence[SegmentMeta], written: Uncommitted, is_shown: bool
+) -> list[SegmentMeta]:
     """Embed the values of new segments of an index that has vectors; others are returned as they are."""
     if base.embedder is None:
         return list(segments)
-    return add_vectors_of(segments, open_embedder(written.index, base), base.embedder, written)
+    embedder = open_embedder(written.index, base)
+    with Progress(is_shown, 0, 0, stage=_EMBEDDING) as progress:
+        return add_vectors_of(segments, embedder, base.embedder, written, progress)

@@ -62,6 +62,8 @@ class Progress:
         self._first: tuple[float, int] | None = None  # when the first count of the stage came, and its bytes
         self._stage, self._pattern = stage, "progress-*.json"
         self._has_begun = directory is None
+        self._share: float | None = None
+        self._since = self._start
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -95,6 +97,14 @@ class Progress:
             self._stage, self._pattern = "merging", "merging-*.json"
             self._total, self._counts, self._first = n_bytes, [0, 0, 0], None
             self._write(force=True)
+
+    def tell(self, stage: str, share: float) -> None:
+        """Say how much of another stage is done, from 0 to 1."""
+        with self._lock:
+            if stage != self._stage or self._share is None:
+                self._since = time.monotonic()
+            self._stage, self._share = stage, share
+            self._write()
 
     def _set(self, counts: list[int]) -> None:
         """Take new counts; note the first ones of a stage."""
@@ -138,7 +148,11 @@ class Progress:
         now = time.monotonic()
         seconds = f"{now - self._start:.0f} s"
         if self._stage not in _COUNTED:
-            return f"dfjoin: {self._stage}, {seconds}"
+            if self._share is None:
+                return f"dfjoin: {self._stage}, {seconds}"
+            seconds_left = (1 - self._share) * (now - self._since) / max(self._share, 1e-9)
+            rest = f", about {seconds_left:.0f} s left" if self._share >= _KNOWN_SHARE else ""
+            return f"dfjoin: {self._stage} {self._share:.0%}, {seconds}{rest}"
         if self._stage == "reading" and not self._has_begun:
             return f"dfjoin: starting workers, {_of(tables, self._n_tables)} tables, {seconds}"
         parts = []

@@ -24,9 +24,9 @@ __all__ = ["join"]
 
 _READING_OPTIONS = ("pad", "dayfirst")
 
-_NOT_OF_PICKS = ("on", "right_on", "k", "threshold", "min_score", "tables", "exclude", "mode")
+_NOT_OF_PICKS = ("on", "right_on", "k", "threshold", "min_score", "tables", "exclude", "mode", "radius", "radius_unit")
 
-_OF_LAKES = ("k", "min_score", "tables", "exclude", "mode", "partners")
+_OF_LAKES = ("k", "min_score", "tables", "exclude", "mode", "radius", "radius_unit", "partners")
 
 _NOT_OF_PLANS = (
     *_NOT_OF_PICKS,

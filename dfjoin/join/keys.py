@@ -17,6 +17,7 @@ from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.row_keys import KeyIndex
 from dfjoin.types import IndexSettings
+from dfjoin.values.float_values import lists_of, spell_lists
 from dfjoin.values.frames import column_to_arrow, select_column
 from dfjoin.values.normalize import ValueSet, keep_values, normalize_column, respell_zeros
 from dfjoin.values.profile import profile_values
@@ -72,6 +73,13 @@ class KeyColumns:
             self._values[key] = respell_zeros(values, pad, settings)
         return self._values[key]
 
+    def point_values(self, position: int, pad: int | None, dayfirst: bool | None) -> ValueSet:
+        """Return the canonical values of a column that is joined by distance; of one of lists, these as texts."""
+        lists = lists_of(self.frame.iloc[:, position])
+        if lists is None:
+            return self.values(position, pad, dayfirst)
+        return normalize_column(spell_lists(lists), self.settings)
+
     def all_values(self) -> list[ValueSet]:
         """Return the values of every column that has any, in the order of the columns."""
         found = []
@@ -122,6 +130,8 @@ class KeyColumns:
     def remember(self, queries: Sequence[QueryColumn]) -> None:
         """Keep what a search of this frame has normalised already."""
         for query in queries:
+            if len(query.labels) > 1:  # points, whose columns are read as numbers
+                continue
             position = self.frame.columns.get_loc(query.label)
             if isinstance(position, int):
                 self._values[position, query.pad, query.dayfirst] = query.values

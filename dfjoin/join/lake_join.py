@@ -118,6 +118,8 @@ class _LakeRanking:
             exclude=None if options.exclude is None else list(options.exclude),
             pad=options.pad,
             dayfirst=options.dayfirst,
+            radius=options.radius,
+            radius_unit=options.radius_unit,
         )
         mode_of(options.mode).check(snapshot)
         self._key = make_key(df, on, snapshot, params) if has_composite_key(on, params) else None

@@ -12,6 +12,7 @@ from dfjoin.join.aggregate import RULES
 from dfjoin.join.plan import HOWS, JoinPlan
 from dfjoin.search.distance_join import PARTNERS
 from dfjoin.search.modes import MODES
+from dfjoin.search.params import RADIUS_UNITS
 from dfjoin.store.table import ON_STALE
 from dfjoin.transform.taught_join import Example, is_unicode
 
@@ -42,6 +43,9 @@ class JoinOptions:
         Patterns of the tables of a lake that may be joined, and of those that may not.
     mode : str
         How candidates are found over a lake, one of `dfjoin.search.modes.MODES`.
+    radius : float or None
+        Distance up to which values match, of the modes that search by distance.
+    radius_unit : {"fraction", "absolute", "m", "km", None}
     columns : tuple of labels or None
         Columns to bring; None: all but the key.
     how : {"left", "inner", "right", "outer", "asof"}
@@ -82,6 +86,8 @@ class JoinOptions:
     tables: Sequence[str] | None = None
     exclude: Sequence[str] | None = None
     mode: str = "exact"
+    radius: float | None = None
+    radius_unit: str | None = None
     columns: tuple[Any, ...] | None = None
     how: str = "left"
     aggregate: Any = "auto"
@@ -184,12 +190,18 @@ def _check_pad(value: Any, name: str) -> int | None:
     return None if value is None else check.check_width(value, name)
 
 
+def _check_radius(value: Any, name: str) -> float | None:
+    return None if value is None else check.check_distance(value, name)
+
+
 def _check_patterns(value: Any, name: str) -> Sequence[str] | None:
     return None if value is None else check.check_patterns(value, name)
 
 
 _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "mode": _one_of(*MODES),
+    "radius": _check_radius,
+    "radius_unit": _one_of(None, *RADIUS_UNITS),
     "how": _one_of(*HOWS, "asof"),
     "k": check.check_positive_int,
     "threshold": check.check_fraction,

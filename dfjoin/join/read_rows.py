@@ -203,7 +203,7 @@ class _DistanceLink:
     """Each key of the frame belongs to the nearest key of the table within a radius, or to all."""
 
     def __init__(self, left: KeyColumns, table: LakeTable, step: JoinStep, relation: DistanceRelation) -> None:
-        parts = [left.values(left.position(label), step.pad, step.dayfirst) for label in step.on]
+        parts = [left.point_values(left.position(label), step.pad, step.dayfirst) for label in step.on]
         self.step = step
         self._keys = relation.keys(parts, table.snapshot)
         self.index = KeyIndex(self._keys.codes, self._keys.n_keys)

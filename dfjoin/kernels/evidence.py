@@ -22,6 +22,7 @@ __all__ = [
     "Sums",
     "add_columns",
     "add_lists",
+    "add_matches",
     "add_sets",
     "clear_evidence",
     "collect_evidence",
@@ -157,6 +158,27 @@ def weigh_values(data, offsets, n_holding, n_columns, rows, weights):
         weights[i, WEIGHT] = np.int64(SCALE / math.sqrt(holding) + 0.5)
         weights[i, BITS] = np.int64(bits * SCALE + 0.5)
         weights[i, SPREAD] = np.int64(max(0.0, math.log(holding)) * SCALE + 0.5)
+
+
+@njit_lean
+def add_matches(values, columns, weights, sums):
+    """Sum the weights of values over the columns that match them.
+
+    Parameters
+    ----------
+    values, columns : ndarray of int32, shape (n,)
+        Number of a value and of a column that matches it.
+    weights : ndarray of int64, shape (n_values, N_SUMS)
+    sums : ndarray of int64, shape (n_columns, N_SUMS)
+        Added to.
+
+    Notes
+    -----
+    O(n).
+    """
+    for i in range(values.shape[0]):
+        for s in range(N_SUMS):
+            sums[columns[i], s] += weights[values[i], s]
 
 
 @njit_lean

@@ -13,7 +13,9 @@ from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.vector_blocks import BLOCK
 
 __all__ = [
+    "NO_LOG",
     "BlockTree",
+    "MatchLog",
     "MatchTally",
     "QueryVectors",
     "SearchScratch",
@@ -83,11 +85,33 @@ class Within(NamedTuple):
     radius: float
 
 
+class MatchLog(NamedTuple):
+    """Which columns each query value matched, and how many values of the lake lie near it.
+
+    Parameters
+    ----------
+    queries, columns : ndarray of int32
+        Numbers of the query values and their columns, each pair once, as far as there is room.
+    n_near : ndarray of int64, shape (n_values,)
+    size : ndarray of int64, shape (1,)
+        Pairs that were met.
+    """
+
+    queries: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    n_near: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+
+NO_LOG = MatchLog(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64), np.zeros(1, np.int64))
+"""Nothing is noted."""
+
+
 class MatchTally(NamedTuple):
     """The result of counting, and its scratch.
 
     `hits` are the query values that each column matches, `scores` their weights or, with `is_all`, the matched
-    pairs. The stamps are the last query value that was counted there, -1 at first.
+    pairs. The stamps are the last query value that was counted there, -1 at first. `log` takes note of the matches.
     """
 
     hits: NDArray[np.int64]
@@ -95,6 +119,7 @@ class MatchTally(NamedTuple):
     column_stamps: NDArray[np.int64]
     list_stamps: NDArray[np.int64]
     is_all: bool
+    log: MatchLog = NO_LOG
 
 
 class SearchScratch(NamedTuple):
@@ -129,6 +154,12 @@ def _count_column(column, number, weight, is_equal, postings, tally):
     if tally.column_stamps[column] != number:
         tally.column_stamps[column] = number
         tally.hits[column] += 1
+        log = tally.log
+        if log.n_near.size:
+            if log.size[0] < log.columns.size:
+                log.queries[log.size[0]] = number
+                log.columns[log.size[0]] = column
+            log.size[0] += 1
         if not tally.is_all:
             tally.scores[column] += weight
     if tally.is_all:
@@ -156,6 +187,8 @@ def count_token(token, number, weight, is_equal, postings, tally):
     if token < 0 or token >= postings.group.size:
         raise DamagedArraysError("a vector names a token that the segment does not have")
     group = np.int64(postings.group[token])
+    if tally.log.n_near.size:
+        tally.log.n_near[number] += 1
     n_columns = postings.is_near.size
     if group < n_columns:
         _count_column(group, number, weight, is_equal, postings, tally)

@@ -159,6 +159,9 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
             )
         return [normalized(select_column(df, label, "on")) for label in on]
     if on is not None and not (isinstance(on, str) and on == "*" and "*" not in df.columns):
+        made = mode_of(params.mode).make_query(df, [on], snapshot, params)  # as a list of one column
+        if made is not None:
+            return [made]
         return [normalized(select_column(df, on, "on"))]
     if df.shape[1] == 0:
         raise ColumnNotFoundError("`df` must have at least one column, got a frame without columns")

@@ -70,6 +70,11 @@ class QueryColumn:
         return [self.label]
 
     @property
+    def kind(self) -> str:
+        """Kind of its values, one of `dfjoin.index.catalog.KINDS`, or "point"."""
+        return self.profile.kind
+
+    @property
     def n_non_null(self) -> int:
         """Rows with a value."""
         return int(np.count_nonzero(self.values.codes >= 0))

@@ -24,7 +24,8 @@ from dfjoin.index.signatures import check_signature_settings, sign_large_columns
 from dfjoin.index.stored_model import open_embedder
 from dfjoin.ingest.axes_task import AxesReader, add_axes_of
 from dfjoin.ingest.driver import freeze_partitions
-from dfjoin.ingest.embed_task import add_vectors_of, prepare_embedder
+from dfjoin.ingest.embed_task import EmbedOptions, add_vectors_of, prepare_embedder
+from dfjoin.ingest.progress import Progress
 from dfjoin.types import IndexSettings
 from dfjoin.vectors.axis_specs import check_axes
 from dfjoin.vectors.embedders import TRAINED
@@ -57,12 +58,12 @@ def add_patterns(path: Path) -> Manifest:
     return _add_group(path, base, replace(base.settings, patterns=True), _with_patterns, "patterns")
 
 
-def add_vectors(path: Path, given: Any) -> Manifest:
+def add_vectors(path: Path, given: Any, abbreviations: Any = None, is_shown: bool = True) -> Manifest:
     """Give the latest version vectors of its texts, see `Lake.add_vectors`."""
     base = read_manifest(path)
-    with Uncommitted(path) as written:
+    with Uncommitted(path) as written, Progress(is_shown, 0, 0, stage="adding vectors") as progress:
         if given is None:
-            if base.embedder is None:
+            if base.embedder is None or abbreviations is not None:
                 given = TRAINED
             elif all(segment.group("vectors") is not None for segment in base.segments):
                 return base
@@ -71,9 +72,11 @@ def add_vectors(path: Path, given: Any) -> Manifest:
             embedder, meta = open_embedder(path, base), base.embedder
         else:
             missing = list(base.segments)
-            embedder, meta = prepare_embedder(given, base.settings, base.segments, written)
+            embedder, meta = prepare_embedder(
+                EmbedOptions(given, abbreviations), base.settings, base.segments, written, progress
+            )
         assert meta is not None
-        done = {segment.id: segment for segment in add_vectors_of(missing, embedder, meta, written)}
+        done = {segment.id: segment for segment in add_vectors_of(missing, embedder, meta, written, progress)}
         segments = tuple(done.get(segment.id, segment) for segment in base.segments)
 
         def change(latest: Manifest) -> Manifest:

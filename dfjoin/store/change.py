@@ -83,7 +83,7 @@ def add(
             if not given.tables and not given.extra:
                 return base
         segments = write_segments(given, base.settings, engine.start(given.tables), options, written)
-        segments = embed_new(base, segments, written)
+        segments = embed_new(base, segments, written, options.progress)
         present_roots = [replace(root, uri=moved.get(root.id, root.uri)) for root in given.roots]
         segments = axes_of_new(base, segments, present_roots, written)
         addition = _Addition(opened, base, given, replaces)

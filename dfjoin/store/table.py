@@ -29,6 +29,7 @@ from dfjoin.ingest.engine import SparkTable, session_table
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, IndexSettings, TableSource
+from dfjoin.values.float_values import is_list_type, spell_lists
 from dfjoin.values.frames import arrow_to_series
 from dfjoin.values.normalize import ValueSet, normalize_batch, normalize_column, read_dates, settings_for
 from dfjoin.values.profile import kind_of
@@ -181,7 +182,10 @@ class LakeTable:
         """Bring a batch of a column into the canonical form that the index has of it.
 
         All-digit dates and nulls are read as the catalogue says of the whole column, whatever the batch would tell.
+        Lists of numbers are written as texts, see `spell_lists`.
         """
+        if is_list_type(array.type):
+            array = spell_lists(array)
         known = self._columns[column]
         settings = settings_for(self.settings, known.date_order, known.null_spellings)
         values = normalize_batch(array, settings)

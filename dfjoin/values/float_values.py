@@ -9,9 +9,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.kernels.numbers import INTEGER, NUMBER
+from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.normalize import ValueSet
 
-__all__ = ["is_list_type", "to_floats", "to_rows"]
+__all__ = ["is_list_type", "lists_of", "parse_lists", "spell_lists", "to_floats", "to_rows"]
 
 
 def to_floats(values: ValueSet) -> NDArray[np.float64]:
@@ -79,3 +80,35 @@ def to_rows(array: pa.Array | pa.ChunkedArray, dimension: int = 0) -> NDArray[np
     flat = pc.list_flatten(array.take(pa.array(chosen)))
     rows[chosen] = pc.cast(flat, pa.float64()).to_numpy(zero_copy_only=False).reshape(chosen.size, dimension)
     return rows
+
+
+def lists_of(column: pd.Series) -> pa.Array | pa.ChunkedArray | None:
+    """Return a column of lists of numbers as Arrow; None if it is none."""
+    known = column.dropna()
+    if column.dtype == object and not (len(known) and isinstance(known.iloc[0], (list, tuple, np.ndarray))):
+        return None
+    try:
+        array = pa.array(column, from_pandas=True)
+    except CONVERSION_ERRORS:
+        return None
+    return array if is_list_type(array.type) else None
+
+
+def spell_lists(array: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Write lists of numbers as texts that `parse_lists` reads, so that lists may be keys."""
+    texts = [None if row is None else f"[{','.join(map(repr, row))}]" for row in array.to_pylist()]
+    return pa.array(texts, pa.large_string())
+
+
+def parse_lists(values: ValueSet, dimension: int = 0) -> NDArray[np.float64] | None:
+    """Return the lists that `spell_lists` wrote as a matrix, as `to_rows` does; None if a value is no list."""
+    texts = values.values()
+    if not texts or not all(text.startswith("[") and text.endswith("]") for text in texts):
+        return None
+    rows = [[float("nan" if part == "none" else part) for part in text[1:-1].split(",") if part] for text in texts]
+    dimension = dimension or next((len(row) for row in rows if row), 0)
+    matrix = np.full((len(rows) + 1, dimension), np.nan)  # the last row serves code -1
+    for place, row in enumerate(rows):
+        if len(row) == dimension:
+            matrix[place] = row
+    return matrix[values.codes]

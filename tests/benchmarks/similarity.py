@@ -1,7 +1,7 @@
 """Search by distance against its rivals: ``python -m tests.benchmarks.similarity [--index INDEX] [--generated] …``.
 
-Contenders count the pairs of a query value and a vector within a radius; each is timed alone, on one thread, medians of
-interleaved rounds. "gemm" is what a user would write: a product of matrices in float32, then float64 for the pairs near
+Contenders count the pairs of a query value and a vector within a radius; each is timed alone, on one thread
+(``OPENBLAS_NUM_THREADS=1``), CPU time, medians of interleaved rounds. "gemm" is what a user would write: a product of matrices in float32, then float64 for the pairs near
 the radius. faiss searches by range (flat), and by its inverted lists (IVF), of which the recall is told.
 """
 
@@ -167,9 +167,9 @@ def measure(made: Contenders, queries: np.ndarray, radii: list[float], rounds: i
         assert len(set(near)) == 1, exact
         for _ in range(rounds):
             for name in names:
-                start = time.perf_counter()
+                start = time.process_time()
                 calls[name](queries, radius)
-                spent[name].append((time.perf_counter() - start) * 1e3)
+                spent[name].append((time.process_time() - start) * 1e3)
         for name in names:
             ms = float(np.median(spent[name]))
             found.append(

@@ -1,5 +1,11 @@
 """The second job of a build: which texts a model is trained on, and what may go wrong."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,3 +84,60 @@ def test_the_embedder_of_an_index_stays_when_tables_are_added(build):
     lake = build({"t": NAMES}, embedder=letters)
     with pytest.raises(InvalidParameterError, match=r'`embedder` belongs to a new index, and if_exists="add" keeps'):
         dfjoin.build_lake({"u": NAMES}, lake.path, engine="inline", progress=False, if_exists="add", embedder=letters)
+
+
+_CHILD = """
+import sys, pandas as pd, dfjoin
+from tests.vectors.makers import letters
+if __name__ == "__main__":
+    lake = dfjoin.open_lake(sys.argv[1])
+    lake.add_vectors(letters, progress=False)  # kernels are compiled or loaded
+    def slow(texts):
+        print("embedding", flush=True)
+        return letters(texts)
+    embedder = slow if sys.argv[2] == "embedding" else "fasttext"
+    print("training", flush=True)
+    try:
+        while True:
+            lake.add_vectors(embedder, progress=False)
+    except KeyboardInterrupt:
+        print("interrupted", lake.version, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("stage", ["training", "embedding"])
+def test_an_interrupt_ends_it_soon_and_leaves_nothing_broken(build, stage):
+    """An endless job is told to stop somewhere in the middle: it stops, and what is there is sound."""
+    rng = np.random.default_rng(0)
+    words = np.array([f"{a}{b}" for a in "bcdfghkl" for b in ("ado", "ena", "iru", "omi", "ust")])
+    texts = [" ".join(words[row]) for row in rng.integers(0, words.size, (60_000, 5))]
+    lake = build({"t": pd.DataFrame({"name": texts})})
+    command = [sys.executable, "-c", _CHILD, str(lake.path), stage]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
+        lines = iter(child.stdout.readline, "")
+        assert next(line for line in lines if line.strip() == stage)
+        time.sleep(0.7)
+        start = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        last = list(lines)[-1].split()
+        assert time.monotonic() - start < 6  # 2 s where no other process wants the processor
+        assert last[0] == "interrupted" and child.wait() == 0
+    lake = dfjoin.open_lake(lake.path)
+    assert lake.verify() == [] and lake.version >= int(last[1])
+    before = {path.name for path in lake.path.rglob("*") if path.is_file()}
+    assert lake.vacuum(retain=0)["files"] <= len(before)
+    hits = pd.DataFrame({"q": texts[:30]}).discover_joinable("q", lake, mode="embedding", rank="matched")
+    assert hits["matched"].tolist() == [30]
+
+
+def test_progress_tells_the_stages(build, capsys, monkeypatch):
+    monkeypatch.setattr("dfjoin.ingest.progress._SILENT_SECONDS", 0.0)
+    lake = build({"t": NAMES})
+    monkeypatch.setattr("dfjoin.ingest.progress.time.monotonic", iter(range(0, 10**6, 20)).__next__)
+    lake.add_vectors("fasttext")
+    told = capsys.readouterr().err
+    assert "dfjoin: training vectors 0%" in told and "dfjoin: embedding values" in told
+    lake.add_vectors(letters, progress=False)
+    assert capsys.readouterr().err == ""

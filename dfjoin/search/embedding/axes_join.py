@@ -13,7 +13,7 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.search.distance_join import PARTNERS, DistanceKeys, DistanceRelation, PairedKeys, nearest_pairs
 from dfjoin.search.embedding.axes_search import axes_reach
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.float_values import to_floats
+from dfjoin.values.float_values import parse_lists, to_floats
 from dfjoin.values.normalize import ValueSet
 from dfjoin.vectors.axis_points import distinct_points, near_points, place_points
 
@@ -94,7 +94,7 @@ class AxesKeys(DistanceKeys):
     """
 
     def __init__(self, parts: Sequence[ValueSet], relation: AxesRelation) -> None:
-        self._relation = relation
+        self._relation, self._dimension = relation, 0
         self._points, self.codes = distinct_points(self._to_points(parts))
         self.n_keys = len(self._points)
         self._radius = axes_reach(relation.radius, relation.radius_unit).distance
@@ -104,6 +104,12 @@ class AxesKeys(DistanceKeys):
             raise InvalidParameterError(
                 f"a relation of {len(self._relation.scales)} columns of numbers got {len(parts)}; name as many in `on`"
             )
+        lists = parse_lists(parts[0], self._dimension) if len(parts) == 1 else None
+        if lists is not None:
+            self._dimension = lists.shape[1]
+            return lists * self._relation.scales[0]
+        if self._dimension:  # a batch without a list
+            return np.full((parts[0].codes.size, self._dimension), np.nan)
         numbers = np.column_stack([to_floats(part) for part in parts])
         return place_points(*numbers.T) if self._relation.is_place else numbers * self._relation.scales
 

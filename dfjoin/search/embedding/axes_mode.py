@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,16 +21,21 @@ from dfjoin.search.embedding.axes_search import (
     search_axes,
     spaces_of,
 )
+from dfjoin.search.embedding.near_evidence import MatchRecord
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.explanation import N_EXAMPLES, Explanation
-from dfjoin.search.found import Candidate, Found
-from dfjoin.search.hits import rank_hits
-from dfjoin.search.params import SearchParams
+from dfjoin.search.found import Candidate, Found, Pool
+from dfjoin.search.hits import Hits, RankedHits, rank_hits
+from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.shared_values import list_pairs
+from dfjoin.search.usefulness.evidence_words import judge_candidate
+from dfjoin.search.usefulness.headers import headers_of
+from dfjoin.search.usefulness.ranking import MOST_RANKED, verdict_of
+from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.vectors.axis_points import near_points, place_degrees
 
-__all__ = ["AxesFound", "axes_columns", "axes_explanation", "axes_pairs", "find_axes"]
+__all__ = ["AxesFound", "axes_columns", "axes_explanation", "axes_pairs", "find_axes", "pool_axes"]
 
 _PLANS = (None, "tree", "pexeso")
 
@@ -54,6 +59,14 @@ class AxesFound(Found):
     keys: tuple[list[str], ...] = ()
     reach: AxesReach | None = None
     is_all: bool = False
+
+    def ranked(self, hits: RankedHits, useful: Usefulness) -> AxesFound:
+        """See `Found`."""
+        places = useful.places
+        found = _named(replace(self, hits=hits, sets=tuple(self.sets[place] for place in places)))
+        keys = headers_of([name for names in found.keys for name in names]).joined  # no key is something new
+        facts = replace(useful.facts, companions=np.union1d(useful.facts.companions, keys[keys != 0]))
+        return replace(found, useful=replace(useful, facts=facts))
 
     def keys_of(self, place: int) -> list[str]:
         """See `Found`."""
@@ -82,6 +95,44 @@ def find_axes(snapshot: Snapshot, query: PointQuery, params: SearchParams) -> Ax
     InvalidParameterError
         If an argument belongs to texts.
     """
+    reach, hits, sets, stats = _search(snapshot, query, params, None)
+    ranked = rank_hits(snapshot.segments, hits, params.k, has_range=False)
+    chosen = tuple(sets[i] for i in ranked.order.tolist())
+    matched = MatchedQuery(snapshot, query.values)
+    found = AxesFound(query, ranked, stats, matched, sets=chosen, reach=reach, is_all=params.count == "all")
+    return _named(found)
+
+
+def pool_axes(snapshot: Snapshot, query: PointQuery, params: SearchParams) -> Pool:
+    """Search for the candidates of a query of points that are ranked by usefulness, see `Mode.pool`."""
+    record = MatchRecord(query, is_of_points=True)
+    reach, hits, sets, stats = _search(snapshot, query, params, record)
+    evidence = record.evidence(hits)
+    if len(hits) > MOST_RANKED:
+        best = np.sort(np.argsort(-hits.matched_rows, kind="stable")[:MOST_RANKED])
+        hits, sets = hits.take(best), [sets[place] for place in best.tolist()]
+        evidence = None if evidence is None else evidence.take(best)
+    none = rank_hits(snapshot.segments, hits.take(np.empty(0, np.int64)), None, has_range=False)
+    matched = MatchedQuery(snapshot, query.values)
+    found = AxesFound(query, none, stats, matched, sets=tuple(sets), reach=reach, is_all=params.count == "all")
+    return Pool(hits, matched, stats, evidence, found, is_by_equality=False)
+
+
+def _named(found: AxesFound) -> AxesFound:
+    """Return a search whose hits are named by all their columns."""
+    keys = []
+    for number, one in zip(found.hits.hits.segments.tolist(), found.sets, strict=True):
+        segment = found.matched.segments[number]
+        columns = spaces_of(segment)[one.space].columns[one.number]
+        keys.append(segment.catalog.column_names(columns))
+    named = replace(found.hits, names=[", ".join(names) for names in keys])
+    return replace(found, hits=named, keys=tuple(keys))
+
+
+def _search(
+    snapshot: Snapshot, query: PointQuery, params: SearchParams, record: MatchRecord | None
+) -> tuple[AxesReach, Hits, list[PlacedSet], SearchStats]:
+    """Check the arguments, and find the sets of columns; raises for an argument that belongs to texts."""
     if params.plan not in _PLANS:
         raise InvalidParameterError(f'`plan` for columns of numbers must be "tree" or "pexeso", got {params.plan!r}')
     if params.metric != SearchParams.metric:
@@ -90,19 +141,7 @@ def find_axes(snapshot: Snapshot, query: PointQuery, params: SearchParams) -> Ax
             "Euclidean distance: leave it out"
         )
     reach = axes_reach(params.radius, params.radius_unit)
-    hits, sets, stats = search_axes(snapshot, query, reach, params)
-    ranked = rank_hits(snapshot.segments, hits, params.k, has_range=False)
-    chosen = tuple(sets[i] for i in ranked.order.tolist())
-    keys = []
-    for number, one in zip(ranked.hits.segments.tolist(), chosen, strict=True):
-        segment = snapshot.segments[number]
-        columns = spaces_of(segment)[one.space].columns[one.number]
-        keys.append(segment.catalog.column_names(columns))
-    named = replace(ranked, names=[", ".join(names) for names in keys])
-    matched = MatchedQuery(snapshot, query.values)
-    return AxesFound(
-        query, named, stats, matched, sets=chosen, keys=tuple(keys), reach=reach, is_all=params.count == "all"
-    )
+    return reach, *search_axes(snapshot, query, reach, params, record)
 
 
 def axes_columns(found: AxesFound) -> dict[str, Any]:
@@ -155,6 +194,10 @@ def axes_explanation(candidate: Candidate) -> Explanation:
     alone = np.setdiff1d(np.arange(len(query.values)), codes)[:N_EXAMPLES]
     own = space.points_of(found.sets[candidate.place].number)
     theirs = np.setdiff1d(own, places)
+    judged: dict[str, Any] = {}
+    if found.useful is not None:
+        known = judge_candidate(candidate, is_by_equality=False)
+        judged = {**asdict(known), "verdict": verdict_of(known.score)}
     return Explanation(
         query_column=row["query_column"],
         table=row["table"],
@@ -163,8 +206,9 @@ def axes_explanation(candidate: Candidate) -> Explanation:
         matched=int(hits.matched[candidate.place]),
         query_cardinality=len(query.values),
         cardinality=int(hits.cardinality[candidate.place]),
-        accidental=False,
+        accidental=bool(row["accidental"]),
         found_by=found.stats.to_dict(),
+        **judged,
         shared=[
             f"{query.spelling(int(codes[i]))} ~ {partner} ({shown[i]:.3g}{unit})"
             for i, partner in zip(first.tolist(), partners, strict=True)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, warn
 from dfjoin.search.query import QueryColumn
 from dfjoin.types import IndexSettings
-from dfjoin.values.cells import CONVERSION_ERRORS
-from dfjoin.values.float_values import is_list_type, to_floats, to_rows
+from dfjoin.values.float_values import lists_of, to_floats, to_rows
 from dfjoin.values.frames import column_to_arrow, select_column
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.profile import profile_values
@@ -51,24 +50,17 @@ class PointQuery(QueryColumn):
         """See `QueryColumn`."""
         return list(self.keys)
 
+    @property
+    def kind(self) -> str:
+        """See `QueryColumn`."""
+        return "point"
+
 
 def is_numeric(column: pd.Series) -> bool:
     """Tell whether a column holds numbers, or lists of numbers of one length."""
     if pd.api.types.is_bool_dtype(column.dtype):
         return False
-    return bool(pd.api.types.is_numeric_dtype(column.dtype)) or _lists_of(column) is not None
-
-
-def _lists_of(column: pd.Series) -> pa.Array | pa.ChunkedArray | None:
-    """Return a column of lists of numbers as Arrow; None if it is none."""
-    known = column.dropna()
-    if column.dtype == object and not (len(known) and isinstance(known.iloc[0], (list, tuple, np.ndarray))):
-        return None
-    try:
-        array = pa.array(column, from_pandas=True)
-    except CONVERSION_ERRORS:
-        return None
-    return array if is_list_type(array.type) else None
+    return bool(pd.api.types.is_numeric_dtype(column.dtype)) or lists_of(column) is not None
 
 
 def make_point_query(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSettings, unit: str | None) -> PointQuery:
@@ -151,7 +143,7 @@ def points_of_frame(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSett
         If a column holds no number.
     """
     columns = [select_column(df, label, "on") for label in labels]
-    lists = _lists_of(columns[0]) if len(columns) == 1 else None
+    lists = lists_of(columns[0]) if len(columns) == 1 else None
     if lists is not None:
         return to_rows(lists)
     parts = []

@@ -13,8 +13,17 @@ from dfjoin.index.axis_group import AxisShape, AxisSpace, axis_spaces
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import MatchTally, QueryVectors, VectorTable, Within, count_pairs, make_scratch
+from dfjoin.kernels.vector_search import (
+    NO_LOG,
+    MatchTally,
+    QueryVectors,
+    VectorTable,
+    Within,
+    count_pairs,
+    make_scratch,
+)
 from dfjoin.search.embedding.axes_query import PointQuery
+from dfjoin.search.embedding.near_evidence import MatchRecord
 from dfjoin.search.embedding.near_plans import NearSegment, chosen_queries, run_near_plan, sealed_queries
 from dfjoin.search.embedding.pexeso_plan import PexesoSearch
 from dfjoin.search.exact.allowed import allowed_columns
@@ -118,7 +127,11 @@ class PlacedSet:
 
 
 def search_axes(
-    snapshot: Snapshot, query: PointQuery, reach: AxesReach, params: SearchParams
+    snapshot: Snapshot,
+    query: PointQuery,
+    reach: AxesReach,
+    params: SearchParams,
+    record: MatchRecord | None = None,
 ) -> tuple[Hits, list[PlacedSet], SearchStats]:
     """Find the sets of columns with points near those of the query.
 
@@ -128,6 +141,8 @@ def search_axes(
     query : PointQuery
     reach : AxesReach
     params : SearchParams
+    record : MatchRecord, optional
+        Takes note of the matches.
 
     Returns
     -------
@@ -150,6 +165,7 @@ def search_axes(
             if points is None:
                 continue
             search = _SpaceSearch(segment, space, query, params)
+            search.record = record
             with reading("axis_group", "names sets that the segment does not have", segment.meta.id):
                 hits, found = search.run(points, reach.distance, number)
             parts.append(hits)
@@ -171,13 +187,15 @@ class _SpaceSearch:
         self._weights = counts if params.is_weighted else np.ones(len(query.values), np.int64)
         self._minimum = smallest_count(params.threshold, int(self._weights.sum()))
         self.stats = SearchStats(plan=params.plan or "tree")
+        self.record: MatchRecord | None = None
 
     def run(self, points: NDArray[np.float64], radius: float, number: int) -> tuple[Hits, NDArray[np.int64]]:
         """Count the sets near the points; return those that reach the threshold, as hits of the segment's number."""
         space, n = self._space, self._space.n_sets
         zeros = np.zeros((2, n), np.int64)
         stamps = np.full(n, -1, np.int64), np.full(space.postings.list_indptr.size - 1, -1, np.int64)
-        tally = MatchTally(zeros[0], zeros[1], *stamps, self._params.count == "all")
+        log = NO_LOG if self.record is None else self.record.log()
+        tally = MatchTally(zeros[0], zeros[1], *stamps, self._params.count == "all", log)
         table = VectorTable(space.rows, as_read_only(np.arange(len(space.rows), dtype=np.uint32)))
         scaled = points / space.unit - space.tree.projection.center
         extent = 2 * np.sqrt(space.shape.dimension)
@@ -209,7 +227,7 @@ class _SpaceSearch:
         """Count by PEXESO's plan; its index is built for the search."""
         rows = np.asarray(table.rows)
         index = build_pivot_index(rows, metric_of("euclidean"))
-        minimum = 0 if tally.is_all else self._minimum
+        minimum = 0 if tally.is_all or self.record is not None else self._minimum
         search = PexesoSearch(index, rows, table.tokens, self._space.postings, (radius, radius), minimum)
         search.run(queries, tally, self.stats)
 
@@ -231,5 +249,8 @@ class _SpaceSearch:
         if allowed.size:
             scores = np.where((allowed[columns] > 0).all(axis=1), scores, 0)
         sets = np.flatnonzero(scores >= self._minimum)
+        if self.record is not None:
+            alive = self._segment.alive
+            self.record.add(tally, None if alive is None else alive[columns].min(axis=1), sets)
         counted = tally.hits[sets], scores[sets], np.asarray(self._space.sizes)[sets], np.full(sets.size, np.nan)
         return Hits(np.full(sets.size, number, np.int64), columns[sets, 0].astype(np.int64), *counted), sets

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.vector_group import text_columns
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import distances_of_pairs
+from dfjoin.search.embedding.distance_mode import MatchedPairs
 from dfjoin.search.embedding.near_search import Reach
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.found import Candidate
 from dfjoin.search.shared_values import tokens_of_column
 from dfjoin.vectors.metrics import PROJECTED, metric_of
 
-__all__ = ["NearPairs", "near_pairs", "pairs_within"]
+__all__ = ["near_pairs", "pairs_within"]
 
 _CHUNK = 1 << 22
 _LANES = 32
 
 
-class NearPairs(NamedTuple):
-    """Pairs of a query value and a token, by query value, then by distance; and all tokens of the column."""
-
-    codes: NDArray[np.int64]
-    tokens: NDArray[np.int64]
-    distances: NDArray[np.float64]
-    column_tokens: NDArray[np.int64]
-
-
-def near_pairs(candidate: Candidate, rows: NDArray[np.float32], reach: Reach) -> NearPairs:
+def near_pairs(candidate: Candidate, rows: NDArray[np.float32], reach: Reach) -> MatchedPairs:
     """List the pairs of a candidate: equal values, and values whose vectors lie within the radius.
 
     Parameters
@@ -43,7 +33,7 @@ def near_pairs(candidate: Candidate, rows: NDArray[np.float32], reach: Reach) ->
 
     Returns
     -------
-    NearPairs
+    MatchedPairs
         Distances in the unit of the user. Pairs of one distance are in the order of tokens.
     """
     segment, values = candidate.segment, candidate.found.query.values
@@ -62,7 +52,7 @@ def near_pairs(candidate: Candidate, rows: NDArray[np.float32], reach: Reach) ->
         tokens = np.append(tokens, right[is_new])
         distances = np.append(distances, reach.shown(chords[is_new]))
     order = np.lexsort((tokens, distances, codes))
-    return NearPairs(codes[order], tokens[order], distances[order], held)
+    return MatchedPairs(codes[order], tokens[order], distances[order], held)
 
 
 def pairs_within(

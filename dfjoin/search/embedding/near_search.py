@@ -15,6 +15,7 @@ from dfjoin.index.stored_model import open_embedder
 from dfjoin.index.vector_group import text_columns
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import (
+    NO_LOG,
     MatchTally,
     QueryVectors,
     TokenColumns,
@@ -22,6 +23,7 @@ from dfjoin.kernels.vector_search import (
     Within,
     count_equal,
 )
+from dfjoin.search.embedding.near_evidence import MatchRecord
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
 from dfjoin.search.embedding.pexeso_plan import PexesoSearch, pivot_index_of
 from dfjoin.search.exact.allowed import allowed_columns
@@ -174,7 +176,11 @@ def query_rows(snapshot: Snapshot, query: QueryColumn) -> NDArray[np.float32]:
 
 
 def search_near(
-    snapshot: Snapshot, query: QueryColumn, rows: NDArray[np.float32], params: SearchParams
+    snapshot: Snapshot,
+    query: QueryColumn,
+    rows: NDArray[np.float32],
+    params: SearchParams,
+    record: MatchRecord | None = None,
 ) -> tuple[Hits, SearchStats]:
     """Find the columns with values near those of the query.
 
@@ -185,6 +191,8 @@ def search_near(
     rows : ndarray of float32, shape (n_values, d)
         As `query_rows` returns them.
     params : SearchParams
+    record : MatchRecord, optional
+        Takes note of the matches.
 
     Returns
     -------
@@ -199,7 +207,7 @@ def search_near(
     high-dimensional similarity-based approach", ICDE 2021, section II. A value that many columns hold is compared
     once; posting lists spread the match.
     """
-    search = _NearSearch(query, rows, params)
+    search = _NearSearch(query, rows, params, record)
     parts = [search.segment(number, segment) for number, segment in enumerate(snapshot.segments) if segment.n_tokens]
     search.stats.n_values = len(query.values)
     return join_hits(parts), search.stats
@@ -208,8 +216,10 @@ def search_near(
 class _NearSearch:
     """One query on its way through the segments of an index."""
 
-    def __init__(self, query: QueryColumn, rows: NDArray[np.float32], params: SearchParams) -> None:
-        values = query.values
+    def __init__(
+        self, query: QueryColumn, rows: NDArray[np.float32], params: SearchParams, record: MatchRecord | None
+    ) -> None:
+        values, self.record = query.values, record
         self.values, self.params = values, params
         self.reach = reach_of(params)
         self.is_all = params.count == "all"
@@ -225,7 +235,7 @@ class _NearSearch:
         """Count the columns of a segment."""
         tokens = segment.tokens
         own = match_tokens(self.values, tokens)
-        postings, tally = postings_of(segment), make_tally(segment, self.is_all)
+        postings, tally = postings_of(segment), make_tally(segment, self.is_all, self.record)
         stats = SearchStats(n_found=int(np.count_nonzero(own >= 0)))
         with reading("vector_tokens", "names tokens or columns that the segment does not have", segment.meta.id):
             if self.others.size:
@@ -233,7 +243,10 @@ class _NearSearch:
             if self.near.size:
                 self._near(segment, own, postings, tally, stats)
         self.stats = stats if not self.stats.plan else _added(self.stats, stats)
-        return hits_of(tally, segment, number, self.minimum, self.params)
+        hits = hits_of(tally, segment, number, self.minimum, self.params)
+        if self.record is not None:
+            self.record.add(tally, segment.alive, hits.columns)
+        return hits
 
     def _near(
         self,
@@ -274,14 +287,14 @@ class _NearSearch:
         queries = QueryVectors(
             np.empty((near.size, 0), np.float32), self.rows[near], near, own[near], self.weights[near]
         )
-        minimum = 0 if self.is_all else self.minimum
+        minimum = 0 if self.is_all or self.record is not None else self.minimum  # else columns are left half counted
         index = pivot_index_of(segment, metric_of(self.reach.metric))
         radius = self.reach.distance, self.reach.chord
         search = PexesoSearch(index, stored.rows, stored.tokens, postings, radius, minimum)
         search.run(queries, tally, stats)
 
 
-def make_tally(segment: Segment, is_all: bool) -> MatchTally:
+def make_tally(segment: Segment, is_all: bool, record: MatchRecord | None = None) -> MatchTally:
     """Return the counts of a segment's columns, all zero.
 
     Parameters
@@ -289,10 +302,14 @@ def make_tally(segment: Segment, is_all: bool) -> MatchTally:
     segment : Segment
     is_all : bool
         Pairs are counted.
+    record : MatchRecord, optional
+        Takes note of the matches.
     """
     n, n_lists = segment.n_columns, segment.tokens.list_indptr.size - 1
     stamps = np.full(n, -1, np.int64), np.full(n_lists, -1, np.int64)
-    return MatchTally(np.zeros(n, np.int64), np.zeros(n, np.int64), *stamps, is_all)
+    return MatchTally(
+        np.zeros(n, np.int64), np.zeros(n, np.int64), *stamps, is_all, NO_LOG if record is None else record.log()
+    )
 
 
 def postings_of(segment: Segment) -> TokenColumns:

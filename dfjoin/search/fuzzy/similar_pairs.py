@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dfjoin.index.vector_group import text_columns, texts_of
+from dfjoin.search.embedding.distance_mode import MatchedPairs
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.found import Candidate
 from dfjoin.search.fuzzy.similar_search import query_texts
 from dfjoin.search.fuzzy.similar_texts import SimilarTexts, TextReach
 from dfjoin.search.shared_values import tokens_of_column
 
-__all__ = ["SimilarPairs", "similar_pairs"]
+__all__ = ["similar_pairs"]
 
 
-class SimilarPairs(NamedTuple):
-    """Pairs of a query value and a token, by query value, then by distance; and all tokens of the column."""
-
-    codes: NDArray[np.int64]
-    tokens: NDArray[np.int64]
-    distances: NDArray[np.float64]
-    column_tokens: NDArray[np.int64]
-
-
-def similar_pairs(candidate: Candidate, reach: TextReach) -> SimilarPairs:
+def similar_pairs(candidate: Candidate, reach: TextReach) -> MatchedPairs:
     """List the pairs of a candidate: equal values, and values within the radius.
 
     Parameters
@@ -36,7 +25,7 @@ def similar_pairs(candidate: Candidate, reach: TextReach) -> SimilarPairs:
 
     Returns
     -------
-    SimilarPairs
+    MatchedPairs
         Distances in the unit of the radius. Pairs of one distance are in the order of tokens.
     """
     segment, query = candidate.segment, candidate.found.query
@@ -53,4 +42,4 @@ def similar_pairs(candidate: Candidate, reach: TextReach) -> SimilarPairs:
         tokens = np.append(tokens, others[is_new])
         distances = np.append(distances, found.distances[is_new])
     order = np.lexsort((tokens, distances, codes))
-    return SimilarPairs(codes[order], tokens[order], distances[order], held)
+    return MatchedPairs(codes[order], tokens[order], distances[order], held)

@@ -12,6 +12,7 @@ from dfjoin.index.vector_group import text_tokens, texts_of
 from dfjoin.kernels.pivot_grids import count_found
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import QueryVectors, count_equal
+from dfjoin.search.embedding.near_evidence import MatchRecord
 from dfjoin.search.embedding.near_plans import sealed_queries
 from dfjoin.search.embedding.near_search import hits_of, make_tally, postings_of
 from dfjoin.search.exact.matcher import match_tokens
@@ -46,7 +47,11 @@ def query_texts(query: QueryColumn, is_grams: bool) -> SimilarTexts:
 
 
 def search_similar(
-    snapshot: Snapshot, query: QueryColumn, reach: TextReach, params: SearchParams
+    snapshot: Snapshot,
+    query: QueryColumn,
+    reach: TextReach,
+    params: SearchParams,
+    record: MatchRecord | None = None,
 ) -> tuple[Hits, SearchStats]:
     """Find the columns with values that are spelled like those of the query.
 
@@ -56,6 +61,8 @@ def search_similar(
     query : QueryColumn
     reach : TextReach
     params : SearchParams
+    record : MatchRecord, optional
+        Takes note of the matches.
 
     Returns
     -------
@@ -80,7 +87,7 @@ def search_similar(
         if not segment.n_tokens:
             continue
         own, postings = match_tokens(values, segment.tokens), postings_of(segment)
-        tally = make_tally(segment, params.count == "all")
+        tally = make_tally(segment, params.count == "all", record)
         stats.n_found += int(np.count_nonzero(own >= 0))
         count_equal(own[others], others, weights[others], postings, tally)
         stored, tokens = _texts_of_segment(segment, reach.is_grams)
@@ -97,6 +104,8 @@ def search_similar(
         rest = near[~is_met[near]]
         count_equal(own[rest], rest, weights[rest], postings, tally)
         parts.append(hits_of(tally, segment, number, minimum, params))
+        if record is not None:
+            record.add(tally, segment.alive, parts[-1].columns)
     stats.signatures_compared, stats.distances = int(read[0]), int(read[1])
     stats.n_values = len(values)
     return join_hits(parts), stats

@@ -105,8 +105,11 @@ def judge_candidate(candidate: Candidate, is_by_equality: bool = True) -> Judged
     O(values + set of the candidate).
     """
     found, snapshot = candidate.found, candidate.snapshot
-    hit = found.hits.hits.take(np.array([candidate.place]))
-    evidence = evidence_of(snapshot, found.matched, hit, is_by_equality)
+    if found.useful is not None and not is_by_equality:  # what lies within a radius was counted by the search
+        evidence = found.useful.evidence.take(np.array([found.useful.places[candidate.place]]))
+    else:
+        hit = found.hits.hits.take(np.array([candidate.place]))
+        evidence = evidence_of(snapshot, found.matched, hit, is_by_equality)
     features = features_of(snapshot, query_facts(found.query), evidence)
     weights = model()
     score = weights.score.probabilities(features)

@@ -9,7 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.header_words import DIGITS, HeaderWords
-from dfjoin.kernels.usefulness import FEATURES, QueryNumbers, TableNumbers, compute_features
+from dfjoin.kernels.usefulness import (
+    CARDINALITY,
+    FEATURES,
+    IS_SERIAL,
+    IS_UNIQUE,
+    IS_YEARS,
+    KIND,
+    LOG_CARDINALITY,
+    ColumnRecords,
+    QueryNumbers,
+    TableNumbers,
+    compute_features,
+)
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.headers import headers_of, is_generic
 from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, SERIAL_SHARE, facts_of, series_of
@@ -59,15 +71,15 @@ def query_facts(query: QueryColumn) -> QueryFacts:
     """Find out what a query column is. O(columns of its frame)."""
     profile, n = query.profile, len(query.values)
     low, high = profile.min_integer, profile.max_integer
-    header = headers_of([query.name])
+    header = headers_of([query.name if len(query.labels) == 1 else str(query.labels[0])])
     companions = _hashes(query.companions)
-    is_text = profile.kind == "text"
+    is_text = query.kind == "text"
     return QueryFacts(
         header=header,
         companions=companions[(companions != 0) & (companions != header.joined[0])],
         n_values=n,
         is_unique=query.is_unique,
-        is_number=profile.kind in _NUMBER_KINDS,
+        is_number=query.kind in _NUMBER_KINDS,
         is_text=is_text,
         is_serial=profile.has_range and low in (0, 1) and n >= SERIAL_SHARE * (high - low + 1),
         is_years=profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR,
@@ -169,9 +181,23 @@ def _fill(
     numbers = query_numbers(facts, evidence.total_weight)
     columns = evidence.hits.columns
     marks = np.zeros(known.n_headers, np.uint8)
-    compute_features(columns, evidence.sums, known.columns, tables, numbers, marks, out)
+    if evidence.sizes is None:
+        compute_features(columns, evidence.sums, known.columns, tables, numbers, marks, out)
+    else:
+        points = _records_of_points(known.columns, columns, evidence.sizes)
+        compute_features(np.arange(columns.size), evidence.sums, points, tables, numbers, marks, out)
     rows, headers = known.table_of[columns], known.names.joined[columns]
     return known.family[rows] + headers, known.fingerprint[rows] + headers
+
+
+def _records_of_points(known: ColumnRecords, columns: NDArray[np.int64], sizes: NDArray[np.int64]) -> ColumnRecords:
+    """Return the records of columns whose tables hold so many points: no numbers that may be unrelated, no serials."""
+    records = known.records[columns]
+    records[:, IS_UNIQUE] *= sizes >= records[:, CARDINALITY]
+    records[:, CARDINALITY] = np.maximum(1, sizes)
+    records[:, LOG_CARDINALITY] = np.log(records[:, CARDINALITY])
+    records[:, [KIND, IS_SERIAL, IS_YEARS]] = 0
+    return ColumnRecords(records, known.headers)
 
 
 def query_numbers(facts: QueryFacts, total_weight: float) -> QueryNumbers:

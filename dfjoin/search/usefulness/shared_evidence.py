@@ -47,15 +47,19 @@ class SharedEvidence:
         that hold them; see `weigh_values`.
     total_weight : float
         The weight by rarity of all values of the query.
+    sizes : ndarray of int64, shape (n,), optional
+        Distinct points of each candidate, where it is several columns of numbers that make points.
     """
 
     hits: Hits
     sums: NDArray[np.int64]
     total_weight: float
+    sizes: NDArray[np.int64] | None = None
 
     def take(self, places: NDArray[np.int64]) -> SharedEvidence:
         """Return some of the candidates, in the order of `places`."""
-        return SharedEvidence(self.hits.take(places), self.sums[places], self.total_weight)
+        sizes = None if self.sizes is None else self.sizes[places]
+        return SharedEvidence(self.hits.take(places), self.sums[places], self.total_weight, sizes)
 
 
 class ValueWeights:

@@ -131,3 +131,31 @@ def test_hostile_plans_are_refused(build, fields, text):
     plan["steps"][0] |= {"on": ["lat"], "relation": {"axes": own}}
     with pytest.raises(InvalidParameterError, match=r"`on` and `right_on` of a step name equally many|as many columns"):
         SITES.auto_join(plan)
+
+
+def test_lists_are_joined_with_the_nearest(build):
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(40, 5))
+    lake = build({"t": pd.DataFrame({"v": list(vectors), "name": [f"n{i}" for i in range(40)]})}, axes=[["v"]])
+    rows = [*(vectors[[3, 30, 7]] + 0.01), None, np.zeros(3), vectors[3] + 9]
+    df = pd.DataFrame({"own": [None if row is None else list(row) for row in rows]})
+    near = {"mode": "embedding", "radius": 0.1, "radius_unit": "absolute"}
+    hits = df.discover_joinable("own", lake, **near)
+    assert hits["matched"].tolist() == [3]
+    joined = df.auto_join(hits, columns=["name"])
+    assert joined["name"].fillna("").tolist() == ["n3", "n30", "n7", "", "", ""]
+    assert df.iloc[1:2].auto_join(joined.attrs["dfjoin"]["plan"])["name"].tolist() == ["n30"]
+    whole = df.auto_join(hits)
+    np.testing.assert_allclose(whole["v"][0], vectors[3])
+
+
+def test_one_column_of_numbers_says_the_same_as_a_list_of_it(build):
+    lake = build({"t": pd.DataFrame({"x": [1.5, 2.5, 9.0], "y": list("abc")})}, axes=[["x"]])
+    df = pd.DataFrame({"x": [1.4, 2.6, 5.0]})
+    near = {"mode": "embedding", "radius": 0.2, "radius_unit": "absolute"}
+    one, other = (df.discover_joinable(on, lake, **near) for on in ("x", ["x"]))
+    pd.testing.assert_frame_equal(pd.DataFrame(one), pd.DataFrame(other))
+    assert one["matched"].tolist() == [2]
+    for on in ("x", ["x"]):
+        with pytest.raises(InvalidParameterError, match='`radius_unit` must be "absolute" for columns of numbers'):
+            df.discover_joinable(on, lake, mode="embedding")

@@ -198,11 +198,6 @@ def test_restoring_a_version_restores_its_axes(build):
         (["x", "y", "n"], {"radius": 1, "radius_unit": "m"}, '`radius_unit` must be "absolute" for on=.*: metres and'),
         (["x", "y"], {"radius": 1, "radius_unit": "absolute", "plan": "gemm"}, "`plan` for columns of numbers must be"),
         (["x", "y"], {"radius": 1, "radius_unit": "absolute", "metric": "angular"}, "`metric` belongs to texts, got"),
-        (
-            ["x", "y"],
-            {"radius": 1, "radius_unit": "absolute", "rank": "useful"},
-            '`rank` must be "matched" for columns',
-        ),
     ],
 )
 def test_illegal_arguments(lakes, on, options, text):

@@ -112,7 +112,7 @@ def test_radius_zero_contains_equality_and_equals_it_for_an_injective_embedder(b
 def test_a_query_that_is_not_text_matches_equal_values(lakes):
     _, whole, _ = lakes
     df = pd.DataFrame({"q": [3, 4, 5, 12]})
-    near = df.discover_joinable("q", whole, mode="embedding", radius=2.0, radius_unit="absolute", threshold=0.0)
+    near = df.discover_joinable(None, whole, mode="embedding", radius=2.0, radius_unit="absolute", threshold=0.0)
     assert answer(near) == answer(df.discover_joinable("q", whole, threshold=0.0, rank="matched"))
     empty = pd.DataFrame({"q": pd.Series([], dtype=object)}).discover_joinable("q", whole, mode="embedding")
     assert len(empty) == 0 and "jaccard" in empty
