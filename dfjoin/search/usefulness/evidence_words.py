@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dfjoin.kernels.evidence import REFERENCE_COLUMNS
 from dfjoin.kernels.usefulness import FEATURES
 from dfjoin.search.found import Candidate
 from dfjoin.search.usefulness.features import features_of, query_facts
@@ -20,6 +21,13 @@ _LEAST = 0.2
 """Log-odds that a feature adds or takes at least to be told of."""
 
 _Words = Callable[[float], str]
+
+
+def _spread_text(spread: float, word: str) -> str:
+    """Say in how many columns of a usual lake values stand; the model does not count those of the lake alone."""
+    number = math.exp(spread)
+    return f"the shared values are {word}, in about {number:,.0f} of {REFERENCE_COLUMNS:,} columns of a usual lake"
+
 
 _NUMERIC: dict[str, tuple[_Words, _Words]] = {
     "information": (
@@ -35,8 +43,8 @@ _NUMERIC: dict[str, tuple[_Words, _Words]] = {
         lambda v: f"it holds only {v:.0%} of your values, counted by their rarity",
     ),
     "spread": (
-        lambda v: f"the shared values are in few columns of the lake, {math.exp(v):,.0f} on the average",
-        lambda v: f"the shared values are in many columns of the lake, {math.exp(v):,.0f} on the average",
+        lambda v: _spread_text(v, "rare"),
+        lambda v: _spread_text(v, "common"),
     ),
     "smaller_containment": (
         lambda v: f"each side holds {v:.0%} of the other or more",

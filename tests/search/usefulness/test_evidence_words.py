@@ -1,0 +1,12 @@
+"""The evidence in words says what the numbers mean."""
+
+import pandas as pd
+
+LANDS = ["Switzerland", "Germany", "Netherlands", "Liechtenstein", "Azerbaijan", "Mozambique"]
+
+
+def test_the_rarity_of_values_is_told_of_a_usual_lake(build):
+    lake = build({"lands": pd.DataFrame({"land": LANDS, "area": range(70, 76)})})
+    told = pd.DataFrame({"country": LANDS}).discover_joinable("country", lake, min_score=0).explain(0)
+    (line,) = [line for line in told.evidence_for if "usual lake" in line]
+    assert line.startswith("the shared values are rare, in about ") and " of 65,536 columns of a usual lake" in line
