@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dfjoin.kernels import spans as kernels
 from dfjoin.programs import scalar
@@ -18,7 +19,7 @@ from dfjoin.programs.characters import CLASSES, class_table, pattern_of
 from dfjoin.programs.spark_sql import bind, quote, when_empty
 from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["After", "Before", "CharacterRun", "Slice", "Split", "Step", "as_bytes", "position"]
+__all__ = ["After", "Before", "CharacterRun", "RunStep", "Slice", "Split", "Step", "as_bytes", "position"]
 
 
 class Step(Protocol):
@@ -192,8 +193,8 @@ class Before(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class CharacterRun(Step):
-    """One of the maximal runs of characters of a class.
+class RunStep(Step):
+    """A step that looks for one of the maximal runs of characters of a class.
 
     Parameters
     ----------
@@ -205,20 +206,33 @@ class CharacterRun(Step):
 
     kind: str
     index: int
-    name: ClassVar[str] = "run"
-    weight: ClassVar[int] = 2
+    function: ClassVar[str]
+    """Name of its function of `dfjoin.programs.scalar`."""
 
     def __call__(self, text: str) -> str | None:
-        return scalar.nth_run(text, pattern_of(self.kind), self.index)
+        name, arguments = self.python()
+        found: str | None = getattr(scalar, name)(text, *arguments)
+        return found
+
+    def runs(self, strings: StringColumn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the starts and ends of the runs, -1 where there is none."""
+        return kernels.nth_run(strings.spans, class_table(), CLASSES[self.kind], self.index)
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        return self.function, (pattern_of(self.kind), self.index)
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterRun(RunStep):
+    """One of the maximal runs of characters of a class."""
+
+    name: ClassVar[str] = "run"
+    weight: ClassVar[int] = 2
+    function: ClassVar[str] = "nth_run"
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
-        mask = CLASSES[self.kind]
-        parts = kernels.nth_run(strings.spans, class_table(), mask, self.index)
-        return strings.narrowed(parts)
-
-    def python(self) -> tuple[str, tuple[Any, ...]]:
-        return "nth_run", (pattern_of(self.kind), self.index)
+        return strings.narrowed(self.runs(strings))
 
     def sql(self, operand: str) -> str:
         """Use ``regexp_extract_all`` and ``try_element_at``, which gives null where there is none."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from dfjoin.kernels import spans as kernels
 from dfjoin.programs import scalar
-from dfjoin.programs.characters import CLASSES, class_table, pattern_of
-from dfjoin.programs.extract import Step, as_bytes
+from dfjoin.programs.characters import pattern_of
+from dfjoin.programs.extract import RunStep, Step, as_bytes
 from dfjoin.programs.spark_sql import END, quote, when_empty
 from dfjoin.programs.string_column import StringColumn
 
@@ -71,32 +71,17 @@ class Parts(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class FromRun(Step):
-    """The text from the beginning of one of the maximal runs of characters of a class.
+class FromRun(RunStep):
+    """The text from the beginning of one of the maximal runs of characters of a class."""
 
-    Parameters
-    ----------
-    kind : str
-        A name of `dfjoin.programs.characters.CLASSES`.
-    index : int
-        From 0, or from the last run, -1.
-    """
-
-    kind: str
-    index: int
     name: ClassVar[str] = "from_run"
     weight: ClassVar[int] = 3
-
-    def __call__(self, text: str) -> str | None:
-        return scalar.text_from_run(text, pattern_of(self.kind), self.index)
+    function: ClassVar[str] = "text_from_run"
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Keep the ends of the spans."""
-        starts, _ = kernels.nth_run(strings.spans, class_table(), CLASSES[self.kind], self.index)
+        starts, _ = self.runs(strings)
         return strings.narrowed((starts, strings.spans.ends.copy()))
-
-    def python(self) -> tuple[str, tuple[Any, ...]]:
-        return "text_from_run", (pattern_of(self.kind), self.index)
 
     def sql(self, operand: str) -> str:
         """Use ``regexp_extract`` with the runs before, or behind, counted in the pattern."""
@@ -112,32 +97,17 @@ class FromRun(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class UptoRun(Step):
-    """The text up to the end of one of the maximal runs of characters of a class.
+class UptoRun(RunStep):
+    """The text up to the end of one of the maximal runs of characters of a class."""
 
-    Parameters
-    ----------
-    kind : str
-        A name of `dfjoin.programs.characters.CLASSES`.
-    index : int
-        From 0, or from the last run, -1.
-    """
-
-    kind: str
-    index: int
     name: ClassVar[str] = "upto_run"
     weight: ClassVar[int] = 3
-
-    def __call__(self, text: str) -> str | None:
-        return scalar.text_upto_run(text, pattern_of(self.kind), self.index)
+    function: ClassVar[str] = "text_upto_run"
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Keep the starts of the spans."""
-        starts, ends = kernels.nth_run(strings.spans, class_table(), CLASSES[self.kind], self.index)
+        starts, ends = self.runs(strings)
         return strings.narrowed((np.where(starts >= 0, strings.spans.starts, -1), ends))
-
-    def python(self) -> tuple[str, tuple[Any, ...]]:
-        return "text_upto_run", (pattern_of(self.kind), self.index)
 
     def sql(self, operand: str) -> str:
         """Use ``regexp_extract`` with the runs before, or behind, counted in the pattern."""

@@ -1,12 +1,15 @@
 """The steps of a program on one string: the definitions that the other forms follow.
 
-Each function stands by itself, with nothing but built-ins and `re`, because `Program.to_python` pastes
-its source. The text is never empty; an empty result or None means that the step does not apply.
+Each function uses nothing but built-ins, `re` and functions of these modules, because `Program.to_python` pastes
+its source, and those of the functions that it calls. The text is never empty; an empty result or None means that the
+step does not apply.
 """
 
 from __future__ import annotations
 
 import re
+
+from dfjoin.programs.scalar_dates import date_of_days, days_of_date
 
 __all__ = [
     "change_base",
@@ -282,24 +285,11 @@ def move_time(text: str, before: int, step: int, after: int) -> str | None:
     moment = moment - moment % step + after
     days, moment = moment // 86400, moment % 86400
     if "?" not in date:
-        year, month, day = int(date[:4]), int(date[5:7]), int(date[8:])
-        lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        lengths[1] += year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-        if not (year and 1 <= month <= 12 and 1 <= day <= lengths[month - 1]):
+        number = days_of_date(date)
+        moved = None if number is None else date_of_days(number + days)
+        if moved is None:
             return None
-        number = year - (month < 3)
-        number = 365 * number + number // 4 - number // 100 + number // 400 + (153 * ((month + 9) % 12) + 2) // 5
-        number += day - 1 + days + 146097  # days since 1 March of the year -400
-        cycle, number = divmod(number, 146097)
-        year = (number - number // 1460 + number // 36524 - number // 146096) // 365
-        number -= 365 * year + year // 4 - year // 100
-        month = (5 * number + 2) // 153
-        day = number - (153 * month + 2) // 5 + 1
-        month = (month + 2) % 12 + 1
-        year += 400 * (cycle - 1) + (month < 3)
-        if not 1 <= year <= 9999:
-            return None
-        date = f"{year:04d}-{month:02d}-{day:02d}"
+        date = moved
     return f"{date}T{moment // 3600:02d}:{moment // 60 % 60:02d}:{moment % 60:02d}"
 
 

@@ -74,9 +74,11 @@ def step_values(step: Step) -> dict[str, Any]:
 
 
 def functions_of(step: Step) -> list[str]:
-    """Name the functions that the Python form of a step needs."""
-    inner = getattr(step, "steps", ())
-    return [step.python()[0], *(one.python()[0] for one in inner)]
+    """Name the functions that the Python form of a step needs: its own, those of inner steps, those that they call."""
+    names = [step.python()[0], *(one.python()[0] for one in getattr(step, "steps", ()))]
+    for name in names:  # grows while it is read
+        names += [called for called in FUNCTIONS[name].__code__.co_names if called in FUNCTIONS and called not in names]
+    return names
 
 
 def read_steps(values: list[Mapping[str, Any]]) -> tuple[Step, ...]:

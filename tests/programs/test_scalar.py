@@ -4,17 +4,29 @@ import inspect
 import pytest
 
 from dfjoin.programs import scalar
+from dfjoin.programs.calendars import MoveDate, ReadSerial
+from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.step_table import FUNCTIONS
 
 
-@pytest.mark.parametrize("name", scalar.__all__)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_each_function_stands_by_itself(name):
-    """`Program.to_python` pastes its source behind ``import re`` and nothing else."""
-    source = inspect.getsource(getattr(scalar, name))
+    """`Program.to_python` pastes its source, and those of functions that it calls, behind ``import re`` alone."""
+    source = inspect.getsource(FUNCTIONS[name])
     (function,) = ast.parse(source).body
     read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     own = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     own |= {argument.arg for node in ast.walk(function) if isinstance(node, ast.arguments) for argument in node.args}
-    assert read - own - set(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__) <= {"re"}
+    known = set(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+    annotations = {"Callable", "Sequence"}
+    assert read - own - known - annotations <= {"re", *FUNCTIONS}
+
+
+def test_what_a_function_calls_is_pasted_with_it():
+    program = Program(("a",), (Extract(0, (ReadSerial("excel days"), MoveDate("month", 1, -1))),))
+    space = {}
+    exec(program.to_python("pasted"), space)
+    assert space["pasted"]("44556") == program("44556") == "2021-12-31T??:??:??"
 
 
 @pytest.mark.parametrize(
