@@ -21,7 +21,7 @@ from dfjoin.programs.listings import AllRuns
 from dfjoin.programs.program import Extract
 from dfjoin.programs.ranges import FromRun, Parts, UptoRun
 from dfjoin.programs.rewrite import CASES, Case
-from dfjoin.transform.likeness import OutputLikeness
+from dfjoin.transform.likeness import OutputLikeness, marks_beside
 from dfjoin.transform.rewritings import GAPS, rewritings
 from dfjoin.transform.roundings import number_ways
 
@@ -33,7 +33,11 @@ _MAX_VIEWS = 1500
 """Views of one input column."""
 _MAX_SEPARATORS = 12
 _RANGES = ((0, 1), (1, 2), (-2, -1), (0, -2), (1, -2), (0, 2), (-3, -1), (-3, -2), (2, -1), (0, -3))
-"""First and last parts of stretches."""
+"""First and last parts of stretches,"""
+_LIKELY_RANGES = ((-2, -1), (0, 1), (1, -2))
+"""and those that are looked for without other rows: the last two, the first two, all but the first and the last."""
+_NEAR_RUNS = (0, 1, 2, -1, -2, -3)
+"""Runs that stretches begin or end with."""
 _MAX_SLICE = 12
 """Characters of a slice whose length is fixed."""
 _MAX_WAYS = 6
@@ -156,8 +160,8 @@ def _cuts(texts: Outputs, is_first: bool, is_deep: bool) -> Iterator[tuple[int, 
                 yield 2 + extra + abs(index if index >= 0 else index + 1) // 2, Split(separator, index), outputs
         if n > 1 and max(len(p) for p in parts) > 2:
             steps: list[Step] = [After(separator), Before(separator)]
-            if is_first and is_deep:
-                steps += [Parts(separator, *ends) for ends in _RANGES if n > 2]
+            if is_first and n > 2:
+                steps += [Parts(separator, *ends) for ends in (_RANGES if is_deep else _LIKELY_RANGES)]
             for step in steps:
                 outputs = tuple(step(text) or "" for text in texts)
                 if all(outputs):
@@ -173,7 +177,7 @@ def _cuts(texts: Outputs, is_first: bool, is_deep: bool) -> Iterator[tuple[int, 
                 tuple(r[index] for r in runs),
             )
         if is_first and is_deep and kind in ("digits", "letters"):
-            for index in (0, 1, 2, -1, -2, -3):
+            for index in _NEAR_RUNS:
                 if -n <= index < n:
                     for step in (FromRun(kind, index), UptoRun(kind, index)):
                         yield (
@@ -181,6 +185,15 @@ def _cuts(texts: Outputs, is_first: bool, is_deep: bool) -> Iterator[tuple[int, 
                             step,
                             tuple(step(t) or "" for t in texts),
                         )
+
+
+def _ends(texts: Outputs) -> Iterator[tuple[int, Step, Outputs]]:
+    """Yield the texts up to a run of digits or letters."""
+    for kind in ("digits", "letters"):
+        for index in _NEAR_RUNS:
+            outputs = tuple(UptoRun(kind, index)(text) or "" for text in texts)
+            if all(outputs):
+                yield 4 + abs(index if index >= 0 else index + 1) // 2, UptoRun(kind, index), outputs
 
 
 def _fields(texts: Outputs) -> Iterator[tuple[int, Step, Outputs]]:
@@ -222,7 +235,8 @@ def _views(rows: Sequence[tuple[str, ...]], is_deep: bool, contains: Callable[[O
         for weight, piece, texts in frontier:
             if len(found.atoms) > _MAX_VIEWS * n_columns * (1 + (depth > 1)):
                 break
-            for more, step, outputs in (*_cuts(texts, depth == 0, is_deep), *_fields(texts)):
+            ends = _ends(texts) if is_deep and depth == 1 and isinstance(piece.steps[-1], FromRun) else ()
+            for more, step, outputs in (*_cuts(texts, depth == 0, is_deep), *_fields(texts), *ends):
                 if (outputs == texts and not is_deep) or (depth > 1 and not contains(outputs)):
                     continue
                 next_piece = Extract(piece.column, (*piece.steps, step))
@@ -389,12 +403,13 @@ def weigh_by_inputs(
                 done[key] = [row[column] for row in known]
         return done[key]
 
+    new = marks_beside(rows, others)
     for atom in atoms:
         likeness = OutputLikeness(atom.outputs)
         weighed = []
         for weight, piece in atom.ways:
             made = results(piece.column, piece.steps)[n:]
-            penalty = likeness.penalty(made if is_exact else [text and text.lower() for text in made])
+            penalty = likeness.penalty(made if is_exact else [text and text.lower() for text in made], new)
             for place, step in enumerate(piece.steps):
                 if isinstance(step, Slice):
                     cut = [_cuts_word(text, step) for text in results(piece.column, piece.steps[:place])]

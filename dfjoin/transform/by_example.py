@@ -11,7 +11,7 @@ from dfjoin.programs.conditions import Condition, shape_of
 from dfjoin.programs.lookup import SEPARATOR, GivenPairs
 from dfjoin.programs.program import Constant, Extract, Piece, Program
 from dfjoin.transform.compose import PIECE_WEIGHT, Learned, constant_weight, learn_programs
-from dfjoin.transform.likeness import OutputLikeness
+from dfjoin.transform.likeness import OutputLikeness, marks_beside
 from dfjoin.transform.moments import learn_times
 
 __all__ = ["MAX_INPUTS", "learn_from_examples"]
@@ -195,7 +195,8 @@ class _Teacher:
         places = [self.names.index(name) for name in program.columns]
         results = [program(*(row[place] for place in places)) for row in inputs]
         likeness = OutputLikeness([self.targets[i] for i in group])
-        return likeness.penalty(results if self.is_exact else [text and text.lower() for text in results])
+        new = marks_beside([self.rows[i] for i in group], inputs)
+        return likeness.penalty(results if self.is_exact else [text and text.lower() for text in results], new)
 
     def learn(self, group: frozenset[int]) -> list[_Taught]:
         """Learn programs of all kinds that make the targets of a group."""

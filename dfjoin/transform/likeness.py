@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from dfjoin.programs.conditions import shape_of
 
-__all__ = ["OutputLikeness"]
+__all__ = ["OutputLikeness", "marks_beside"]
 
+_NUMBER = re.compile("-?[0-9.,]+")
 _NO_RESULT = 12.0
 """Weight of a program that gives no result for any other row."""
 _STRANGE = 10.0
@@ -21,6 +23,21 @@ def _kinds(text: str) -> set[str]:
     return {
         "9" if c.isdigit() else "a" if c.islower() else "A" if c.isupper() else "x" if c.isalpha() else c for c in text
     }
+
+
+def marks_beside(rows: Sequence[Sequence[str]], others: Sequence[Sequence[str]]) -> list[set[str]]:
+    """Return the marks of each other row that no row of an example has, but for the points of numbers.
+
+    Examples
+    --------
+    >>> marks_beside([("2",)], [("-2.5",), ("3",), ("a/b.c",)]) == [{"-"}, set(), {"/", "."}]
+    True
+    """
+    known = {c for row in rows for text in row for c in text}
+    return [
+        {c for text in row for c in text if not (c.isalnum() or (c in ".," and _NUMBER.fullmatch(text)))} - known
+        for row in others
+    ]
 
 
 class OutputLikeness:
@@ -37,8 +54,14 @@ class OutputLikeness:
         lengths = [len(target) for target in targets]
         self._least, self._most = 0.5 * min(lengths) - 2, 2 * max(lengths) + 3
 
-    def penalty(self, results: Sequence[str | None]) -> float:
+    def penalty(self, results: Sequence[str | None], new: Sequence[set[str]] = ()) -> float:
         """Return what a program's results for other rows add to its weight; 0 if all of them are alike.
+
+        Parameters
+        ----------
+        results : sequence of str or None
+        new : sequence of set of str, optional
+            Marks that the results may have though none of an example has one, see `marks_beside`.
 
         Notes
         -----
@@ -49,11 +72,11 @@ class OutputLikeness:
         if not results:
             return 0.0
         missing = strange = unlike = 0.0
-        for result in results:
+        for place, result in enumerate(results):
             if not result:
                 missing += 1
                 continue
-            strange += bool(_kinds(result) - self._kinds)
+            strange += bool(_kinds(result) - self._kinds - (new[place] if new else set()))
             unlike += _OTHER_LENGTH * (not self._least <= len(result) <= self._most)
             unlike += _OTHER_SHAPE * (shape_of(result) not in self._shapes)
         n = len(results) + 1
