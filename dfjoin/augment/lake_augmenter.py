@@ -63,8 +63,9 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         What is kept of the tables that were found.
 
         - ``"auto"``: what helps on held-out rows. One table after the other is taken, the one that helps most first,
-          as long as its gain by cross-validation is at least two standard errors and 0.5 % of the loss. Of its columns
-          those that are relevant, not redundant, and tell more than shuffled columns do.
+          as long as its gain by cross-validation is at least two standard errors and 0.5 % of the loss; tables that are
+          not sure alone are then tried together. Of its columns those that are relevant, not redundant, and tell more
+          than shuffled columns do.
         - ``"relevance"``: the `k` tables with the most relevant columns, by mutual information with the target; no
           model is trained.
         - None: all columns of the `k` most useful tables.
@@ -87,7 +88,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         What is predicted. "auto": numbers with fractions or with more than 20 distinct values are a regression.
     budget : float or dict, optional
         Seconds that `fit` may take before it ends with what it has; or a dict of "seconds" (default 600) and "tables"
-        (default 100) that are read at most.
+        (default 100) that are read at most. With ``select="auto"`` half of the seconds is for reading tables, the rest
+        for measuring them.
     on_stale : {"error", "warn", "ignore"}
         What `transform` does when the file of a table is not the one that was indexed.
     random_state : int, optional

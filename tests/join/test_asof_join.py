@@ -10,7 +10,7 @@ import dfjoin
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, NoMatchError
 from dfjoin.join.date_columns import asof_dates
 
-DAYS = pd.date_range("2020-01-01", periods=30)
+DAYS = pd.date_range("2020-01-01", periods=30).as_unit("us")
 
 
 def by_pandas(left, right, value):

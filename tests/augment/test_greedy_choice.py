@@ -1,0 +1,62 @@
+"""Tables that are weak alone are accepted together, and only then."""
+
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from dfjoin.augment.budget import AugmentBudget
+from dfjoin.augment.encoding import encode_column, encode_target
+from dfjoin.augment.greedy_choice import GreedyChoice
+from dfjoin.augment.held_out import Gain
+from dfjoin.augment.relevance import bin_column
+from dfjoin.augment.screening import CandidateTable, FeatureColumn
+from dfjoin.augment.table_choice import SelectionTask
+
+N = 200
+
+
+@pytest.fixture
+def choice_of(rng, monkeypatch):
+    """A choice among five tables, of which it is told what any set of them adds."""
+    y = rng.normal(size=N)
+
+    def make(gain_of, k=5):
+        candidates = []
+        for i in range(5):
+            encoded = encode_column(pd.Series(y + rng.normal(size=N)))
+            feature = FeatureColumn("v", f"v{i}", encoded, bin_column(encoded.values, True))
+            reached = SimpleNamespace(table=f"t{i}", text=f"key → t{i}")
+            candidates.append(CandidateTable(reached, (feature,), {}))
+        task = SelectionTask(encode_target(y, "auto"), [], lambda candidate: None, 0, AugmentBudget.of(None, False))
+
+        def told(choice, some, is_control=False):
+            return gain_of([one.reached.table for one in some])
+
+        monkeypatch.setattr(GreedyChoice, "_gain", told)
+        return [one.candidate.reached.table for one in GreedyChoice(task, k, candidates).run().chosen]
+
+    return make
+
+
+def test_weak_tables_are_taken_together(choice_of):
+    def gain(tables):
+        return Gain(0.01 * len(tables), 0.008, 0.0)
+
+    assert choice_of(gain) == ["t0", "t1", "t2", "t3", "t4"]
+    assert choice_of(gain, k=2) == ["t0", "t1"]
+
+
+def test_half_of_them_is_tried_where_all_do_not_help(choice_of):
+    def gain(tables):
+        return Gain(0.02 if len(tables) == 2 else 0.006, 0.008, 0.0)
+
+    assert choice_of(gain) == ["t0", "t1"]
+
+
+def test_tables_that_add_nothing_are_not_tried_together(choice_of):
+    def gain(tables):
+        assert len(tables) == 1 or set(tables) == {"t1", "t3"}
+        return Gain(-0.01 if len(tables) == 1 and tables[0] not in ("t1", "t3") else 0.004 * len(tables), 0.003, 0.0)
+
+    assert choice_of(gain) == [], "less than 0.5 % for each of them"
