@@ -17,13 +17,19 @@ from dfjoin.augment.table_choice import ChosenTable, SelectionTask, TableChoice,
 __all__ = ["GreedyChoice"]
 
 _SURE = 2.0
-"""Smallest gain of a table on held-out rows, in standard errors."""
+"""Smallest gain of a table on held-out rows, in standard errors.
+
+Cross-validated over three cases by ``python -m tests.benchmarks.augmentation_thresholds``, as the others here: 1.0 and
+1.5 change no accuracy by more than 0.001, 3.0 costs bioresponse 0.015.
+"""
 
 _LEAST_GAIN = 0.005
-"""Smallest gain of a table, as a share of the loss that is left without it."""
+"""Smallest gain of a table, as a share of the loss that is left without it: 0.0 changes nothing by more than 0.001,
+0.01 costs bioresponse 0.015, 0.02 costs it 0.034; the choice by two of the cases is this one for the third."""
 
 _BEYOND_NOISE = 0.75
-"""Share of the rounds in which a column has to tell more than itself with shuffled rows."""
+"""Share of the rounds in which a column has to tell more than itself with shuffled rows: without this, credit gains
+0.005 and school 0.003 with a few columns more, less than their noise."""
 
 _CHECK_ROUNDS = 2
 """Cross-validations of all that was chosen, on folds that chose nothing."""

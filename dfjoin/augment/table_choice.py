@@ -20,7 +20,8 @@ _COLUMNS_A_TABLE = 12
 """Columns that are taken of one table, at most."""
 
 _RELEVANT = 2.0
-"""Smallest relevance of a column, in standard deviations above chance, see `dfjoin.augment.relevance.relevance`."""
+"""Smallest relevance of a column, in standard deviations above chance, see `dfjoin.augment.relevance.relevance`: 1.0 or
+none costs credit 0.006, and changes bioresponse by 0.002."""
 
 
 @dataclass(frozen=True)
