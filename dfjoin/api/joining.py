@@ -306,8 +306,8 @@ def containment_join(
     ----------
     left : Series of lists, sequence of collections, pyarrow list array, or (indptr, elements)
         The sets. Of two integer arrays, set i is ``elements[indptr[i] : indptr[i + 1]]``. Elements are compared as they
-        are, and one that occurs twice counts once. A null among the elements is none; a null instead of a list is no
-        set, and in no pair.
+        are, numbers by value (1 is 1.0, and no text); one that occurs twice counts once. A null or NaN among the
+        elements is none; a null instead of a list is no set, and in no pair.
     right : the same, optional
         None: the left side, each set paired with itself, too.
     threshold : float

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin._validation import show
@@ -170,16 +171,20 @@ class _Flat:
     is_absent: NDArray[np.bool_] | None
 
 
-def _as_lists(side: Any, name: str) -> _Flat:
+def _as_lists(given: Any, name: str) -> _Flat:
     """Read a column of lists through Arrow."""
+    if isinstance(given, (pd.DataFrame, pa.Table, dict, str, bytes)):
+        raise InvalidTypeError(f"`{name}` must be a column of lists, got {type(given).__name__}; pass one column")
     try:
-        if isinstance(side, pa.ChunkedArray):
-            side = side.combine_chunks()
+        side = given.combine_chunks() if isinstance(given, pa.ChunkedArray) else given
         if not isinstance(side, pa.Array):
-            side = list(side) if not isinstance(side, pd.Series) else side.tolist()
+            side = side.tolist() if isinstance(side, pd.Series) else list(side)
             side = pa.array([_as_list(value) for value in side])
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise InvalidTypeError(f"`{name}` must be a column of lists of one type, got {show(side)} ({error})") from error
+        raise InvalidTypeError(
+            f"`{name}` must be a column of lists (tuples, sets, arrays; None for no list) whose values have one type, "
+            f"got {show(given)} ({error})"
+        ) from error
     if pa.types.is_null(side.type):
         side = side.cast(pa.list_(pa.null()))
     if not (pa.types.is_list(side.type) or pa.types.is_large_list(side.type)):
@@ -194,7 +199,16 @@ def _as_lists(side: Any, name: str) -> _Flat:
         indptr = np.append(0, np.cumsum(lengths))
     else:
         indptr = offsets - offsets[0]
-    return _Flat(_checked_rows(indptr, name), side.flatten(), is_absent)
+    return _Flat(_checked_rows(indptr, name), _plain_values(side.flatten()), is_absent)
+
+
+def _plain_values(values: pa.Array) -> pa.Array:
+    """Return values without dictionary, and null for NaN, as pandas has it."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+    return values
 
 
 def _as_list(value: Any) -> Any:
@@ -209,12 +223,8 @@ def _as_list(value: Any) -> Any:
 def _encoded(sides: list[_Flat]) -> list[_Flat]:
     """Number the values of all sides together; nulls in a set are left out."""
     types = [side.elements.type for side in sides if not pa.types.is_null(side.elements.type)]
-    wanted = types[0] if types else pa.string()
     try:
-        if any(type_ != wanted for type_ in types):
-            wanted = pa.float64() if all(pa.types.is_floating(t) or pa.types.is_integer(t) for t in types) else wanted
-            if {str(t) for t in types} <= {"string", "large_string"}:
-                wanted = pa.large_string()
+        wanted = _common_type(types)
         flat = pa.chunked_array([side.elements.cast(wanted) for side in sides], wanted)
     except pa.ArrowException as error:
         raise InvalidTypeError(
@@ -230,6 +240,21 @@ def _encoded(sides: list[_Flat]) -> list[_Flat]:
         start += len(side.elements)
         found.append(_without_nulls(_Flat(side.indptr, own, side.is_absent)))
     return found
+
+
+def _common_type(types: list[pa.DataType]) -> pa.DataType:
+    """Return a type in which equal values of all types are equal; texts are no numbers."""
+    if not types or all(one == types[0] for one in types):
+        return types[0] if types else pa.string()
+    if all(pa.types.is_integer(one) for one in types):
+        return pa.int64()
+    if all(pa.types.is_integer(one) or pa.types.is_floating(one) for one in types):
+        return pa.float64()
+    if all(pa.types.is_string(one) or pa.types.is_large_string(one) for one in types):
+        return pa.large_string()
+    if all(pa.types.is_timestamp(one) and one.tz == types[0].tz for one in types):
+        return pa.timestamp("ns", types[0].tz)
+    raise pa.ArrowInvalid("no common type")
 
 
 def _without_nulls(side: _Flat) -> _Flat:

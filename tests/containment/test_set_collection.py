@@ -46,6 +46,21 @@ def test_numbers_of_different_kinds_are_compared_by_value():
     assert set(as_lists(left)[0]) <= set(as_lists(right)[0])
 
 
+def test_columns_of_one_kind_of_value_are_compared():
+    day = pd.Timestamp("2024-01-01")
+    seconds = pa.array([[day], [day, day]], pa.list_(pa.timestamp("s")))
+    coded = pa.array([["a", "b"], None], pa.list_(pa.dictionary(pa.int32(), pa.string())))
+    for left, right in ((seconds, [[day]]), (coded, [["b", "a"]]), (pa.array([[1]], pa.list_(pa.int8())), [[1]])):
+        sides = encode_sides(left, right)
+        assert as_lists(sides[0])[0] == as_lists(sides[1])[0]
+
+
+def test_missing_values_in_a_set_are_none_of_its_elements():
+    left, right = encode_sides([[float("nan"), 1.0], [None]], [[1, 2]])
+    assert [len(one) for one in as_lists(left)] == [1, 0]
+    assert set(as_lists(left)[0]) < set(as_lists(right)[0])
+
+
 def test_rows_are_a_collection_of_their_own():
     collection = encode_sides([[1], [2, 3], [], [4]])[0]
     part = collection.rows(1, 3)
@@ -54,9 +69,9 @@ def test_rows_are_a_collection_of_their_own():
 
 
 def test_what_is_no_collection_is_refused(monkeypatch):
-    with pytest.raises(InvalidTypeError, match="`left` must be a column of lists of one type"):
+    with pytest.raises(InvalidTypeError, match=r"`left` must be a column of lists .* whose values have one type"):
         encode_sides(pd.Series(["ab", "c"]))
-    with pytest.raises(InvalidTypeError, match="`right` must be a column of lists of one type"):
+    with pytest.raises(InvalidTypeError, match=r"`right` must be a column of lists .* whose values have one type"):
         encode_sides([[1]], [[1], 7])
     with pytest.raises(InvalidTypeError, match="`left` must be a column of lists, got one of int64"):
         encode_sides(pa.array([1, 2]))
@@ -64,6 +79,13 @@ def test_what_is_no_collection_is_refused(monkeypatch):
         encode_sides([[[1]]])
     with pytest.raises(InvalidTypeError, match="must hold values of one type, got int64 and string; convert"):
         encode_sides([[1]], [["a"]])
+    for texts, numbers in (([["1", "2"]], [[1, 2]]), ([[1, 2]], [["1", "2"]]), ([["1.5"]], [[1.5]])):
+        with pytest.raises(InvalidTypeError, match="must hold values of one type"):
+            encode_sides(texts, numbers)
+    with pytest.raises(InvalidTypeError, match="must hold values of one type, got int64 and double"):
+        encode_sides([[2**60 + 1]], [[0.5]])
+    with pytest.raises(InvalidTypeError, match="`left` must be a column of lists, got DataFrame; pass one column"):
+        encode_sides(pd.DataFrame({"a": [[1]]}))
     with pytest.raises(InvalidTypeError, match="must both be columns of lists, or both be"):
         encode_sides((np.array([0]), np.array([], int)), [[1]])
     with pytest.raises(InvalidTypeError, match="`left` must have integer arrays of one dimension, got float64 of 1"):
