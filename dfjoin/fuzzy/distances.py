@@ -25,8 +25,8 @@ _MAX_WORDS = 32
 class Configuration(NamedTuple):
     """A tokenisation and a distance over it; tokens weigh by their rarity in the reference column.
 
-    Distances lie between 0 and 1. "query containment" is the share of the query text's weight that the
-    reference text lacks, "reference containment" the other way round, "containment" the mean of both.
+    Distances lie between 0 and 1. "containment" is the mean of the shares of weight that either text has and the other
+    lacks.
     """
 
     tokens: str
@@ -36,26 +36,13 @@ class Configuration(NamedTuple):
         return f"{self.tokens}, {self.distance}"
 
 
-_GRAMS = {"words": WORDS, "2-grams": 2, "3-grams": 3}
-
-CONFIGURATIONS = (
-    Configuration("3-grams", "cosine"),
-    Configuration("3-grams", "jaccard"),
-    Configuration("3-grams", "query containment"),
-    Configuration("3-grams", "reference containment"),
-    Configuration("2-grams", "cosine"),
-    Configuration("words", "cosine"),
-    Configuration("words", "jaccard"),
-    Configuration("words", "query containment"),
-    Configuration("similar words", "containment"),
-    Configuration("similar words", "query containment"),
-    Configuration("similar words", "reference containment"),
-    Configuration("characters", "edit"),
-)
-"""All configurations, in the order of the columns of `measure`."""
+_GRAMS = {"words": WORDS, "3-grams": 3}
 
 COSINES = (Configuration("3-grams", "cosine"), Configuration("words", "cosine"))
 """Configurations that cost little, by which candidates are told apart."""
+
+CONFIGURATIONS = (*COSINES, Configuration("similar words", "containment"), Configuration("characters", "edit"))
+"""All configurations, in the order of the columns of `measure`."""
 
 _BASE = (CONFIGURATIONS.index(("3-grams", "cosine")), CONFIGURATIONS.index(("similar words", "containment")))
 
@@ -95,7 +82,7 @@ def measure_cosines(columns: TokenizedColumns, side: TokenizedColumn, pairs: Tex
     -----
     O(length) a pair.
     """
-    found = [_set_distance(columns, side, _GRAMS[tokens], distance, pairs) for tokens, distance in COSINES]
+    found = [_cosine_distance(columns, side, _GRAMS[tokens], pairs) for tokens, _ in COSINES]
     return np.clip(np.column_stack(found), 0.0, 1.0)
 
 
@@ -120,36 +107,22 @@ def measure(columns: TokenizedColumns, side: TokenizedColumn, pairs: TextPairs) 
     O(length) a pair and tokenisation, and a bounded number of edit distances between words.
     """
     reference = columns.reference
-    out = np.empty((pairs.rows.size, len(CONFIGURATIONS)), np.float64)
-    for i, (tokens, distance) in enumerate(CONFIGURATIONS):
-        if tokens in _GRAMS:
-            out[:, i] = _set_distance(columns, side, _GRAMS[tokens], distance, pairs)
     idf, letters = columns.spaces[WORDS].idf, columns.lexicon.letters
     words = Words(idf, columns.words, letters, columns.n_letters, _MIN_WORD_SIMILARITY, _MAX_WORDS)
     a, b = side.rows[WORDS], reference.rows[WORDS]
-    misses = [soft_misses(a, b, words, pairs), soft_misses(b, a, words, TextPairs(pairs.others, pairs.rows))]
-    out[:, CONFIGURATIONS.index(("similar words", "query containment"))] = misses[0]
-    out[:, CONFIGURATIONS.index(("similar words", "reference containment"))] = misses[1]
-    out[:, CONFIGURATIONS.index(("similar words", "containment"))] = (misses[0] + misses[1]) / 2
+    misses = soft_misses(a, b, words, pairs) + soft_misses(b, a, words, TextPairs(pairs.others, pairs.rows))
     edits = edit_distances(side.letters, reference.letters, columns.n_letters, _MAX_CHARACTERS, pairs)
     lengths = np.diff(side.letters.offsets)[pairs.rows], np.diff(reference.letters.offsets)[pairs.others]
     longer = np.maximum(*lengths).clip(max=_MAX_CHARACTERS)
-    out[:, CONFIGURATIONS.index(("characters", "edit"))] = edits / np.maximum(longer, 1)
-    return np.clip(out, 0.0, 1.0)
+    found = [measure_cosines(columns, side, pairs), misses / 2, edits / np.maximum(longer, 1)]
+    return np.clip(np.column_stack(found), 0.0, 1.0)
 
 
-def _set_distance(
-    columns: TokenizedColumns, side: TokenizedColumn, gram: int, distance: str, pairs: TextPairs
+def _cosine_distance(
+    columns: TokenizedColumns, side: TokenizedColumn, gram: int, pairs: TextPairs
 ) -> NDArray[np.float64]:
-    """Measure a distance between weighted token sets."""
-    reference, idf = columns.reference, columns.spaces[gram].idf
-    shared = pair_overlaps(side.rows[gram], reference.rows[gram], idf ** (2 if distance == "cosine" else 1), pairs)
-    if distance == "cosine":
-        whole = side.norms[gram][pairs.rows] * reference.norms[gram][pairs.others]
-    elif distance == "jaccard":
-        whole = side.weights[gram][pairs.rows] + reference.weights[gram][pairs.others] - shared
-    elif distance == "query containment":
-        whole = side.weights[gram][pairs.rows]
-    else:
-        whole = reference.weights[gram][pairs.others]
+    """Measure the cosine distance between weighted token sets."""
+    reference = columns.reference
+    shared = pair_overlaps(side.rows[gram], reference.rows[gram], columns.spaces[gram].idf ** 2, pairs)
+    whole = side.norms[gram][pairs.rows] * reference.norms[gram][pairs.others]
     return 1.0 - shared / np.maximum(whole, 1e-12)

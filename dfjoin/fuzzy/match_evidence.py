@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,33 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.fuzzy.batches import cut_batches, run_batches
+from dfjoin.fuzzy.differences import DIFFERENCE_NAMES, measure_habits, weigh_differences
 from dfjoin.fuzzy.distances import CONFIGURATIONS, COSINES, base_distance, measure
 from dfjoin.fuzzy.match_model import MatchModel
 from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, PAIR_NAMES, learn_rules, measure_pairs
-from dfjoin.fuzzy.texts import WORDS
 from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns, find_candidates
-from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.kernels.token_rows import Rules, TextPairs, list_differences
-from dfjoin.kernels.tokenising import SparseRows
+from dfjoin.kernels.token_rows import Rules, TextPairs
 
-__all__ = ["EVIDENCE_NAMES", "MAX_SAMPLE", "Evidence", "draw_sample", "gather"]
+__all__ = ["EVIDENCE_NAMES", "MAX_SAMPLE", "Evidence", "RankedPairs", "draw_sample", "gather", "rank_candidates"]
 
 MAX_SAMPLE = 10_000
 """Reference texts whose neighbours tell what different things look like."""
 
 _MAX_RIVALS = 4
-"""Other candidates of a text that are measured in every configuration, the most alike ones."""
+"""Other candidates of a text whose differences are looked at, the most alike ones."""
 
-_DISTANCE_OFFSET = 0.02
-"""Added to distances before they are divided: far smaller distances count as equal."""
 _FAR = -12.0
 """Likeness of a rival that does not exist."""
 _LIMIT = 14.0
-_NOTHING = np.empty((0, 0))
-_DROPPED, _SEEN = 0.3, 1.0
-"""Added to counts of words, so that rare ones say little."""
 
-_RIVAL_NAMES = tuple(f"{name}, against the best rival" for name in map(str, CONFIGURATIONS))
 _CONTEXT_NAMES = (
     "likeness",
     "margin to the runner-up",
@@ -48,11 +41,6 @@ _CONTEXT_NAMES = (
     "left over words, sum",
     "same difference elsewhere",
     "more left over of one side",
-    "rank among neighbours",
-    "rank among runners-up",
-    "standardised likeness",
-    "standardised margin to the runner-up",
-    "standardised margin to the partner's best other text",
 )
 _COLUMN_NAMES = (
     "column: mean rank among neighbours",
@@ -61,7 +49,7 @@ _COLUMN_NAMES = (
     "column: mean margin",
     "column: share of mutual pairs",
 )
-EVIDENCE_NAMES = (*PAIR_NAMES, *_RIVAL_NAMES, *_CONTEXT_NAMES, *_COLUMN_NAMES)
+EVIDENCE_NAMES = (*PAIR_NAMES, *_CONTEXT_NAMES, *_COLUMN_NAMES)
 """Names of the columns of `Evidence.values`."""
 
 _MISSING = PAIR_NAMES.index("left over of the first"), PAIR_NAMES.index("left over of the second")
@@ -97,21 +85,25 @@ class Evidence:
         return Evidence(self.partners[rows], self.distances[rows], self.values[rows], odds)
 
 
-class _Ranked(NamedTuple):
+class RankedPairs(NamedTuple):
     """Candidates by text, the most alike first, of equals the first; `places` counts them from 0 in each text."""
 
     pairs: TextPairs
-    features: NDArray[np.float64]
     likeness: NDArray[np.float64]
     places: NDArray[np.int64]
 
+    def nearest(self, n: int) -> RankedPairs:
+        """Return the first n candidates of each text."""
+        is_near = self.places < n
+        pairs = TextPairs(*(side[is_near] for side in self.pairs))
+        return RankedPairs(pairs, self.likeness[is_near], self.places[is_near])
+
 
 class _Nearest(NamedTuple):
-    """The most alike pair of each text that has one, with what its rivals are like."""
+    """The most alike pair of each text that has one, and the likeness of its runner-up."""
 
     pairs: TextPairs
     features: NDArray[np.float64]
-    rivals: NDArray[np.float64]
     likeness: NDArray[np.float64]
     runner_up: NDArray[np.float64]
 
@@ -164,87 +156,111 @@ def gather(columns: TokenizedColumns, model: MatchModel, seed: int = 0) -> tuple
 
     Notes
     -----
-    Different reference texts are different things, so a reference text with its nearest other one is a pair that is
-    known to be wrong, and so is a query text with its runner-up, if the nearest one is right: both tell what wrong
-    pairs of these columns look like (the decoys of Elias and Gygi, Nature Methods 2007, on the premise of
-    Auto-FuzzyJoin, SIGMOD 2021, section 3.2). A likeness is evidence by its rank among theirs. A left-over word
-    counts by how much more often such words are left over of nearest pairs than of neighbours: what many pairs lack
-    alike is a habit of the column, not a difference.
+    Candidates are ranked by likeness; the five most alike ones of each text once more, with how usual their differences
+    are among all texts (`dfjoin.fuzzy.differences`): where many names have one word for another, that exchange is no
+    difference. On the evidence of the nearest pair: different reference texts are different things, so a reference text
+    with its nearest other one is a pair that is known to be wrong; such pairs tell what wrong pairs of these columns
+    look like (the decoys of Elias and Gygi, Nature Methods 2007, on the premise of Auto-FuzzyJoin, SIGMOD 2021, section
+    3.2). A left-over word counts by how much more often such words are left over of nearest pairs than of neighbours:
+    what many pairs lack alike is a habit of the column, not a difference.
 
-    O(texts × 20 candidates), bounded by the budgets of `find_candidates`; memory 40 MB and 16 bytes a candidate.
+    O(texts × 20 candidates), bounded by the budgets of `find_candidates`; memory 40 MB, 16 bytes a candidate and 100
+    bytes a left-over word of the five most alike ones.
     """
     around = _look_around(columns, model, seed)
     n = len(columns.query)
-
-    def compare(texts: NDArray[np.int64]) -> tuple[_Nearest, _Ranked]:
-        ranked = _compare(columns, columns.query, model, around.rules, texts)
-        return _measure_nearest(columns, ranked), ranked._replace(features=_NOTHING)
-
-    parts = run_batches(compare, cut_batches(columns.query, np.arange(n)))
-    best = _concatenate([nearest for nearest, _ in parts])
-    rows, others = (np.concatenate([getattr(ranked.pairs, side) for _, ranked in parts]) for side in TextPairs._fields)
-    likeness, places = (
-        np.concatenate([getattr(ranked, name) for _, ranked in parts]) for name in ("likeness", "places")
-    )
+    ranked = rank_candidates(columns, model, around.rules)
+    near = _weigh_near(columns, model, ranked)
+    best = _measure_nearest(columns, around.rules, near)
     around = _look_around_partners(columns, model, around, best.pairs.others, seed)
-    context = _context(columns, around, best, _best_other(others, rows, likeness, best.pairs))
+    context = _context(columns, around, best, _best_other(ranked, best.pairs))
     found = Evidence(np.full(n, -1, np.int32), np.ones(n), np.zeros((n, len(EVIDENCE_NAMES))))
     texts = best.pairs.rows
     found.partners[texts] = best.pairs.others
     found.distances[texts] = base_distance(best.features[:, : len(CONFIGURATIONS)])
-    found.values[texts] = np.clip(np.hstack([best.features, best.rivals, context]), -_LIMIT, _LIMIT)
-    is_near = places <= _MAX_RIVALS
-    return found, TextPairs(rows[is_near], others[is_near])
+    found.values[texts] = np.clip(np.hstack([best.features, context]), -_LIMIT, _LIMIT)
+    return found, near.pairs
+
+
+def rank_candidates(columns: TokenizedColumns, model: MatchModel, rules: Rules) -> RankedPairs:
+    """Find the candidates of all query texts, and rank them by likeness.
+
+    Parameters
+    ----------
+    columns : TokenizedColumns
+    model : MatchModel
+    rules : Rules
+
+    Returns
+    -------
+    RankedPairs
+    """
+
+    def compare(texts: NDArray[np.int64]) -> RankedPairs:
+        return _compare(columns, columns.query, model, rules, texts)
+
+    return _concatenate(run_batches(compare, cut_batches(columns.query, np.arange(len(columns.query)))))
+
+
+def _weigh_near(columns: TokenizedColumns, model: MatchModel, ranked: RankedPairs) -> RankedPairs:
+    """Rank the most alike candidates of each text anew, by likeness and by how usual their differences are."""
+    near = ranked.nearest(_MAX_RIVALS + 1)
+    usual = model.usualness(DIFFERENCE_NAMES, weigh_differences(columns, near.pairs, near.likeness))
+    return _in_order(near.pairs, np.clip(near.likeness + usual, -_LIMIT, _LIMIT))
 
 
 def _compare(
     columns: TokenizedColumns, side: TokenizedColumn, model: MatchModel, rules: Rules, texts: NDArray[np.int64]
-) -> _Ranked:
+) -> RankedPairs:
     """Find the candidates of some texts; rank them by likeness."""
     return _rank(columns, side, model, rules, find_candidates(columns, side, texts))
 
 
 def _rank(
     columns: TokenizedColumns, side: TokenizedColumn, model: MatchModel, rules: Rules, pairs: TextPairs
-) -> _Ranked:
+) -> RankedPairs:
     """Rank the candidates of each text by likeness."""
-    features = measure_pairs(columns, side, rules, pairs)
-    likeness = np.clip(model.likeness(LIKENESS_NAMES, features), -_LIMIT, _LIMIT)
+    likeness = model.likeness(LIKENESS_NAMES, measure_pairs(columns, side, rules, pairs))
+    return _in_order(pairs, np.clip(likeness, -_LIMIT, _LIMIT))
+
+
+def _in_order(pairs: TextPairs, likeness: NDArray[np.float64]) -> RankedPairs:
+    """Order candidates by text, the most alike first."""
     order = np.lexsort((pairs.others, -likeness, pairs.rows))
     ranked = TextPairs(pairs.rows[order], pairs.others[order])
     is_first = np.ones(order.size, bool)
     is_first[1:] = ranked.rows[1:] != ranked.rows[:-1]
     starts = np.flatnonzero(is_first)
     places = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
-    return _Ranked(ranked, features[order], likeness[order], places)
+    return RankedPairs(ranked, likeness[order], places)
 
 
-def _measure_nearest(columns: TokenizedColumns, ranked: _Ranked) -> _Nearest:
-    """Measure the most alike candidate of each text in every configuration, and those after it as its rivals."""
-    is_best = ranked.places == 0
-    n_best = int(is_best.sum())
-    runner_up = np.full(n_best, _FAR)
-    text = np.cumsum(is_best) - 1
-    is_second = ranked.places == 1
-    runner_up[text[is_second]] = ranked.likeness[is_second]
-    measured = np.flatnonzero(ranked.places <= _MAX_RIVALS)
-    distances = measure(columns, columns.query, TextPairs(*(side[measured] for side in ranked.pairs)))
-    least = np.ones((n_best, len(CONFIGURATIONS)))
-    for place in range(1, _MAX_RIVALS + 1):
-        is_here = ranked.places[measured] == place
-        rows = text[measured[is_here]]
-        least[rows] = np.minimum(least[rows], distances[is_here])
-    own = distances[is_best[measured]]
-    features = np.hstack([own, ranked.features[is_best, len(COSINES) :]])
-    ratios = np.log((own + _DISTANCE_OFFSET) / (least + _DISTANCE_OFFSET))
-    best = TextPairs(*(side[is_best] for side in ranked.pairs))
-    return _Nearest(best, features, ratios, ranked.likeness[is_best], runner_up)
-
-
-def _concatenate(parts: list[_Nearest]) -> _Nearest:
+def _concatenate(parts: list[RankedPairs]) -> RankedPairs:
     """Put batches together."""
     pairs = TextPairs(*(np.concatenate([getattr(part.pairs, side) for part in parts]) for side in TextPairs._fields))
-    return _Nearest(pairs, *(np.concatenate([part[i] for part in parts]) for i in range(1, len(_Nearest._fields))))
+    return RankedPairs(pairs, *(np.concatenate([part[i] for part in parts]) for i in (1, 2)))
+
+
+def _measure_nearest(columns: TokenizedColumns, rules: Rules, near: RankedPairs) -> _Nearest:
+    """Measure the most alike candidate of each text in every configuration."""
+    best = near.nearest(1)
+    is_best = near.places == 0
+    text = np.cumsum(is_best) - 1
+    runner_up = np.full(len(best.likeness), _FAR)
+    is_second = near.places == 1
+    runner_up[text[is_second]] = near.likeness[is_second]
+    distances = _measure_in_batches(columns, best.pairs, lambda some: measure(columns, columns.query, some))
+    other = _measure_in_batches(columns, best.pairs, lambda some: measure_pairs(columns, columns.query, rules, some))
+    features = np.hstack([distances, other[:, len(COSINES) :]])
+    return _Nearest(best.pairs, features, best.likeness, runner_up)
+
+
+def _measure_in_batches(
+    columns: TokenizedColumns, pairs: TextPairs, work: Callable[[TextPairs], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Measure pairs in batches; one row for each."""
+    batches = cut_batches(columns.query, np.arange(pairs.rows.size))
+    return np.concatenate(run_batches(lambda at: work(TextPairs(pairs.rows[at], pairs.others[at])), batches))
 
 
 def _look_around(columns: TokenizedColumns, model: MatchModel, seed: int) -> _Neighbourhood:
@@ -258,9 +274,9 @@ def _look_around(columns: TokenizedColumns, model: MatchModel, seed: int) -> _Ne
     for ranked in run_batches(lambda candidates: _rank(columns, reference, model, rules, candidates), found):
         np.maximum.at(nearest, ranked.pairs.rows, ranked.likeness)
         np.maximum.at(nearest, ranked.pairs.others, ranked.likeness)
-        is_best = ranked.places == 0
-        pairs.append(TextPairs(*(side[is_best] for side in ranked.pairs)))
-        likeness.append(ranked.likeness[is_best])
+        best = ranked.nearest(1)
+        pairs.append(best.pairs)
+        likeness.append(best.likeness)
     decoys = TextPairs(*(np.concatenate(side) for side in zip(*pairs, strict=True)))
     return _Neighbourhood(rules, decoys, np.sort(np.concatenate(likeness)), nearest)
 
@@ -274,18 +290,17 @@ def _look_around_partners(
     nearest = around.nearest.copy()
     if missing.size:
 
-        def compare(texts: NDArray[np.int64]) -> _Ranked:
-            return _compare(columns, columns.reference, model, around.rules, texts)._replace(features=_NOTHING)
+        def compare(texts: NDArray[np.int64]) -> RankedPairs:
+            return _compare(columns, columns.reference, model, around.rules, texts)
 
         for ranked in run_batches(compare, cut_batches(columns.reference, missing)):
             np.maximum.at(nearest, ranked.pairs.rows, ranked.likeness)
     return around._replace(nearest=nearest)
 
 
-def _best_other(
-    others: NDArray[np.int32], rows: NDArray[np.int32], likeness: NDArray[np.float64], best: TextPairs
-) -> NDArray[np.float64]:
+def _best_other(candidates: RankedPairs, best: TextPairs) -> NDArray[np.float64]:
     """Return for each nearest pair the highest likeness of the partner to another text."""
+    (rows, others), likeness = candidates.pairs, candidates.likeness
     order = np.lexsort((-likeness, others))
     ranked = others[order]
     start = np.searchsorted(ranked, best.others, side="left")
@@ -307,12 +322,7 @@ def _context(
     margin, mutual = likeness - best.runner_up, likeness - other
     near = around.nearest[best.pairs.others]
     rank = _log_rank(around.ranked, likeness)
-    rivals = np.sort(best.runner_up[best.runner_up > _FAR])
-    if rivals.size == 0:
-        rivals = np.array([_FAR])
-    low, middle, high = np.percentile(rivals, [25, 50, 75])
-    spread = max(0.5, (high - low) / 1.35)
-    habits = _habits(columns, around.decoys, best.pairs)
+    habits = measure_habits(columns, around.decoys, best.pairs)
     missing = best.features[:, _MISSING[0]] - best.features[:, _MISSING[1]]
     own = [
         likeness,
@@ -323,11 +333,6 @@ def _context(
         best.runner_up,
         *habits,
         missing,
-        rank,
-        _log_rank(rivals, likeness),
-        (likeness - middle) / spread,
-        margin / spread,
-        mutual / spread,
     ]
     of_column = [
         rank.mean(),
@@ -343,49 +348,3 @@ def _log_rank(ranked: NDArray[np.float64], likeness: NDArray[np.float64]) -> NDA
     """Return the log of the share of sorted wrong pairs that are at least as alike, one added to both counts."""
     above = ranked.size - np.searchsorted(ranked, likeness, side="left")
     return np.asarray(np.log((above + 1) / (ranked.size + 1)))
-
-
-def _habits(columns: TokenizedColumns, decoys: TextPairs, best: TextPairs) -> tuple[NDArray[np.float64], ...]:
-    """Tell how usual it is that the words of a difference are left over.
-
-    Returns, for each nearest pair, least, mean and sum over its left-over words of log(share of pairs that leave the
-    word over / the same among decoys), and log(1 + other pairs with just this difference).
-    """
-    space = columns.spaces[WORDS]
-    n_words = space.idf.size
-    indptr, tokens, sides = list_differences(space.query, space.reference, best)
-    dropped = np.bincount(tokens, minlength=n_words)
-    seen = (
-        _count_words(space.query, best.rows, n_words) + _count_words(space.reference, best.others, n_words) + dropped
-    ) / 2
-    _, wrong_tokens, _ = list_differences(space.reference, space.reference, decoys)
-    wrong = np.bincount(wrong_tokens, minlength=n_words)
-    wrong_sides = [_count_words(space.reference, texts, n_words) for texts in decoys]
-    wrong_seen = (wrong_sides[0] + wrong_sides[1] + wrong) / 2
-    usual = np.log((np.maximum(dropped - 1, 0) + _DROPPED) / (np.maximum(seen - 1, 0) + _SEEN))
-    usual -= np.log((wrong + _DROPPED) / (wrong_seen + _SEEN))
-    sizes = np.diff(indptr)
-    pair_of = np.repeat(np.arange(sizes.size), sizes)
-    total = np.bincount(pair_of, usual[tokens], sizes.size)
-    least = np.where(sizes > 0, np.inf, 0.0)
-    np.minimum.at(least, pair_of, usual[tokens])
-    keys = np.zeros(sizes.size, np.uint64)
-    np.add.at(keys, pair_of, _scatter(2 * tokens.astype(np.uint64) + sides.astype(np.uint64)))
-    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    elsewhere = np.where(sizes > 0, np.log(counts[inverse.ravel()]), 0.0)
-    mean = total / np.maximum(sizes, 1)
-    return np.asarray(least), np.asarray(mean), np.asarray(total), np.asarray(elsewhere)
-
-
-def _scatter(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Hash numbers (the finaliser of SplitMix64, Steele et al., OOPSLA 2014), so that sums of them differ."""
-    mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
-
-
-def _count_words(rows: SparseRows, texts: NDArray[np.int32], n_words: int) -> NDArray[np.int64]:
-    """Count the texts that hold each word, among some texts."""
-    starts, ends = rows.indptr[texts], rows.indptr[texts + 1]
-    return np.bincount(rows.tokens[expand_stretches(starts, ends - starts)], minlength=n_words)

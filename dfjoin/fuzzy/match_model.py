@@ -42,19 +42,23 @@ class MatchModel:
     likeness_weights : dict of str to float
         Weight of each pair feature, `dfjoin.fuzzy.pair_features.PAIR_NAMES`.
     likeness_bias : float
+    usual_weights : dict of str to float
+        Weight of how usual a difference is, `dfjoin.fuzzy.differences.DIFFERENCE_NAMES`.
     terms : tuple of Term
         One for each kind of evidence that counts, `dfjoin.fuzzy.match_evidence.EVIDENCE_NAMES`.
     bias : float
 
     Notes
     -----
-    The likeness is a logistic regression that tells the right one of a text's candidates from the others. The
-    probability is a generalised additive model (Hastie and Tibshirani, 1990) of piecewise linear terms: each can
-    be read, and drawn, alone. Both are fitted on labelled pairs of columns, once; see tests/benchmarks.
+    The likeness is a conditional logit (McFadden, 1974): of the candidates of a text each is the right one with a
+    probability in proportion to the exponential of its likeness, to which is added how usual its difference is. The
+    probability is a generalised additive model (Hastie and Tibshirani, 1990) of piecewise linear terms: each can be
+    read, and drawn, alone. All are fitted on labelled pairs of columns, once; see tests/benchmarks.
     """
 
     likeness_weights: dict[str, float]
     likeness_bias: float
+    usual_weights: dict[str, float]
     terms: tuple[Term, ...]
     bias: float
 
@@ -62,6 +66,10 @@ class MatchModel:
         """Return the log odds that a candidate is the right one; shape (n, n_names) → (n,)."""
         weights = np.array([self.likeness_weights.get(name, 0.0) for name in names])
         return np.asarray(values @ weights + self.likeness_bias)
+
+    def usualness(self, names: tuple[str, ...], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what usual differences add to the likeness; shape (n, n_names) → (n,)."""
+        return np.asarray(values @ np.array([self.usual_weights.get(name, 0.0) for name in names]))
 
     def probability(
         self, names: tuple[str, ...], values: NDArray[np.float64], more: NDArray[np.float64] | float = 0.0
@@ -76,6 +84,7 @@ class MatchModel:
         """Return the model as plain JSON values."""
         return {
             "likeness": {"bias": self.likeness_bias, "weights": self.likeness_weights},
+            "usual differences": self.usual_weights,
             "probability": {
                 "bias": self.bias,
                 "terms": {t.name: {"at": t.knots.tolist(), "adds": t.values.tolist()} for t in self.terms},
@@ -90,7 +99,8 @@ class MatchModel:
             for name, term in held["probability"]["terms"].items()
         )
         likeness = held["likeness"]
-        return cls(dict(likeness["weights"]), likeness["bias"], terms, held["probability"]["bias"])
+        usual = dict(held["usual differences"])
+        return cls(dict(likeness["weights"]), likeness["bias"], usual, terms, held["probability"]["bias"])
 
 
 @cache

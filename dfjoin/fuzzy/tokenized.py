@@ -16,11 +16,8 @@ from dfjoin.kernels.word_alignment import Lexicon, WordRows
 
 __all__ = ["GRAM_LENGTHS", "TokenizedColumn", "TokenizedColumns", "find_candidates", "prepare"]
 
-GRAM_LENGTHS = (WORDS, 2, 3)
+GRAM_LENGTHS = (WORDS, 3)
 """Tokenisations: words, and the lengths of q-grams."""
-
-_CANDIDATE_GRAMS = (WORDS, 3)
-"""Tokenisations by which candidates are looked for."""
 
 _MAX_CANDIDATES = 10
 """Reference texts per query text and tokenisation."""
@@ -37,8 +34,8 @@ class TokenizedColumn:
     ----------
     rows : dict of int to SparseRows
         Token sets by tokenisation.
-    weights, norms : dict of int to ndarray of float64
-        Sum of the weights of each row, and root of the sum of their squares.
+    norms : dict of int to ndarray of float64
+        Root of the sum of the squared weights of each row.
     letters : CodePoints
         The texts, their characters numbered.
     words : WordRows
@@ -46,7 +43,6 @@ class TokenizedColumn:
     """
 
     rows: dict[int, SparseRows]
-    weights: dict[int, NDArray[np.float64]]
     norms: dict[int, NDArray[np.float64]]
     letters: CodePoints
     words: WordRows
@@ -125,10 +121,9 @@ def prepare(reference: Texts, query: Texts) -> TokenizedColumns:
 def _weigh(
     rows: dict[int, SparseRows], spaces: dict[int, TokenSpace], letters: CodePoints, words: WordRows
 ) -> TokenizedColumn:
-    """Add up the weights of the tokens of each text."""
-    weights = {gram: row_weights(r, spaces[gram].idf) for gram, r in rows.items()}
+    """Add up the squared weights of the tokens of each text."""
     norms = {gram: np.sqrt(row_weights(r, spaces[gram].idf ** 2)) for gram, r in rows.items()}
-    return TokenizedColumn(rows, weights, norms, letters, words)
+    return TokenizedColumn(rows, norms, letters, words)
 
 
 def _spell_words(space: TokenSpace, reference: Texts, query: Texts, letters: NDArray[np.int32]) -> CodePoints:
@@ -176,7 +171,7 @@ def find_candidates(columns: TokenizedColumns, side: TokenizedColumn, texts: NDA
     """
     pairs = []
     is_self = side is columns.reference
-    for gram in _CANDIDATE_GRAMS:
+    for gram in GRAM_LENGTHS:
         space, rows = columns.spaces[gram], side.rows[gram]
         norms, forward = columns.reference.norms[gram], columns.reference.rows[gram]
         index = TokenIndex(space.list_indptr, space.list_rows, space.idf**2, norms, forward)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.fuzzy.accept_matches import accept_matches, chances_of, expand, keep_best
+from dfjoin.fuzzy.accept_matches import accept_matches, chances_of, expand, keep_best, move_odds, odds_shift
 from dfjoin.fuzzy.match_evidence import EVIDENCE_NAMES, Evidence
 from dfjoin.fuzzy.match_model import MatchModel, Term
 from dfjoin.fuzzy.match_problem import Problem
@@ -67,23 +67,25 @@ def problem(targets, known=(), is_known_right=(), taken=()):
     )
 
 
-MODEL = MatchModel({}, 0.0, (Term(EVIDENCE_NAMES[0], np.array([-20.0, 20.0]), np.array([-20.0, 20.0])),), 0.0)
+MODEL = MatchModel({}, 0.0, {}, (Term(EVIDENCE_NAMES[0], np.array([-20.0, 20.0]), np.array([-20.0, 20.0])),), 0.0)
 
 
 def test_matches_are_taken_while_enough_of_them_are_right_by_estimate():
-    found = accept_matches(problem(evidence([0.99] * 60 + [0.5] * 3 + [0.01] * 40)), MODEL, 0.96, False)
+    chances = np.array([0.99] * 60 + [0.5] * 3 + [0.01] * 40)
+    found = accept_matches(problem(evidence(chances.tolist())), MODEL, 0.96, False)
     assert found.chosen.tolist() == list(range(63))
-    assert found.threshold == pytest.approx(0.5)
-    assert found.precision == pytest.approx((60 * 0.99 + 3 * 0.5) / 63)
-    assert found.recall == pytest.approx((60 * 0.99 + 3 * 0.5) / (60 * 0.99 + 3 * 0.5 + 0.4))
+    assert found.threshold == pytest.approx(0.5), "as the model gives it, so that other rows can be held to it"
+    moved = move_odds(chances, odds_shift(chances))
+    assert found.precision == pytest.approx(moved[:63].mean())
+    assert found.recall == pytest.approx(moved[:63].sum() / moved.sum())
     assert found.reason == f"63 of 103 texts joined, estimated precision {found.precision:.1%}"
     assert (np.diff(found.errors) >= 0).all()
 
 
 def test_nothing_is_joined_where_no_pair_is_likely_enough():
-    found = accept_matches(problem(evidence([0.8] * 9)), MODEL, 0.95, False)
+    found = accept_matches(problem(evidence([0.4] * 9)), MODEL, 0.95, False)
     assert found.chosen.size == 0
-    assert "at best 80.0% of the pairs would be right, and 95.0% are asked for" in found.reason
+    assert "at best 40.0% of the pairs would be right, and 95.0% are asked for" in found.reason
 
 
 def test_a_text_without_a_partner_is_never_joined():
@@ -112,9 +114,9 @@ def test_known_pairs_that_the_nearest_text_contradicts_count_as_errors():
 
 
 def test_pairs_that_are_rather_wrong_are_not_joined_whatever_room_the_others_leave():
-    chances = evidence([0.999] * 95 + [0.3] * 3)
+    chances = evidence([0.999] * 95 + [0.15] * 3)
     assert accept_matches(problem(chances), MODEL, 0.9, False).chosen.size == 95
-    assert accept_matches(problem(chances), MODEL, 0.25, False).chosen.size == 98, "less was asked for"
+    assert accept_matches(problem(chances), MODEL, 0.1, False).chosen.size == 98, "less was asked for"
 
 
 def test_columns_of_a_composite_key_add_to_the_log_odds():
@@ -124,3 +126,17 @@ def test_columns_of_a_composite_key_add_to_the_log_odds():
     assert accept_matches(problem(agreed), MODEL, 0.95, False).chosen.size == 60
     assert accept_matches(problem(whole), MODEL, 0.95, False).chosen.size == 0
     assert agreed.take(np.arange(3)).column_odds.tolist() == [4.0] * 3
+
+
+@given(st.lists(st.floats(0.001, 0.999), min_size=1, max_size=20))
+def test_the_shift_is_a_fifth_of_how_far_the_expected_share_lies_from_the_usual_one(chances):
+    shift = odds_shift(np.array([*chances, 0.0]))
+    share = np.mean([1 / (1 + (1 - chance) / chance * np.exp(-shift)) for chance in chances])
+    limited = min(max(share, 0.001), 0.999)
+    assert shift == pytest.approx(0.2 * (np.log(limited / (1 - limited)) - np.log(0.4 / 0.6)), abs=1e-6)
+
+
+def test_nothing_shifts_where_the_share_is_the_usual_one_or_no_pair_is():
+    assert odds_shift(np.array([0.4] * 5)) == pytest.approx(0.0)
+    assert odds_shift(np.zeros(3)) == 0.0 and odds_shift(np.empty(0)) == 0.0
+    assert move_odds(np.array([0.0, 0.5, 1.0]), np.log(3.0)).tolist() == pytest.approx([0.0, 0.75, 1.0])

@@ -120,3 +120,30 @@ def error_rates(scores, partners, decoys):
         return wrong / len({p for other, p in zip(scores, partners, strict=True) if other >= s})
 
     return [min(at(other) for other in scores if other <= s) for s in scores]
+
+
+def usual_differences(pairs, likeness):
+    """How usual the difference of each pair (row, text, other text) is, counted by the chances of its rows."""
+    chance = []
+    for (row, *_), own in zip(pairs, likeness, strict=True):
+        chance.append(math.exp(own) / sum(math.exp(b) for (r, *_), b in zip(pairs, likeness, strict=True) if r == row))
+    words = [(set(text.split()), set(other.split())) for _, text, other in pairs]
+    found = []
+    for i, (row, *_) in enumerate(pairs):
+        left_over = [words[i][0] - words[i][1], words[i][1] - words[i][0]]
+        same = sum(
+            chance[j]
+            for j in range(len(pairs))
+            if pairs[j][0] != row and [words[j][0] - words[j][1], words[j][1] - words[j][0]] == left_over
+        )
+        line = [math.log1p(same) if any(left_over) else 0.0]
+        for side in (0, 1):
+            total = 0.0
+            for word in left_over[side]:
+                for sign, weights in ((1, chance), (-1, [1 - c for c in chance])):
+                    others = [j for j in range(len(pairs)) if j != i and word in words[j][side]]
+                    dropped = sum(weights[j] for j in others if word not in words[j][1 - side])
+                    total += sign * math.log((dropped + 0.3) / (sum(weights[j] for j in others) + 1.0))
+            line.append(total)
+        found.append(line)
+    return found
