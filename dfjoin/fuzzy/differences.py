@@ -68,9 +68,7 @@ def weigh_differences(
     return np.column_stack(found)
 
 
-def measure_habits(
-    columns: TokenizedColumns, decoys: TextPairs, best: TextPairs
-) -> tuple[NDArray[np.float64], ...]:
+def measure_habits(columns: TokenizedColumns, decoys: TextPairs, best: TextPairs) -> tuple[NDArray[np.float64], ...]:
     """Tell how usual it is among the nearest pairs that the words of a difference are left over.
 
     Parameters
