@@ -46,6 +46,8 @@ KINDS = ("equal", "program", "fuzzy")
 _QUICK_KEYS = 100_000
 """Keys up to which a fuzzy join takes less than a minute on two cores."""
 _MIN_ALIKE = 3
+_MIN_SHARE_CUT = 0.5
+"""Share of either column that programs relate, from which likeness compares what they cut out of the other keys."""
 _MIN_SHARE_ALIKE = 0.2
 """Keys, and share of the keys of one side, that likeness has to join where nobody named the columns: two columns of
 short texts have some that are alike."""
@@ -360,10 +362,14 @@ def _carry_out(
 def _texts_to_compare(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> tuple[pa.Array, pa.Array]:
     """Return what likeness compares of each key: what the programs make of it, and of the rest the key itself.
 
-    Keys of several columns that no program relates are compared column by column.
+    Keys of several columns that no program relates are compared column by column. A program that relates less than half
+    of either column does not say how the keys of the others are written: these are compared as they are.
     """
     if not programs.programs and len(left.columns) == len(right.columns) > 1:
         return left.as_struct(), right.as_struct()
+    covered = max(programs.source_coverage, programs.target_coverage)
+    if covered < _MIN_SHARE_CUT and len(left.columns) == len(right.columns) == 1:
+        return left.texts(), right.texts()
     is_forward = programs.direction != "right_to_left"
     source, target = (left, right) if is_forward else (right, left)
     cut = [_made(source, [ranked.program for ranked in programs.programs])]

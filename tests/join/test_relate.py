@@ -13,8 +13,10 @@ from dfjoin.join import relate as relate_module
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.relate import KINDS, distinct_keys, relate, relate_again
 from dfjoin.join.saved_relation import SavedRelation
-from dfjoin.programs.program import Program
+from dfjoin.programs.extract import Split
+from dfjoin.programs.program import Extract, Program
 from dfjoin.transform.prepared_columns import Column
+from dfjoin.transform.transform_join import RankedProgram, TransformJoin
 
 CELLS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "é", "a b"]))
 OPTIONS = JoinOptions(transform=True, fuzzy=True)
@@ -239,3 +241,12 @@ def test_keys_that_programs_relate_in_canonical_form_only_are_counted(people):
     if texts:
         assert len(texts & set(spelled)) == 15
     assert relate(left, right, None, None, OPTIONS)[0].n_respelled == 0
+
+
+def test_likeness_compares_whole_keys_where_a_program_relates_few_of_them():
+    keys = distinct_keys({"a": pa.array(["north wei state", "south wei state"])})
+    first = RankedProgram(Program(("a",), (Extract(0, (Split(" ", 0),)),)), 1, 0.1, 1.0, 20.0)
+    for share, expected in ((0.4, ["north wei state", "south wei state"]), (0.6, ["north", "south"])):
+        programs = TransformJoin("left_to_right", ("a",), ("b",), Program.identity("b"), (first,), 0.1, share)
+        other = distinct_keys({"b": pa.array(["north", "south"])})
+        assert relate_module._texts_to_compare(programs, keys, other)[0].to_pylist() == expected
