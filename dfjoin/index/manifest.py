@@ -401,6 +401,8 @@ def latest_version(index: Path) -> int:
 
 def _how_to_build(index: Path) -> str:
     """Say how an index is built where there is none; a directory of files is taken for the lake itself."""
+    if index.is_file():
+        return "it is a file: read it into a frame, or build an index of the directory that it lies in"
     try:
         holds_files = any(index.iterdir())
     except OSError:  # there is no such directory

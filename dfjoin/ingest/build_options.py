@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from dfjoin import _validation as check
-from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError, InvalidTypeError, did_you_mean, shortlist
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.signatures import check_signature_settings
 from dfjoin.types import IndexSettings
@@ -75,7 +75,9 @@ def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> I
         legal = [f.name for f in fields(IndexSettings) if f.name not in _FIXED]
         for name in settings:
             if name not in legal:
-                raise InvalidParameterError(f"`settings` may hold {shortlist(legal, 15)}, got {check.show(name)}")
+                raise InvalidParameterError(
+                    f"`settings` may hold {shortlist(legal, 15)}, got {check.show(name)}{did_you_mean(name, legal)}"
+                )
         chosen = IndexSettings.from_dict(settings)
     else:
         raise InvalidTypeError(f"`settings` must be a dict or IndexSettings, got {type(settings).__name__}")

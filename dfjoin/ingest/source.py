@@ -143,7 +143,7 @@ def gather(
     given.roots = [*roots, *(root for root in given.roots if root not in roots)]
     if not given.tables and not given.extra:
         first = f"{given.skipped[0].name}: {given.skipped[0].reason}" if given.skipped else ""
-        reasons = f"; {len(given.skipped)} entries were skipped, the first: {first}" if first else ""
+        reasons = f"; {len(given.skipped)} skipped, the first: {first}" if first else ""
         raise InvalidParameterError(
             f"`source` holds no table that dfjoin reads (CSV, TSV, Parquet, JSON lines){reasons}; check the path"
         )

@@ -17,6 +17,7 @@ from dfjoin.join.plan import JoinPlan
 from dfjoin.join.report import JoinAccount, report_values
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import check_frame
+from dfjoin.search.nothing_found import unknown_tables
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import is_pandas, is_spark
 
@@ -91,7 +92,8 @@ def _nothing_text(other: Any, options: JoinOptions) -> str:
         return f"the search result has no row{f' ({why})' if why else ''}"
     if is_pandas(other) and options.plan is None and options.is_relation_allowed:
         return "no columns of the two frames share a value, and no program or likeness relates any"
-    return "no candidate shares a value with the frame"
+    unknown = unknown_tables(other, options.tables or ()) if isinstance(other, Snapshot) else ""
+    return unknown or "no candidate shares a value with the frame"
 
 
 def _check_names(options: JoinOptions) -> None:

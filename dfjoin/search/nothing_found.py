@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from dfjoin._validation import show
+from dfjoin.errors import did_you_mean
+from dfjoin.search.exact.allowed import matches_pattern
 from dfjoin.search.found import SearchContext
 from dfjoin.search.modes import mode_of
+from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["why_nothing"]
+__all__ = ["unknown_tables", "why_nothing"]
 
 _LIMITS = ("threshold", "tables", "exclude", "kinds")
 """Arguments that leave candidates out."""
@@ -29,11 +34,13 @@ def why_nothing(context: SearchContext, searches: list[dict[str, Any]]) -> str:
         Empty if the search found something: the rows were taken away since.
     """
     params = context.params
-    if context.key is not None:
-        worth = "no table has rows with these keys that are worth showing; pass min_score=0 for all"
-        return "" if context.key.hits else worth
-    if any(found.hits.tables for found in context.found.values()):
+    if any(found.hits.tables for found in context.found.values()) or (context.key is not None and context.key.hits):
         return ""
+    unknown = unknown_tables(context.snapshot, params.tables)
+    if unknown:
+        return unknown
+    if context.key is not None:
+        return "no table has rows with these keys that are worth showing; pass min_score=0 for all"
     n_below = sum(told.get("n_below", 0) for told in searches)
     if n_below:
         columns = "1 column shares" if n_below == 1 else f"{n_below:,} columns share"
@@ -42,3 +49,12 @@ def why_nothing(context: SearchContext, searches: list[dict[str, Any]]) -> str:
         return f"nothing to search with: no value in {', '.join(map(repr, context.found))}"
     limits = ", ".join(f"`{name}`" for name in _LIMITS if getattr(params, name))
     return mode_of(params.mode).nothing_found + (f", given {limits}" if limits else "")
+
+
+def unknown_tables(snapshot: Snapshot, patterns: Sequence[str]) -> str:
+    """Name the first of some patterns that matches no table of a lake, and the nearest tables; empty if all match."""
+    names = [name for segment in snapshot.segments for name in segment.alive_table_names()] if patterns else []
+    for pattern in patterns:
+        if not any(matches_pattern(name, (pattern,)) for name in names):
+            return f"`tables` {show(pattern)} matches no table of the lake{did_you_mean(pattern, names)}"
+    return ""

@@ -23,6 +23,7 @@ def lake(tmp_path_factory):
         (["Mars", "Venus"], {}, "no column of the lake shares a value"),
         (["Peru", "Venus"], {"threshold": 0.9}, "no column of the lake shares a value, given `threshold`"),
         (LANDS, {"tables": "numbers"}, "no column of the lake shares a value, given `tables`"),
+        (LANDS, {"tables": "land"}, "`tables` 'land' matches no table of the lake; did you mean 'lands'?"),
         ([None, None], {}, "nothing to search with: no value in 'a'"),
         ([1, 2, 3], {}, "nothing useful: 1 column shares values by chance, it seems; pass min_score=0 to see them"),
         (["Mars", "Venus"], {"mode": "fuzzy"}, "no column of the lake has a value that is spelled alike"),
@@ -52,3 +53,8 @@ def test_a_join_with_no_pick_says_so(lake):
     text = r"the search result has no row \(no column of the lake shares a value\); the frame is unchanged"
     with pytest.warns(DfjoinWarning, match=text):
         assert df.auto_join(hits).equals(df)
+
+
+def test_a_join_with_no_table_of_the_name_says_so(lake):
+    with pytest.warns(DfjoinWarning, match="`tables` 'land' matches no table of the lake; did you mean 'lands'"):
+        pd.DataFrame({"a": LANDS}).auto_join(lake, on="a", tables="land")

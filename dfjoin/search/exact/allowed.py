@@ -11,7 +11,7 @@ from dfjoin.index.catalog import KINDS
 from dfjoin.index.segment import Segment
 from dfjoin.search.params import SearchParams
 
-__all__ = ["allowed_columns"]
+__all__ = ["allowed_columns", "matches_pattern"]
 
 _ALL = np.empty(0, np.uint8)
 _ALL.flags.writeable = False
@@ -39,11 +39,11 @@ def allowed_columns(segment: Segment, params: SearchParams) -> NDArray[np.uint8]
 
 
 def _is_wanted(name: str, params: SearchParams) -> bool:
-    if params.tables and not _matches(name, params.tables):
+    if params.tables and not matches_pattern(name, params.tables):
         return False
-    return not _matches(name, params.exclude)
+    return not matches_pattern(name, params.exclude)
 
 
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+def matches_pattern(name: str, patterns: tuple[str, ...]) -> bool:
     """Tell whether a table is named, or matches a pattern."""
     return name in patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
