@@ -236,7 +236,7 @@ def explain(hits: Any, frame: Any, i: int = 0) -> Any:
     Explanation
         As from `JoinCandidates.explain`.
     """
-    from spark_ext.search import candidate_of
+    from spark_ext.picked_hits import candidate_of
 
     return candidate_of(hits, frame, i).explain(0)
 
@@ -256,7 +256,7 @@ def pairs(hits: Any, frame: Any, i: int = 0) -> Any:
     """
     import pyarrow as pa
 
-    from spark_ext.search import candidate_of
+    from spark_ext.picked_hits import candidate_of
     from spark_ext.transfer import to_spark
 
     found = candidate_of(hits, frame, i).pairs(0)

@@ -21,8 +21,9 @@ from dfjoin.join.report import JoinReport
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
-from spark_ext import search
 from spark_ext.join_steps import Decision, StepRun
+from spark_ext.picked_hits import picked, search_again
+from spark_ext.search import WHERE
 from spark_ext.transfer import collect, to_pandas
 
 __all__ = ["auto_join", "report_of"]
@@ -54,7 +55,7 @@ def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> 
     -------
     pyspark DataFrame
     """
-    check_choice(where, "where", search.WHERE)
+    check_choice(where, "where", WHERE)
     options = join_options(**arguments)
     twice = sorted({name for name in frame.columns if frame.columns.count(name) > 1})
     if twice:
@@ -99,9 +100,9 @@ def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
     if isinstance(other, JoinCandidates):
         return _on_sample(frame, other, options)
     if is_spark(other):
-        picks = search.picked(other)
+        picks = picked(other)
         if picks is not None:
-            return _on_sample(frame, search.search_again(frame, picks), options)
+            return _on_sample(frame, search_again(frame, picks), options)
         return _of_frames(frame, other, options)
     if is_pandas(other):
         return _of_frames(frame, other, options)

@@ -205,7 +205,7 @@ def test_a_result_explains_itself_after_filters(query, example_lake):
 
 def test_too_many_values_go_to_the_cluster(query, example_lake, monkeypatch):
     df, sdf = query
-    monkeypatch.setattr(spark_search, "_MOST_VALUES", 3)
+    monkeypatch.setattr(spark_search, "MOST_VALUES", 3)
     equal(sdf.discover_joinable("Country", example_lake), df.discover_joinable("Country", example_lake))
     with pytest.raises(InvalidParameterError, match='`where` "driver" brings at most 3 distinct values'):
         sdf.discover_joinable("Country", example_lake, where="driver")

@@ -1,0 +1,121 @@
+"""Rows of a result of Spark, searched for again in this process, so that they can be explained and joined."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from dfjoin.errors import InvalidParameterError
+from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.discover import discover as search_pandas
+from dfjoin.search.discover import search_queries
+from dfjoin.search.params import search_params
+from dfjoin.store.snapshot import open_snapshot
+from spark_ext import search
+from spark_ext.queries import query_rows
+from spark_ext.search import SEARCH_KEY, collect_points, collect_values
+from spark_ext.search_tasks import SearchTask
+from spark_ext.transfer import collect
+
+__all__ = ["Picked", "candidate_of", "picked", "search_again"]
+
+
+@dataclass(frozen=True)
+class Picked:
+    """Rows of a result of Spark, and the search that they are of."""
+
+    rows: pd.DataFrame
+    index: str
+    version: int
+    roots: dict[str, str]
+    options: dict[str, Any]
+
+
+def picked(hits: Any) -> Picked | None:
+    """Return the rows of a result of `discover_joinable`; None for a DataFrame that is none."""
+    if "table" not in hits.columns:
+        return None
+    told = hits.schema["table"].metadata.get(SEARCH_KEY)
+    if told is None:
+        return None
+    values = json.loads(told)
+    rows = collect(hits).to_pandas()
+    missing = [name for name in ("query_column", "table", "column") if name not in rows]
+    if missing:
+        raise InvalidParameterError(
+            f"`hits` must keep the columns that name its candidates, but {missing[0]!r} is gone"
+        )
+    return Picked(rows, values["index"], values["version"], values["roots"], values["options"])
+
+
+_OF_RANKS = ("k", "threshold", "min_score", "families", "tables", "exclude", "kinds", "plan")
+_EVERY_COLUMN = 1 << 20
+
+
+def search_again(frame: Any, hits: Picked) -> JoinCandidates:
+    """Search again for the rows of a result, in their tables alone, so that they can be explained and joined.
+
+    Parameters
+    ----------
+    frame : pyspark DataFrame
+        The frame that was searched for.
+    hits : Picked
+
+    Returns
+    -------
+    JoinCandidates
+        These rows in their order.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a row is not found again, or the query columns have too many values for this process.
+    """
+    kept = {name: value for name, value in hits.options.items() if name not in _OF_RANKS}
+    on = kept.pop("on", None)
+    ranks: dict[str, Any] = {"k": _EVERY_COLUMN, "tables": sorted(set(hits.rows["table"]))}
+    params = search_params(**kept, **ranks)
+    if params.is_by_usefulness:
+        params = replace(params, min_score=0.0, families=False)
+    snapshot = open_snapshot(hits.index, hits.version, hits.roots or None)
+    queries = []
+    for name in dict.fromkeys(hits.rows["query_column"]) if on is None else ():
+        one = query_rows(frame, name)
+        task = SearchTask(snapshot, params, one.fields, one.companions, False)
+        values = collect_values(one)
+        if values is None:
+            raise InvalidParameterError(
+                f"`hits` can be explained and joined where the query column has at most {search.MOST_VALUES:,} values, "
+                f"and {name!r} has more; join the table by a plan that a sample of the rows made"
+            )
+        queries += list(task.queries(values))
+    if on is None:
+        found = search_queries(snapshot, queries, params, is_first=False)
+    else:
+        found = search_pandas(collect_points(frame, on), on, snapshot, params)
+    keys = ["query_column", "table", "column"]
+    place = {key: row for row, key in enumerate(zip(*(found[name] for name in keys), strict=True))}
+    wanted = list(zip(*(hits.rows[name] for name in keys), strict=True))
+    lost = [key for key in wanted if key not in place]
+    if lost:
+        raise InvalidParameterError(
+            f"`hits` has the candidate `{lost[0][1]}` column {lost[0][2]!r}, which the frame does not match now; "
+            "search again with discover_joinable"
+        )
+    return found.iloc[[place[key] for key in wanted]]
+
+
+def candidate_of(hits: Any, frame: Any, i: int) -> JoinCandidates:
+    """Return row `i` of a result of Spark as a result of pandas."""
+    chosen = picked(hits)
+    if chosen is None:
+        raise InvalidParameterError(
+            "`hits` must be what discover_joinable of a Spark DataFrame returned (or some of its rows), and keep the "
+            "column `table`"
+        )
+    if not isinstance(i, int) or not -len(chosen.rows) <= i < len(chosen.rows):
+        raise InvalidParameterError(f"`i` must be a position in this result of {len(chosen.rows)} rows, got {i!r:.80}")
+    return search_again(frame, replace(chosen, rows=chosen.rows.iloc[[i]]))
