@@ -41,6 +41,7 @@ def build_lake(
     index : path or URI
         Directory of the index; made, for its owner only, when it does not exist. A URI that pyarrow.fs opens
         (``s3://…``, ``gs://…``, ``hdfs://…``): the index is made in a local cache (``DFJOIN_CACHE_DIR``) and copied.
+        Mirrors of indexes that were not opened for a day go where the cache is above ``DFJOIN_CACHE_BYTES`` (64 GiB).
     if_exists : {"error", "replace", "add"}
         What to do when there is an index already.
 

@@ -30,6 +30,12 @@ _CHUNK = 8 << 20
 _CLAIM_SECONDS = 600.0
 """How long the claim of a writer that died keeps others from its version."""
 
+_CACHE_BYTES = 64 << 30
+"""Bytes of mirrors that are kept, unless ``DFJOIN_CACHE_BYTES`` says another number."""
+
+_KEPT_SECONDS = 86_400.0
+"""How long a mirror stays after it was opened: a process that builds an index there may not have copied it yet."""
+
 _OBJECT_STORES = ("s3", "gcs", "abfs")
 """File systems that show a file whole or not at all."""
 
@@ -60,7 +66,8 @@ def index_place(index: str | os.PathLike[str]) -> Path:
                 f"opened: {reason}. Check the scheme, the network and the credentials, or mount the place"
             ) from error
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        directory.with_suffix(".uri").write_text(shown)
+        directory.with_suffix(".uri").write_text(shown)  # its time is that of the last use
+        _trim_cache(directory)
         _mirrors[directory] = Mirror(shown, filesystem, path.rstrip("/"), directory)
     return directory
 
@@ -109,6 +116,40 @@ def _cache() -> Path:
         "`index` is a URI, whose files are kept in a directory of this user, and none can be written; set "
         "DFJOIN_CACHE_DIR to one"
     )
+
+
+def _trim_cache(own: Path) -> None:
+    """Remove mirrors beside one that is opened, the one used the longest ago first, until they have `_CACHE_BYTES`.
+
+    Those stay that this process uses, or any opened within a day. What another one has mapped it keeps, and it copies
+    again what it asks for.
+    """
+    asked = os.environ.get("DFJOIN_CACHE_BYTES", str(_CACHE_BYTES))
+    if not asked.isdecimal():
+        raise InvalidParameterError(f"`DFJOIN_CACHE_BYTES` must be a number of bytes, got {asked!r:.80}; unset it")
+    used: dict[Path, float] = {}
+    for note in own.parent.glob("*.uri"):
+        with suppress(OSError):  # another process removes it
+            used[note] = note.stat().st_mtime
+    sizes = {note: _size_of(note.with_suffix("")) for note in used}
+    excess = sum(sizes.values()) - int(asked)
+    for note in sorted(used, key=used.__getitem__):
+        if excess <= 0:
+            return
+        directory = note.with_suffix("")
+        is_old = time.time() - used[note] > _KEPT_SECONDS
+        if is_old and directory != own and _mirrors.get(directory) is None:
+            shutil.rmtree(directory, ignore_errors=True)
+            note.unlink(missing_ok=True)
+            excess -= sizes[note]
+
+
+def _size_of(directory: Path) -> int:
+    total = 0
+    for path in directory.rglob("*"):
+        with suppress(OSError):
+            total += path.stat().st_size
+    return total
 
 
 def _user() -> int:

@@ -194,3 +194,27 @@ def test_a_cache_that_cannot_be_written_is_told(uri, tmp_path, monkeypatch):
     monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
     with pytest.raises(InvalidParameterError, match="none can be written; set DFJOIN_CACHE_DIR to one"):
         index_place(uri)
+
+
+def test_the_cache_is_bounded(tmp_path, cache, monkeypatch):
+    """Mirrors of other indexes go, the oldest first; those that this process uses stay, and one that went comes again."""
+    uris = [f"local://{tmp_path / 'there' / name}" for name in "abc"]
+    places = []
+    for number, uri in enumerate(uris[:2]):
+        make(uri)
+        places.append(index_place(uri))
+        os.utime(places[-1].with_suffix(".uri"), (number, number))
+    monkeypatch.setenv("DFJOIN_CACHE_BYTES", "10")
+    make(uris[2])
+    assert all(place.exists() for place in places), "this process uses them"
+    monkeypatch.setattr(module, "_mirrors", {})
+    size = sum(path.stat().st_size for path in places[1].rglob("*"))
+    monkeypatch.setenv("DFJOIN_CACHE_BYTES", str(int(2.5 * size)))  # room for two
+    index_place(uris[2])
+    assert [place.exists() for place in places] == [False, True]
+    lake = dfjoin.open_lake(uris[0])
+    assert QUERY.discover_joinable("c", lake, rank="matched")["matched"].tolist() == [2, 1]
+    monkeypatch.setattr(module, "_mirrors", {})
+    monkeypatch.setenv("DFJOIN_CACHE_BYTES", "10 GB")
+    with pytest.raises(InvalidParameterError, match="`DFJOIN_CACHE_BYTES` must be a number of bytes, got '10 GB'"):
+        index_place(uris[0])
