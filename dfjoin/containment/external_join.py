@@ -36,6 +36,7 @@ _PAGE = 4096
 _ROW_BYTES = 24  # of one number that passes through the tables, a chunk at a time
 _PAIR_BYTES = 160  # of the buffers for one pair
 _CANDIDATE_BYTES = 8
+_MOST_CANDIDATES = 1 << 22  # of a batch; larger ones save no reads that count
 _LEFT_BYTES, _LEFT_SET_BYTES = 4, 50  # of one element and of one set of a partition while it is joined
 _LEFT_SHARE, _CANDIDATE_SHARE = 0.75, 0.2  # of the budget
 
@@ -203,7 +204,7 @@ class _ExternalJob:
         counts = self._counts
         left = self._load(places)
         runs, lists = self._group(left, self._rarest[places])
-        n_found = max(MOST_HELD, int(_CANDIDATE_SHARE * self._budget / _CANDIDATE_BYTES))
+        n_found = int(min(_MOST_CANDIDATES, max(MOST_HELD, _CANDIDATE_SHARE * self._budget / _CANDIDATE_BYTES)))
         found, held = np.empty(n_found, np.uint64), np.empty(MOST_HELD, np.int32)
         state, buffer = np.zeros(3, np.int64), new_buffer(self._room)
         while state[0] < lists.starts.size:
