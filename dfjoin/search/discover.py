@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -111,16 +110,17 @@ def _to_series(column: Any, name: Any) -> pd.Series:
 
 def check_frame(df: Any) -> None:
     """Raise unless `df` is a pandas DataFrame."""
+    if is_pandas(df):
+        return
     if is_spark(df):
         raise InvalidTypeError(
             "`df` must be a pandas DataFrame, got a Spark DataFrame; call spark_ext.enable(spark), which gives Spark "
             "DataFrames the methods discover_joinable and auto_join, and then df.discover_joinable(...)"
         )
-    if not is_pandas(df):
-        raise InvalidTypeError(
-            f"`df` must be a pandas DataFrame, got {type(df).__name__}; for a list of values use "
-            'pd.DataFrame({"value": values})'
-        )
+    raise InvalidTypeError(
+        f"`df` must be a pandas DataFrame, got {type(df).__name__}; for a list of values use "
+        'pd.DataFrame({"value": values})'
+    )
 
 
 def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams) -> list[QueryColumn]:
@@ -143,8 +143,7 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
     names = tuple(str(label) for label in df.columns)
 
     def normalized(column: pd.Series) -> QueryColumn:
-        query = make_query(column, snapshot.settings, pad=params.pad, dayfirst=params.dayfirst)
-        return replace(query, companions=names)
+        return make_query(column, snapshot.settings, pad=params.pad, dayfirst=params.dayfirst, companions=names)
 
     if isinstance(on, list):
         if not on:

@@ -232,9 +232,11 @@ def _is_found(snapshot: Snapshot, matched: MatchedQuery) -> Iterator[NDArray[np.
 
 def _width_of_codes(values: ValueSet) -> int:
     """Return the most frequent width of texts that are digits with a zero in front; 0 where hardly any are."""
+    has_zero = values.data[values.offsets[:-1]] == ord("0")
+    if np.count_nonzero(has_zero) < _LEAST_GAIN:
+        return 0
     lengths = np.diff(values.offsets)
-    first = values.data[values.offsets[:-1]]
-    places = np.flatnonzero((values.classes == TEXT) & (first == ord("0")) & (lengths > 1) & (lengths <= _MAX_DIGITS))
+    places = np.flatnonzero((values.classes == TEXT) & has_zero & (lengths > 1) & (lengths <= _MAX_DIGITS))
     if places.size < _LEAST_GAIN:
         return 0
     width = int(np.argmax(np.bincount(lengths[places])))
