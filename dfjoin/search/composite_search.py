@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, warn
 from dfjoin.search.exact.searcher import smallest_count
 from dfjoin.search.key_query import KeyQuery
-from dfjoin.search.key_tables import KeyColumn, KeyMatch, KeyTables
+from dfjoin.search.key_rows import KeyMatch, KeyRows
+from dfjoin.search.key_tables import KeyTables, KeyWay
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["KeyHit", "KeySearch", "search_key"]
 
-_SECONDS = 10.0
+_SECONDS = 2.0
 """How long tables are read."""
 
 _DECIMALS = 6
@@ -99,7 +100,7 @@ def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> Key
 
     Tables wait in a queue by the most that they can reach: first by the counts of their columns and rows, then by the
     tuples whose parts the sets of their columns hold, and then by what their rows hold, which are read only if the
-    table comes first until then. The result is that of reading every table, unless the time (10 seconds) is over or a
+    table comes first until then. The result is that of reading every table, unless the time (2 seconds) is over or a
     table has more than 64 choices of columns: `SearchStats.is_complete` says so. Source of the filter by single
     columns, and of verifying rows: Esmailoghli, Quiané-Ruiz, Abedjan: "MATE: Multi-Attribute Table Extraction", PVLDB
     2022, section 3. Deviation: bounds come from the sets of the index, not from row signatures (super keys).
@@ -118,11 +119,12 @@ class _Queue:
         self._params = params
         self._least = smallest_count(params.threshold, query.n_keys)
         self._least_score = params.smallest_score if params.is_by_usefulness else 0.0
+        self._end = monotonic() + _SECONDS
         self._is_complete = True
         self._unread: dict[str, str] = {}
         self._n_read = 0
         self._heap: list[tuple[Any, ...]] = []
-        self._ways: dict[int, tuple[list[tuple[KeyColumn, ...]], list[int]]] = {}
+        self._ways: dict[int, list[KeyWay]] = {}
         for place in np.flatnonzero((tables.matched >= self._least) & (tables.score >= self._least_score)).tolist():
             most = float(tables.score[place] * tables.gain[place])
             self._push(most, int(tables.matched[place]), place)
@@ -131,16 +133,22 @@ class _Queue:
         """Put a table into the queue; one that may still reach as much as a hit comes before it."""
         key: tuple[Any, ...] = (-matched,)
         if self._params.is_by_usefulness:
-            key = (-round(useful, _DECIMALS), -matched)
-        last = (0, 0, "", (), place)
+            slack = 0.0 if hit is not None else 10.0**-_DECIMALS  # scores are rounded before they are multiplied
+            key = (-round(useful + slack, _DECIMALS), -matched)
+        last: tuple[Any, ...] = (
+            0,
+            -useful,
+            "",
+            (),
+            place,
+        )  # of equal bounds the most useful is read first: the time may end
         if hit is not None:
-            last = (1, hit.match.cardinality, hit.match.table, hit.match.columns, place)  # type: ignore[assignment]
+            last = (1, hit.match.cardinality, hit.match.table, hit.match.columns, place)
         heapq.heappush(self._heap, (*key, *last, hit))
 
     def run(self) -> KeySearch:
         """Take tables out of the queue until enough are found."""
         tables, families = self._tables, self._params.families and self._params.is_by_usefulness
-        end = monotonic() + _SECONDS
         hits: list[KeyHit] = []
         shown: dict[int, int] = {}
         similar: dict[int, int] = {}
@@ -153,7 +161,7 @@ class _Queue:
             elif hit is not None:
                 shown[family], similar[family] = len(hits), 0
                 hits.append(hit)
-            elif monotonic() > end:
+            elif monotonic() > self._end:
                 self._is_complete = False
             else:
                 self._refine(place)
@@ -180,47 +188,69 @@ class _Queue:
         """Find out more of a table: what its columns hold, then what its rows hold."""
         tables = self._tables
         if place not in self._ways:
-            ways, possible, is_complete = tables.ways(place)
+            ways, is_complete = tables.ways(place)
             self._is_complete &= is_complete
-            kept = [i for i, n in enumerate(possible) if n >= self._least and _score(ways[i]) >= self._least_score]
+            kept = [way for way in ways if way.most >= self._least and way.score >= self._least_score]
             if kept:
-                self._ways[place] = [ways[i] for i in kept], [possible[i] for i in kept]
-                n_rows = int(tables.n_rows[place])
-                shares = {i: min(1.0, n_rows / possible[i]) if possible[i] else 0.0 for i in kept}
-                most = max(_score(ways[i]) * _gain(ways[i]) * shares[i] for i in kept)
-                self._push(most, min(n_rows, max(possible[i] for i in kept)), place)
+                self._ways[place] = kept
+                self._push(max(way.useful for way in kept), max(way.most for way in kept), place)
             return
-        ways, possible = self._ways.pop(place)
+        ways = self._ways.pop(place)
         self._n_read += 1
         try:
-            found = tables.match(place, ways, possible)
+            best = self._best_of(tables.rows(place, ways, self._end), ways)
+        except TimeoutError:
+            self._is_complete = False
+            return
         except (TableChangedError, TableReadError, InvalidParameterError) as error:
             self._unread[tables.name(place)] = str(error)
             return
-        hits = [self._judge(match) for match in found if match.matched >= self._least]
-        hits = [hit for hit in hits if hit.score >= self._least_score]
-        if hits:
-            best = min(hits, key=self._order)
+        if best is not None:
             self._push(best.usefulness, best.match.matched, place, best)
+
+    def _best_of(self, rows: KeyRows, ways: list[KeyWay]) -> KeyHit | None:
+        """Choose the columns of a table that rank first.
+
+        Ways are counted from the one that can reach the most, until none can reach as much as is found. What a result
+        shows is computed for the ways that may be the first.
+        """
+        found: list[tuple[tuple[float, int], KeyWay, NDArray[np.int64]]] = []
+        first = (0.0, 0)
+        for way in sorted(ways, key=self._most, reverse=True):
+            if self._most(way) < first:
+                break
+            if monotonic() > self._end:
+                raise TimeoutError
+            keys = rows.keys(way.parts)
+            score = way.score_of(keys.size)
+            if keys.size >= self._least and score >= self._least_score:
+                reached = (round(score * way.gain, _DECIMALS) if self._params.is_by_usefulness else 0.0, keys.size)
+                found.append((reached, way, keys))
+                if not way.may_be_copy:  # a copy falls behind
+                    first = max(first, reached)
+        found.sort(key=lambda one: one[0], reverse=True)
+        best: KeyHit | None = None
+        for reached, way, keys in found:
+            if best is not None and (-reached[0], -reached[1]) > self._order(best)[:2]:
+                break
+            hit = self._judge(way, rows.describe(way.parts, keys, way.possible))
+            if best is None or self._order(hit) < self._order(best):
+                best = hit
+        return best
+
+    def _most(self, way: KeyWay) -> tuple[float, int]:
+        """Return the most that a way can reach."""
+        return way.useful + 10.0**-_DECIMALS if self._params.is_by_usefulness else 0.0, way.most
 
     def _order(self, hit: KeyHit) -> tuple[Any, ...]:
         match = hit.match
-        first = (-hit.usefulness,) if self._params.is_by_usefulness else ()
-        return (*first, -match.matched, match.cardinality, match.columns)
+        useful = hit.usefulness if self._params.is_by_usefulness else 0.0
+        return (-useful, -match.matched, match.cardinality, match.columns)
 
-    def _judge(self, match: KeyMatch) -> KeyHit:
+    def _judge(self, way: KeyWay, match: KeyMatch) -> KeyHit:
         """Compute score and usefulness of a table from its columns and rows."""
-        score = round(_score(match.parts) * match.matched / max(1, match.possible), _DECIMALS)
-        is_copy = all(part.has_all for part in match.parts) and not match.brings
+        score = way.score_of(match.matched)
+        is_copy = way.may_be_copy and not match.brings
         is_copy &= match.matched == self._query.n_keys == match.cardinality
-        useful = 0.0 if is_copy else round(score * _gain(match.parts), _DECIMALS)
+        useful = 0.0 if is_copy else round(score * way.gain, _DECIMALS)
         return KeyHit(match, score, useful, is_copy)
-
-
-def _score(parts: Sequence[KeyColumn]) -> float:
-    """Return the geometric mean of the scores of some columns."""
-    return float(np.prod([part.score for part in parts]) ** (1.0 / len(parts)))
-
-
-def _gain(parts: Sequence[KeyColumn]) -> float:
-    return max(part.gain for part in parts)

@@ -17,6 +17,10 @@ from dfjoin.values.normalize import ValueSet, unite_value_sets
 __all__ = ["KeyIndex", "concat_values", "number_rows", "pair_codes"]
 
 
+_MOST_PAIRS = 1 << 24
+"""Pairs of codes of which a table is made."""
+
+
 @dataclass(frozen=True)
 class KeyIndex:
     """The keys of one side, numbered: the code of each of its rows, and of any row of another side.
@@ -65,7 +69,14 @@ class KeyIndex:
         -----
         Each distinct value is looked up once.
         """
-        found = [_codes_of(part, vocabulary) for part, vocabulary in zip(parts, self.vocabularies, strict=True)]
+        return self.combine([self.part_codes(place, part) for place, part in enumerate(parts)])
+
+    def part_codes(self, place: int, part: ValueSet) -> NDArray[np.int64]:
+        """Return for each row of a column of another side the number of its value in an own column, -1 for none."""
+        return _codes_of(part, self.vocabularies[place])
+
+    def combine(self, found: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """Return the code of each row of another side from those of its parts, as `part_codes` returns them."""
         combined = found[0]
         for more, part, known in zip(found[1:], self.parts[1:], self.combinations, strict=True):
             combined = _find_pairs(pair_codes(combined, more, len(part)), known)
@@ -118,7 +129,7 @@ def number_rows(
     found = []
     for more, n_more in others:
         pairs = pair_codes(codes, more, n_more)
-        known = np.unique(pairs[pairs >= 0])
+        known = _distinct_pairs(pairs, n_codes * n_more)
         codes, n_codes = _find_pairs(pairs, known), int(known.size)
         found.append(known)
     return codes, n_codes, found
@@ -132,11 +143,35 @@ def pair_codes(codes: NDArray[np.int64], more: NDArray[Any], n_more: int) -> NDA
 
 
 def _find_pairs(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each pair among the known ones, -1 for others."""
+    """Return the place of each pair among the known ones, sorted, -1 for others."""
+    found = np.full(pairs.size, -1, np.int64)
     if known.size == 0:
-        return np.full(pairs.size, -1, np.int64)
-    places = np.minimum(np.searchsorted(known, pairs), known.size - 1)
-    return np.where((pairs >= 0) & (known[places] == pairs), places, -1)
+        return found
+    end = int(known[-1]) + 1
+    if _is_dense(end, pairs.size):
+        places = np.full(end + 1, -1, np.int64)  # the last one serves the pair -1
+        places[known] = np.arange(known.size)
+        return places[np.where(pairs < end, pairs, -1)]
+    rows = np.flatnonzero(pairs >= 0)
+    wanted = pairs[rows]
+    places = np.minimum(np.searchsorted(known, wanted), known.size - 1)
+    is_known = known[places] == wanted
+    found[rows[is_known]] = places[is_known]
+    return found
+
+
+def _distinct_pairs(pairs: NDArray[np.int64], end: int) -> NDArray[np.int64]:
+    """Return the distinct pairs, which are below `end`, sorted."""
+    if not _is_dense(end, pairs.size):
+        return np.unique(pairs[pairs >= 0])
+    occurs = np.zeros(end + 1, bool)  # the last one takes the pair -1
+    occurs[pairs] = True
+    return np.flatnonzero(occurs[:-1])
+
+
+def _is_dense(end: int, n_rows: int) -> bool:
+    """Tell whether a table of all pairs below `end` costs less than to sort those of the rows."""
+    return end <= _MOST_PAIRS and end <= 8 * n_rows + 1024
 
 
 def _codes_of(values: ValueSet, vocabulary: Vocabulary) -> NDArray[np.int64]:

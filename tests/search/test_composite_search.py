@@ -1,5 +1,7 @@
 """Search with a key of several columns against brute force over the rows of every table."""
 
+import itertools
+import math
 import tempfile
 
 import numpy as np
@@ -8,7 +10,8 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinWarning, InvalidParameterError
-from dfjoin.search import composite_search, key_tables
+from dfjoin.search import composite_search, key_rows, key_tables
+from dfjoin.search.key_tables import KeyWay
 from tests.oracles import canonical
 from tests.oracles.search import match_tuples
 
@@ -142,6 +145,47 @@ def test_a_changed_file_is_warned_of_and_left_out(tmp_path, tables, df):
         hits = df.discover_joinable(["County", "State"], lake)
     assert "people.csv" not in set(hits["table"]) and len(hits)
     assert list(hits.attrs["dfjoin"]["searches"][0]["unread"]) == ["people.csv"]
+
+
+@pytest.mark.parametrize("rank", ["matched", "useful"])
+def test_bounds_and_the_order_in_which_columns_are_tried_change_no_result(monkeypatch, rank):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({c: rng.integers(0, 9, 40) for c in ("year", "player", "team")})
+    tables = {
+        f"t{i}": pd.DataFrame({c: rng.integers(0, 6 + 3 * i, 60) for c in "abcdefg"[: 3 + i % 4]}) for i in range(9)
+    }
+    tables["rows"] = pd.DataFrame({"number": np.arange(200), "team": rng.integers(0, 9, 200)})
+    tables["copy"] = frame.assign(team=frame["team"])
+    lake = make_lake(tables)
+    for on in (["year", "player"], ["team", "year", "player"]):
+        options = {"rank": rank} | ({"families": False} if rank == "useful" else {})
+        hits = frame.discover_joinable(on, lake, k=6, **options)
+        with monkeypatch.context() as patch:
+            patch.setattr(composite_search._Queue, "_most", lambda self, way: (math.inf, 1 << 60))
+            patch.setattr(KeyWay, "useful", math.inf)
+            every = frame.discover_joinable(on, lake, k=6, **options)
+        assert found(hits) == found(every) and len(hits) == 6
+        names = {name: list(own.columns) for name, own in tables.items()}
+        assert all(
+            len(set(c.split(" + "))) == len(on) <= len(names[t]) for t, c in zip(hits.table, hits.column, strict=True)
+        )
+
+
+def test_rows_that_hold_other_values_bound_what_a_table_can_share():
+    """A column of 1,000 different numbers has one row for each, so that the table is not read."""
+    df = pd.DataFrame({"a": np.repeat(np.arange(10), 10), "b": np.tile(np.arange(10), 10)})
+    tables = {"right": df.copy(), "serial": pd.DataFrame({"a": np.arange(1000), "b": np.arange(1000) % 10})}
+    hits = df.discover_joinable(["a", "b"], make_lake(tables), rank="matched", k=1)
+    assert found(hits) == [(100, 100, "right", ("a", "b"))]
+    assert hits.attrs["dfjoin"]["searches"][0]["candidates"] == 1
+
+
+def test_a_table_that_takes_too_long_is_left_out(monkeypatch, county_lake, df):
+    clock = itertools.count()
+    monkeypatch.setattr(composite_search, "monotonic", lambda: 0.0)
+    monkeypatch.setattr(key_rows, "monotonic", lambda: float(next(clock)) * 10)
+    hits = df.discover_joinable(["County", "State"], county_lake)
+    assert len(hits) == 1 and not hits.attrs["dfjoin"]["complete"]
 
 
 def test_what_is_cut_off_is_told(monkeypatch, county_lake, df):

@@ -1,5 +1,6 @@
 """Pairing of rows by key, against nested loops."""
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -7,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.search.row_keys import KeyIndex
+from dfjoin.search import row_keys
+from dfjoin.search.row_keys import KeyIndex, number_rows, pair_codes
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column, settings_for
 from tests.oracles import canonical
@@ -73,6 +75,21 @@ def test_match_composite_key(own, theirs):
     assert left.n_keys == len({k for k in keys if k is not None})
     assert [c == -1 for c in left.codes] == [k is None for k in keys]
     _check_match(left, keys, _keys(*_columns(theirs)), left.match(_parts(*_columns(theirs))))
+
+
+@pytest.mark.parametrize("n_values", [3, 40, 5000])
+def test_pairs_are_numbered_alike_whether_a_table_of_all_is_made_or_they_are_sorted(monkeypatch, n_values):
+    rng = np.random.default_rng(n_values)
+    own, theirs = ([rng.integers(-1, n_values, 200) for _ in range(3)] for _ in range(2))
+    results = []
+    for most in (row_keys._MOST_PAIRS, 0):
+        monkeypatch.setattr(row_keys, "_MOST_PAIRS", most)
+        codes, n_keys, pairs = number_rows([(part, n_values) for part in own])
+        combined = theirs[0].astype(np.int64)
+        for more, known in zip(theirs[1:], pairs, strict=True):
+            combined = row_keys._find_pairs(pair_codes(combined, more, n_values), known)
+        results.append([codes.tolist(), n_keys, [known.tolist() for known in pairs], combined.tolist()])
+    assert results[0] == results[1]
 
 
 @given(ROWS, ROWS)
