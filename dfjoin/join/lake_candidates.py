@@ -22,6 +22,7 @@ from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.distance_join import with_partners
 from dfjoin.search.found import SearchContext
 from dfjoin.search.query import QueryColumn
+from dfjoin.search.usefulness.key_columns import has_dates_alone
 from dfjoin.store.table import LakeTable, content_of
 
 __all__ = ["LakeCandidates", "Place", "place_of"]
@@ -175,6 +176,9 @@ class LakeCandidates:
             return (
                 f"usefulness {row.usefulness:.2f} is below {self.least_useful:g}: name the key with `on` if it is meant"
             )
+        query = self._context.queries.get(row.query_column)
+        if self.least_useful > 0 and query is not None and has_dates_alone(self._context.snapshot, query, row.table):
+            return "tables of any subject share days and years: name the key with `on` if it is meant"
         return ""
 
     def reason_against(self, left: KeyColumns, row: Any) -> str:

@@ -18,6 +18,8 @@ __all__ = [
     "IDENTIFIER",
     "IN_FRAME",
     "IN_TABLE",
+    "IS_NAMING",
+    "NAMING",
     "OF_TABLE",
     "SAME",
     "SHORT",
@@ -26,12 +28,13 @@ __all__ = [
     "cut_headers",
 ]
 
-UNSPECIFIC, IDENTIFIER, GENERIC, DIGITS, SHORT = 1, 2, 4, 8, 16
+UNSPECIFIC, IDENTIFIER, GENERIC, DIGITS, SHORT, NAMING = 1, 2, 4, 8, 16, 32
 """Marks of a word: it says nothing of the subject, it says "identifier", it stands in tables of any subject, it is
-digits, it has three bytes at most."""
+digits, it has three bytes at most, numbers under it name something (``fips``, ``year``, ``district``)."""
 
-SAME, DISJOINT, IN_TABLE, OF_TABLE, IN_FRAME = 1, 2, 4, 8, 16
-"""What a header has to do with the query's, see `dfjoin.kernels.usefulness`; the last one: the frame has it."""
+SAME, DISJOINT, IN_TABLE, OF_TABLE, IN_FRAME, IS_NAMING = 1, 2, 4, 8, 16, 32
+"""What a header has to do with the query's, see `dfjoin.kernels.usefulness`; the last ones: the frame has it,
+and one of its words is NAMING."""
 
 _MAX_BYTES = 200
 _SEED = np.uint64(0x5DF0A1B2C3D4E5F6)
@@ -62,8 +65,8 @@ def cut_headers(data, offsets, lexicon, scratch, out):
     data : ndarray of uint8
     offsets : ndarray of int64, shape (n + 1,)
         The names, packed.
-    lexicon : tuple of three ndarray of uint64
-        Hashes of the words that are marked as UNSPECIFIC, IDENTIFIER and GENERIC; sorted.
+    lexicon : tuple of four ndarray of uint64
+        Hashes of the words that are marked as UNSPECIFIC, IDENTIFIER, GENERIC and NAMING; sorted.
     scratch : ndarray of uint8, shape (2, 256)
     out : HeaderWords
         Receives the words; its arrays of words are empty when they are only to be counted, into ``indptr``.
@@ -79,7 +82,7 @@ def cut_headers(data, offsets, lexicon, scratch, out):
     begins one. ``ies`` becomes ``y`` and a last ``s`` is dropped in words of more than three bytes. Only the first 200
     bytes of a name are read. O(bytes).
     """
-    unspecific, identifiers, generic = lexicon
+    unspecific, identifiers, generic, naming = lexicon
     word, whole = scratch[0], scratch[1]
     is_counted = out.words.shape[0] == 0
     n_words = np.int64(0)
@@ -126,6 +129,8 @@ def cut_headers(data, offsets, lexicon, scratch, out):
                         mark |= IDENTIFIER
                     if is_member(generic, value):
                         mark |= GENERIC
+                    if is_member(naming, value):
+                        mark |= NAMING
                     if is_number:
                         mark |= DIGITS
                     if length <= 3:

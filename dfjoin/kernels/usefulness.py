@@ -15,6 +15,8 @@ from dfjoin.kernels.header_words import (
     IDENTIFIER,
     IN_FRAME,
     IN_TABLE,
+    IS_NAMING,
+    NAMING,
     OF_TABLE,
     SAME,
     UNSPECIFIC,
@@ -69,6 +71,7 @@ FEATURES = (
     "many_to_many",
     "series",
     "number_columns",
+    "unnamed_numbers",
 )
 """Names of the features, in the order of the columns of `compute_features`.
 
@@ -97,6 +100,8 @@ unique_candidate         no value of the candidate occurs twice
 many_to_many             values of both occur twice
 series                   ln(tables of the family of the candidate's table, see `LakeFacts.family`)
 number_columns           share of the columns of the candidate's table that hold numbers
+unnamed_numbers          both are numbers but no years, or the query has no letters, and no header says that they name
+                         anything: measures, counts and ranks, see NAMING
 ======================== ==============================================================================================
 """
 
@@ -148,6 +153,7 @@ class QueryNumbers(NamedTuple):
     has_no_letters: bool
     is_generic: bool
     has_digits_alone: bool
+    is_naming: bool
 
 
 @njit_inner
@@ -178,13 +184,18 @@ def _header_marks(header, headers, query):
 
         - SAME: the words are the same.
         - DISJOINT: both have specific words, and no two of them begin alike.
+        - IS_NAMING: numbers under the other one name something.
 
     Notes
     -----
     O(words²), with a handful of words to a name.
     """
+    naming = 0
+    for w in range(headers.indptr[header], headers.indptr[header + 1]):
+        if headers.marks[w] & NAMING:
+            naming = IS_NAMING
     if query.joined[0] != 0 and headers.joined[header] == query.joined[0]:
-        return SAME
+        return SAME | naming
     n_specific = 0
     n_theirs = 0
     for a in range(query.words.shape[0]):
@@ -194,8 +205,8 @@ def _header_marks(header, headers, query):
             n_theirs += 1
             for a in range(query.words.shape[0]):
                 if query.marks[a] & UNSPECIFIC == 0 and query.prefixes[a] == headers.prefixes[w]:
-                    return 0
-    return DISJOINT if n_specific > 0 and n_theirs > 0 else 0
+                    return naming
+    return DISJOINT | naming if n_specific > 0 and n_theirs > 0 else naming
 
 
 @njit_inner
@@ -316,6 +327,8 @@ def compute_features(columns, sums, known, tables, query, marks, out):
         is_unrelated = has_number and not is_same
         if is_unrelated and of_table & OF_TABLE != 0:
             is_unrelated = not _is_identifier(header, known.headers, table, tables.names, query.header)
+        has_numbers = query.has_no_letters or (query.is_number and record[KIND] == 2.0)
+        has_years = query.is_years and record[IS_YEARS] != 0.0
         out[i, 0] = math.log(1.0 + bits)
         out[i, 1] = bits / matched
         out[i, 2] = float(sums[i, WEIGHT]) / SCALE / max(query.total_weight, 1e-9)
@@ -344,6 +357,7 @@ def compute_features(columns, sums, known, tables, query, marks, out):
         out[i, 25] = not is_unique and not query.is_unique
         out[i, 26] = tables.series[table]
         out[i, 27] = tables.number_share[table]
+        out[i, 28] = has_numbers and not has_years and not query.is_naming and mark & IS_NAMING == 0
 
 
 @njit_lean

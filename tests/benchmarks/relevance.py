@@ -33,7 +33,7 @@ SCORE = (
     "information", "information_per_value", "rare_containment", "spread", "smaller_containment", "cardinality",
     "same_specific_header", "disjoint_headers", "header_in_table_name", "header_elsewhere", "unrelated_numbers",
     "no_letters", "no_letters_same_header", "serial", "both_serial", "both_years", "numeric_header", "unique_query",
-    "larger_containment",
+    "larger_containment", "unnamed_numbers",
 )  # fmt: skip
 BRINGS = (
     "shared", "larger_containment", "nothing_new", "new_columns", "both_text", "place_in_table",

@@ -24,6 +24,7 @@ _UNSPECIFIC = {
     "to",
 }
 _UNSPECIFIC |= {"csv", "tsv", "data", "ids", "codes", "names"}
+_NAMING = {"id", "code", "key", "no", "num", "number", "nr", "fk", "pk", "year", "date", "fips", "zip", "district"}
 _IDENTIFIERS = {"id", "ids", "code", "codes", "key", "no", "num", "number", "nr", "fk", "pk"}
 _GENERIC = {"id", "code", "name", "key", "value", "number", "no", "index", "row", "rowname", "unnamed", "x", "type"}
 _GENERIC |= {"title", "label", "description", "text", "date", "year", "time"}
@@ -134,6 +135,15 @@ def features(query, companions, candidate, table, headers, holding):
         "unique_candidate": their_unique,
         "many_to_many": not own_unique and not their_unique,
     }
+
+
+def unnamed_numbers(query, candidate):
+    """Whether both columns are numbers, or the query has no letters, and no header says that they name anything."""
+    (name, own), (header, theirs) = query, candidate
+    is_number, both = (all(v.isdigit() for v in values) for values in (own, theirs))
+    no_letters = not is_number and sum(any(c.isalpha() for c in v) for v in set(own)) < 0.1 * len(set(own))
+    are_years = _is_years(set(own)) and _is_years(set(theirs))
+    return (no_letters or (is_number and both)) and not are_years and not _NAMING & {*words(name), *words(header)}
 
 
 def odds(values, features_of_model, bias):

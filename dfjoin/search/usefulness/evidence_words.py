@@ -72,6 +72,7 @@ _FLAGS = {
     "serial": "it is a serial number",
     "both_serial": "both are serial numbers",
     "both_years": "both are years",
+    "unnamed_numbers": "the values are numbers, and neither header says that they name anything",
     "numeric_header": "your header is a number",
     "unique_query": "none of your values occurs twice",
 }

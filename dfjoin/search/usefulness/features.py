@@ -23,7 +23,7 @@ from dfjoin.kernels.usefulness import (
     compute_features,
 )
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.usefulness.headers import headers_of, is_generic
+from dfjoin.search.usefulness.headers import headers_of, is_generic, is_naming
 from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, SERIAL_SHARE, facts_of, series_of
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
@@ -52,6 +52,8 @@ class QueryFacts:
         A text column of whose values hardly any has a letter.
     is_generic, has_digits_alone : bool
         Its name stands in tables of any subject; has no letter.
+    is_naming : bool
+        Its name says that numbers under it name something.
     """
 
     header: HeaderWords
@@ -65,6 +67,7 @@ class QueryFacts:
     has_no_letters: bool
     is_generic: bool
     has_digits_alone: bool
+    is_naming: bool
 
 
 def query_facts(query: QueryColumn) -> QueryFacts:
@@ -86,6 +89,7 @@ def query_facts(query: QueryColumn) -> QueryFacts:
         has_no_letters=is_text and _share_with_letters(query) < _FEW_LETTERS,
         is_generic=is_generic(header),
         has_digits_alone=bool((header.marks & DIGITS > 0).all()),
+        is_naming=is_naming(header),
     )
 
 
@@ -215,4 +219,5 @@ def query_numbers(facts: QueryFacts, total_weight: float) -> QueryNumbers:
         facts.has_no_letters,
         facts.is_generic,
         facts.has_digits_alone,
+        facts.is_naming,
     )

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels.header_words import GENERIC, UNSPECIFIC, HeaderWords, cut_headers
+from dfjoin.kernels.header_words import GENERIC, NAMING, UNSPECIFIC, HeaderWords, cut_headers
 from dfjoin.kernels.records import as_read_only
 from dfjoin.values.normalize import pack_strings
 
-__all__ = ["headers_of", "is_generic", "table_stems"]
+__all__ = ["headers_of", "is_generic", "is_naming", "table_stems"]
 
 _IDENTIFIER_WORDS = ("id", "ids", "code", "codes", "key", "no", "num", "number", "nr", "fk", "pk")
 _UNSPECIFIC_WORDS = (
@@ -24,6 +24,46 @@ _UNSPECIFIC_WORDS = (
 _GENERIC_WORDS = (
     *("id", "code", "name", "key", "value", "number", "no", "index", "row", "rowname", "unnamed", "x", "type"),
     *("title", "label", "description", "text", "date", "year", "time"),
+)
+_NAMING_WORDS = (
+    *_IDENTIFIER_WORDS,
+    *("identifier", "uid", "uuid", "guid", "ref", "reference", "year", "date", "month", "quarter", "phone", "account"),
+    *(
+        "fips",
+        "geoid",
+        "zip",
+        "zipcode",
+        "postcode",
+        "postal",
+        "plz",
+        "insee",
+        "iso",
+        "nuts",
+        "lau",
+        "gid",
+        "osm",
+        "wikidata",
+    ),
+    *("district", "precinct", "ward", "tract", "block", "division", "region", "zone", "station", "route", "parcel"),
+    *(
+        "isbn",
+        "issn",
+        "doi",
+        "pmid",
+        "orcid",
+        "ean",
+        "gtin",
+        "upc",
+        "sku",
+        "cas",
+        "ssn",
+        "ein",
+        "vat",
+        "siren",
+        "siret",
+    ),
+    *("naics", "sic", "isic", "nace", "cpc", "hs", "cpv", "icd", "atc", "ndc", "npi", "cik", "lei", "isin", "cusip"),
+    *("imo", "mmsi", "wmo", "wban", "usaf", "icao", "iata"),
 )
 _ENDINGS = r"(?i)(\.(csv|tsv|tab|txt|parquet|pq|json|jsonl|ndjson|gz|zst))+$"
 
@@ -86,10 +126,10 @@ def _plain(texts: pa.Array) -> pa.Array:
 
 @cache
 def _lexicon() -> tuple[NDArray[np.uint64], ...]:
-    """Return the hashes of the marked words, sorted."""
+    """Return the hashes of the marked words, sorted: one array for each mark that `cut_headers` takes."""
     none = as_read_only(np.empty(0, np.uint64))
-    lists = (_UNSPECIFIC_WORDS, _IDENTIFIER_WORDS, _GENERIC_WORDS)
-    found = [np.unique(_cut(*pack_strings(list(words)), (none, none, none)).joined) for words in lists]
+    lists = (_UNSPECIFIC_WORDS, _IDENTIFIER_WORDS, _GENERIC_WORDS, _NAMING_WORDS)
+    found = [np.unique(_cut(*pack_strings(list(words)), (none, none, none, none)).joined) for words in lists]
     for hashes in found:
         hashes.flags.writeable = False
     return tuple(found)
@@ -98,6 +138,11 @@ def _lexicon() -> tuple[NDArray[np.uint64], ...]:
 def is_generic(header: HeaderWords) -> bool:
     """Tell whether one name has only words that stand in tables of any subject."""
     return bool((header.marks & (GENERIC | UNSPECIFIC) > 0).all())
+
+
+def is_naming(header: HeaderWords) -> bool:
+    """Tell whether one name says that numbers under it name something: ``id``, ``code``, ``fips``, ``year``."""
+    return bool((header.marks & NAMING > 0).any())
 
 
 def table_stems(names: pa.Array) -> pa.Array:

@@ -1,15 +1,18 @@
-"""Which columns of a frame are keys when the user names none."""
+"""Which columns of a frame are keys when the user names none, and which candidates they need more evidence for."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from dfjoin.kernels.header_words import IDENTIFIER, HeaderWords
+import numpy as np
+
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import query_facts
-from dfjoin.search.usefulness.headers import headers_of
+from dfjoin.search.usefulness.headers import headers_of, is_naming
+from dfjoin.search.usefulness.lake_facts import facts_of
+from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["reason_against_key"]
+__all__ = ["has_dates_alone", "reason_against_key"]
 
 _FEWEST_VALUES = 3
 
@@ -20,32 +23,6 @@ _MEASURE_WORDS = (
     *("profit", "death", "case", "qty", "quantity", "min", "max", "std", "wage", "salary", "temperature"),
 )
 """Words of headers that say that a number was measured or counted."""
-
-_IDENTIFIER_WORDS = (
-    *(
-        "fips",
-        "zip",
-        "zipcode",
-        "postcode",
-        "postal",
-        "isbn",
-        "issn",
-        "ean",
-        "gtin",
-        "upc",
-        "geoid",
-        "iso",
-        "uid",
-        "uuid",
-    ),
-    *("identifier", "year", "date", "month", "phone", "account", "sku", "ssn", "ref", "reference"),
-)
-"""Words of headers that say that a number names something, besides those of `headers`."""
-
-
-@cache
-def _identifiers() -> frozenset[int]:
-    return frozenset(headers_of(_IDENTIFIER_WORDS).words.tolist())
 
 
 @cache
@@ -71,11 +48,27 @@ def reason_against_key(query: QueryColumn) -> str:
         return "it is a serial number"
     if facts.is_number and not facts.is_years and _measures() & set(facts.header.words.tolist()):
         return "it is a measure"
-    if facts.is_number and not facts.is_years and not _is_identifier(facts.header):
+    if facts.is_number and not facts.is_years and not is_naming(facts.header):
         return "its header does not say that its numbers name anything"
     return ""
 
 
-def _is_identifier(header: HeaderWords) -> bool:
-    """Tell whether a header has a word of identifiers: ``id``, ``code``, ``fips``."""
-    return bool((header.marks & IDENTIFIER > 0).any() or _identifiers() & set(header.words.tolist()))
+def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
+    """Tell whether a query holds days or years, and its frame shares no other header with a table.
+
+    Days and years stand in tables of any subject, so that they alone do not say that two tables belong together.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    query : QueryColumn
+    table : str
+        Name of a table of the lake.
+    """
+    facts = query_facts(query)
+    if query.profile.kind != "date" and not facts.is_years:
+        return False
+    segment, number = snapshot.find_table(table)
+    known = facts_of(segment)
+    headers = known.names.joined[known.first[number] : known.first[number] + known.width[number]]
+    return not np.isin(headers, facts.companions).any()

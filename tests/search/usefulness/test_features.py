@@ -79,6 +79,7 @@ def test_features_are_those_of_plain_sets(lake):
                 is_number = [all(v.isdigit() for v in columns[table, h]) for h in headers]
                 expected = oracle.features((label, own), list(frame), candidate, table, headers, usual)
                 expected |= {"series": 0.0, "number_columns": sum(is_number) / len(headers)}
+                expected |= {"unnamed_numbers": oracle.unnamed_numbers((label, own), candidate)}
                 assert list(expected) == list(FEATURES)
                 for name, value in expected.items():
                     assert math.isclose(row[name], value, rel_tol=1e-3, abs_tol=1e-3), (label, table, header, name)

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from dfjoin.kernels.header_words import DIGITS, GENERIC, IDENTIFIER, SHORT, UNSPECIFIC
+from dfjoin.kernels.header_words import DIGITS, GENERIC, IDENTIFIER, NAMING, SHORT, UNSPECIFIC
 from dfjoin.search.usefulness.headers import headers_of, is_generic, table_stems
 
 
@@ -26,7 +26,7 @@ def test_words_are_cut_at_signs_digits_and_capitals():
     header = headers_of(["speciesID2"])
     assert header.words.tolist() == headers_of(["species", "id", "2"]).words.tolist()
     assert header.indptr.tolist() == [0, 3]
-    assert header.marks.tolist() == [0, UNSPECIFIC | IDENTIFIER | GENERIC | SHORT, DIGITS | SHORT]
+    assert header.marks.tolist() == [0, UNSPECIFIC | IDENTIFIER | GENERIC | SHORT | NAMING, DIGITS | SHORT]
 
 
 def test_a_name_without_words_has_no_hash():

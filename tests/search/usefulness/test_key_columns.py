@@ -1,10 +1,13 @@
 """Which columns are keys when the user names none."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
+import dfjoin
 from dfjoin.search.query import make_query
-from dfjoin.search.usefulness.key_columns import reason_against_key
+from dfjoin.search.usefulness.key_columns import has_dates_alone, reason_against_key
 from dfjoin.types import IndexSettings
 
 
@@ -22,9 +25,30 @@ from dfjoin.types import IndexSettings
         ("customerID", [5, 7, 11, 7], ""),
         ("fips", [1001, 1003, 1005], ""),
         ("ISO numeric", [4, 8, 12], ""),
+        ("Precinct", [4, 8, 12], ""),
         ("mail", ["a@x", "b@x", "c@x"], ""),
         ("mail", ["01", "02", "03x"], ""),
     ],
 )
 def test_why_a_column_is_no_key_by_itself(name, values, reason):
     assert reason_against_key(make_query(pd.Series(list(values), name=name), IndexSettings())) == reason
+
+
+@pytest.mark.parametrize("days", [pd.date_range("2024-01-01", periods=40).astype(str), list(range(1980, 2020))])
+def test_days_and_years_alone_join_no_tables_unless_they_are_named(build, days):
+    frame = pd.DataFrame(
+        {"day": days, "store": [f"s{i % 7}" for i in range(40)], "sales": [i * 0.37 for i in range(40)]}
+    )
+    weather = pd.DataFrame({"day": days, "rain": [i * 1.13 for i in range(40)]})
+    closed = pd.DataFrame({"day": days, "store": [f"s{i % 7}" for i in range(40)], "closed": ["x", "y"] * 20})
+    lake = build({"weather": weather, "closed": closed})
+    query = replace(make_query(frame["day"], IndexSettings()), companions=tuple(frame.columns))
+    assert has_dates_alone(lake.snapshot, query, "weather")
+    assert not has_dates_alone(lake.snapshot, query, "closed")
+    store = replace(make_query(frame["store"], IndexSettings()), companions=tuple(frame.columns))
+    assert not has_dates_alone(lake.snapshot, store, "weather")
+    alone = dfjoin.auto_join(frame, lake, tables="weather", on_no_match="ignore")
+    report = alone.attrs["dfjoin"]
+    assert not report["joined"] and list(alone.columns) == list(frame.columns)
+    assert any("share days and years: name the key" in one["reason"] for one in report["passed_over"])
+    assert "rain" in dfjoin.auto_join(frame, lake, on="day", tables="weather").columns
