@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -143,7 +144,8 @@ def query_columns(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchP
     names = tuple(str(label) for label in df.columns)
 
     def normalized(column: pd.Series) -> QueryColumn:
-        return make_query(column, snapshot.settings, pad=params.pad, dayfirst=params.dayfirst, companions=names)
+        query = make_query(column, snapshot.settings, pad=params.pad, dayfirst=params.dayfirst)
+        return replace(query, companions=names)
 
     if isinstance(on, list):
         if not on:

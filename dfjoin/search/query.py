@@ -124,9 +124,8 @@ def make_query(
     dayfirst: bool | None = None,
     argument: str = "on",
     name: str | None = None,
-    companions: tuple[str, ...] = (),
 ) -> QueryColumn:
-    """Normalise a column of a frame, which has columns of the names `companions`, for a search.
+    """Normalise a column of a frame for a search.
 
     Raises
     ------
@@ -136,4 +135,4 @@ def make_query(
     values, type_ = normalize_key(column, settings, pad, dayfirst, argument)
     shown = str(column.name) if name is None else name
     profile = profile_values(values, type_, has_texts=False)  # no search asks for the first and last text
-    return QueryColumn(shown, column.name, column, values, profile, pad, dayfirst, companions)
+    return QueryColumn(shown, column.name, column, values, profile, pad, dayfirst)
