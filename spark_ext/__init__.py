@@ -56,9 +56,9 @@ def build_index(spark: Any, source: Any = None, index: Any = None, *, tables: An
 
     Notes
     -----
-    A table is known again by its history (Delta: ``DESCRIBE HISTORY``; Iceberg: its snapshots), else by the names,
-    sizes and times of its files, else by a digest of its rows, which reads it. ``lake.table`` and ``auto_join`` read
-    it through the active session, partition by partition, and check that it is the same.
+    A table is known again by its history (Delta: ``DESCRIBE HISTORY``; Iceberg: its metadata table ``history``), else
+    by the names, sizes and times of its files, else by a digest of its rows, which reads it. ``lake.table`` and
+    ``auto_join`` read it through the active session, partition by partition, and check that it is the same.
     """
     from dfjoin._validation import check_patterns
     from dfjoin.api import build_lake
@@ -275,7 +275,9 @@ def report(frame: Any) -> Any:
     -------
     JoinReport
         As from `dfjoin.report`; ``to_dict()["plan"]`` is the plan. Where the join was decided on a sample of the rows,
-        the numbers are the sample's, and ``sampled_rows`` tells how many these are.
+        the numbers are the sample's, and ``sampled_rows`` tells how many these are. A given plan (``plan=``, or a plan
+        as `other`) is carried out without a sample where it is of a lake, or the frame has more than 100,000 rows: the
+        report then holds the plan alone.
     """
     from spark_ext.join import report_of
 

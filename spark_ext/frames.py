@@ -39,7 +39,8 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
 
 _WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
         Where tables of a lake are read: ``"driver"`` reads them in this process, ``"cluster"`` in a task, ``"auto"``
-        small ones here."""
+        small ones here. Joins by dates (``how="asof"`` is one) and by periods are done in pandas alone: each
+        `where` refuses them."""
 
 
 def _arguments(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:

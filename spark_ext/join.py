@@ -113,7 +113,7 @@ def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
                 "`other` is a plan made with a frame, which does not hold that frame; pass the frame as `other`, and "
                 "the plan as plan=, as in sdf.auto_join(frame, plan=plan)"
             )
-        return Decision(plan, {"joined": [], "plan": plan.to_dict(), **_UNKNOWN})
+        return _as_given(plan)
     raise InvalidTypeError(
         f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame of Spark or pandas, or a "
         f"JoinPlan, got {type(other).__name__}"
@@ -123,20 +123,34 @@ def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
 _UNKNOWN: dict[str, Any] = {"rows_in": 0, "rows_out": 0, "how": "", "passed_over": [], "n_passed_over": 0}
 
 
+def _as_given(plan: JoinPlan | dict[str, Any], **more: Any) -> Decision:
+    """Do what a given plan says; nothing was joined to decide it."""
+    plan = plan if isinstance(plan, JoinPlan) else JoinPlan.from_dict(plan)
+    return Decision(plan, {"joined": [], "plan": plan.to_dict(), **_UNKNOWN}, **more)
+
+
 def _on_sample(frame: Any, other: Any, options: JoinOptions, **more: Any) -> Decision:
-    """Join a sample of the rows in pandas, and keep the plan."""
-    sample, is_whole = _sample(frame)
+    """Join a sample of the rows in pandas, and keep the plan.
+
+    A given plan is only checked, on none of the rows of a large frame, unless it shall raise where nothing matches.
+    """
+    is_given = options.plan is not None and options.on_no_match != "raise"
+    sample, is_whole = _sample(frame, not is_given)
     report = dict(join(sample, other, options).attrs["dfjoin"])
+    if is_given and not is_whole:
+        return _as_given(options.plan, **more)
     if not is_whole:
         report["sampled_rows"] = len(sample)
     return Decision(JoinPlan.from_dict(report["plan"]), report, **more)
 
 
-def _sample(frame: Any) -> tuple[pd.DataFrame, bool]:
-    """Return the rows that a join is decided on, and whether they are all."""
+def _sample(frame: Any, is_drawn: bool) -> tuple[pd.DataFrame, bool]:
+    """Return the rows that a join is decided on, and whether they are all; none of a large frame unless `is_drawn`."""
     table = collect(frame.limit(_SAMPLE_ROWS + 1))
     is_whole = table.num_rows <= _SAMPLE_ROWS
-    if not is_whole:
+    if not is_whole and not is_drawn:
+        table = table.slice(0, 0)
+    elif not is_whole:
         share = _SAMPLE_ROWS / frame.count()
         table = collect(frame.sample(fraction=min(1.0, share), seed=1).limit(_SAMPLE_ROWS))
     return to_pandas(table), is_whole
@@ -151,8 +165,7 @@ def _of_frames(frame: Any, other: Any, options: JoinOptions) -> Decision:
     if rows.num_rows <= _SMALL_ROWS and rows.nbytes <= _SMALL_BYTES:
         return _on_sample(frame, to_pandas(rows), options, right=other, rows=rows)
     if options.plan is not None:
-        plan = options.plan if isinstance(options.plan, JoinPlan) else JoinPlan.from_dict(options.plan)
-        return Decision(plan, {"joined": [], "plan": plan.to_dict(), **_UNKNOWN}, other)
+        return _as_given(options.plan, right=other)
     if options.on is None or options.is_relation_requested:
         raise InvalidParameterError(
             f"`on` must be given where the other frame has more than {_SMALL_ROWS:,} rows or {_SMALL_BYTES >> 20} "

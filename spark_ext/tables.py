@@ -62,8 +62,9 @@ class SessionTable:
         Returns
         -------
         str
-            In this order: the version in the history of a Delta table (``DESCRIBE HISTORY``), the snapshot of an
-            Iceberg table (its metadata table ``snapshots``), a digest of names, sizes and times of the files, and
+            In this order: the version in the history of a Delta table (``DESCRIBE HISTORY``), the snapshot that an
+            Iceberg table was last set to (its metadata table ``history``: ``snapshots`` lists those of other branches
+            and those that were rolled back, too), a digest of names, sizes and times of the files, and
             where there are none, of all rows in any order. Empty for a DataFrame, which is no table.
         """
         if not self.path:
@@ -82,7 +83,7 @@ class SessionTable:
         return f"delta:{rows[0]['version']}" if rows else ""
 
     def _iceberg_version(self) -> str:
-        query = f"SELECT snapshot_id FROM {quoted(self.path)}.snapshots ORDER BY committed_at DESC LIMIT 1"
+        query = f"SELECT snapshot_id FROM {quoted(self.path)}.history ORDER BY made_current_at DESC LIMIT 1"
         rows = self._rows(query) if "." in self.path else []
         return f"iceberg:{rows[0]['snapshot_id']}" if rows else ""
 

@@ -15,6 +15,7 @@ from dfjoin.errors import (
     InvalidParameterError,
     InvalidTypeError,
     JoinExpansionError,
+    NoMatchError,
 )
 from spark_ext import join as spark_join
 from spark_ext import join_tables, relations
@@ -318,6 +319,25 @@ def test_the_sample_decides_where_a_frame_is_large(spark, monkeypatch, example_l
     assert spark_ext.report(found).to_dict()["sampled_rows"] <= 10
     assert collect(found.selectExpr("count(*) as n", "count(iso2) as m")).to_pylist() == [{"n": 300, "m": 300}]
     assert join_tables.PREFIX not in "".join(found.columns)
+
+
+def test_a_given_plan_is_checked_on_no_rows_of_a_large_frame(spark, monkeypatch):
+    spark_ext.enable(spark)
+    mine, own = pair(spark, city=["Rome", "OSLO ", "lima", "Bern", None], n=[1, 2, 3, 4, 5])
+    theirs, others = pair(spark, place=["rome", "Oslo", "lima"], zone=["a", "b", "c"])
+    plan = mine.auto_join(theirs, on="city", right_on="place").attrs["dfjoin"]["plan"]
+    monkeypatch.setattr(spark_join, "_SAMPLE_ROWS", 2)
+    sampled = []
+    joined = spark_join.join
+    monkeypatch.setattr(spark_join, "join", lambda df, *rest: sampled.append(len(df)) or joined(df, *rest))
+    found = own.auto_join(others, plan=plan)
+    assert rows(found) == rows(mine.auto_join(theirs, plan=plan))
+    assert spark_ext.report(found).to_dict()["plan"] == plan and sampled == [0]
+    with pytest.raises(ColumnNotFoundError, match="`other` must have the columns that the plan joins"):
+        own.auto_join(others.drop("place"), plan=plan)
+    strangers = others.selectExpr("concat('x', place) AS place", "zone")
+    with pytest.raises(NoMatchError, match="no row found a partner"):
+        own.auto_join(strangers, plan=plan, on_no_match="raise")
 
 
 def test_joins_by_dates_are_refused(spark):

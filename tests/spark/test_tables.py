@@ -168,7 +168,14 @@ class History:
     ("answers", "version"),
     [
         ({"DESCRIBE HISTORY `dfjoin_shop`.`people` LIMIT 1": [Row(version=7)]}, "delta:7"),
-        ({"SELECT snapshot_id FROM `dfjoin_shop`.`people`.snapshots": [Row(snapshot_id=12345)]}, "iceberg:12345"),
+        (
+            {
+                "SELECT snapshot_id FROM `dfjoin_shop`.`people`.history ORDER BY made_current_at DESC LIMIT 1": [
+                    Row(snapshot_id=12345)
+                ]
+            },
+            "iceberg:12345",
+        ),
     ],
 )
 def test_a_table_with_a_history_is_known_by_it(spark, shop, answers, version):
