@@ -95,8 +95,10 @@ def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> Key
     Notes
     -----
     A tuple is shared if a row of the table holds it. The score is the geometric mean of the scores of the columns,
-    times the share of the tuples with all parts in the table that also stand in one row of it; the usefulness is the
-    score times the most that a column's join brings.
+    times the share of the tuples with all parts in the table that also stand in one row of it. The usefulness is the
+    score times the most that a column's join brings, times the share of all tuples that find a row, divided by
+    1 + log10(rows of the table for each of these): 1 where the columns are a key of the table, 2 where ten rows must be
+    aggregated to one. That share has no part in the score: columns may mean the same where few tuples are shared.
 
     Tables wait in a queue by the most that they can reach: first by the counts of their columns and rows, then by the
     tuples whose parts the sets of their columns hold, and then by what their rows hold, which are read only if the
@@ -126,8 +128,9 @@ class _Queue:
         self._heap: list[tuple[Any, ...]] = []
         self._ways: dict[int, list[KeyWay]] = {}
         for place in np.flatnonzero((tables.matched >= self._least) & (tables.score >= self._least_score)).tolist():
-            most = float(tables.score[place] * tables.gain[place])
-            self._push(most, int(tables.matched[place]), place)
+            matched = int(tables.matched[place])
+            most = float(tables.score[place] * tables.gain[place]) * min(1.0, matched / max(1, query.n_keys))
+            self._push(most, matched, place)
 
     def _push(self, useful: float, matched: int, place: int, hit: KeyHit | None = None) -> None:
         """Put a table into the queue; one that may still reach as much as a hit comes before it."""
@@ -214,26 +217,26 @@ class _Queue:
         Ways are counted from the one that can reach the most, until none can reach as much as is found. What a result
         shows is computed for the ways that may be the first.
         """
-        found: list[tuple[tuple[float, int], KeyWay, NDArray[np.int64]]] = []
+        found: list[tuple[tuple[float, int], KeyWay, float, NDArray[np.int64]]] = []
         first = (0.0, 0)
         for way in sorted(ways, key=self._most, reverse=True):
             if self._most(way) < first:
                 break
             if monotonic() > self._end:
                 raise TimeoutError
-            keys = rows.keys(way.parts)
-            score = way.score_of(keys.size)
-            if keys.size >= self._least and score >= self._least_score:
-                reached = (round(score * way.gain, _DECIMALS) if self._params.is_by_usefulness else 0.0, keys.size)
-                found.append((reached, way, keys))
+            keys, n_rows = rows.keys(way.parts)
+            if keys.size >= self._least and way.score_of(keys.size) >= self._least_score:
+                useful = way.usefulness_of(keys.size, n_rows)
+                reached = (useful if self._params.is_by_usefulness else 0.0, keys.size)
+                found.append((reached, way, useful, keys))
                 if not way.may_be_copy:  # a copy falls behind
                     first = max(first, reached)
         found.sort(key=lambda one: one[0], reverse=True)
         best: KeyHit | None = None
-        for reached, way, keys in found:
+        for reached, way, useful, keys in found:
             if best is not None and (-reached[0], -reached[1]) > self._order(best)[:2]:
                 break
-            hit = self._judge(way, rows.describe(way.parts, keys, way.possible))
+            hit = self._judge(way, useful, rows.describe(way.parts, keys, way.possible))
             if best is None or self._order(hit) < self._order(best):
                 best = hit
         return best
@@ -247,10 +250,8 @@ class _Queue:
         useful = hit.usefulness if self._params.is_by_usefulness else 0.0
         return (-useful, -match.matched, match.cardinality, match.columns)
 
-    def _judge(self, way: KeyWay, match: KeyMatch) -> KeyHit:
-        """Compute score and usefulness of a table from its columns and rows."""
-        score = way.score_of(match.matched)
+    def _judge(self, way: KeyWay, useful: float, match: KeyMatch) -> KeyHit:
+        """Make the hit of a table from its columns and rows; a copy of the frame is of no use."""
         is_copy = way.may_be_copy and not match.brings
         is_copy &= match.matched == self._query.n_keys == match.cardinality
-        useful = 0.0 if is_copy else round(score * way.gain, _DECIMALS)
-        return KeyHit(match, score, useful, is_copy)
+        return KeyHit(match, way.score_of(match.matched), 0.0 if is_copy else useful, is_copy)

@@ -126,14 +126,18 @@ class KeyRows:
         self._columns = columns
         self._codes: dict[tuple[int, int], NDArray[np.int64]] = {}
 
-    def keys(self, way: Sequence[KeyColumn]) -> NDArray[np.int64]:
-        """Return the numbers of the tuples that the columns of a way share row by row, ascending. O(rows)."""
+    def keys(self, way: Sequence[KeyColumn]) -> tuple[NDArray[np.int64], int]:
+        """Return the numbers of the tuples that the columns of a way share row by row, ascending, and in how many rows.
+
+        O(rows).
+        """
         if any(part.column not in self._columns for part in way):  # excluded when a frame in memory was kept
-            return np.empty(0, np.int64)
+            return np.empty(0, np.int64), 0
         codes = self._shared_codes(way)
+        shared = codes[codes >= 0]
         is_shared = np.zeros(self._query.n_keys, bool)
-        is_shared[codes[codes >= 0]] = True
-        return np.flatnonzero(is_shared)
+        is_shared[shared] = True
+        return np.flatnonzero(is_shared), int(shared.size)
 
     def describe(self, way: tuple[KeyColumn, ...], keys: NDArray[np.int64], possible: int) -> KeyMatch:
         """Tell of the columns of a way what a result shows. O(rows log rows).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice, product
-from math import prod
+from math import log10, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +76,8 @@ class KeyWay(NamedTuple):
         Geometric mean of the scores of the columns.
     gain : float
         The most that one of them brings.
+    n_keys : int
+        Tuples of the key.
     """
 
     parts: tuple[KeyColumn, ...]
@@ -83,11 +85,12 @@ class KeyWay(NamedTuple):
     most: int
     score: float
     gain: float
+    n_keys: int
 
     @property
     def useful(self) -> float:
-        """The most that the usefulness can be."""
-        return self.score * self.gain * self.most / max(1, self.possible)
+        """The most that the usefulness can be, without the last rounding."""
+        return self.score * self.gain * self.most / max(1, self.possible) * self.most / max(1, self.n_keys)
 
     @property
     def may_be_copy(self) -> bool:
@@ -97,6 +100,12 @@ class KeyWay(NamedTuple):
     def score_of(self, matched: int) -> float:
         """Return the score of the way where so many tuples are shared, rounded as those of single columns are."""
         return round(self.score * matched / max(1, self.possible), _DECIMALS)
+
+    def usefulness_of(self, matched: int, n_rows: int) -> float:
+        """Return the usefulness of the way where so many tuples are shared by so many rows of the table."""
+        n_each = n_rows / max(1, matched)
+        share = matched / max(1, self.n_keys)
+        return round(self.score_of(matched) * self.gain * share / (1.0 + log10(max(1.0, n_each))), _DECIMALS)
 
 
 class KeyTables:
@@ -177,7 +186,7 @@ class KeyTables:
             "rows": rows,
             "tuples": np.minimum(most, rows),
             "score": weights.score.probabilities(features),
-            "gain": weights.usefulness(features, np.ones(len(hits))),
+            "gain": weights.gains(features),
             "has_all": features.column("nothing_new") > 0,
         }
         return _ByTable(distinct, np.append(starts, order.size), {n: v[order] for n, v in values.items()})
@@ -226,7 +235,8 @@ class KeyTables:
             has_all = np.logical_and.reduce([held[part, one.column] for part, one in enumerate(way)])
             possible = int(np.count_nonzero(has_all))
             score, gain = prod(one.score for one in way) ** (1.0 / len(way)), max(one.gain for one in way)
-            ways.append(KeyWay(way, possible, min(possible, *(one.rows for one in way)), score, gain))
+            most = min(possible, *(one.rows for one in way))
+            ways.append(KeyWay(way, possible, most, score, gain, self._query.n_keys))
         return ways, is_complete
 
     def rows(self, place: int, ways: Sequence[KeyWay], end: float) -> KeyRows:

@@ -180,6 +180,30 @@ def test_rows_that_hold_other_values_bound_what_a_table_can_share():
     assert hits.attrs["dfjoin"]["searches"][0]["candidates"] == 1
 
 
+def test_tables_that_serve_more_keys_by_fewer_rows_come_first():
+    df = pd.DataFrame(ROWS, columns=["state", "county"])
+    every = df.assign(population=range(100, 120))
+    lake = make_lake(
+        {
+            "a_few": every.iloc[::6],
+            "b_often": pd.concat([every.assign(year=year) for year in range(2000, 2010)]),
+            "c_every": every.assign(sheriff=list("abcdefghijklmnopqrst")),
+        }
+    )
+    hits = df.discover_joinable(["state", "county"], lake, families=False, k=9)
+    assert hits["table"].tolist() == ["c_every", "b_often", "a_few"]
+    assert hits["matched"].tolist() == [20, 20, 4]
+
+
+def test_usefulness_is_score_and_gain_and_share_by_the_rows_of_a_key():
+    way = KeyWay((), possible=50, most=40, score=0.8, gain=0.5, n_keys=100)
+    assert way.score_of(40) == 0.64 and way.useful == pytest.approx(0.64 * 0.5 * 0.4)
+    assert way.usefulness_of(40, 40) == way.useful
+    assert way.usefulness_of(40, 400) == way.useful / 2
+    assert way.usefulness_of(40, 4000) == pytest.approx(way.useful / 3, abs=1e-6)
+    assert way.usefulness_of(0, 0) == 0.0
+
+
 def test_a_table_that_takes_too_long_is_left_out(monkeypatch, county_lake, df):
     clock = itertools.count()
     monkeypatch.setattr(composite_search, "monotonic", lambda: 0.0)

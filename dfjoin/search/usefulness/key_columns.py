@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import query_facts
@@ -24,10 +25,21 @@ _MEASURE_WORDS = (
 )
 """Words of headers that say that a number was measured or counted."""
 
+_CALENDAR_HEADERS = (
+    *("date", "day", "week", "month", "quarter", "year", "season", "weekday", "hour", "time", "date/time", "timestamp"),
+    *("day of week", "day of month", "day of year", "week of year"),
+)
+"""Headers that tables of any subject have beside days and years."""
+
 
 @cache
 def _measures() -> frozenset[int]:
     return frozenset(headers_of(_MEASURE_WORDS).words.tolist())
+
+
+@cache
+def _calendar() -> NDArray[np.uint64]:
+    return headers_of(_CALENDAR_HEADERS).joined
 
 
 def reason_against_key(query: QueryColumn) -> str:
@@ -56,7 +68,8 @@ def reason_against_key(query: QueryColumn) -> str:
 def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
     """Tell whether a query holds days or years, and its frame shares no other header with a table.
 
-    Days and years stand in tables of any subject, so that they alone do not say that two tables belong together.
+    Days and years stand in tables of any subject, so that they alone do not say that two tables belong together, nor do
+    headers of the calendar (``month``, ``day of week``) beside them.
 
     Parameters
     ----------
@@ -71,4 +84,5 @@ def has_dates_alone(snapshot: Snapshot, query: QueryColumn, table: str) -> bool:
     segment, number = snapshot.find_table(table)
     known = facts_of(segment)
     headers = known.names.joined[known.first[number] : known.first[number] + known.width[number]]
-    return not np.isin(headers, facts.companions).any()
+    shared = headers[np.isin(headers, facts.companions)]
+    return bool(np.isin(shared, _calendar()).all())

@@ -106,12 +106,15 @@ class UsefulnessModel:
     repeated: float
     many_to_many: float
 
+    def gains(self, features: CandidateFeatures) -> NDArray[np.float64]:
+        """Return what a join with each candidate brings, whatever repeats its values, shape (n,)."""
+        return self.floor + (1.0 - self.floor) * self.brings.probabilities(features)
+
     def usefulness(self, features: CandidateFeatures, score: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the score times what the hit brings, shape (n,)."""
-        gain = self.floor + (1.0 - self.floor) * self.brings.probabilities(features)
         is_unique, is_many = features.column("unique_candidate") > 0, features.column("many_to_many") > 0
         factor = np.where(is_unique, 1.0, np.where(is_many, self.many_to_many, self.repeated))
-        return np.round(score * gain * factor, _DECIMALS)
+        return np.round(score * self.gains(features) * factor, _DECIMALS)
 
 
 @cache

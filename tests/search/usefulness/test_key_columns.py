@@ -37,9 +37,14 @@ def test_why_a_column_is_no_key_by_itself(name, values, reason):
 @pytest.mark.parametrize("days", [pd.date_range("2024-01-01", periods=40).astype(str), list(range(1980, 2020))])
 def test_days_and_years_alone_join_no_tables_unless_they_are_named(build, days):
     frame = pd.DataFrame(
-        {"day": days, "store": [f"s{i % 7}" for i in range(40)], "sales": [i * 0.37 for i in range(40)]}
+        {
+            "day": days,
+            "Month": [i % 12 for i in range(40)],
+            "store": [f"s{i % 7}" for i in range(40)],
+            "sales": [i * 0.37 for i in range(40)],
+        }
     )
-    weather = pd.DataFrame({"day": days, "rain": [i * 1.13 for i in range(40)]})
+    weather = pd.DataFrame({"day": days, "month": [i % 12 for i in range(40)], "rain": [i * 1.13 for i in range(40)]})
     closed = pd.DataFrame({"day": days, "store": [f"s{i % 7}" for i in range(40)], "closed": ["x", "y"] * 20})
     lake = build({"weather": weather, "closed": closed})
     query = replace(make_query(frame["day"], IndexSettings()), companions=tuple(frame.columns))
