@@ -20,7 +20,9 @@ _MAX_WORDS = 1 << 16
 _MIN_DISTINCT = 10
 _MIN_SHARE = 0.2
 _MIN_SHAPES = 0.2
-"""Share of distinct values that must stay distinct without their digits."""
+"""Share of distinct values that must stay distinct without their digits,"""
+_MANY_SHAPES = 100
+"""or number of them, whatever the share: names of weekdays and months together make 84."""
 _MAX_CHARACTERS = 200
 """Characters from the start of a value that are looked at."""
 _MIN_LENGTH = 3
@@ -80,7 +82,8 @@ def is_named_by_words(array: pa.Array) -> bool:
     bool
         False for dates, years, counts, sequential codes and the like: fewer than a fifth of the distinct values,
         or fewer than ten of them, stay distinct if each stretch of digits is taken for the same. Values
-        that are alike are not the same thing there, but neighbours.
+        that are alike are not the same thing there, but neighbours. A hundred that stay distinct are names, however
+        many years or numbers each of them has.
 
     Examples
     --------
@@ -104,7 +107,7 @@ def _folded(array: pa.Array) -> pa.Array:
 def _tells_apart(folded: pa.Array) -> bool:
     """Tell whether enough values stay distinct without their digits."""
     shapes = pc.count_distinct(pc.replace_substring_regex(folded, r"[0-9]+", "0")).as_py()
-    return bool(shapes >= max(_MIN_DISTINCT, _MIN_SHAPES * len(folded)))
+    return bool(shapes >= max(_MIN_DISTINCT, min(_MANY_SHAPES, _MIN_SHAPES * len(folded))))
 
 
 def _words_of(array: pa.Array) -> Words | None:

@@ -33,9 +33,7 @@ _MAX_VIEWS = 1500
 """Views of one input column."""
 _MAX_SEPARATORS = 12
 _RANGES = ((0, 1), (1, 2), (-2, -1), (0, -2), (1, -2), (0, 2), (-3, -1), (-3, -2), (2, -1), (0, -3))
-"""First and last parts of stretches,"""
-_LIKELY_RANGES = ((-2, -1), (0, 1), (1, -2))
-"""and those that are looked for without other rows: the last two, the first two, all but the first and the last."""
+"""First and last parts of stretches."""
 _NEAR_RUNS = (0, 1, 2, -1, -2, -3)
 """Runs that stretches begin or end with."""
 _MAX_SLICE = 12
@@ -160,8 +158,8 @@ def _cuts(texts: Outputs, is_first: bool, is_deep: bool) -> Iterator[tuple[int, 
                 yield 2 + extra + abs(index if index >= 0 else index + 1) // 2, Split(separator, index), outputs
         if n > 1 and max(len(p) for p in parts) > 2:
             steps: list[Step] = [After(separator), Before(separator)]
-            if is_first and n > 2:
-                steps += [Parts(separator, *ends) for ends in (_RANGES if is_deep else _LIKELY_RANGES)]
+            if is_first and is_deep:
+                steps += [Parts(separator, *ends) for ends in _RANGES if n > 2]
             for step in steps:
                 outputs = tuple(step(text) or "" for text in texts)
                 if all(outputs):

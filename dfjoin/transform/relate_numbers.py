@@ -22,7 +22,7 @@ from dfjoin.programs.program import Extract, Program
 from dfjoin.transform.accept import MIN_COVERAGE, MIN_PRECISION, MIN_SCORE, AcceptedPrograms, shares_of
 from dfjoin.transform.chance import MIN_BITS, evidence_bits, matching_bits
 from dfjoin.transform.column_pair import ColumnPair
-from dfjoin.transform.line_chance import Chance, Line, chance_of_line
+from dfjoin.transform.line_chance import Chance, Line, chance_of_line, tolerance
 from dfjoin.transform.linear import fit_linear
 from dfjoin.transform.linear_search import search_lines
 from dfjoin.transform.number_columns import NumberReading, read_numbers
@@ -53,7 +53,7 @@ _LEAST_COVERAGE = 0.1
 """Share of the values that equal quantities must have where the columns are given."""
 _FALLING_SCORE = 1.4
 """Sum of the shares of both columns that a falling line must join: complements, as chances of winning and losing, are
-found within one column."""
+found within one column. Nor may most of the other numbers have their complements in their own column."""
 _DECISIVE_BITS = 40.0
 """Evidence from which no other line is tried."""
 
@@ -203,7 +203,7 @@ def _relate_pair(pair: _NumberPair, rng: np.random.Generator, tried: list[str]) 
     if best is None or chosen is None:
         return None
     target = pair.target.program
-    reason = _reason_against(best, pair.is_fixed, chosen)
+    reason = _reason_against(best, pair, chosen)
     if reason:
         tried.append(f"{best.program} = {target}: {reason}")
         return None
@@ -212,16 +212,16 @@ def _relate_pair(pair: _NumberPair, rng: np.random.Generator, tried: list[str]) 
     return AcceptedPrograms(pair.direction, columns, target, [best], pair.position, uniqueness, shares_of([best]))
 
 
-def _reason_against(outcome: NumericOutcome, is_fixed: bool, line: Line) -> str:
+def _reason_against(outcome: NumericOutcome, pair: _NumberPair, line: Line) -> str:
     """Return why a program is not accepted, an empty text if it is."""
-    least_bits = _MIN_BITS_GIVEN if is_fixed else MIN_BITS
+    least_bits = _MIN_BITS_GIVEN if pair.is_fixed else MIN_BITS
     if (
         outcome.bits < least_bits
         or outcome.chance > _MAX_CHANCE[line.n_free]
         or outcome.n_reached - line.n_free < _MIN_HITS
     ):
         return f"chance may explain it ({outcome.bits:.0f} bits of evidence, {least_bits:.0f} needed)"
-    is_free = is_fixed and line.cost == 0
+    is_free = pair.is_fixed and line.cost == 0
     least, both = (_LEAST_COVERAGE, _LEAST_COVERAGE) if is_free else (MIN_COVERAGE, MIN_SCORE)
     if line.scale < 0:
         both = _FALLING_SCORE
@@ -229,7 +229,24 @@ def _reason_against(outcome: NumericOutcome, is_fixed: bool, line: Line) -> str:
         return f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
     if outcome.precision < MIN_PRECISION:
         return f"estimated precision {outcome.precision:.2f}, {MIN_PRECISION} needed"
+    if line.scale < 0 and _is_within_columns(line, pair):
+        return "relates the numbers of one column to one another as well"
     return ""
+
+
+def _is_within_columns(line: Line, pair: _NumberPair) -> bool:
+    """Tell whether a line carries most numbers that it does not carry to the other column to numbers of their own."""
+    n_left = n_met = 0
+    for side, carried in ((pair.source.numbers, line.left), (pair.target.numbers, line.right)):
+        is_left = np.ones(len(side), bool)
+        is_left[carried] = False
+        numbers = side.values[is_left]
+        is_source = side is pair.source.numbers
+        results = line.scale * numbers + line.offset if is_source else (numbers - line.offset) / line.scale
+        at = side.nearest(results)
+        n_met += int((np.abs(results - side.values[at]) <= tolerance(side, at, results, line.n_free)).sum())
+        n_left += numbers.size
+    return 2 * n_met > n_left
 
 
 def _steps(line: Line, source: NumberReading, target: NumberReading) -> list[tuple[Step, ...]]:

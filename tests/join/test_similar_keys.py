@@ -105,6 +105,13 @@ def test_names_with_numbers_are_named_by_words():
     assert not is_named_by_words(pa.array([None, ""], pa.string()))
 
 
+def test_many_names_with_many_years_each_are_named_by_words():
+    names = [f"{tree} {bird}" for tree in TREES for bird in BIRDS]
+    years = range(1950, 2023)
+    assert is_named_by_words(pa.array([f"{year} {name}" for name in names[:100] for year in years]))
+    assert not is_named_by_words(pa.array([f"{year} {name}" for name in names[:99] for year in years]))
+
+
 def test_slices_of_arrays_are_read_from_their_offset():
     left = pa.array([*TREES, *BIRDS], pa.large_string())[len(TREES) :]
     assert choose_similar_keys(table(a=TREES), {"b": Column("b", left)}) is None

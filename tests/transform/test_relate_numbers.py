@@ -123,3 +123,17 @@ def test_complements_within_a_column_are_no_relation_of_two(rng):
     assert not joined(left, right)[0].found
     both, others = [f"{v:.4f}" for v in chances], [f"{1 - v:.4f}" for v in chances]
     assert joined(both, others)[0].found
+
+
+def test_complements_that_lie_across_by_luck_are_no_relation_while_the_others_lie_within(rng):
+    chances = np.round(0.01 + 0.4 * rng.random(60), 4)
+    across, within = chances[:48], chances[48:]
+    left = [*across, *within[:6], *(1 - within[:6])]
+    right = [*(1 - across), *within[6:], *(1 - within[6:])]
+    found, *_ = joined([f"{v:.4f}" for v in left], [f"{v:.4f}" for v in right])
+    assert not found.found
+    assert any("relates the numbers of one column to one another as well" in reason for reason in found.tried)
+    strangers = np.round(0.01 + 0.4 * rng.random(12), 4)
+    left = [*across, *strangers[:6], *within[:6]]
+    right = [*(1 - across), *strangers[6:], *within[6:]]
+    assert joined([f"{v:.4f}" for v in left], [f"{v:.4f}" for v in right])[0].found
