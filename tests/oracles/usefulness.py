@@ -24,7 +24,7 @@ _UNSPECIFIC = {
     "to",
 }
 _UNSPECIFIC |= {"csv", "tsv", "data", "ids", "codes", "names"}
-_NAMING = {"id", "code", "key", "no", "num", "number", "nr", "fk", "pk", "year", "date", "fips", "zip", "district"}
+_NAMING = {"id", "code", "key", "no", "num", "number", "nr", "fk", "pk", "year", "date", "fips", "zip"}
 _IDENTIFIERS = {"id", "ids", "code", "codes", "key", "no", "num", "number", "nr", "fk", "pk"}
 _GENERIC = {"id", "code", "name", "key", "value", "number", "no", "index", "row", "rowname", "unnamed", "x", "type"}
 _GENERIC |= {"title", "label", "description", "text", "date", "year", "time"}
