@@ -28,15 +28,10 @@ from threadpoolctl import threadpool_limits
 
 import dfjoin
 from tests.benchmarks.augmentation import tables_of
+from tests.benchmarks.joinable_tables import METHODS as SEARCHES
 from tests.benchmarks.misspelled import mistype
 
-METHODS: dict[str, dict[str, Any] | None] = {
-    "no join": None,
-    "equal keys": {"mode": "exact", "rank": "matched"},
-    "edit distance": {"mode": "fuzzy", "metric": "edit"},
-    "3-grams": {"mode": "fuzzy", "metric": "jaccard"},
-    "vectors": {"mode": "embedding"},
-}
+METHODS: dict[str, dict[str, Any] | None] = {"no join": None, **SEARCHES}
 _FEWEST_VALUES = 200
 _FEWEST_FEATURES = 5
 _MOST_CATEGORIES = 50

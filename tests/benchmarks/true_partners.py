@@ -15,18 +15,12 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 import dfjoin
+from tests.benchmarks.joinable_tables import METHODS
 
-METHODS: dict[str, dict[str, Any]] = {
-    "exact": {"mode": "exact"},
-    "fuzzy, edit": {"mode": "fuzzy", "metric": "edit"},
-    "fuzzy, jaccard": {"mode": "fuzzy", "metric": "jaccard"},
-    "embedding": {"mode": "embedding"},
-}
 MOST_ROWS = 1000
 
 
@@ -60,10 +54,10 @@ def measure(cases: list[tuple[Path, str, str, set[tuple[str, str]]]], ranks: tup
             frame = lakes[tables].table(table)
             frame = frame.sample(min(MOST_ROWS, len(frame)), random_state=0)
             for method, how in METHODS.items():
-                query = frame.astype({column: "string"}) if method == "embedding" else frame
+                query = frame.astype({column: "string"}) if how["mode"] == "embedding" else frame
                 for rank in ranks:
                     start = time.process_time()
-                    hits = query.discover_joinable(column, lakes[tables], k=1, rank=rank, exclude=table, **how)
+                    hits = query.discover_joinable(column, lakes[tables], k=1, exclude=table, **how | {"rank": rank})
                     spent = time.process_time() - start
                     found = set(zip(hits["table"], hits["column"], strict=True))
                     rows.append((method, rank, bool(found & partners), spent))
