@@ -25,6 +25,7 @@ __all__ = [
     "check_column",
     "choose_key",
     "classes_of",
+    "classes_of_keys",
     "program_key",
     "row_number",
     "type_of",
@@ -137,11 +138,16 @@ def classes_of(frame: Any, column: str) -> KeyClasses:
     if type_ != "string":
         return KeyClasses(True, True, False, False)
     texts = with_sql(frame.select(wall_time(frame, column).alias("x")), ["x", folded_sql("{0}")], "y")
-    nulls = ", ".join(quote(text) for text in NULL_TEXTS)
+    return classes_of_keys(texts, "y")
+
+
+def classes_of_keys(frame: Any, key: str) -> KeyClasses:
+    """Look at folded texts, or at keys in canonical form; one job."""
+    name, nulls = quoted(key), ", ".join(quote(text) for text in NULL_TEXTS)
     found = collect(
-        texts.agg(
-            F.expr(f"coalesce(bool_or(y RLIKE {quote(DATE_LIKE)}), false)").alias("times"),
-            F.expr(f"coalesce(bool_or(y IN ({nulls})), false)").alias("nulls"),
+        frame.agg(
+            F.expr(f"coalesce(bool_or({name} RLIKE {quote(DATE_LIKE)}), false)").alias("times"),
+            F.expr(f"coalesce(bool_or({name} IN ({nulls})), false)").alias("nulls"),
         )
     ).to_pylist()[0]
     return KeyClasses(True, True, found["times"], found["nulls"])

@@ -25,19 +25,17 @@ from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.read_rows import brought_columns, read_rows
 from dfjoin.programs.program import Program
-from dfjoin.programs.spark_sql import quote
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import frame_to_table
 from dfjoin.values.names import clean_names
 from dfjoin.values.normalize import ValueSet, normalize_column, settings_for
-from dfjoin.values.nulls import NULL_TEXTS
-from spark_ext.canonical_sql import DATE_LIKE, KeyClasses
-from spark_ext.join_keys import PREFIX, classes_of, program_key, with_key
+from spark_ext.canonical_sql import KeyClasses
+from spark_ext.join_keys import PREFIX, classes_of, classes_of_keys, program_key, with_key
 from spark_ext.join_rules import aggregate_rows, rule_of
 from spark_ext.queries import wall_time
-from spark_ext.transfer import collect, quoted, to_spark
+from spark_ext.transfer import quoted, to_spark
 
 __all__ = [
     "LocalRows",
@@ -235,7 +233,7 @@ def read_in_task(spark: Any, table: LakeTable, step: JoinStep, program: Program 
     keys = [name for name in first.schema.names if name.startswith(f"{PREFIX}k")]
     values = {name: f"{PREFIX}c{i}" for i, name in enumerate(reader.brought)}
     spelled = [name for name in first.schema.names if name.startswith(f"{PREFIX}s")]
-    classes = [_classes_of_keys(frame, key) for key in keys]
+    classes = [classes_of_keys(frame, key) for key in keys]
     return RightTable(frame, keys, values, spelled, stem_of(table.name), classes)
 
 
@@ -284,18 +282,6 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.cast(column, pa.timestamp("us", type_.tz), safe=False)
     is_text = pa.types.is_large_string(type_) or pa.types.is_null(type_) or pa.types.is_dictionary(type_)
     return column.cast(pa.string()) if is_text or pa.types.is_time(type_) else column
-
-
-def _classes_of_keys(frame: Any, key: str) -> KeyClasses:
-    """Look at keys in canonical form; one job."""
-    name, nulls = quoted(key), ", ".join(quote(text) for text in NULL_TEXTS)
-    found = collect(
-        frame.agg(
-            F.expr(f"coalesce(bool_or({name} RLIKE {quote(DATE_LIKE)}), false)").alias("times"),
-            F.expr(f"coalesce(bool_or({name} IN ({nulls})), false)").alias("nulls"),
-        )
-    ).to_pylist()[0]
-    return KeyClasses(True, True, found["times"], found["nulls"])
 
 
 def spark_source(spark: Any, snapshot: Snapshot, name: str) -> tuple[Any, dict[str, IndexSettings]] | None:
@@ -350,7 +336,7 @@ def spark_rows(
         keys = [f"{PREFIX}k0"]
         none = KeyClasses(True, False, False, False)
         plain = program_key(made, program, raw, keys[0], none)
-        classes = [_classes_of_keys(plain, keys[0])]
+        classes = [classes_of_keys(plain, keys[0])]
         made = plain if not classes[0].has_times else program_key(made, program, raw, keys[0], classes[0])
         return RightTable(made.drop(*raw.values()), keys, values, [], "right", classes)
     for i, name in enumerate(step.right_on):

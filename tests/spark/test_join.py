@@ -128,6 +128,23 @@ def test_composite_keys_codes_and_nulls_by_evidence(spark, in_spark):
     assert rows(own.auto_join(others, **options)) == rows(mine.auto_join(theirs, **options))
 
 
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_single_words_beside_texts_with_white_space(spark, size, request):
+    """No key of the right side has a space: white space at the ends of the left ones is removed, inside it parts words."""
+    if size == "large":
+        request.getfixturevalue("in_spark")
+    spark_ext.enable(spark)
+    ends = ["A1", "a1 ", "\tA1\r\n", "\u2003ａ1", "éa", "1.0", " 1.0\t", "-0", "K2"]
+    keys = [*ends, "a 1", "a\t1", "1 .0", "NA", "", None]
+    mine, own = pair(spark, key=keys, n=list(range(len(keys))))
+    theirs, others = pair(spark, code=["a1", "ÉA", "1", "0", "k2", None, ""], m=list(range(7)))
+    for how in ("left", "outer"):
+        options = {"on": "key", "right_on": "code", "how": how, "transform": False}
+        want = mine.auto_join(theirs, **options)
+        assert want["m"].notna().sum() >= 9
+        assert rows(own.auto_join(others, **options)) == rows(want)
+
+
 NAMES = ["Obama, Barack(1961-)", "Bush, George W.(1946-)", "Clinton, Bill(1946-)", "Carter, Jimmy(1924-)", None, "x"]
 PRESIDENTS = ["Bill Clinton", "Jimmy Carter", "George W. Bush", "Barack Obama", "Bill Clinton", None]
 
