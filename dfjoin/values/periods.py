@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dfjoin.values.cells import CONVERSION_ERRORS
+
 __all__ = ["GRANULARITIES", "PeriodColumn", "is_year_name", "read_periods", "spell_periods"]
 
 GRANULARITIES = ("year", "quarter", "month", "week", "day", "second")
@@ -134,7 +136,7 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
         return None
     try:
         codes, values = pd.factorize(column)
-    except TypeError:  # lists and the like
+    except CONVERSION_ERRORS:  # lists, and Arrow types that are compared nowhere
         return None
     texts = [str(value).strip().casefold() for value in values]
     if not texts:
