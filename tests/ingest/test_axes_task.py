@@ -67,7 +67,7 @@ def test_files_of_every_format_are_read_again(tmp_path):
 
 def test_points_of_many_batches_are_each_held_once(build, monkeypatch):
     monkeypatch.setattr("dfjoin.ingest.axes_task._MOST_HELD", 10)
-    monkeypatch.setattr("dfjoin.sources.readers._PARQUET_ROWS", 50)
+    monkeypatch.setattr("dfjoin.sources.parquet_reader._PARQUET_ROWS", 50)
     rng = np.random.default_rng(0)
     df = pd.DataFrame({"lat": rng.integers(0, 5, 400) + 0.5, "lon": rng.integers(0, 4, 400) + 0.5})
     assert sets_of(build({"t": df})) == [("t", ["lat", "lon"], True, 20)]

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from dfjoin.errors import ColumnNotFoundError, TableReadError
-from dfjoin.sources import delimited, readers
+from dfjoin.sources import delimited, delimited_reader, json_reader
 from dfjoin.sources.fingerprint import fingerprint_bytes
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.one_table import read_table
-from dfjoin.sources.readers import TableReader, current_fingerprint, open_table
+from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.sources.sniff import SAMPLE_BYTES
+from dfjoin.sources.table_reader import TableReader
 from dfjoin.types import Dialect
 
 NASTY = Path(__file__).parents[2].parent / "shared" / "lake" / "nasty"
@@ -56,7 +57,7 @@ def read(source):
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
 @pytest.mark.parametrize("limit", [1 << 20, 20], ids=["whole", "streamed"])
 def test_every_encoding_is_read(read, monkeypatch, encoding, limit):
-    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", limit)
+    monkeypatch.setattr(delimited_reader, "WHOLE_FILE_LIMIT", limit)
     names, rows, dialect = read("Ä,name\né,1\n“ü”,2\nz,3\n".encode(encoding))
     assert names == ["Ä", "name"]
     assert rows == [("é", "1"), ("“ü”", "2"), ("z", "3")]
@@ -135,7 +136,7 @@ def test_compressed_files_are_read_whole_and_streamed(read, tmp_path, monkeypatc
     expected = ["a", "b"], [(str(i), "é") for i in range(100)]
     names, rows, dialect = read(pack(data.encode()), f"t.csv.{ending}")
     assert ((names, rows), dialect.compression) == (expected, ending)
-    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", 100)
+    monkeypatch.setattr(delimited_reader, "WHOLE_FILE_LIMIT", 100)
     assert read(pack(data.encode()), f"t.csv.{ending}")[:2] == expected
     lines = "".join(json.dumps({"a": i}) + "\n" for i in range(5))
     path = tmp_path / f"u.jsonl.{ending}"
@@ -163,7 +164,7 @@ def test_a_streamed_file_is_the_one_read_whole(tmp_path_factory, rows):
     dialect = Dialect()
     whole = open_table(table, dialect=dialect)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readers, "WHOLE_FILE_LIMIT", 12)
+        patch.setattr(delimited_reader, "WHOLE_FILE_LIMIT", 12)
         streamed = open_table(table, dialect=dialect)
         assert rows_of(streamed.batches()) == rows_of(whole.batches()) == rows
         assert streamed.names == whole.names == ["x", "y", "n"]
@@ -174,7 +175,7 @@ def test_a_streamed_file_larger_than_the_sample_is_the_one_read_whole(read, monk
     data = "id,näme\n" + "".join(f'{i},"ü {i % 97}, x"\n' for i in range(15_000))
     assert len(data) > SAMPLE_BYTES
     whole = read(data)
-    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", SAMPLE_BYTES)
+    monkeypatch.setattr(delimited_reader, "WHOLE_FILE_LIMIT", SAMPLE_BYTES)
     assert read(data) == whole
     assert read(data, columns=["näme"])[1] == [(row[1],) for row in whole[1]]
 
@@ -214,7 +215,7 @@ COLUMNS_MATCH = r"`columns` must name columns of the table \('a', 'b'\), got 'c'
 
 @pytest.mark.parametrize("limit", [1 << 20, 4], ids=["whole", "streamed"])
 def test_a_wanted_column_that_is_not_there_is_an_error(source, monkeypatch, limit):
-    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", limit)
+    monkeypatch.setattr(delimited_reader, "WHOLE_FILE_LIMIT", limit)
     table = source({"t.csv": "a,b\n1,2\n3,4\n"})
     with pytest.raises(ColumnNotFoundError, match=COLUMNS_MATCH):
         open_table(table, columns=["b", "c"])
@@ -311,7 +312,7 @@ def test_json_lines_are_read_in_their_encoding(read, encoding):
 
 
 def test_json_lines_are_handed_out_in_batches(read, source, monkeypatch):
-    monkeypatch.setattr(readers, "_ROWS_PER_BATCH", 4)
+    monkeypatch.setattr(json_reader, "_ROWS_PER_BATCH", 4)
     table = source({"t.jsonl": "".join(json.dumps({"a": i}) + "\n" for i in range(10))})
     assert [batch.num_rows for batch in open_table(table).batches()] == [4, 4, 2]
 
@@ -319,7 +320,7 @@ def test_json_lines_are_handed_out_in_batches(read, source, monkeypatch):
 def test_json_lines_larger_than_the_limit_are_read_to_their_end(read, monkeypatch):
     data = "".join(json.dumps({"a": i, "b": "é" * (i % 5)}) + "\n" for i in range(60))
     whole = read(data, "t.jsonl")
-    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", 200)
+    monkeypatch.setattr(json_reader, "WHOLE_FILE_LIMIT", 200)
     assert read(data, "t.jsonl") == whole
     assert len(whole[1]) == 60
 
@@ -368,7 +369,7 @@ def test_a_file_that_may_not_be_read_is_a_table_error(source, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     table = source({"t.csv": b"a,b\n1,2\n"})
-    monkeypatch.setattr(readers, "_open_stream", refuse)
+    monkeypatch.setattr(delimited_reader, "open_stream", refuse)
     with pytest.raises(TableReadError, match="no permission to read the file"):
         open_table(table)
 
@@ -438,7 +439,7 @@ def test_a_damaged_byte_in_the_header_leaves_the_first_row_whole(tmp_path):
 
 # The sample of a large file is decoded with "ignore", the stream with "replace": 3 bytes too few are skipped.
 def test_a_damaged_byte_in_the_header_of_a_large_file_leaves_the_first_row_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", SAMPLE_BYTES)
+    monkeypatch.setattr(delimited_reader, "WHOLE_FILE_LIMIT", SAMPLE_BYTES)
     n = SAMPLE_BYTES // 10
     table = listed(tmp_path / "t.csv", b"n\xe9m,bcdef\n" + "é éé,12\n".encode() * n)
     assert table_rows(table) == [("é éé", "12")] * n
@@ -452,7 +453,7 @@ def test_letters_of_another_encoding_behind_the_sample_are_found_in_a_ragged_fil
 
 # `stream_text` promises rows of up to 1 GiB; Arrow refuses a row that crosses two ends of an 8 MiB block.
 def test_rows_of_a_stream_may_be_longer_than_its_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", 1000)
+    monkeypatch.setattr(delimited_reader, "WHOLE_FILE_LIMIT", 1000)
     monkeypatch.setattr(delimited, "_BLOCK_BYTES", 1 << 14)
     table = listed(tmp_path / "t.csv", b"a,b\nx,1\n" + b"y" * 100_000 + b",2\nz,3\n")
     assert [(len(a), b) for a, b in table_rows(table)] == [(1, "1"), (100_000, "2"), (1, "3")]
@@ -460,7 +461,7 @@ def test_rows_of_a_stream_may_be_longer_than_its_blocks(tmp_path, monkeypatch):
 
 # Only keys of the first 64 MiB become columns; one that comes later is lost without a word.
 def test_fields_that_come_late_in_a_large_json_file_are_columns(tmp_path, monkeypatch):
-    monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", 50)
+    monkeypatch.setattr(json_reader, "WHOLE_FILE_LIMIT", 50)
     lines = [{"a": i} for i in range(10)] + [{"a": 10, "late": "x"}]
     table = listed(tmp_path / "t.jsonl", "\n".join(map(json.dumps, lines)).encode())
     assert open_table(table).names == ["a", "late"]
@@ -510,7 +511,7 @@ def wide_text(n_columns, title="", newline="\n", quote="", encoding="utf-8"):
 def test_a_header_longer_than_the_sample_is_read_whole(read, monkeypatch, n_columns, options, streamed):
     names, data = wide_text(n_columns, **options)
     if streamed:
-        monkeypatch.setattr(readers, "WHOLE_FILE_LIMIT", len(data) - 100)
+        monkeypatch.setattr(delimited_reader, "WHOLE_FILE_LIMIT", len(data) - 100)
     found, rows, dialect = read(data, "genes.csv")
     assert found == names and len(rows) == 4 and dialect.has_header
     assert rows[3] == tuple(f"3.{i}" for i in range(n_columns))

@@ -1,0 +1,180 @@
+"""Opening delimited text: its encoding, dialect and header are told from its beginning."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import pyarrow as pa
+from pyarrow import fs
+
+from dfjoin.errors import TableReadError
+from dfjoin.sources import delimited
+from dfjoin.sources.delimited import EncodingError, Layout, RaggedError
+from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint, fingerprint_bytes
+from dfjoin.sources.sniff import SAMPLE_BYTES, name_encoding, reject_foreign, sniff
+from dfjoin.sources.table_reader import (
+    TableReader,
+    WantedColumns,
+    compression_of,
+    encoding_of,
+    open_stream,
+    read_head,
+)
+from dfjoin.types import Dialect, IndexSettings, TableSource
+
+__all__ = ["open_delimited"]
+
+_MAX_SAMPLE_BYTES = 8 << 20
+
+
+def open_delimited(
+    filesystem: fs.FileSystem,
+    path: str,
+    source: TableSource,
+    dialect: Dialect | None,
+    wanted: WantedColumns,
+) -> TableReader:
+    """Open a delimited text: up to 64 MiB (decompressed) it is read at once, a larger one is streamed.
+
+    Parameters
+    ----------
+    filesystem : pyarrow.fs.FileSystem
+    path : str
+    source : TableSource
+    dialect : Dialect, optional
+        As recorded when it was first read; told from the text by default.
+    wanted : WantedColumns
+
+    Returns
+    -------
+    TableReader
+
+    Raises
+    ------
+    TableReadError
+        If it is no such table; the text is the reason.
+    ColumnNotFoundError
+        If a wanted column is not there.
+    """
+    with open_stream(filesystem, path) as stream:
+        data = read_head(stream, WHOLE_FILE_LIMIT + 1)
+    is_whole = len(data) <= WHOLE_FILE_LIMIT
+    reject_foreign(data[:SAMPLE_BYTES])
+    if not is_whole and b"\n" not in data and b"\r" not in data:
+        raise TableReadError(delimited.TOO_LONG)
+    encoding = dialect.encoding if dialect else encoding_of(data)
+    dialect = dialect or _dialect_of(data, encoding, path, wanted.limit)
+
+    def mark() -> int:
+        return fingerprint(filesystem, [path], source.size)
+
+    if is_whole:
+        if not dialect.compression and len(data) == source.size:
+            mark = partial(fingerprint_bytes, data)
+        layout, batches = _read_whole(data, dialect, wanted)
+        return TableReader(layout.names, layout.dialect, lambda: iter(batches), mark)
+    layout = _layout_of(data, dialect, encoding, max_columns=wanted.limit)
+    if not layout.is_whole:
+        raise TableReadError(delimited.TOO_LONG)
+    wanted.check(layout.names)
+    del data
+
+    def batches_of_stream() -> Iterator[pa.RecordBatch]:
+        return delimited.stream_text(lambda: open_stream(filesystem, path), layout, wanted.columns)
+
+    return TableReader(layout.names, dialect, batches_of_stream, mark)
+
+
+def _decode_sample(data: bytes, encoding: str, size: int = SAMPLE_BYTES) -> str:
+    """Decode the beginning of a text; a character that the sample cuts is left out."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)("replace")
+    return decoder.decode(data[:size], final=len(data) <= size)
+
+
+def _dialect_of(data: bytes, encoding: str, path: str, max_columns: int) -> Dialect:
+    """Tell the dialect from as much of a text as shows some whole rows, 8 MiB at most."""
+    size = SAMPLE_BYTES
+    while True:
+        sample = _decode_sample(data, encoding, size)
+        is_cut = len(data) > size
+        dialect = sniff(sample, encoding=encoding, name=path, compression=compression_of(path), is_cut=is_cut)
+        n_last = len(sample) - 1 - max(sample.rfind("\n"), sample.rfind("\r"))
+        if not is_cut or size >= _MAX_SAMPLE_BYTES or n_last * 4 <= len(sample):
+            return dialect
+        delimited.layout_of(sample, dialect, max_columns=max_columns)  # refuse before more is read
+        size *= 4
+
+
+def _layout_of(
+    data: bytes,
+    dialect: Dialect,
+    encoding: str,
+    *,
+    extra_columns: int = 0,
+    max_columns: int = IndexSettings.max_columns,
+) -> Layout:
+    """Read the header from as much of a text as it takes; the memory follows the columns that are accepted."""
+    size = SAMPLE_BYTES
+    while True:
+        layout = delimited.layout_of(_decode_sample(data, encoding, size), dialect, extra_columns, max_columns)
+        if layout.is_whole or len(data) <= size:
+            return layout
+        size *= 4
+
+
+def _read_whole(data: bytes, dialect: Dialect, wanted: WantedColumns) -> tuple[Layout, list[pa.RecordBatch]]:
+    """Parse a text held in memory; find out on the way if it is ragged or in another encoding."""
+    utf8 = _to_utf8(data, dialect.encoding)
+    if not _is_utf8(utf8[: SAMPLE_BYTES * 2]):  # offsets are counted in the header's own bytes
+        utf8, dialect = _in_its_encoding(data, dialect)
+    while True:
+        layout = _layout_of(utf8, dialect, "utf-8", max_columns=wanted.limit)
+        if layout.offset > SAMPLE_BYTES * 2 and not _is_utf8(utf8[: layout.offset]):
+            utf8, dialect = _in_its_encoding(data, dialect)
+            continue
+        if dialect.ragged:
+            extra = max(0, delimited.max_width(utf8, layout) - len(layout.names))
+            layout = _layout_of(utf8, dialect, "utf-8", extra_columns=extra, max_columns=wanted.limit)
+        if not layout.names:
+            raise TableReadError("the file holds no columns")
+        wanted.check(layout.names)
+        try:
+            return layout, list(delimited.read_text(utf8, layout, wanted.columns))
+        except RaggedError:
+            dialect = replace(dialect, ragged=True)
+            if not _is_utf8(utf8):
+                utf8, dialect = _in_its_encoding(data, dialect)
+        except EncodingError:
+            utf8, dialect = _in_its_encoding(data, dialect)
+
+
+def _in_its_encoding(data: bytes, dialect: Dialect) -> tuple[bytes, Dialect]:
+    """Name the encoding from the whole text, once its beginning turns out to have misled."""
+    encoding = name_encoding(data, is_whole=True)
+    is_damaged = encoding == dialect.encoding  # UTF-8 but for a few bytes
+    return _repaired(data) if is_damaged else _to_utf8(data, encoding), replace(dialect, encoding=encoding)
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Tell whether bytes are UTF-8; a last character may be cut."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _repaired(data: bytes) -> bytes:
+    """Replace bytes that are no UTF-8 by the replacement character."""
+    return data.decode("utf-8", "replace").encode()
+
+
+def _to_utf8(data: bytes, encoding: str) -> bytes:
+    if encoding == "utf-8":
+        return data
+    if encoding == "utf-8-sig":
+        return data[3:]
+    return data.decode(encoding, "replace").encode("utf-8", "replace")

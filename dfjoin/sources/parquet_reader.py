@@ -1,0 +1,108 @@
+"""Opening Parquet: one file, or the files of a table in folders whose names hold values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyarrow import dataset, fs, parquet
+
+from dfjoin.sources.fingerprint import fingerprint
+from dfjoin.sources.roots import resolve
+from dfjoin.sources.table_reader import TableReader, WantedColumns, reject_pointer
+from dfjoin.types import TableSource
+from dfjoin.values.cells import register_pandas_types, workable_batch
+from dfjoin.values.names import clean_names
+
+__all__ = ["open_parquet"]
+
+_PARQUET_BUFFER = 1 << 20
+_PARQUET_ROWS = 1 << 15
+
+
+def open_parquet(
+    filesystem: fs.FileSystem, paths: list[str], source: TableSource, wanted: WantedColumns
+) -> TableReader:
+    """Open a file of Parquet, or the files of one table.
+
+    Parameters
+    ----------
+    filesystem : pyarrow.fs.FileSystem
+    paths : list of str
+    source : TableSource
+    wanted : WantedColumns
+
+    Returns
+    -------
+    TableReader
+
+    Raises
+    ------
+    TableReadError
+        If it is no such table; the text is the reason.
+    ColumnNotFoundError
+        If a wanted column is not there.
+    """
+
+    def mark() -> int:
+        return fingerprint(filesystem, paths, source.size)
+
+    reject_pointer(filesystem, paths[0])
+    register_pandas_types()
+    if len(paths) == 1 and "=" not in source.parts[0].removeprefix(source.path):
+        file = _open_parquet_file(filesystem, paths[0])
+        raw = file.schema_arrow.names
+        names = clean_names(raw)
+        wanted.check(names)
+        is_unique = len(set(raw)) == len(raw)
+        chosen = wanted.raw(raw, names) if is_unique and wanted.columns is not None else None
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for batch in file.iter_batches(_PARQUET_ROWS, columns=chosen, use_threads=False):
+                if chosen is not None:
+                    yield batch.select(chosen).rename_columns(wanted.names(names))
+                else:
+                    renamed = batch.rename_columns(names)
+                    yield renamed if wanted.columns is None else renamed.select(wanted.names(names))
+
+        return TableReader(names, None, lambda: map(workable_batch, batches()), mark)
+    base = resolve(source.root, source.path)
+    found = dataset.dataset(
+        paths, format="parquet", filesystem=filesystem, partitioning="hive", partition_base_dir=base
+    )
+    raw = found.schema.names
+    names = clean_names(raw)
+    wanted.check(names)
+
+    def dataset_batches() -> Iterator[pa.RecordBatch]:
+        chosen = [found.schema.field(name) for name in wanted.raw(raw, names)]
+        for fragment in found.get_fragments():
+            for batch in _batches_of_part(filesystem, fragment, chosen):
+                yield batch.rename_columns(wanted.names(names))
+
+    return TableReader(names, None, lambda: map(workable_batch, dataset_batches()), mark)
+
+
+def _open_parquet_file(filesystem: fs.FileSystem, path: str) -> parquet.ParquetFile:
+    """Open one file so that its pages are read as they are needed, and not whole row groups or files ahead."""
+    return parquet.ParquetFile(path, filesystem=filesystem, pre_buffer=False, buffer_size=_PARQUET_BUFFER)
+
+
+def _batches_of_part(
+    filesystem: fs.FileSystem, part: dataset.ParquetFileFragment, fields: list[pa.Field]
+) -> Iterator[pa.RecordBatch]:
+    """Read one file of a table of several: values of its folders' names are columns, columns it lacks are null."""
+    file = _open_parquet_file(filesystem, part.path)
+    keys = dataset.get_partition_keys(part.partition_expression)
+    known = set(file.schema_arrow.names)
+    own = [field.name for field in fields if field.name in known and field.name not in keys]
+    for batch in file.iter_batches(_PARQUET_ROWS, columns=own, use_threads=False):
+        arrays = []
+        for field in fields:
+            if field.name in keys:
+                arrays.append(pa.repeat(pa.scalar(keys[field.name]).cast(field.type), batch.num_rows))
+            elif field.name in known:
+                arrays.append(batch.column(field.name).cast(field.type))
+            else:
+                arrays.append(pa.nulls(batch.num_rows, field.type))
+        yield pa.record_batch(arrays, schema=pa.schema(fields))
