@@ -124,15 +124,20 @@ class LakeCandidates:
     def look_at_periods(self, found: Sequence[PeriodCandidate]) -> list[Any]:
         """Take candidates that share periods with dates of the frame; return those of the best column, best first.
 
+        Where none is acceptable, all are returned, so that the report says why.
+
         Raises
         ------
         InvalidParameterError
             If the best candidates of two columns of the frame are equally good.
         """
         best: dict[Place, PeriodCandidate] = {}
-        for one in sorted(found, key=lambda one: (-one.row.usefulness, -one.row.matched)):
+        ranked = sorted(found, key=lambda one: (-one.row.usefulness, -one.row.matched))
+        for one in ranked:
             if place_of(one.row) not in best and not self.rank_reason(one.row):
                 best[place_of(one.row)] = one
+        if not best:
+            return list({place_of(one.row): one.row for one in reversed(ranked)}.values())[::-1]
         rows = [one.row for one in best.values()]
         first = [row for row in rows if (row.usefulness, row.matched) == (rows[0].usefulness, rows[0].matched)]
         names = list(dict.fromkeys(row.query_column for row in first))

@@ -21,6 +21,7 @@ from dfjoin.join.keys import expand_pairs
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.join.similar_keys import TextColumns, choose_similar_keys, is_named_by_words
+from dfjoin.join.told_columns import keep_told
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.search.row_keys import KeyIndex, number_rows
 from dfjoin.transform.casing import spell_as_targets
@@ -353,6 +354,10 @@ def _carry_out(
     fuzzy, reason = match_rest(*_texts_to_compare(programs, own, other), pairs)
     if reason:
         reason = f"{' + '.join(own_columns)} = {' + '.join(other_columns)}: {reason}"
+    if fuzzy is not None and programs.programs:
+        for side, texts, is_left in ((own, other.texts(), True), (other, own.texts(), False)):
+            if len(side.columns) > 1:
+                fuzzy = keep_told(fuzzy, side.columns, texts, is_left)
     if fuzzy is not None:
         pairs = _with_fuzzy(pairs, fuzzy)
     keys = list(own_columns), list(other_columns), own, other

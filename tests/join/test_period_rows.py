@@ -105,8 +105,9 @@ def test_rows_without_a_date_join_nothing(build, rng):
 def test_a_join_with_a_lake_finds_periods_where_equal_keys_do_not_do(build, rng, way, on):
     granularity, freq, spell = WAYS[way]
     periods, table = series(freq, spell, rng)
+    table["Bank"] = "central bank"
     lake = build({"rates": table, "lands": pd.DataFrame({"land": [f"land {i}x" for i in range(50)], "z": range(50)})})
-    wide = pd.DataFrame({"day": DAYS, "v": np.arange(len(DAYS)) / 7}).auto_join(lake, on=on)
+    wide = pd.DataFrame({"day": DAYS, "v": np.arange(len(DAYS)) / 7, "bank": "ours"}).auto_join(lake, on=on)
     by_period = pd.Series(table["rate_of_it"].to_numpy(), periods)
     np.testing.assert_allclose(wide["rate_of_it"], by_period[DAYS.to_period(freq)])
     assert f"equal if both lie in the same {granularity}" in str(dfjoin.report(wide))
@@ -115,7 +116,7 @@ def test_a_join_with_a_lake_finds_periods_where_equal_keys_do_not_do(build, rng,
 
 
 def test_equal_days_come_before_months(build, rng):
-    _, table = series("M", str, rng)
+    _, table = series("M", lambda p: p.strftime("%b %Y"), rng)
     daily = pd.DataFrame({"date": DAYS, "fall": rng.normal(size=len(DAYS))})
     df = pd.DataFrame({"day": DAYS})
     assert list(df.auto_join(build({"rates": table, "daily": daily}), on="day")) == ["day", "fall"]
@@ -126,8 +127,8 @@ def test_equal_days_come_before_months(build, rng):
 @pytest.mark.filterwarnings("ignore:no acceptable candidate", "ignore:no candidate shares")
 def test_periods_of_a_lake_are_not_guessed(build, rng):
     _, table = series("M", lambda p: p.strftime("%b %Y"), rng)
-    lake = build({"rates": table})
-    twice = pd.DataFrame({"begin": DAYS, "end": DAYS + pd.Timedelta(days=0)})
+    lake = build({"rates": table.assign(bank="central bank")})
+    twice = pd.DataFrame({"begin": DAYS, "end": DAYS + pd.Timedelta(days=0), "Bank": "ours"})
     with pytest.raises(InvalidParameterError, match=r"`on` must be given: the dates 'begin', 'end' lie in the per"):
         twice.auto_join(lake)
     firsts = [p.start_time for p in pd.period_range("1990-01", "1999-12", freq="M")]
@@ -137,3 +138,13 @@ def test_periods_of_a_lake_are_not_guessed(build, rng):
     )
     reasons = [one["reason"] for one in wide.attrs["dfjoin"]["passed_over"]]
     assert any("must not be finer on both sides" in reason for reason in reasons), reasons
+
+
+@pytest.mark.filterwarnings("ignore:no acceptable candidate", "ignore:no candidate shares")
+def test_dates_alone_are_joined_with_periods_only_where_they_are_named(build, rng):
+    _, table = series("M", lambda p: p.strftime("%b %Y"), rng)
+    lake = build({"rates": table})
+    report = dfjoin.report(pd.DataFrame({"day": DAYS}).auto_join(lake))
+    assert "joined rates" not in str(report)
+    assert "tables of any subject share days and years: name the key" in str(report)
+    assert "joined rates" in str(dfjoin.report(pd.DataFrame({"day": DAYS}).auto_join(lake, on="day")))
