@@ -1,6 +1,7 @@
 """Shared fixtures: hypothesis profiles, the example lake, one Spark session for all that need it."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,9 @@ settings.register_profile(
 )
 settings.register_profile("long", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("DFJOIN_HYPOTHESIS", "short"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background so
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 watch.is_told = True  # whether the kernels are compiled already changes nothing that a command prints
 
