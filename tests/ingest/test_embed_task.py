@@ -132,8 +132,10 @@ def test_an_interrupt_ends_it_soon_and_leaves_nothing_broken(build, stage):
     assert lake.verify() == [] and lake.version >= int(last[1])
     before = {path.name for path in lake.path.rglob("*") if path.is_file()}
     assert lake.vacuum(retain=0)["files"] <= len(before)
-    hits = pd.DataFrame({"q": texts[:30]}).discover_joinable("q", lake, mode="embedding", rank="matched")
-    assert hits["matched"].tolist() == [30]
+    query = pd.DataFrame({"q": texts[:30]})
+    assert query.discover_joinable("q", lake, rank="matched")["matched"].tolist() == [30]
+    lake.add_vectors(letters, progress=False)  # the function of the other process is not known here
+    assert query.discover_joinable("q", lake, mode="embedding", rank="matched")["matched"].tolist() == [30]
 
 
 def test_progress_tells_the_stages(build, capsys, monkeypatch):
