@@ -51,13 +51,7 @@ def open_delimited(
     Returns
     -------
     TableReader
-
-    Raises
-    ------
-    TableReadError
-        If it is no such table; the text is the reason.
-    ColumnNotFoundError
-        If a wanted column is not there.
+        As `dfjoin.sources.readers.open_table` returns it, which says what is raised.
     """
     with open_stream(filesystem, path) as stream:
         data = read_head(stream, WHOLE_FILE_LIMIT + 1)

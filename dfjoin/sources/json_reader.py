@@ -43,13 +43,7 @@ def open_json_lines(filesystem: fs.FileSystem, path: str, source: TableSource, w
     Returns
     -------
     TableReader
-
-    Raises
-    ------
-    TableReadError
-        If it is no such table; the text is the reason.
-    ColumnNotFoundError
-        If a wanted column is not there.
+        As `dfjoin.sources.readers.open_table` returns it, which says what is raised.
     """
     reject_pointer(filesystem, path)
     with open_stream(filesystem, path) as stream:

@@ -35,13 +35,7 @@ def open_parquet(
     Returns
     -------
     TableReader
-
-    Raises
-    ------
-    TableReadError
-        If it is no such table; the text is the reason.
-    ColumnNotFoundError
-        If a wanted column is not there.
+        As `dfjoin.sources.readers.open_table` returns it, which says what is raised.
     """
 
     def mark() -> int:
