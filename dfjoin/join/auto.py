@@ -176,8 +176,8 @@ def _no_match_text(account: JoinAccount, nothing: str) -> str:
         return nothing
     if all(not passed["column"] for passed in account.passed_over):
         return (
-            f"no columns of the two frames share enough values, and of {len(account.passed_over)} relations that were "
-            f"tried none was accepted; the first: {account.passed_over[0]['reason']}"
+            "no columns of the two frames share enough values, and none of the relations that were tried was accepted "
+            f"({len(account.passed_over)}); the first: {account.passed_over[0]['reason']}"
         )
     first = account.passed_over[0]
     return (
