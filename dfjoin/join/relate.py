@@ -354,7 +354,7 @@ def _carry_out(
     fuzzy, reason = match_rest(*_texts_to_compare(programs, own, other), pairs)
     if reason:
         reason = f"{' + '.join(own_columns)} = {' + '.join(other_columns)}: {reason}"
-    if fuzzy is not None and programs.programs:
+    if fuzzy is not None and not _are_apart(programs, own, other):
         for side, texts, is_left in ((own, other.texts(), True), (other, own.texts(), False)):
             if len(side.columns) > 1:
                 fuzzy = keep_told(fuzzy, side.columns, texts, is_left)
@@ -364,13 +364,18 @@ def _carry_out(
     return Relation(*keys, _sort_pairs(pairs), programs, fuzzy, n_respelled=respelled), reason
 
 
+def _are_apart(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> bool:
+    """Tell whether keys of several columns are compared column by column."""
+    return not programs.programs and len(left.columns) == len(right.columns) > 1
+
+
 def _texts_to_compare(programs: TransformJoin, left: DistinctKeys, right: DistinctKeys) -> tuple[pa.Array, pa.Array]:
     """Return what likeness compares of each key: what the programs make of it, and of the rest the key itself.
 
     Keys of several columns that no program relates are compared column by column. A program that relates less than half
     of either column does not say how the keys of the others are written: these are compared as they are.
     """
-    if not programs.programs and len(left.columns) == len(right.columns) > 1:
+    if _are_apart(programs, left, right):
         return left.as_struct(), right.as_struct()
     covered = max(programs.source_coverage, programs.target_coverage)
     if covered < _MIN_SHARE_CUT and len(left.columns) == len(right.columns) == 1:

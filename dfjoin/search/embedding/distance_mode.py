@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -49,6 +50,7 @@ class DistanceMode(Mode):
 
     is_by_equality = False
 
+    @abstractmethod
     def find(
         self, snapshot: Snapshot, query: QueryColumn, params: SearchParams, record: MatchRecord | None = None
     ) -> tuple[DistanceFound, Hits]:
@@ -62,11 +64,10 @@ class DistanceMode(Mode):
         record : MatchRecord, optional
             Takes note of the matches.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def pairs_of(self, candidate: Candidate) -> MatchedPairs:
         """List the pairs of a candidate."""
-        raise NotImplementedError
 
     def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
         record = MatchRecord(query)
