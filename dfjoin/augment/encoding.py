@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,8 @@ __all__ = ["TASKS", "EncodedColumn", "PredictionTarget", "encode_column", "encod
 TASKS = ("auto", "classification", "regression")
 
 _FEW_CLASSES = 20
-"""Numbers of at most so many distinct values are classes, unless they have fractions."""
+"""Numbers of at most so many distinct values are classes, unless they have fractions. Of more classes the most frequent
+ones are told apart, and the others are one: time and memory of the models grow with their number."""
 
 
 @dataclass(frozen=True)
@@ -122,12 +125,18 @@ def encode_target(y: Any, task: str) -> PredictionTarget:
     task : {"auto", "classification", "regression"}
         ``"auto"``: numbers with fractions, or with more than 20 distinct values, are a regression.
 
+    Notes
+    -----
+    Of more than 20 classes the 20 most frequent ones are told apart, and the others are one.
+
     Raises
     ------
     InvalidParameterError
         If a regression is asked for and `y` holds no numbers.
     """
-    labels = pd.Series(np.asarray(y)) if not isinstance(y, pd.Series) else y.reset_index(drop=True)
+    labels = (pd.Series(np.asarray(y)) if not isinstance(y, pd.Series) else y.reset_index(drop=True)).infer_objects()
+    if labels.dtype == object and all(isinstance(value, numbers.Real | Decimal) for value in labels):
+        labels = labels.astype(np.float64)
     encoded = encode_column(labels)
     if task == "regression" and not encoded.is_number:
         raise InvalidParameterError(
@@ -138,7 +147,11 @@ def encode_target(y: Any, task: str) -> PredictionTarget:
         task == "auto" and not has_fractions and (not encoded.is_number or encoded.n_values <= _FEW_CLASSES)
     )
     if is_class:
-        _, codes = np.unique(encoded.values, return_inverse=True)
+        _, codes, counts = np.unique(encoded.values, return_inverse=True, return_counts=True)
+        if counts.size > _FEW_CLASSES:
+            rank = np.empty(counts.size, np.int64)
+            rank[np.argsort(-counts, kind="stable")] = np.arange(counts.size)
+            codes = np.minimum(rank, _FEW_CLASSES)[codes]
         values = np.eye(int(codes.max(initial=0)) + 1)[codes]
         return PredictionTarget(values, codes.astype(np.int64), labels, True)
     spread = float(encoded.values.std()) or 1.0

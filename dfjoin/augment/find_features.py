@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -76,8 +77,10 @@ def find_features(search: FeatureSearch) -> FoundFeatures:
     Interrupted by Ctrl-C or out of budget, the search ends with what it has found until then, and the report says so.
     """
     finder = _Finder(search)
-    finder.gather()
-    choice = finder.choose()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
+        finder.gather()
+        choice = finder.choose()
     frozen = freeze_plan(choice.chosen, list(search.frame.columns), str(search.snapshot.path))
     return FoundFeatures(frozen, finder.report(choice, frozen))
 

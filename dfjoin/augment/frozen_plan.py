@@ -82,7 +82,7 @@ def freeze_plan(chosen: Sequence[ChosenTable], labels: Sequence[Any], index: str
                 last.features.append(feature.column)
             else:
                 last.is_counted = True
-    taken = {label[0] if isinstance(label, tuple) and label else label for label in labels}
+    taken = set(labels)
     steps = []
     for way, stop in sorted(stops.items(), key=lambda item: len(item[0])):
         _name_columns(stop, taken)

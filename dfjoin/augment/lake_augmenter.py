@@ -14,11 +14,19 @@ from dfjoin.api import auto_join
 from dfjoin.augment.augment_report import AugmentReport
 from dfjoin.augment.budget import AugmentBudget
 from dfjoin.augment.choose_tables import SELECTIONS
-from dfjoin.augment.encoding import TASKS, PredictionTarget, encode_target
+from dfjoin.augment.encoding import TASKS
 from dfjoin.augment.find_features import FeatureSearch, find_features
+from dfjoin.augment.fitted_tables import check_fitted_tables, table_contents
 from dfjoin.augment.held_out import group_codes
-from dfjoin.augment.training_rows import as_pandas, draw_rows
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist
+from dfjoin.augment.input_rows import (
+    as_pandas,
+    checked_target,
+    draw_rows,
+    known_rows,
+    rows_to_learn_from,
+    split_target,
+)
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, shortlist
 from dfjoin.join.options import join_options
 from dfjoin.join.path_search import PathOptions
 from dfjoin.join.plan import JoinPlan
@@ -91,7 +99,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         (default 100) that are read at most. With ``select="auto"`` half of the seconds is for reading tables, the rest
         for measuring them.
     on_stale : {"error", "warn", "ignore"}
-        What `transform` does when the file of a table is not the one that was indexed.
+        What `transform` does when the file of a table is not the one that was indexed, or the lake has read the table
+        anew since `fit`.
     random_state : int, optional
         Seed of the folds and models of the selection, default 0.
     progress : bool, default False
@@ -118,7 +127,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     InvalidParameterError, InvalidTypeError, ColumnNotFoundError
         By `fit`, if an argument is illegal.
     TableChangedError
-        By `transform`, if a table has changed since it was indexed.
+        By `transform`, if a table has changed since it was indexed or since `fit`, or has left the lake.
 
     See Also
     --------
@@ -215,10 +224,12 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         Parameters
         ----------
         X : DataFrame, shape (n_rows, n_columns)
-            An array is taken as a frame with the columns x0, x1, …; a frame of another library that has a method
-            ``to_pandas``, as those of polars and Arrow, as that.
+            An array is taken as a frame with the columns x0, x1, …, which `on` and `as_of` name so; a frame of another
+            library that has a method ``to_pandas``, as those of polars and Arrow, as that.
         y : array-like, shape (n_rows,), optional
-            The target. Without one, and without `target`, nothing can be selected: the `k` most useful tables are kept.
+            The target, without nulls; rows are paired by position. Without one, and without `target`, nothing can be
+            selected: the `k` most useful tables are kept. Of more than 20 classes the 20 most frequent ones are told
+            apart for the selection.
         groups : array-like, shape (n_rows,), optional
             Rows that are held out together; by default those of one key.
 
@@ -234,10 +245,10 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         check.check_choice(self.task, "task", TASKS)
         allow = () if self.allow is None else check.check_patterns(self.allow, "allow")
         k = check.check_positive_int(self.k, "k")
-        frame, y = self._split(X, y)
-        frame = self._validated(frame, reset=True)
+        X, y = split_target(X, y, self.target)
+        frame = rows_to_learn_from(self, X)
         self._check_keys(frame)
-        target = None if y is None else self._encoded_target(frame, y)
+        target = None if y is None else checked_target(frame, y, self.task)
         codes = None
         if groups is not None:
             _checks.check_consistent_length(frame, groups)
@@ -250,6 +261,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.report_: AugmentReport = found.report
         self.tables_ = [one.table for one in found.report.joined]
         self.features_ = list(found.frozen.features)
+        self._labels = list(frame.columns)
+        self._contents = table_contents(lake.snapshot, self.plan_)
         wide = self._joined(frame.iloc[:1])
         self.dtypes_ = {name: wide[name].dtype for name in self.features_}
         return self
@@ -260,7 +273,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         Parameters
         ----------
         X : DataFrame, shape (n_rows, n_columns)
-            With the columns that `fit` saw; it may lack the target.
+            With the columns that `fit` saw, by name or, in an array, by position; it may lack the target.
 
         Returns
         -------
@@ -269,11 +282,14 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             row finds no partner. Index and order of the rows are kept. An array comes back where X was one.
         """
         _checks.check_is_fitted(self, "plan_")
-        frame, _ = self._split(X, None)
-        is_frame = is_pandas(frame)
-        frame = self._validated(frame, reset=False)
-        wide = self._joined(frame)
-        wide = wide.astype({name: dtype for name, dtype in self.dtypes_.items() if wide[name].dtype != dtype})
+        X = as_pandas(X)
+        is_frame = is_pandas(X)
+        if is_frame and self.target is not None:
+            X = X.drop(columns=[self.target], errors="ignore")
+        wide = self._joined(known_rows(self, X, self._labels))
+        for name, dtype in self.dtypes_.items():
+            if wide[name].dtype != dtype:
+                wide[name] = self._as_fitted(wide[name], dtype)
         return wide if is_frame else wide.to_numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -292,28 +308,15 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         own = _checks._check_feature_names_in(self, input_features)
         return np.asarray([*own, *self.features_], dtype=object)
 
-    def _split(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Take the target out of a frame that has it."""
-        X = as_pandas(X)
-        if self.target is None or not is_pandas(X):
-            return X, y
-        places = [i for i, label in enumerate(X.columns) if label == self.target]
-        if y is None and places:
-            y = X.iloc[:, places[0]]
-        return X.drop(columns=[self.target]) if places else X, y
-
-    def _validated(self, X: Any, *, reset: bool) -> pd.DataFrame:
-        """Check X as estimators do, and make it a frame."""
-        if is_pandas(X):
-            twice = X.columns[X.columns.duplicated()]
-            if len(twice):
-                raise InvalidParameterError(f"`X` has columns of the same name ({shortlist(twice)}); rename them")
-            _checks.validate_data(self, X, reset=reset, skip_check_array=True)
-            if reset and len(X) == 0:
-                raise InvalidParameterError("`X` must have at least one row to learn from, got 0 rows")
-            return X
-        array = _checks.validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
-        return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])])
+    def _as_fitted(self, column: pd.Series, dtype: Any) -> pd.Series:
+        """Give a feature the dtype that it had when the plan was fitted."""
+        try:
+            return column.astype(dtype)
+        except (TypeError, ValueError) as error:
+            raise TableChangedError(
+                f"the feature {check.show(column.name)} had the dtype {dtype} when fit joined it, and has "
+                f"{column.dtype} now; fit again"
+            ) from error
 
     def _check_keys(self, frame: pd.DataFrame) -> None:
         """Raise unless the columns that were named are there."""
@@ -335,16 +338,6 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
 
     def _on(self) -> FrameKeys | None:
         return path_keys(self.on)
-
-    def _encoded_target(self, frame: pd.DataFrame, y: Any) -> PredictionTarget:
-        """Check the target and encode it."""
-        values = _checks.column_or_1d(y, warn=True)
-        _checks.check_consistent_length(frame, values)
-        if bool(pd.isna(values).any()) or (values.dtype.kind == "f" and not np.isfinite(values).all()):
-            raise InvalidParameterError(
-                "`y` must have a value in every row, but Input y contains NaN or infinity; leave such rows out"
-            )
-        return encode_target(values, self.task)
 
     def _path_options(self) -> PathOptions:
         """Check the arguments of the joins and make their record."""
@@ -379,6 +372,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         """Carry out the plan: the columns of a frame, then the features."""
         if not self.plan_.steps:
             return frame.copy()
+        check_fitted_tables(resolve_lake(self.plan_.index).snapshot, self._contents, self.on_stale)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="no row found a partner")
             wide = auto_join(frame, self.plan_, on_no_match="ignore", on_stale=self.on_stale)
