@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.errors import shortlist
+from dfjoin.programs.program import Extract, Program
 from dfjoin.transform.chance import MIN_BITS
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
+from dfjoin.transform.full_columns import FullColumns, count_letters, wholeness_of
 from dfjoin.transform.grids import same_tokens
-from dfjoin.transform.outcome import FULL_COVERAGE, Multiplicity, Outcome, evaluate
-from dfjoin.transform.prepared_columns import Column, count_distinct
-from dfjoin.transform.sides import KEY_UNIQUENESS, Direction, SampledTable
+from dfjoin.transform.named_columns import confused_columns, read_named_columns, reads_as_much
+from dfjoin.transform.outcome import FULL_COVERAGE, Outcome
+from dfjoin.transform.prepared_columns import count_distinct
+from dfjoin.transform.sides import KEY_UNIQUENESS, Direction
 from dfjoin.transform.transform_join import RankedProgram, TransformJoin
 from dfjoin.values.unicode import normalize_text
 
@@ -23,13 +25,11 @@ __all__ = [
     "MIN_PRECISION",
     "MIN_SCORE",
     "AcceptedPrograms",
-    "FullColumns",
     "accept_programs",
     "as_result",
     "is_consistent",
     "is_more_whole",
     "shares_of",
-    "wholeness_of",
 ]
 
 MIN_PRECISION = 0.9
@@ -61,7 +61,6 @@ _MIN_STRICT_COVERAGE = 0.1
 _MORE_WHOLE = 0.15
 _MIN_RELATIVE_SCORE = 0.4
 _MAX_WIDENED = 0.5
-_MAX_SAMPLES = 100
 _WORD = re.compile(r"[^\W\d_]+")
 _MIN_REWRITTEN = 3
 _MIN_REWRITTEN_LETTERS = 5
@@ -125,98 +124,6 @@ class AcceptedPrograms:
         return -round(quality, 6), sum(outcome.program.n_operators for outcome in self.outcomes)
 
 
-class FullColumns:
-    """The full columns behind a pair of sampled ones.
-
-    Parameters
-    ----------
-    source, target : SampledTable
-    pair : ColumnPair
-        Columns of the samples.
-    program : Program
-        Makes the target of columns of its table.
-    """
-
-    def __init__(self, source: SampledTable, target: SampledTable, pair: ColumnPair, program: Program) -> None:
-        self.columns = source.columns
-        self.rows = source.rows
-        self.is_key_fixed = target.is_key_fixed
-        self.is_named = bool(source.given) and bool(target.given)
-        self.target_table = target
-        self.position = source.position(pair.main.name) + target.position(program.columns[0])
-        self.main = source.full_column(pair.main.name)
-        self.pair = pair
-        self.program = program
-        if program.is_identity:
-            self.target = target.full_column(program.columns[0])
-        else:
-            arrays = [target.full_column(name).array for name in program.columns]
-            self.target = Column(str(program), program.apply(arrays))
-
-    @cached_property
-    def multiplicity(self) -> Multiplicity:
-        """What the target table holds for each target value."""
-        values = self.target.values
-        is_made = values.codes >= 0
-        if not self.is_key_fixed:
-            return Multiplicity(np.bincount(values.codes[is_made], minlength=len(values)).astype(np.int64), True)
-        if self.program.is_identity or len(self.program.columns) > 1:
-            return Multiplicity(np.ones(len(values), np.int64), False)
-        whole = self.target_table.full_column(self.program.columns[0]).values
-        is_made &= whole.codes >= 0
-        pairs = values.codes[is_made].astype(np.int64) * max(1, len(whole)) + whole.codes[is_made]
-        parts = np.unique(pairs) // max(1, len(whole))
-        return Multiplicity(np.bincount(parts, minlength=len(values)).astype(np.int64), False)
-
-    def evaluate(self, program: Program) -> Outcome:
-        """Evaluate a program on all rows."""
-        return evaluate(program, self.columns, self.main, self.target.values, self.multiplicity)
-
-    def samples(self, outcome: Outcome) -> list[tuple[str, str, str]]:
-        """Return some joined rows of the sample: texts of the source, of the whole target, and the result."""
-        pair = self.pair
-        codes = np.flatnonzero(outcome.hits >= 0)[:_MAX_SAMPLES]
-        firsts = outcome.outputs.first_rows()
-        names = dict.fromkeys([pair.main.name, *outcome.program.columns])
-        columns = [column for column in pair.table if column.name in names]
-        wanted = [self.target_table.sampled(name) for name in self.program.columns]
-        found = []
-        for code in codes.tolist():
-            texts = (column.array[int(firsts[code])].as_py() or "" for column in columns)
-            row = int(pair.target.first_rows[outcome.hits[code]])
-            targets = (column.array[row].as_py() or "" for column in wanted)
-            found.append((" ".join(texts), " ".join(targets), outcome.outputs.value(code)))
-        return found
-
-
-def wholeness_of(columns: FullColumns, outcome: Outcome) -> float:
-    """Measure how much of both keys a program relates.
-
-    Parameters
-    ----------
-    columns : FullColumns
-    outcome : Outcome
-        Of the samples.
-
-    Returns
-    -------
-    float
-        Letters and digits that results have from the source, over those of the source's columns or of the
-        target's whole key, whichever are more; mean of up to 100 joined values, 0 without any.
-    """
-    fixed = sum(_n_letters(piece.text) for piece in outcome.program.pieces if isinstance(piece, Constant))
-    shares = [
-        min(1.0, max(0, _n_letters(made) - fixed) / max(1, _n_letters(source), _n_letters(target)))
-        for source, target, made in columns.samples(outcome)
-    ]
-    return sum(shares) / len(shares) if shares else 0.0
-
-
-def _n_letters(text: str) -> int:
-    """Count letters and digits."""
-    return sum(map(str.isalnum, text))
-
-
 def _is_rewritten(columns: FullColumns, learned: Outcome, score: float) -> bool:
     """Tell whether a program writes the same words and numbers anew, as another spelling of a date or a code.
 
@@ -230,7 +137,7 @@ def _is_rewritten(columns: FullColumns, learned: Outcome, score: float) -> bool:
         sides = [[*texts] for texts in zip(*found, strict=True)]
         found = list(zip(*map(_without_shared_words, sides), strict=True))
     n_same = sum(
-        _n_letters(target) >= _MIN_REWRITTEN_LETTERS and same_tokens(source, target) for source, target in found
+        count_letters(target) >= _MIN_REWRITTEN_LETTERS and same_tokens(source, target) for source, target in found
     )
     return n_same >= FULL_COVERAGE * len(found)
 
@@ -254,6 +161,8 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
         reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {MIN_BITS:.0f} needed)"
     elif outcome.bits >= MIN_BITS and outcome.precision < MIN_PRECISION:
         reason = f"estimated precision {outcome.precision:.2f}, {MIN_PRECISION} needed"
+    elif confused := confused_columns(columns, outcome):
+        reason = f"rows that differ in {shortlist(confused)}, which is named, would join the same value"
     else:
         return ""
     return f"{outcome.program} = {columns.program}: {reason}"
@@ -357,10 +266,12 @@ def _further_programs(
     accepted: list[Outcome] = []
     rows = first.row_targets.copy()
     for _ in range(_MAX_PROGRAMS - 1):
-        for learned in learn_pair(columns.pair, rng, covered=rows[columns.rows] >= 0)[:_MAX_FURTHER]:
+        further = learn_pair(columns.pair, rng, covered=rows[columns.rows] >= 0)[:_MAX_FURTHER]
+        for learned in read_named_columns(columns, further):
             outcome = columns.evaluate(learned.program)
             is_part = wholeness_of(columns, learned) < wholeness - _MORE_WHOLE
-            if is_consistent(outcome, rows, may_widen=not is_part):
+            is_fit = is_consistent(outcome, rows, may_widen=not is_part)
+            if is_fit and reads_as_much(columns, outcome, first):
                 accepted.append(outcome)
                 rows = np.where(rows >= 0, rows, outcome.row_targets)
                 break

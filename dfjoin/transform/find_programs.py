@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist, warn
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.transform.accept import (
     AcceptedPrograms,
-    FullColumns,
     accept_programs,
     as_result,
     is_more_whole,
-    wholeness_of,
 )
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.composite import composite_keys, split_column
+from dfjoin.transform.full_columns import FullColumns, wholeness_of
+from dfjoin.transform.named_columns import read_named_columns, unread_columns
 from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
 from dfjoin.transform.pair_signatures import SignedValues, signature_pairs
 from dfjoin.transform.prepared_columns import Column, as_columns
@@ -101,7 +101,10 @@ def find_programs(
        must also agree with the earlier ones.
     3. *Coverage*, where columns are not named. At least 0.3 of the distinct values of one of the columns are joined,
        and the shares of both columns add up to 0.5, or to 1.2 where parts of keys are related on both sides. Or a
-       tenth, and 20 values, if a program other than a copy relates whole keys (`accept.wholeness_of` ≥ 0.9).
+       tenth, and 20 values, if a program other than a copy relates whole keys (`full_columns.wholeness_of` ≥ 0.9).
+
+    Where several columns of a side are named, programs read each of them, or make it (`named_columns`): rows that
+    differ in one do not join the same value, and columns that a constant may stand for are warned of.
 
     Among programs that pass, one that relates more of both keys is preferred to one that joins more, within bounds
     (`accept.is_more_whole`): ``first + ' ' + last`` to ``last``. It has to relate one of the same columns on either
@@ -144,7 +147,21 @@ def find_programs(
         is_other = any(one.isdisjoint(two) for one, two in zip(other.columns, best.columns, strict=True))
         if is_more and not is_other and not _loses_partners(other, best):
             best = other
+    _warn_of_unread(best, sides)
     return as_result(best, tried)
+
+
+def _warn_of_unread(accepted: AcceptedPrograms, sides: tuple[SampledTable, SampledTable]) -> None:
+    """Warn of columns that the caller named and that no program compares."""
+    source, target = sides if accepted.direction == "left_to_right" else sides[::-1]
+    if max(len(source.given), len(target.given)) < 2:
+        return
+    unread = unread_columns(FullColumns(source, target, accepted.pair, accepted.target), accepted.outcomes)
+    if unread:
+        warn(
+            f"the key columns {shortlist(unread)} are named, and not compared: {accepted.outcomes[0].program} = "
+            f"{accepted.target} joins; look at the rows, leave them out of `on` and `right_on`, or pass transform=False"
+        )
 
 
 def _long(sides: tuple[SampledTable, SampledTable]) -> list[str]:
@@ -244,9 +261,8 @@ def _learn(
         if outcomes[0].score < 2 * FULL_COVERAGE:
             outcomes += learn_pair(pair, rng)
         columns = FullColumns(source_table, target_table, pair, target)
-        outcomes = sorted(
-            outcomes, key=lambda o: (-o.score * (1 + 2 * wholeness_of(columns, o)), o.program.n_operators)
-        )
+        outcomes = read_named_columns(columns, outcomes)
+        outcomes.sort(key=lambda o: (-o.score * (1 + 2 * wholeness_of(columns, o)), o.program.n_operators))
         accepted = accept_programs(columns, outcomes, direction, rng, tried)
         pairs = ((pair.main, pair.target), (pair.target, pair.main))
         if accepted is not None and any(days_may_be_exchanged(*columns) for columns in pairs):

@@ -8,8 +8,9 @@ import numpy as np
 
 from dfjoin.programs.program import Extract, Program
 from dfjoin.programs.times import ReadTime, WriteTime
-from dfjoin.transform.accept import AcceptedPrograms, FullColumns, accept_programs
+from dfjoin.transform.accept import AcceptedPrograms, accept_programs
 from dfjoin.transform.column_pair import ColumnPair
+from dfjoin.transform.full_columns import FullColumns
 from dfjoin.transform.moments import orders_of, reading_orders
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column

@@ -6,8 +6,9 @@ import pytest
 
 from dfjoin.programs.extract import Slice, Split
 from dfjoin.programs.program import Constant, Extract, Program
-from dfjoin.transform.accept import FullColumns, accept_programs, as_result, is_consistent, shares_of
+from dfjoin.transform.accept import accept_programs, as_result, is_consistent, shares_of
 from dfjoin.transform.column_pair import ColumnPair
+from dfjoin.transform.full_columns import FullColumns
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column, as_columns
 from dfjoin.transform.sides import sample_sides
