@@ -746,7 +746,13 @@ class Lake:
         return self._move_to(add_groups.add_patterns(self.path))
 
     def add_vectors(
-        self, embedder: Any = None, *, abbreviations: dict[str, str] | None = None, progress: bool = True
+        self,
+        embedder: Any = None,
+        *,
+        abbreviations: dict[str, str] | None = None,
+        engine: str | None = None,
+        spark: Any = None,
+        progress: bool = True,
     ) -> Lake:
         """Index a vector for each text of the lake, which ``mode="embedding"`` needs.
 
@@ -766,6 +772,11 @@ class Lake:
             Words → what they stand for, as ``{"univ": "university"}``: they are written out in the texts of the lake
             and of queries before these are embedded. For fastText they come beside those of dates and addresses
             (``jan``, ``blvd``); an empty dict: none are written out. Without `embedder` it is ``"fasttext"`` then.
+        engine : {None, "spark", "inline"}
+            Where values are embedded: None (default): by Spark if `spark` is given, else in this process. Training is
+            done in this process in any case.
+        spark : SparkSession, optional
+            The session to use; with ``engine="spark"`` the active one by default, else a local one.
         progress : bool, default True
             Show on standard error how far it is, after two seconds.
 
@@ -781,6 +792,8 @@ class Lake:
         InvalidParameterError, InvalidTypeError
             If `embedder` is none of these, or returns something else than n finite vectors of one length; if
             `abbreviations` does not map single words to texts.
+        EngineError
+            If Spark does not start or a task fails; the last line is the cause.
         ConcurrentCommitError
             If another writer changed the index meanwhile; nothing is lost, call it again.
 
@@ -789,11 +802,16 @@ class Lake:
         No table is read: each distinct value of the columns of text is embedded once. Training takes less than a
         minute, whatever the size of the lake; embedding 2 to 4 µs a value. A vector takes ``4 d`` bytes, and 80 more
         for the cells. Tables that are added later get vectors as well.
+
+        Tasks of Spark embed stretches of values, then make the cells of a segment each; a task that is lost is
+        repeated, and the index has the files of both engines alike. They map the arrays of a fastText model from a
+        file; a function is pickled once, and each worker process opens it once, so that it may load its model when it
+        is first called. Where workers do not share files with this process, it embeds the values itself.
         """
         from dfjoin.store import add_groups
 
-        check.check_choice(progress, "progress", (True, False))
-        return self._move_to(add_groups.add_vectors(self.path, embedder, abbreviations, progress))
+        given = add_groups.EmbedderChoice(embedder, abbreviations)
+        return self._move_to(add_groups.add_vectors(self.path, given, engine, spark, progress))
 
     def add_axes(self, axes: list[Any] | None = None) -> Lake:
         """Index places, and other vectors of numeric columns, for ``mode="embedding"`` with a list `on`.

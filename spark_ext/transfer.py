@@ -12,7 +12,14 @@ import pyarrow.compute as pc
 from dfjoin.values.frames import arrow_to_series
 from spark_ext.session import without_pandas_warning
 
-__all__ = ["collect", "quoted", "to_pandas", "to_spark"]
+__all__ = ["collect", "pickled_for_tasks", "quoted", "to_pandas", "to_spark"]
+
+
+def pickled_for_tasks(value: Any) -> bytes:
+    """Pickle a value as Spark does for its tasks: a function that no module has is pickled with its code."""
+    from pyspark.cloudpickle import dumps
+
+    return dumps(value)
 
 
 def quoted(name: str) -> str:

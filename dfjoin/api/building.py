@@ -63,8 +63,8 @@ def build_lake(
         is written into the index: frames given in memory are kept without it. Files are joined whole.
     embedder : str, path or callable, optional
         What makes the vectors that ``mode="embedding"`` needs; None: no vectors. ``"fasttext"`` trains on the lake's
-        own texts; `Lake.add_vectors` lists the others, and adds vectors later. Training and embedding run in this
-        process, whatever `engine` reads the tables. Not with ``if_exists="add"`` or ``keep_sets=False``.
+        own texts; `Lake.add_vectors` lists the others, and adds vectors later. Values are embedded where `engine` says,
+        training is done in this process. Not with ``if_exists="add"`` or ``keep_sets=False``.
     axes : list, optional
         Columns of numbers that make vectors together, as ``[["x", "y"]]``, for ``mode="embedding"`` with a list `on`;
         `Lake.add_axes` lists what an entry may be. Pairs of latitude and longitude are recognised by their headers and

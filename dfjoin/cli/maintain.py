@@ -130,6 +130,9 @@ def _add_repairing_commands(commands: Any) -> None:
         parser.add_argument("index", help="directory of the index")
         if run is _add_vectors:
             parser.add_argument("--embedder", help="fasttext, trained here (the default), or the file of a model")
+            parser.add_argument(
+                "--engine", choices=("spark", "inline"), default="inline", help="where values are embedded"
+            )
             parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
     parser.add_argument("--permutations", type=int, default=256, help="values of a signature (default 256)")
     parser.add_argument("--signature-min", type=int, help="columns with fewer distinct values get none")
@@ -193,7 +196,9 @@ def _add_patterns(options: argparse.Namespace) -> int:
 
 
 def _add_vectors(options: argparse.Namespace) -> int:
-    return show_index(_open(options.index).add_vectors(options.embedder, progress=options.progress), options.json)
+    lake = _open(options.index)
+    lake.add_vectors(options.embedder, engine=options.engine, progress=options.progress)
+    return show_index(lake, options.json)
 
 
 def _add_signatures(options: argparse.Namespace) -> int:

@@ -25,7 +25,7 @@ from dfjoin.vectors.abbreviations import expanding
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, check_probe, known_embedder, probe_of
 from dfjoin.vectors.fasttext_model import FastTextModel
 
-__all__ = ["describe_embedder", "open_embedder", "verify_model", "write_model"]
+__all__ = ["describe_embedder", "open_embedder", "open_model", "verify_model", "write_model"]
 
 _TRAINED = "fasttext-lake"
 
@@ -87,6 +87,24 @@ def open_embedder(index: Path, manifest: Manifest) -> Embedder:
         embedder = known_embedder(meta.identity, meta.place)
         check_probe(embedder, meta.dimension, meta.probe)
         return expanding(embedder, meta.abbreviations)
+    return open_model(index, meta)
+
+
+def open_model(index: Path, meta: EmbedderMeta) -> Embedder:
+    """Map a model of words that `write_model` has written.
+
+    Parameters
+    ----------
+    index : Path
+        Directory that it was written into.
+    meta : EmbedderMeta
+        What `write_model` returned, with the abbreviations that are written out before.
+
+    Raises
+    ------
+    IndexCorruptedError
+        If it is damaged.
+    """
     by_name = {component.name: component for component in meta.components}
     try:
         offsets, data, matrix = (map_component(index / MODELS, by_name[name]) for name in WORD_MODEL)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,28 @@ from dfjoin.vectors.fasttext_model import Texts
 from dfjoin.vectors.near_cells import build_cells
 from dfjoin.vectors.trees import feature_width
 
-__all__ = ["carry_vectors", "embed_segment", "text_columns", "text_tokens", "texts_of"]
+__all__ = [
+    "VectorPart",
+    "VectorWriter",
+    "carry_vectors",
+    "embed_segment",
+    "embed_values",
+    "text_columns",
+    "text_tokens",
+    "texts_of",
+]
 
 _EMBEDDED = 0.7
 """Share of the work that is done when all values are embedded."""
 
+_EMBEDDED_AT_ONCE = 1 << 13
+"""Values; between two such chunks the progress is told."""
+
 _CHUNK = 1 << 16
-"""Values that are embedded at once, and vectors that are written at once."""
+"""Vectors that are written at once."""
+
+VectorPart: TypeAlias = tuple[NDArray[np.float32], NDArray[np.int64]]
+"""Some unit vectors, and the token of each."""
 
 
 def text_columns(segment: Segment) -> NDArray[np.uint8]:
@@ -58,6 +73,43 @@ def texts_of(tokens: Tokens, chosen: NDArray[np.int64]) -> Texts:
     return offsets, data
 
 
+def embed_values(
+    segment: Segment,
+    chosen: NDArray[np.int64],
+    embedder: Embedder,
+    dimension: int,
+    on_chunk: Callable[[int], None] | None = None,
+) -> Iterator[VectorPart]:
+    """Embed the values of some tokens, part by part.
+
+    Parameters
+    ----------
+    segment : Segment
+    chosen : ndarray of int64
+        The tokens, ascending.
+    embedder : Embedder
+    dimension : int
+        Length of its vectors.
+    on_chunk : callable, optional
+        Called with the number of values after each part.
+
+    Yields
+    ------
+    rows : ndarray of float32, shape (n, dimension)
+        Unit vectors; values whose vector is zero are left out.
+    tokens : ndarray of int64, shape (n,)
+    """
+    for start in range(0, chosen.size, _EMBEDDED_AT_ONCE):
+        own = chosen[start : start + _EMBEDDED_AT_ONCE]
+        rows = unit_rows(embedder.embed(texts_of(segment.tokens, own)))
+        if rows.shape[1] != dimension:
+            raise ValueError(f"the embedder {embedder.identity!r} returned vectors of {rows.shape[1]} numbers")
+        has_vector = rows.any(axis=1)
+        yield rows[has_vector], own[has_vector]
+        if on_chunk is not None:
+            on_chunk(own.size)
+
+
 def embed_segment(
     segment: Segment, embedder: Embedder, dimension: int, on_step: Callable[[float], None] | None = None
 ) -> GroupMeta:
@@ -79,22 +131,19 @@ def embed_segment(
     Notes
     -----
     Values whose vector is zero have none; they match equal values alone. Memory: 150 bytes a vector, and what the
-    embedder needs for 65,536 values; the vectors wait in a file beside the segment until their order is known.
+    embedder needs for 8,192 values; the vectors wait in a file beside the segment until their order is known.
     """
-    tokens, chosen = segment.tokens, text_tokens(segment)
+    chosen, done = text_tokens(segment), 0
     tell = on_step or (lambda _: None)
 
-    def parts() -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
-        for start in range(0, chosen.size, _CHUNK):
-            own = chosen[start : start + _CHUNK]
-            rows = unit_rows(embedder.embed(texts_of(tokens, own)))
-            if rows.shape[1] != dimension:
-                raise ValueError(f"the embedder {embedder.identity!r} returned vectors of {rows.shape[1]} numbers")
-            has_vector = rows.any(axis=1)
-            yield rows[has_vector], own[has_vector]
-            tell(_EMBEDDED * min(1.0, (start + _CHUNK) / chosen.size))
+    def on_chunk(n: int) -> None:
+        nonlocal done
+        done += n
+        tell(_EMBEDDED * done / chosen.size)
 
-    return _write(segment, parts(), chosen.size, dimension, lambda share: tell(_EMBEDDED + (1 - _EMBEDDED) * share))
+    parts = embed_values(segment, chosen, embedder, dimension, on_chunk)
+    writer = VectorWriter(segment.directory, dimension, lambda share: tell(_EMBEDDED + (1 - _EMBEDDED) * share))
+    return writer.write(parts, chosen.size)
 
 
 def carry_vectors(sources: Sequence[Segment], segment: Segment) -> GroupMeta | None:
@@ -122,7 +171,7 @@ def carry_vectors(sources: Sequence[Segment], segment: Segment) -> GroupMeta | N
     tokens = segment.tokens
     dictionary = Dictionary(tokens.directory, tokens.hash, tokens.value_offsets, tokens.value_bytes)
 
-    def parts() -> Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]]:
+    def parts() -> Iterator[VectorPart]:
         for source in sources:
             old, stored = source.tokens, source.vectors
             found = np.empty(old.hash.size, np.int64)
@@ -133,48 +182,53 @@ def carry_vectors(sources: Sequence[Segment], segment: Segment) -> GroupMeta | N
                 is_missing[own[is_wanted]] = False
                 yield stored.rows[start : start + _CHUNK][is_wanted], own[is_wanted]
 
-    return _write(segment, parts(), chosen.size, dimensions.pop())
+    return VectorWriter(segment.directory, dimensions.pop()).write(parts(), chosen.size)
 
 
-def _write(
-    segment: Segment,
-    parts: Iterator[tuple[NDArray[np.float32], NDArray[np.int64]]],
-    most: int,
-    dimension: int,
-    on_step: Callable[[float], None] | None = None,
-) -> GroupMeta:
-    """Write vectors that come in parts, at most so many; their order is that of the tree."""
-    tokens = np.empty(most, np.int64)
-    n = 0
-    with tempfile.TemporaryFile(dir=segment.directory) as scratch:
-        for rows, own in parts:
-            scratch.write(np.ascontiguousarray(rows, np.float32).data)
-            tokens[n : n + own.size] = own
-            n += own.size
-        scratch.flush()
-        rows = np.memmap(scratch, np.float32, "r", shape=(n, dimension)) if n else np.empty((0, dimension), np.float32)
-        return _write_group(segment.directory, rows, tokens[:n], on_step)
+class VectorWriter:
+    """Writes the ``vectors`` group of a segment.
 
+    Parameters
+    ----------
+    directory : Path
+        The segment's, or one from which the group is moved there.
+    dimension : int
+        Length of the vectors.
+    on_step : callable, optional
+        Called with the share of the cells that are made.
+    """
 
-def _write_group(
-    directory: Path,
-    rows: NDArray[np.float32],
-    tokens: NDArray[np.int64],
-    on_step: Callable[[float], None] | None = None,
-) -> GroupMeta:
-    cells, places = build_cells(rows, on_step)
-    group = f"vectors-{uuid.uuid4().hex[:8]}"
-    arrays: dict[str, Any] = {
-        "vector_tokens": tokens[places],
-        "vector_centers": cells.centers,
-        "vector_blocks": cells.blocks.lanes.reshape(-1, feature_width(cells.projection), BLOCK),
-        "vector_cells": cells.blocks.indptr,
-        "vector_cosines": cells.blocks.cosines,
-        "vector_axes": cells.projection.axes,
-        "vector_center": cells.projection.center,
-    }
-    with removed_on_error(directory / group):
-        stretches = (rows[places[start : start + _CHUNK]] for start in range(0, places.size, _CHUNK))
-        written = [write_rows(directory, group, "vector_rows", rows.shape, stretches)]
-        written += [write_component(directory, group, name, arrays[name]) for name in VECTORS if name in arrays]
-    return GroupMeta("vectors", group, tuple(written))
+    def __init__(self, directory: Path, dimension: int, on_step: Callable[[float], None] | None = None) -> None:
+        self._directory, self._dimension, self._on_step = directory, dimension, on_step
+
+    def write(self, parts: Iterable[VectorPart], most: int) -> GroupMeta:
+        """Write vectors that come in parts, at most so many; their order is that of the cells."""
+        tokens = np.empty(most, np.int64)
+        n = 0
+        with tempfile.TemporaryFile(dir=self._directory) as scratch:
+            for part, own in parts:
+                scratch.write(np.ascontiguousarray(part, np.float32).data)
+                tokens[n : n + own.size] = own
+                n += own.size
+            scratch.flush()
+            shape = n, self._dimension
+            rows = np.memmap(scratch, np.float32, "r", shape=shape) if n else np.empty(shape, np.float32)
+            return self._write_group(rows, tokens[:n])
+
+    def _write_group(self, rows: NDArray[np.float32], tokens: NDArray[np.int64]) -> GroupMeta:
+        directory, group = self._directory, f"vectors-{uuid.uuid4().hex[:8]}"
+        cells, places = build_cells(rows, self._on_step)
+        arrays: dict[str, Any] = {
+            "vector_tokens": tokens[places],
+            "vector_centers": cells.centers,
+            "vector_blocks": cells.blocks.lanes.reshape(-1, feature_width(cells.projection), BLOCK),
+            "vector_cells": cells.blocks.indptr,
+            "vector_cosines": cells.blocks.cosines,
+            "vector_axes": cells.projection.axes,
+            "vector_center": cells.projection.center,
+        }
+        with removed_on_error(directory / group):
+            stretches = (rows[places[start : start + _CHUNK]] for start in range(0, places.size, _CHUNK))
+            written = [write_rows(directory, group, "vector_rows", rows.shape, stretches)]
+            written += [write_component(directory, group, name, arrays[name]) for name in VECTORS if name in arrays]
+        return GroupMeta("vectors", group, tuple(written))

@@ -14,10 +14,11 @@ from dfjoin.index.manifest import Manifest, now, read_manifest
 from dfjoin.index.mirror import index_place
 from dfjoin.ingest.axes_task import AxesReader, add_axes_of
 from dfjoin.ingest.build_options import BuildOptions
+from dfjoin.ingest.chosen_embedder import choose_for_index
 from dfjoin.ingest.driver import freeze_partitions, write_segments
-from dfjoin.ingest.embed_task import EmbedOptions, add_vectors_of, prepare_embedder
+from dfjoin.ingest.embed_driver import add_vectors_of
 from dfjoin.ingest.engine import LateEngine
-from dfjoin.ingest.progress import Progress
+from dfjoin.ingest.sent_embedder import require_sendable
 from dfjoin.ingest.source import frames_place, gather
 from dfjoin.types import IndexSettings
 
@@ -75,16 +76,18 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
     orphan that no version names.
     """
     with Uncommitted(path) as written, frames_place(path, options.keep_data) as frames:
-        engine = LateEngine(options.engine, options.spark, options.progress)
+        chosen = None if options.embedder is None else choose_for_index(options.embedder, None, settings)
+        late = LateEngine(options.engine, options.spark, options.progress)
         _make(path)
-        given = gather(options.source, [], engine.spark_reader(settings), frames, written, settings)
-        segments = write_segments(given, settings, engine.start(given.tables), options, written)
+        given = gather(options.source, [], late.spark_reader(settings), frames, written, settings)
+        engine = late.start(given.tables)
+        if chosen is not None and not engine.is_here:
+            require_sendable(chosen)
+        segments = write_segments(given, settings, engine, options, written)
         embedder = None
-        if options.embedder is not None:
-            with Progress(options.progress, 0, 0, stage="adding vectors") as progress:
-                chosen = EmbedOptions(options.embedder)
-                made, embedder = prepare_embedder(chosen, settings, segments, written, progress)
-                segments = add_vectors_of(segments, made, embedder, written, progress)
+        if chosen is not None:
+            segments, made = add_vectors_of(segments, chosen, written, engine, options.progress)
+            embedder = made.meta
         if options.axes is not None:
             reader = AxesReader(path, settings, given.roots, options.axes)
             segments = add_axes_of(segments, reader, written)

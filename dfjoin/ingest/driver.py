@@ -76,7 +76,7 @@ def write_segments(
                 runs += parts
                 counted = [1, sum(part.n_rows for part in parts), 0]
                 (work / f"progress-table-{number}.json").write_text(json.dumps(counted))
-            shown.merge(sum(run.size for run in runs))
+            shown.begin("merging", sum(run.size for run in runs))
             merges = _merge_requests(index, settings, runs, given.skipped, (work, engine.is_here))
             merged = []
             failed: list[OSError] = []

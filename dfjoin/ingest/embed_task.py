@@ -1,171 +1,174 @@
-"""The second job of a build: vectors for the values of segments that are written already."""
+"""What tasks do of embedding: a stretch of a segment's values each, then the cells of a segment."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+import json
+import pickle
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dfjoin.errors import IncompatibleSettingsError
-from dfjoin.index.commit import Uncommitted
-from dfjoin.index.layout import group_directory, model_directory
-from dfjoin.index.manifest import EmbedderMeta, Manifest, SegmentMeta
+from dfjoin.errors import InvalidParameterError
+from dfjoin.index.layout import segment_directory
+from dfjoin.index.manifest import EmbedderMeta, SegmentMeta
 from dfjoin.index.segment import Segment
-from dfjoin.index.stored_model import describe_embedder, open_embedder, write_model
-from dfjoin.index.vector_group import embed_segment, text_tokens, texts_of
-from dfjoin.ingest.progress import Progress
-from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.types import IndexSettings
-from dfjoin.vectors.abbreviations import abbreviations_for, expand_texts, expanding
-from dfjoin.vectors.embedders import TRAINED, Embedder, choose_embedder, remember_embedder
-from dfjoin.vectors.fasttext_model import TrainingOptions, texts_with_letters, train_fasttext
+from dfjoin.index.stored_model import open_model
+from dfjoin.index.vector_group import VectorPart, VectorWriter, embed_values, text_tokens
+from dfjoin.vectors.abbreviations import expanding
+from dfjoin.vectors.embedders import Embedder
 
-__all__ = ["EmbedOptions", "add_vectors_of", "embed_new", "prepare_embedder", "training_texts"]
+__all__ = ["EmbedJob", "EmbeddedStretch", "Stretch", "embed_stretch", "open_sent_embedder", "write_cells"]
 
-_MAX_TRAINING_TEXTS = 4_000_000
-_MIN_BUCKETS = 4096
-_TRAINING, _EMBEDDING = "training vectors", "embedding values"
+_STEP_VECTORS = 1 << 16
 
 
 @dataclass(frozen=True)
-class EmbedOptions:
-    """What vectors are made by.
+class EmbedJob:
+    """What all tasks that embed the values of an index share.
 
     Parameters
     ----------
-    embedder : str, path, callable or Embedder
-    abbreviations : dict, optional
-        Words of a text → what they are written out as before it is embedded, see `abbreviations_for`.
+    index, work : str
+        Directory of the index, and the one that tasks write into.
+    embedder : str
+        As `send_embedder` returns it.
+    dimension : int
     """
 
-    embedder: Any = TRAINED
-    abbreviations: Any = None
+    index: str
+    work: str
+    embedder: str
+    dimension: int
 
 
-def prepare_embedder(
-    given: EmbedOptions,
-    settings: IndexSettings,
-    segments: Sequence[SegmentMeta],
-    written: Uncommitted,
-    progress: Progress,
-) -> tuple[Embedder, EmbedderMeta]:
-    """Return the embedder that an argument names, trained on the values of segments where it has to be.
+@dataclass(frozen=True)
+class Stretch:
+    """The values of a segment that a task embeds: from the first to the last one of those that are embedded."""
+
+    segment: dict[str, Any]
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class EmbeddedStretch:
+    """The vectors of a stretch: two files below the work directory, and the number of vectors."""
+
+    segment: str
+    first: int
+    file: str
+    n: int
+
+
+@lru_cache(maxsize=1)
+def open_sent_embedder(sent: str) -> Embedder:
+    """Open what `send_embedder` has written, once in this process.
 
     Parameters
     ----------
-    given : EmbedOptions
-    settings : IndexSettings
-    segments : sequence of SegmentMeta
-        What a model is trained on.
-    written : Uncommitted
-        Of the index; takes note of what is written.
-    progress : Progress
+    sent : str
+        What it returned.
 
     Raises
     ------
-    IncompatibleSettingsError
-        If the index keeps no values of its large columns.
+    InvalidParameterError
+        If a function cannot be unpickled here.
     """
-    if not settings.keep_sets:
-        raise IncompatibleSettingsError(
-            "the index keeps no values of its large columns (keep_sets=False), so that they have no vectors; build it "
-            "anew with keep_sets=True, or without `embedder`"
-        )
-    embedder = choose_embedder(given.embedder)
-    table = abbreviations_for(embedder, given.abbreviations)
-    if embedder is not None:
-        remember_embedder(embedder)
-        return expanding(embedder, table), replace(describe_embedder(embedder), abbreviations=table)
-    progress.tell(_TRAINING, 0.0)
-    offsets, data = training_texts([Segment(written.index, meta) for meta in segments])
-    n_buckets = min(TrainingOptions.n_buckets, max(_MIN_BUCKETS, 2 * data.size))  # a small lake has few n-grams
-    options = TrainingOptions(n_buckets=n_buckets)
-    model = train_fasttext(expand_texts((offsets, data), table), options, partial(progress.tell, _TRAINING))
-    trained, meta = write_model(written.index, model)
-    written.add(model_directory(written.index, meta.model))
-    return expanding(trained, table), replace(meta, abbreviations=table)
+    values: dict[str, Any] = json.loads(sent)
+    if "model" in values:
+        return open_model(Path(values["place"]), EmbedderMeta.from_dict(values["model"]))
+    try:
+        with Path(values["file"]).open("rb") as stream:
+            embedder: Embedder = pickle.load(stream)
+    except Exception as error:  # of foreign code, which unpickling runs
+        raise InvalidParameterError(
+            f"`embedder` cannot be opened by the tasks of Spark ({type(error).__name__}: {error}); give a function of "
+            'a module that the workers have, or pass engine="inline"'
+        ) from error
+    return expanding(embedder, values["abbreviations"])
 
 
-def training_texts(segments: Sequence[Segment]) -> tuple[np.ndarray, np.ndarray]:
-    """Collect values with a letter, in the order of their hashes: a random sample that depends on the values alone."""
-    chosen = [text_tokens(segment) for segment in segments]
-    total = sum(own.size for own in chosen)
-    limit = np.uint64((1 << 64) - 1)
-    if total > _MAX_TRAINING_TEXTS:
-        limit = np.uint64(int(2**64 * (_MAX_TRAINING_TEXTS / total)))
-    parts = []
-    for segment, own in zip(segments, chosen, strict=True):
-        hashes = segment.tokens.hash[own]
-        own, hashes = own[hashes <= limit], hashes[hashes <= limit]
-        texts = texts_of(segment.tokens, own)
-        keep = texts_with_letters(texts)
-        parts.append((hashes[keep], *texts_of(segment.tokens, own[keep])))
-    if len(parts) == 1:
-        return parts[0][1], parts[0][2]
-    return _merged(parts)
-
-
-def _merged(parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Unite texts of several segments in the order of their hashes, each once."""
-    if not parts:
-        return np.zeros(1, np.int64), np.zeros(8, np.uint8)
-    hashes = np.concatenate([part[0] for part in parts])
-    lengths = np.concatenate([np.diff(part[1]) for part in parts])
-    data = np.concatenate([part[2][: part[1][-1]] for part in parts])
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64) if lengths.size else lengths
-    order = np.argsort(hashes, kind="stable")
-    is_first = np.append(True, hashes[order][1:] != hashes[order][:-1])[: order.size]
-    order = order[is_first]
-    return _taken(data, starts[order], lengths[order])
-
-
-def _taken(data: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    return offsets, np.append(data[expand_stretches(starts, lengths)], np.zeros(8, np.uint8))
-
-
-def add_vectors_of(
-    segments: Sequence[SegmentMeta],
-    embedder: Embedder,
-    meta: EmbedderMeta,
-    written: Uncommitted,
-    progress: Progress,
-) -> list[SegmentMeta]:
-    """Embed the values of segments; return their manifest entries with vectors.
+def embed_stretch(
+    job: EmbedJob, stretch: Stretch, on_chunk: Callable[[int, int], None] | None = None
+) -> EmbeddedStretch:
+    """Embed a stretch of values; vectors and tokens wait in two files, named anew by each attempt.
 
     Parameters
     ----------
-    segments : sequence of SegmentMeta
-    embedder : Embedder
-    meta : EmbedderMeta
-    written : Uncommitted
-        Of the index; takes note of what is written.
-    progress : Progress
+    job : EmbedJob
+    stretch : Stretch
+    on_chunk : callable, optional
+        Called with (values, values) after each part.
     """
-    done: list[SegmentMeta] = []
-    total, before = max(1, sum(one.counts["tokens"] for one in segments)), 0
+    segment = Segment(Path(job.index), SegmentMeta.from_dict(stretch.segment))
+    chosen = text_tokens(segment)[stretch.first : stretch.last]
+    name = f"stretch-{uuid.uuid4().hex}"
+    embedder = open_sent_embedder(job.embedder)
+    told = None if on_chunk is None else lambda n: on_chunk(n, n)
+    n = 0
+    with _rows_file(job, name).open("xb") as rows_file, _tokens_file(job, name).open("xb") as tokens_file:
+        for rows, tokens in embed_values(segment, chosen, embedder, job.dimension, told):
+            rows_file.write(np.ascontiguousarray(rows).data)
+            tokens_file.write(np.ascontiguousarray(tokens).data)
+            n += tokens.size
+    return EmbeddedStretch(segment.meta.id, stretch.first, name, n)
+
+
+def write_cells(
+    job: EmbedJob,
+    segment: SegmentMeta,
+    stretches: list[EmbeddedStretch],
+    on_step: Callable[[int, int], None] | None = None,
+) -> SegmentMeta:
+    """Put the vectors of a segment into cells; return its manifest entry with the group ``vectors``.
+
+    The group is written below the work directory; the driver moves it when all tasks are done.
+
+    Parameters
+    ----------
+    job : EmbedJob
+    segment : SegmentMeta
+    stretches : list of EmbeddedStretch
+        Of all its values, in order.
+    on_step : callable, optional
+        Called with (vectors, vectors) after each part.
+    """
+    total, told = sum(stretch.n for stretch in stretches), 0
 
     def tell(share: float) -> None:
-        progress.tell(_EMBEDDING, (before + share * one.counts["tokens"]) / total)
+        nonlocal told
+        done = round(share * total)
+        if on_step is not None and done > told:
+            on_step(done - told, done - told)
+            told = done
 
-    for one in segments:
-        tell(0.0)
-        group = embed_segment(Segment(written.index, one), embedder, meta.dimension, tell)
-        before += one.counts["tokens"]
-        written.add(group_directory(written.index, one.id, group.id))
-        done.append(one.with_group(group))
-    return done
+    directory = segment_directory(Path(job.work), segment.id)
+    directory.mkdir(parents=True, exist_ok=True)
+    group = VectorWriter(directory, job.dimension, tell).write(_parts(job, stretches), total)
+    return segment.with_group(group)
 
 
-def embed_new(
-    base: Manifest, segments: Sequence[SegmentMeta], written: Uncommitted, is_shown: bool
-) -> list[SegmentMeta]:
-    """Embed the values of new segments of an index that has vectors; others are returned as they are."""
-    if base.embedder is None:
-        return list(segments)
-    embedder = open_embedder(written.index, base)
-    with Progress(is_shown, 0, 0, stage=_EMBEDDING) as progress:
-        return add_vectors_of(segments, embedder, base.embedder, written, progress)
+def _parts(job: EmbedJob, stretches: list[EmbeddedStretch]) -> Iterator[VectorPart]:
+    """Read the vectors of stretches, part by part."""
+    for stretch in stretches:
+        if stretch.n:
+            rows: NDArray[Any] = np.memmap(
+                _rows_file(job, stretch.file), np.float32, "r", shape=(stretch.n, job.dimension)
+            )
+            tokens = np.fromfile(_tokens_file(job, stretch.file), np.int64)
+            for start in range(0, stretch.n, _STEP_VECTORS):
+                yield rows[start : start + _STEP_VECTORS], tokens[start : start + _STEP_VECTORS]
+
+
+def _rows_file(job: EmbedJob, name: str) -> Path:
+    return Path(job.work) / f"{name}.rows"
+
+
+def _tokens_file(job: EmbedJob, name: str) -> Path:
+    return Path(job.work) / f"{name}.tokens"

@@ -26,6 +26,7 @@ __all__ = [
     "choose_engine",
     "engine_for",
     "is_session_there",
+    "pickled",
     "session_table",
 ]
 
@@ -246,6 +247,13 @@ def session_table(name: str, path: str) -> SparkTable:
     except InvalidParameterError as error:
         remedy = "" if path else f"; it was given as a DataFrame: df.createOrReplaceTempView({name!r}) makes it known"
         raise TableReadError(f"the Spark session has no table `{known}`{remedy}") from error
+
+
+def pickled(value: Any) -> bytes:
+    """Pickle a value for tasks of Spark; functions that were written at a prompt, too."""
+    from spark_ext.transfer import pickled_for_tasks
+
+    return pickled_for_tasks(value)
 
 
 def _spark_engine(spark: Any) -> Engine:

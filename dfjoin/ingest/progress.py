@@ -14,7 +14,11 @@ __all__ = ["Progress"]
 
 _SILENT_SECONDS = 2.0  # work that takes no longer is not worth a line
 _KNOWN_SHARE = 0.05  # of the bytes, read at a known rate: before that, the time left is a guess
-_COUNTED = ("reading", "merging")
+_COUNTED = {"reading": "progress", "merging": "merging", "embedding": "embedding", "gathering": "gathering"}
+"""Stage → what the files of its tasks are called by."""
+
+_THINGS = {"embedding": "values", "gathering": "vectors"}
+"""Stage → what is counted in the place of bytes."""
 _UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1.0))
 
 
@@ -26,10 +30,10 @@ class Progress:
     is_shown : bool
         False: count, but write nothing.
     n_tables, n_bytes : int
-        All there is to read; 0 where it is not known.
+        All there is to read; 0 where it is not known. Values to embed are counted in the place of bytes.
     directory : Path, optional
-        Where tasks leave their counts as small files, ``progress-*.json`` while they read and ``merging-*.json``
-        while they merge; looked at twice a second. Workers are said to start until the first file is there.
+        Where tasks leave their counts as small files, ``progress-*.json`` while they read, ``merging-*.json``
+        while they merge, and so on; looked at twice a second. Workers are said to start until the first file is there.
     stream : text stream, optional
         Standard error by default; a terminal gets one line that changes, anything else a line every
         ten seconds.
@@ -60,7 +64,7 @@ class Progress:
         self._counts = [0, 0, 0]
         self._start = self._last = time.monotonic()
         self._first: tuple[float, int] | None = None  # when the first count of the stage came, and its bytes
-        self._stage, self._pattern = stage, "progress-*.json"
+        self._stage, self._pattern = stage, f"{_COUNTED.get(stage, stage)}-*.json"
         self._has_begun = directory is None
         self._share: float | None = None
         self._since = self._start
@@ -91,10 +95,10 @@ class Progress:
             self._set([self._counts[0] + 1, self._counts[1] + n_rows, self._counts[2] + n_bytes])
             self._write()
 
-    def merge(self, n_bytes: int) -> None:
-        """Begin to merge what was read: `n_bytes` in all."""
+    def begin(self, stage: str, n_bytes: int) -> None:
+        """Begin another stage that is counted: `n_bytes` in all."""
         with self._lock:
-            self._stage, self._pattern = "merging", "merging-*.json"
+            self._stage, self._pattern = stage, f"{_COUNTED[stage]}-*.json"
             self._total, self._counts, self._first = n_bytes, [0, 0, 0], None
             self._write(force=True)
 
@@ -158,7 +162,9 @@ class Progress:
         parts = []
         if self._stage == "reading":
             parts += [f"{_of(tables, self._n_tables)} tables", f"{rows:,} rows"]
-        if self._total or n_bytes:
+        if self._stage in _THINGS:
+            parts.append(f"{_of(n_bytes, self._total)} {_THINGS[self._stage]}")
+        elif self._total or n_bytes:
             parts.append(_bytes(n_bytes, self._total))
         parts.append(seconds)
         left = self._seconds_left(now)

@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from dfjoin.errors import TableReadError
+from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.index.commit import NO_ROOM
 from dfjoin.index.manifest import SegmentMeta
+from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch, embed_stretch, write_cells
 from dfjoin.ingest.merge_task import merge_into_segment, merge_segments
 from dfjoin.ingest.read_task import RunMeta, build_run
 from dfjoin.types import IndexSettings, Root, TableSource
 
-__all__ = ["compact_request", "execute", "merge_request", "read_meta", "read_segment", "run_request"]
+__all__ = [
+    "cells_request",
+    "compact_request",
+    "embed_request",
+    "execute",
+    "merge_request",
+    "read_meta",
+    "read_segment",
+    "read_stretch",
+    "read_vectors",
+    "run_request",
+]
+
+_BETWEEN_NOTES = 0.25
+"""Seconds between two notes of how far a task is."""
+
+_Report: TypeAlias = Callable[[int, int], None]
 
 
 def run_request(
@@ -71,6 +90,24 @@ def compact_request(index: Path, settings: IndexSettings, segments: list[Segment
     )
 
 
+def embed_request(job: EmbedJob, stretch: Stretch, progress: Path) -> str:
+    """Write the request to embed a stretch of a segment's values."""
+    return json.dumps({"task": "embed", "job": asdict(job), "stretch": asdict(stretch), "progress": str(progress)})
+
+
+def cells_request(job: EmbedJob, segment: SegmentMeta, stretches: list[EmbeddedStretch], progress: Path) -> str:
+    """Write the request to put the vectors of a segment into cells."""
+    return json.dumps(
+        {
+            "task": "cells",
+            "job": asdict(job),
+            "segment": segment.to_dict(),
+            "stretches": [asdict(stretch) for stretch in stretches],
+            "progress": str(progress),
+        }
+    )
+
+
 def _table_to_dict(table: TableSource) -> dict[str, Any]:
     """Return a table source as plain JSON values."""
     return {**table.__dict__, "root": table.root.__dict__}
@@ -96,6 +133,19 @@ def read_segment(result: str) -> tuple[str, SegmentMeta]:
     return values["first_table"], SegmentMeta.from_dict(values["segment"])
 
 
+def read_stretch(result: str) -> EmbeddedStretch:
+    """Read the result of an ``embed`` request; raises `InvalidParameterError` if the embedder failed."""
+    values = _result(result)
+    if "invalid" in values:
+        raise InvalidParameterError(values["invalid"])
+    return EmbeddedStretch(**values)
+
+
+def read_vectors(result: str) -> SegmentMeta:
+    """Read the result of a ``cells`` request: the entry of a segment that has vectors."""
+    return SegmentMeta.from_dict(_result(result))
+
+
 def _result(text: str) -> dict[str, Any]:
     """Read a result; raises the `OSError` of a task that found no room to write."""
     values: dict[str, Any] = json.loads(text)
@@ -110,16 +160,17 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
     Parameters
     ----------
     request : str
-        From `run_request` or `merge_request`.
+        From one of the functions above.
     on_table : callable, optional
-        Called with (rows, bytes) after each table, and with (values, bytes) after each part of what is merged.
+        Called with (rows, bytes) after each table, with (values, bytes) after each part of what is merged, and with
+        the values of each part that is embedded.
 
     Returns
     -------
     str
-        A `RunMeta`, or the manifest's entry of a segment with the name of its first table. With
-        ``on_error="raise"`` an unreadable table comes back as ``{"error": …}``, so that Spark does not try it
-        again, and a full disk as ``{"no_room": <errno>}``.
+        What `read_meta`, `read_segment`, `read_stretch` or `read_vectors` read. With ``on_error="raise"`` an
+        unreadable table comes back as ``{"error": …}``, so that Spark does not try it again, an embedder that fails as
+        ``{"invalid": …}``, and a full disk as ``{"no_room": <errno>}``.
     """
     try:
         return _execute(request, on_table)
@@ -131,20 +182,16 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
 
 def _execute(request: str, on_table: Callable[[int, int], None] | None) -> str:
     values = json.loads(request)
-    index, settings = Path(values["index"]), IndexSettings.from_dict(values["settings"])
-    if values["task"] == "merge":
-        told = on_table or _reporter(values["progress"])
-        runs = [Path(run) for run in values["runs"]]
-        merged = merge_into_segment(runs, index, settings, values["skipped"], told)
-        if values["progress"] is None:
-            for run in runs:
-                shutil.rmtree(run, ignore_errors=True)
-        return _segment_result(*merged)
     if values["task"] == "compact":
+        index, settings = _place_and_settings(values)
         metas = [SegmentMeta.from_dict(segment) for segment in values["segments"]]
         return _segment_result(*merge_segments(metas, index, settings))
+    return _TASKS[values["task"]](values, on_table or _reporter(values["progress"]))
+
+
+def _run(values: dict[str, Any], report: _Report | None) -> str:
+    index, settings = _place_and_settings(values)
     tables = [_source_from_dict(table) for table in values["tables"]]
-    report = on_table or _reporter(values["progress"])
     try:
         meta = build_run(tables, index, settings, on_error=values["on_error"], on_table=report)
     except TableReadError as error:
@@ -152,15 +199,51 @@ def _execute(request: str, on_table: Callable[[int, int], None] | None) -> str:
     return json.dumps(asdict(meta))
 
 
+def _merge(values: dict[str, Any], report: _Report | None) -> str:
+    index, settings = _place_and_settings(values)
+    runs = [Path(run) for run in values["runs"]]
+    merged = merge_into_segment(runs, index, settings, values["skipped"], report)
+    if values["progress"] is None:
+        for run in runs:
+            shutil.rmtree(run, ignore_errors=True)
+    return _segment_result(*merged)
+
+
+def _embed(values: dict[str, Any], report: _Report | None) -> str:
+    try:
+        found = embed_stretch(EmbedJob(**values["job"]), Stretch(**values["stretch"]), report)
+    except InvalidParameterError as error:
+        return json.dumps({"invalid": str(error)})
+    return json.dumps(asdict(found))
+
+
+def _put_into_cells(values: dict[str, Any], report: _Report | None) -> str:
+    stretches = [EmbeddedStretch(**stretch) for stretch in values["stretches"]]
+    meta = SegmentMeta.from_dict(values["segment"])
+    return json.dumps(write_cells(EmbedJob(**values["job"]), meta, stretches, report).to_dict())
+
+
+_TASKS: dict[str, Callable[[dict[str, Any], _Report | None], str]] = {
+    "run": _run,
+    "merge": _merge,
+    "embed": _embed,
+    "cells": _put_into_cells,
+}
+
+
+def _place_and_settings(values: dict[str, Any]) -> tuple[Path, IndexSettings]:
+    return Path(values["index"]), IndexSettings.from_dict(values["settings"])
+
+
 def _segment_result(first_table: str, meta: SegmentMeta) -> str:
     return json.dumps({"first_table": first_table, "segment": meta.to_dict()})
 
 
-def _reporter(path: str | None) -> Callable[[int, int], None] | None:
+def _reporter(path: str | None) -> _Report | None:
     """Count tables, rows and bytes in a small file that the driver looks at; None where it cannot."""
     if path is None:
         return None
-    totals = [0, 0, 0]
+    totals, told = [0, 0, 0], -math.inf
     target = Path(path)
     draft = target.with_suffix(".draft")
     target.write_text(json.dumps(totals))  # the task has begun
@@ -169,7 +252,9 @@ def _reporter(path: str | None) -> Callable[[int, int], None] | None:
         totals[0] += 1
         totals[1] += n_rows
         totals[2] += n_bytes
-        if totals[0] % 16 == 1 or n_bytes > 1 << 20:
+        nonlocal told
+        if time.monotonic() - told > _BETWEEN_NOTES:
+            told = time.monotonic()
             draft.write_text(json.dumps(totals))
             draft.replace(target)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,14 +23,22 @@ from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import check_signature_settings, sign_large_columns, write_signatures
 from dfjoin.index.stored_model import open_embedder
 from dfjoin.ingest.axes_task import AxesReader, add_axes_of
+from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, choose_for_index
 from dfjoin.ingest.driver import freeze_partitions
-from dfjoin.ingest.embed_task import EmbedOptions, add_vectors_of, prepare_embedder
-from dfjoin.ingest.progress import Progress
+from dfjoin.ingest.embed_driver import add_vectors_of
+from dfjoin.ingest.engine import InlineEngine, choose_engine
 from dfjoin.types import IndexSettings
 from dfjoin.vectors.axis_specs import check_axes
 from dfjoin.vectors.embedders import TRAINED
 
-__all__ = ["add_axes", "add_patterns", "add_signatures", "add_vectors"]
+__all__ = ["EmbedderChoice", "add_axes", "add_patterns", "add_signatures", "add_vectors"]
+
+
+class EmbedderChoice(NamedTuple):
+    """The arguments of `Lake.add_vectors` that say what makes the vectors; both None: what the index has."""
+
+    embedder: Any = None
+    abbreviations: Any = None
 
 
 def add_signatures(path: Path, **signature_settings: Any) -> Manifest:
@@ -58,25 +66,25 @@ def add_patterns(path: Path) -> Manifest:
     return _add_group(path, base, replace(base.settings, patterns=True), _with_patterns, "patterns")
 
 
-def add_vectors(path: Path, given: Any, abbreviations: Any = None, is_shown: bool = True) -> Manifest:
+def add_vectors(path: Path, given: EmbedderChoice, engine: str | None, spark: Any, is_shown: bool = True) -> Manifest:
     """Give the latest version vectors of its texts, see `Lake.add_vectors`."""
+    check.check_choice(engine, "engine", (None, "spark", "inline"))
+    check.check_flag(is_shown, "progress")
     base = read_manifest(path)
-    with Uncommitted(path) as written, Progress(is_shown, 0, 0, stage="adding vectors") as progress:
-        if given is None:
-            if base.embedder is None or abbreviations is not None:
-                given = TRAINED
-            elif all(segment.group("vectors") is not None for segment in base.segments):
-                return base
-        if given is None:
-            missing = [segment for segment in base.segments if segment.group("vectors") is None]
-            embedder, meta = open_embedder(path, base), base.embedder
-        else:
-            missing = list(base.segments)
-            embedder, meta = prepare_embedder(
-                EmbedOptions(given, abbreviations), base.settings, base.segments, written, progress
-            )
-        assert meta is not None
-        done = {segment.id: segment for segment in add_vectors_of(missing, embedder, meta, written, progress)}
+    missing = [segment for segment in base.segments if segment.group("vectors") is None]
+    chosen: IndexEmbedder | ToTrain
+    if given == EmbedderChoice() and base.embedder is not None:
+        if not missing:
+            return base
+        chosen = IndexEmbedder(open_embedder(path, base), base.embedder)
+    else:
+        missing = list(base.segments)
+        named = TRAINED if given.embedder is None else given.embedder
+        chosen = choose_for_index(named, given.abbreviations, base.settings)
+    runner = choose_engine(engine, spark) or InlineEngine()
+    with Uncommitted(path) as written:
+        made, used = add_vectors_of(missing, chosen, written, runner, is_shown)
+        done = {segment.id: segment for segment in made}
         segments = tuple(done.get(segment.id, segment) for segment in base.segments)
 
         def change(latest: Manifest) -> Manifest:
@@ -85,7 +93,7 @@ def add_vectors(path: Path, given: Any, abbreviations: Any = None, is_shown: boo
                     "another writer has changed the index while vectors were added; nothing of this change is visible: "
                     "call add_vectors() again"
                 )
-            return latest.next("add vectors", segments=segments, embedder=meta)
+            return latest.next("add vectors", segments=segments, embedder=used.meta)
 
         return commit_change(path, change)
 

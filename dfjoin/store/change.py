@@ -26,7 +26,7 @@ from dfjoin.index.tombstones import write_alive
 from dfjoin.ingest.axes_task import axes_of_new
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import write_segments
-from dfjoin.ingest.embed_task import embed_new
+from dfjoin.ingest.embed_driver import embed_new
 from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.source import Input, TableJob, frames_place, gather
 from dfjoin.sources.readers import current_fingerprint
@@ -82,8 +82,9 @@ def add(
             given.tables = _new_or_changed(path, present, given, reads_all)
             if not given.tables and not given.extra:
                 return base
-        segments = write_segments(given, base.settings, engine.start(given.tables), options, written)
-        segments = embed_new(base, segments, written, options.progress)
+        runner = engine.start(given.tables)
+        segments = write_segments(given, base.settings, runner, options, written)
+        segments = embed_new(base, segments, written, runner, options.progress)
         present_roots = [replace(root, uri=moved.get(root.id, root.uri)) for root in given.roots]
         segments = axes_of_new(base, segments, present_roots, written)
         addition = _Addition(opened, base, given, replaces)

@@ -143,14 +143,14 @@ class ExpandingEmbedder:
     """
 
     def __init__(self, embedder: Embedder, table: Mapping[str, str]) -> None:
-        self._embedder, self._table = embedder, dict(table)
-        digest = hashlib.blake2b(json.dumps(sorted(self._table.items())).encode(), digest_size=4)
+        self.embedder, self.table = embedder, dict(table)
+        digest = hashlib.blake2b(json.dumps(sorted(self.table.items())).encode(), digest_size=4)
         self.identity = f"{embedder.identity}+abbreviations:{digest.hexdigest()}"
         self.place = embedder.place
 
     def embed(self, texts: Texts) -> NDArray[np.float32]:
         """See `Embedder`."""
-        return self._embedder.embed(expand_texts(texts, self._table))
+        return self.embedder.embed(expand_texts(texts, self.table))
 
 
 def expanding(embedder: Embedder, table: Mapping[str, str]) -> Embedder:

@@ -1,149 +1,64 @@
-"""The second job of a build: which texts a model is trained on, and what may go wrong."""
+"""What tasks do of embedding: each process opens an embedder once; what fails comes back as text."""
 
-import os
-import signal
-import subprocess
-import sys
-import threading
-import time
+import json
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import dfjoin
-from dfjoin.errors import ConcurrentCommitError, IncompatibleSettingsError, InvalidParameterError
-from dfjoin.ingest import embed_task
-from dfjoin.ingest.embed_task import training_texts
-from tests.store.lakes import overtake
+from dfjoin.errors import InvalidParameterError
+from dfjoin.index.vector_group import text_tokens
+from dfjoin.ingest.embed_task import EmbedJob, Stretch, embed_stretch, open_sent_embedder, write_cells
+from dfjoin.ingest.requests import embed_request, execute, read_stretch
+from dfjoin.vectors.embedders import FunctionEmbedder
 from tests.vectors.makers import letters
 
-NAMES = pd.DataFrame({"name": ["paris", "rome", "oslo", "12-3", "new york"], "n": range(5)})
+
+def job_of(lake, work, function, dimension=26):
+    (work / "embedder.pickle").write_bytes(pickle.dumps(FunctionEmbedder(function, "test")))
+    sent = json.dumps({"file": str(work / "embedder.pickle"), "abbreviations": {}})
+    return EmbedJob(str(lake.path), str(work), sent, dimension)
 
 
-def spelled(texts):
-    offsets, data = texts
-    return [data[a:b].tobytes().decode() for a, b in zip(offsets, offsets[1:], strict=False)]
+def not_finite(texts):
+    return np.full((len(texts), 26), np.nan)
 
 
-def test_training_texts_do_not_depend_on_segments(build, monkeypatch):
-    whole = build({"t": NAMES})
-    parts = build({"a": NAMES.iloc[:3]})
-    parts.add({"b": NAMES.iloc[2:], "c": NAMES.iloc[:2]}, engine="inline", progress=False)
-    assert len(parts.segments) == 2
-    found = spelled(training_texts(whole.segments))
-    assert sorted(found) == ["new york", "oslo", "paris", "rome"] and spelled(training_texts(parts.segments)) == found
-    monkeypatch.setattr(embed_task, "_MAX_TRAINING_TEXTS", 2)
-    assert set(spelled(training_texts(whole.segments))) < set(found)
-    assert spelled(training_texts([])) == []
+@pytest.fixture
+def lake(build):
+    return build({"t": pd.DataFrame({"name": ["paris", "rome", "12-3", "oslo", "bern"]})})
 
 
-def test_a_build_that_cannot_embed_leaves_nothing(tmp_path):
-    def broken(texts):
-        return np.ones((len(texts) + 1, 2))
-
-    with pytest.raises(InvalidParameterError, match=r"returned shape \(5, 2\) for 4 texts"):
-        dfjoin.build_lake({"t": NAMES}, tmp_path / "x", engine="inline", progress=False, embedder=broken)
-    assert not (tmp_path / "x").exists()
-
-
-def test_adding_vectors_that_fail_leaves_the_index_as_it_was(build):
-    lake = build({"t": NAMES})
-    before = sorted(path for path in lake.path.rglob("*"))
-
-    def fails_later(texts):
-        if "oslo" in texts:
-            raise TypeError("no oslo")
-        return letters(texts)
-
-    with pytest.raises(InvalidParameterError, match="failed: no oslo"):
-        lake.add_vectors(fails_later)
-    assert sorted(path for path in lake.path.rglob("*")) == before and lake.version == 1
+def test_a_stretch_that_is_embedded_twice_is_written_twice(lake, tmp_path):
+    """A worker may be lost after it was done: another attempt must not meet its files."""
+    job, counted = job_of(lake, tmp_path, letters), []
+    stretch = Stretch(lake.segments[0].meta.to_dict(), 1, 5)
+    one, other = (embed_stretch(job, stretch, lambda *counts: counted.append(counts)) for _ in range(2))
+    assert one.file != other.file and one.n == other.n <= 4 and counted == [(4, 4)] * 2
+    meta = write_cells(job, lake.segments[0].meta, [one])
+    group = tmp_path / "segments" / meta.id / meta.group("vectors").id
+    tokens = np.load(group / "vector_tokens.npy")
+    assert set(tokens.tolist()) <= set(text_tokens(lake.segments[0])[1:].tolist()) and tokens.size == one.n
 
 
-def test_vectors_are_added_once(build):
-    lake = build({"t": NAMES}).add_vectors(letters)
-    assert lake.version == 2 and lake.add_vectors().version == 2
-    assert lake.add_vectors("fasttext").version == 3
+def test_a_process_opens_an_embedder_once(lake, tmp_path):
+    job = job_of(lake, tmp_path, letters)
+    assert open_sent_embedder(job.embedder) is open_sent_embedder(job.embedder)
 
 
-def test_other_vectors_meanwhile_stop_an_addition(build, monkeypatch):
-    lake = build({"t": NAMES}, embedder=letters)
-    other = dfjoin.open_lake(lake.path)
-    overtake(monkeypatch, lambda: other.add_vectors("fasttext"))
-    with pytest.raises(ConcurrentCommitError, match="with other settings, vectors or axes meanwhile"):
-        lake.add({"u": NAMES}, engine="inline", progress=False)
+def test_an_embedder_that_workers_cannot_open_says_so(tmp_path):
+    (tmp_path / "embedder.pickle").write_bytes(b"cno_module_of_theirs\nembed\n.")
+    sent = json.dumps({"file": str(tmp_path / "embedder.pickle"), "abbreviations": {}})
+    with pytest.raises(
+        InvalidParameterError, match=r"cannot be opened by the tasks of Spark \(ModuleNotFoundError: No"
+    ):
+        open_sent_embedder(sent)
 
 
-def test_an_index_without_sets_has_no_vectors(build):
-    lake = build({"t": pd.DataFrame({"name": [f"n{i}" for i in range(400)]})}, settings={"keep_sets": False})
-    with pytest.raises(IncompatibleSettingsError, match=r"keeps no values of its large columns .* have no vectors"):
-        lake.add_vectors(letters)
-
-
-def test_the_embedder_of_an_index_stays_when_tables_are_added(build):
-    lake = build({"t": NAMES}, embedder=letters)
-    with pytest.raises(InvalidParameterError, match=r'`embedder` belongs to a new index, and if_exists="add" keeps'):
-        dfjoin.build_lake({"u": NAMES}, lake.path, engine="inline", progress=False, if_exists="add", embedder=letters)
-
-
-_CHILD = """
-import sys, pandas as pd, dfjoin
-from tests.vectors.makers import letters
-if __name__ == "__main__":
-    lake = dfjoin.open_lake(sys.argv[1])
-    lake.add_vectors(letters, progress=False)  # kernels are compiled or loaded
-    def slow(texts):
-        print("embedding", flush=True)
-        return letters(texts)
-    embedder = slow if sys.argv[2] == "embedding" else "fasttext"
-    print("training", flush=True)
-    try:
-        while True:
-            lake.add_vectors(embedder, progress=False)
-    except KeyboardInterrupt:
-        print("interrupted", lake.version, flush=True)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("stage", ["training", "embedding"])
-def test_an_interrupt_ends_it_soon_and_leaves_nothing_broken(build, stage):
-    """An endless job is told to stop somewhere in the middle: it stops, and what is there is sound."""
-    rng = np.random.default_rng(0)
-    words = np.array([f"{a}{b}" for a in "bcdfghkl" for b in ("ado", "ena", "iru", "omi", "ust")])
-    texts = [" ".join(words[row]) for row in rng.integers(0, words.size, (60_000, 5))]
-    lake = build({"t": pd.DataFrame({"name": texts})})
-    command = [sys.executable, "-c", _CHILD, str(lake.path), stage]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
-        lines = iter(child.stdout.readline, "")
-        assert next(line for line in lines if line.strip() == stage)
-        time.sleep(0.7)
-        start = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        deadline = threading.Timer(60, child.kill)
-        deadline.start()
-        last = list(lines)[-1].split()
-        deadline.cancel()
-        assert time.monotonic() - start < 6  # 2 s where no other process wants the processor
-        assert last[0] == "interrupted" and child.wait() == 0
-    lake = dfjoin.open_lake(lake.path)
-    assert lake.verify() == [] and lake.version >= int(last[1])
-    before = {path.name for path in lake.path.rglob("*") if path.is_file()}
-    assert lake.vacuum(retain=0)["files"] <= len(before)
-    query = pd.DataFrame({"q": texts[:30]})
-    assert query.discover_joinable("q", lake, rank="matched")["matched"].tolist() == [30]
-    lake.add_vectors(letters, progress=False)  # the function of the other process is not known here
-    assert query.discover_joinable("q", lake, mode="embedding", rank="matched")["matched"].tolist() == [30]
-
-
-def test_progress_tells_the_stages(build, capsys, monkeypatch):
-    monkeypatch.setattr("dfjoin.ingest.progress._SILENT_SECONDS", 0.0)
-    lake = build({"t": NAMES})
-    monkeypatch.setattr("dfjoin.ingest.progress.time.monotonic", iter(range(0, 10**6, 20)).__next__)
-    lake.add_vectors("fasttext")
-    told = capsys.readouterr().err
-    assert "dfjoin: training vectors 0%" in told and "dfjoin: embedding values" in told
-    lake.add_vectors(letters, progress=False)
-    assert capsys.readouterr().err == ""
+def test_an_embedder_that_fails_is_not_tried_again(lake, tmp_path):
+    stretch = Stretch(lake.segments[0].meta.to_dict(), 0, 5)
+    result = execute(embed_request(job_of(lake, tmp_path, not_finite), stretch, tmp_path / "embedding-0.json"))
+    assert list(json.loads(result)) == ["invalid"]
+    with pytest.raises(InvalidParameterError, match="must return finite numbers, but test returned NaN"):
+        read_stretch(result)

@@ -33,7 +33,7 @@ def test_the_line(clock):
     clock[0] = 14
     shown.add(500, 2_000_000)
     assert shown.line() == "dfjoin: reading 2/4 tables, 2,000 rows, 4/8 MB, 14 s, about 8 s left"
-    shown.merge(12_500_000)
+    shown.begin("merging", 12_500_000)
     assert shown.line() == "dfjoin: merging 0/12.5 MB, 14 s"
     shown.add(10, 2_500_000)
     clock[0] = 16
@@ -104,7 +104,7 @@ def test_work_below_two_seconds_is_silent(clock, stream):
         shown.add(1, 5)
         clock[0] = 1.9
         shown.add(1, 5)
-        shown.merge(10)
+        shown.begin("merging", 10)
     assert stream.getvalue() == ""
 
 
@@ -125,7 +125,7 @@ def test_a_log_gets_a_line_every_ten_seconds(clock):
         for second in range(0, 25, 5):
             clock[0] = second
             shown.add(1, 1)
-        shown.merge(10)
+        shown.begin("merging", 10)
     lines = stream.getvalue().splitlines()
     assert [line.split(",")[0] for line in lines] == [
         "dfjoin: reading 3/9 tables", "dfjoin: reading 5/9 tables", "dfjoin: merging 0/10 bytes",
@@ -158,7 +158,7 @@ def test_counts_of_merging_tasks_have_files_of_their_own(tmp_path, monkeypatch):
     (tmp_path / "progress-0.json").write_text(json.dumps([2, 20, 200]))
     (tmp_path / "merging-0.json").write_text(json.dumps([4, 7, 500]))
     shown = Progress(False, 5, 1000, tmp_path)
-    shown.merge(2000)
+    shown.begin("merging", 2000)
     turns = iter([False, True])
     monkeypatch.setattr(shown._stopped, "wait", lambda _: next(turns))
     shown._watch()

@@ -95,6 +95,14 @@ if __name__ == "__main__":
     lake = dfjoin.build_lake(shared / "lake", "private", progress=False)
     note("private", [same(lake, inline), *is_clean(hidden / "private")])
 
+    # Vectors by tasks where they see the index, else by the driver: the same files.
+    for place in (shared / "index", hidden / "private"):
+        vectors = []
+        for engine in ({"spark": spark}, {}):
+            lake = dfjoin.open_lake(place).add_vectors("fasttext", progress=False, **engine)
+            vectors.append([(c.name, c.crc32) for s in lake.manifest.segments for c in s.group("vectors").components])
+        note(f"vectors {place.name}", [vectors[0] == vectors[1], *is_clean(place)])
+
     # The index on another file system; its copy is the driver's, and each executor has one of its own.
     uri = f"local://{shared / 'remote'}"
     lake = dfjoin.build_lake(shared / "lake", uri, progress=False)
@@ -242,6 +250,7 @@ def test_a_cluster_builds_and_survives_what_is_killed(cluster):
     assert facts["sees"] == [not is_hidden]
     assert facts["shared"] == [True] * 5
     assert facts["private"] == [True] * 4
+    assert facts["vectors index"] == facts["vectors private"] == [True] * 4
     assert facts["remote"] == [True] * 4
     assert facts["own"] == [3, 3]
     for whom in ("worker", "executor"):

@@ -1,0 +1,148 @@
+"""The second job of a build: vectors for the values of segments that are written already."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from dfjoin.index.commit import Uncommitted
+from dfjoin.index.layout import group_directory, run_directory
+from dfjoin.index.manifest import Manifest, SegmentMeta
+from dfjoin.index.segment import Segment
+from dfjoin.index.stored_model import open_embedder
+from dfjoin.index.vector_group import embed_segment, text_tokens
+from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, train_embedder
+from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch
+from dfjoin.ingest.engine import Engine
+from dfjoin.ingest.progress import Progress
+from dfjoin.ingest.requests import cells_request, embed_request, read_stretch, read_vectors
+from dfjoin.ingest.sent_embedder import send_embedder
+
+__all__ = ["add_vectors_of", "embed_new"]
+
+_EMBEDDING = "embedding values"
+_STRETCHES_PER_SLOT = 3
+_SMALL_STRETCH = 1 << 13  # fewer values are not worth a task
+
+
+def add_vectors_of(
+    segments: Sequence[SegmentMeta],
+    chosen: IndexEmbedder | ToTrain,
+    written: Uncommitted,
+    engine: Engine,
+    is_shown: bool,
+) -> tuple[list[SegmentMeta], IndexEmbedder]:
+    """Embed the values of segments, by a model that is trained on them where none is given.
+
+    Parameters
+    ----------
+    segments : sequence of SegmentMeta
+    chosen : IndexEmbedder or ToTrain
+    written : Uncommitted
+        Of the index; takes note of what is written.
+    engine : Engine
+        Where values are embedded; training is done in this process.
+    is_shown : bool
+        Whether progress is shown.
+
+    Returns
+    -------
+    segments : list of SegmentMeta
+        Manifest entries with vectors.
+    embedder : IndexEmbedder
+    """
+    if isinstance(chosen, ToTrain):
+        chosen = train_embedder(chosen.abbreviations, segments, written, is_shown)
+    embed = _embed_here if engine.is_here else _TaskDriver(engine).embed
+    return embed(segments, chosen, written, is_shown), chosen
+
+
+def embed_new(
+    base: Manifest, segments: Sequence[SegmentMeta], written: Uncommitted, engine: Engine, is_shown: bool
+) -> list[SegmentMeta]:
+    """Embed the values of new segments of an index that has vectors; others are returned as they are."""
+    if base.embedder is None:
+        return list(segments)
+    chosen = IndexEmbedder(open_embedder(written.index, base), base.embedder)
+    return add_vectors_of(segments, chosen, written, engine, is_shown)[0]
+
+
+def _embed_here(
+    segments: Sequence[SegmentMeta], chosen: IndexEmbedder, written: Uncommitted, is_shown: bool
+) -> list[SegmentMeta]:
+    """Embed the values of segments in this process, one segment after the other."""
+    done: list[SegmentMeta] = []
+    total, before = max(1, sum(one.counts["tokens"] for one in segments)), 0
+    with Progress(is_shown, 0, 0, stage=_EMBEDDING) as progress:
+
+        def tell(share: float) -> None:
+            progress.tell(_EMBEDDING, (before + share * one.counts["tokens"]) / total)
+
+        for one in segments:
+            tell(0.0)
+            group = embed_segment(Segment(written.index, one), chosen.embedder, chosen.meta.dimension, tell)
+            before += one.counts["tokens"]
+            written.add(group_directory(written.index, one.id, group.id))
+            done.append(one.with_group(group))
+    return done
+
+
+class _TaskDriver:
+    """Lets tasks of an engine embed values: stretches of all segments first, then the cells of each segment."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def embed(
+        self, segments: Sequence[SegmentMeta], chosen: IndexEmbedder, written: Uncommitted, is_shown: bool
+    ) -> list[SegmentMeta]:
+        """Embed the values of segments; what tasks write lies in a scratch directory until all of them are done."""
+        index = written.index
+        work = run_directory(index, f"vectors-{uuid.uuid4().hex}")
+        work.mkdir(parents=True)
+        try:
+            sizes = [text_tokens(Segment(index, one)).size for one in segments]
+            with Progress(is_shown, 0, sum(sizes), work, stage="embedding") as shown:
+                job = EmbedJob(str(index), str(work), send_embedder(chosen, index, work), chosen.meta.dimension)
+                requests = [
+                    embed_request(job, stretch, work / f"embedding-{number}.json")
+                    for number, stretch in enumerate(self._stretches(segments, sizes))
+                ]
+                found = [read_stretch(result) for result in self._engine.run(requests, work, shown.add)]
+                shown.begin("gathering", sum(stretch.n for stretch in found))
+                requests = [
+                    cells_request(job, one, _of_segment(found, one), work / f"gathering-{number}.json")
+                    for number, one in enumerate(segments)
+                ]
+                made = [read_vectors(result) for result in self._engine.run(requests, work, shown.add)]
+            for one in made:
+                _move_group(one, work, written)
+            by_id = {one.id: one for one in made}
+            return [by_id[one.id] for one in segments]
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+    def _stretches(self, segments: Sequence[SegmentMeta], sizes: Sequence[int]) -> list[Stretch]:
+        """Cut the values of segments into stretches: enough for all slots, none hardly worth a task."""
+        step = max(_SMALL_STRETCH, -(-sum(sizes) // (self._engine.n_slots * _STRETCHES_PER_SLOT)))
+        return [
+            Stretch(one.to_dict(), first, min(size, first + step))
+            for one, size in zip(segments, sizes, strict=True)
+            for first in range(0, size, step)
+        ]
+
+
+def _of_segment(found: list[EmbeddedStretch], segment: SegmentMeta) -> list[EmbeddedStretch]:
+    """Return the stretches of a segment, in order."""
+    return sorted((one for one in found if one.segment == segment.id), key=lambda one: one.first)
+
+
+def _move_group(segment: SegmentMeta, work: Path, written: Uncommitted) -> None:
+    """Move the vectors that a task has written to their segment."""
+    group = segment.group("vectors")
+    assert group is not None
+    target = group_directory(written.index, segment.id, group.id)
+    written.add(target)
+    group_directory(work, segment.id, group.id).rename(target)

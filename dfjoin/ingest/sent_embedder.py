@@ -1,0 +1,74 @@
+"""Embedders on their way to tasks: written once where all tasks see it; `open_sent_embedder` is the other end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from dfjoin.errors import InvalidParameterError
+from dfjoin.index.stored_model import write_model
+from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain
+from dfjoin.ingest.engine import pickled
+from dfjoin.vectors.abbreviations import ExpandingEmbedder
+from dfjoin.vectors.embedders import Embedder, FastTextEmbedder
+
+__all__ = ["require_sendable", "send_embedder"]
+
+
+def send_embedder(chosen: IndexEmbedder, index: Path, work: Path) -> str:
+    """Write what tasks need of an embedder.
+
+    Parameters
+    ----------
+    chosen : IndexEmbedder
+    index : Path
+        Has the model, if it was trained there.
+    work : Path
+        Directory that tasks see; takes anything else: the arrays of a fastText model, which tasks map, or the pickled
+        function.
+
+    Returns
+    -------
+    str
+        For `open_sent_embedder`.
+
+    Raises
+    ------
+    InvalidParameterError
+        If a function cannot be pickled.
+    """
+    embedder, table = _parts(chosen.embedder)
+    if not isinstance(embedder, FastTextEmbedder):
+        file = work / "embedder.pickle"
+        file.write_bytes(_pickled(embedder))
+        return json.dumps({"file": str(file), "abbreviations": table})
+    place, meta = index, chosen.meta
+    if not meta.model:
+        place, meta = work, write_model(work, embedder.model)[1]
+    return json.dumps({"place": str(place), "model": {**meta.to_dict(), "abbreviations": table}})
+
+
+def require_sendable(chosen: IndexEmbedder | ToTrain) -> None:
+    """Raise `InvalidParameterError` if tasks cannot be sent an embedder: before there is any work done."""
+    if isinstance(chosen, IndexEmbedder):
+        embedder, _ = _parts(chosen.embedder)
+        if not isinstance(embedder, FastTextEmbedder):
+            _pickled(embedder)
+
+
+def _parts(embedder: Embedder) -> tuple[Embedder, dict[str, str]]:
+    """Return the embedder that makes the vectors, and the abbreviations that are written out before."""
+    if isinstance(embedder, ExpandingEmbedder):
+        return embedder.embedder, embedder.table
+    return embedder, {}
+
+
+def _pickled(embedder: Embedder) -> bytes:
+    try:
+        return pickled(embedder)
+    except Exception as error:  # of foreign code, which pickling runs
+        raise InvalidParameterError(
+            f"`embedder` must be a function that can be pickled, as tasks of Spark apply it, but {embedder.identity} "
+            f"cannot ({type(error).__name__}: {error}); let it load its model when it is first called, or pass "
+            'engine="inline"'
+        ) from error
