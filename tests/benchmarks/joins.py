@@ -36,12 +36,14 @@ def _frame(columns, row_number: bool) -> pd.DataFrame:
     return frame.assign(**{_ROW: np.arange(len(frame)) + 0.5})
 
 
-def joined_pairs(case: Case, *, known: bool, fuzzy: bool, row_number: bool = False) -> tuple[Pairs, str]:
+def joined_pairs(
+    case: Case, *, known: bool, fuzzy: bool, row_number: bool = False, precision: float = 0.95
+) -> tuple[Pairs, str]:
     """Join the two frames of a case; return the pairs of the result, and how they were found."""
     wishes = {"on": case.keys[0], "right_on": case.keys[1]} if known else {}
     wide = dfjoin.auto_join(
         _frame(case.left, row_number), _frame(case.right, row_number), how="inner", aggregate=None, max_expansion=1e6,
-        on_no_match="ignore", fuzzy=None if fuzzy else False, **wishes,
+        on_no_match="ignore", fuzzy=None if fuzzy else False, precision=precision, **wishes,
     )  # fmt: skip
     report = str(dfjoin.report(wide))
     if not wide.attrs["dfjoin"]["joined"]:

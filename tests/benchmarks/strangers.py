@@ -10,6 +10,7 @@ import argparse
 import time
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,20 @@ def drawn(lake: Path, n: int, seed: int) -> list[tuple[str, pd.DataFrame]]:
     return found
 
 
+Named = tuple[str, pd.DataFrame]
+
+
+def stranger_pairs(lake: Path, n: int, seed: int) -> Iterator[tuple[Named, Named]]:
+    """Draw pairs of tables of different sources."""
+    rng = np.random.default_rng(seed)
+    made = drawn(lake, 200, seed)
+    while n:
+        one, other = (made[i] for i in rng.choice(len(made), 2, replace=False))
+        if one[0].split("/")[0] != other[0].split("/")[0]:
+            n -= 1
+            yield one, other
+
+
 def evidence(wide: pd.DataFrame) -> str:
     """Return the report of a join without what was only tried, and some of its pairs."""
     (step,) = wide.attrs["dfjoin"]["joined"]
@@ -52,14 +67,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    rng = np.random.default_rng(options.seed)
-    made = drawn(options.lake, 200, options.seed)
-    spent, n_joined, n_pairs, kinds = [], 0, 0, Counter()
-    while n_pairs < options.pairs:
-        (name, left), (other, right) = (made[i] for i in rng.choice(len(made), 2, replace=False))
-        if name.split("/")[0] == other.split("/")[0]:
-            continue
-        n_pairs += 1
+    spent, n_joined, kinds = [], 0, Counter()
+    for (name, left), (other, right) in stranger_pairs(options.lake, options.pairs, options.seed):
         start = time.process_time()
         try:
             wide = dfjoin.auto_join(left, right, how="inner", aggregate=None, max_expansion=1e6, on_no_match="ignore")
@@ -72,7 +81,7 @@ def main() -> None:
             relation = wide.attrs["dfjoin"]["joined"][0].get("relation", {})
             kinds["fuzzy" if "fuzzy" in relation else "program" if relation else "equal"] += 1
             print(f"{n_joined}. {name} + {other}\n    " + evidence(wide).replace("\n", "\n    "), flush=True)
-    print(f"{n_joined} of {n_pairs} pairs joined: {dict(kinds)}; CPU p95 {np.quantile(spent, 0.95):.2f} s, "
+    print(f"{n_joined} of {options.pairs} pairs joined: {dict(kinds)}; CPU p95 {np.quantile(spent, 0.95):.2f} s, "
           f"most {max(spent):.1f} s")  # fmt: skip
 
 

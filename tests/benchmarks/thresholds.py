@@ -1,10 +1,14 @@
-"""Are the thresholds of learned joins the right ones on cases that did not choose them?
-``python -m tests.benchmarks.thresholds CASES LAKE [--columns 60] [--only NAME ...]``.
+"""Are the thresholds of joins the right ones on cases that did not choose them?
+``python -m tests.benchmarks.thresholds CASES LAKE [--sets ...] [--group ...] [--only NAME ...] [--columns 60]``.
 
-Each threshold is set to other values, one at a time. A case scores its F1, and 0 < F1 only if something is joined; a
-column of the lake that is dealt out to two frames (`halves`) scores 1 if nothing is joined. For each fold, cases drawn by
-a hash of their names, the value is chosen that is best on the other folds (the present one, if it is as good), and scored
-on the fold. Printed are the mean score of each value, the values that the folds chose, and the score of that choice on
+Each threshold is set to other values, one at a time. A case of tables scores its F1, of cases that need knowledge of the
+world its precision; two tables of a database score 1 if a declared key is joined; two that have nothing to do with each
+other, and a column of the lake that is dealt out to two frames (`halves`), score 1 if nothing is joined.
+
+All cases are joined once with all thresholds watched (`tests.benchmarks.watched`), and again with another value only where
+a decision would have been another one. For each fold, cases drawn by a hash of their names, the value is chosen that is
+best on the other folds (the present one, if it is as good), and scored on the fold. Printed are, of each value, in how many
+cases it decides otherwise and the mean score of the sets; the values that the folds chose; and the score of that choice on
 cases that took no part in it: what to expect elsewhere.
 """
 
@@ -12,121 +16,360 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
+import time
 import warnings
 import zlib
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import pandas as pd
 
 import dfjoin
+from tests.benchmarks.fuzzy import join_ours, load_case
 from tests.benchmarks.halves import columns, joined
 from tests.benchmarks.joins import joined_pairs
+from tests.benchmarks.strangers import stranger_pairs
 from tests.benchmarks.transform import Case, cases, score
+from tests.benchmarks.watched import Watched, setting
 
-_SETS = ("autojoin_web", "flashfill_spreadsheet", "sema_join")
 _FOLDS = 6
 _SEED = 3
+_ASKED = 0.9
+"""Precision that is asked of likeness."""
 
 
 class Threshold(NamedTuple):
-    """A constant of a module, and other values for it."""
+    """A constant of a module, and other values for it; `reaches` names the sets that one reaches that cannot be watched."""
 
     module: str
     name: str
     others: tuple[float, ...]
+    reaches: tuple[str, ...] = ()
+
+    @property
+    def group(self) -> str:
+        """The layer and the module."""
+        return self.module.removeprefix("dfjoin.")
 
 
+_BY_COLUMN = ("er_magellan",)
 THRESHOLDS = (
-    Threshold("dfjoin.transform.accept", "MIN_BITS", (5.0, 20.0)),
     Threshold("dfjoin.transform.accept", "MIN_PRECISION", (0.8, 0.95)),
     Threshold("dfjoin.transform.accept", "MIN_COVERAGE", (0.15, 0.5)),
     Threshold("dfjoin.transform.accept", "MIN_SCORE", (0.3, 0.8)),
     Threshold("dfjoin.transform.accept", "_MIN_PART_SCORE", (0.5, 1.6)),
+    Threshold("dfjoin.transform.accept", "_MAX_CONTRADICTIONS", (0.0, 0.2)),
+    Threshold("dfjoin.transform.accept", "_MAX_TAKEN", (0.0, 0.3)),
+    Threshold("dfjoin.transform.accept", "_COMPOSITE_COST", (0.0, 0.1)),
+    Threshold("dfjoin.transform.accept", "_WHOLE", (0.8, 0.97)),
+    Threshold("dfjoin.transform.accept", "_MIN_STRICT", (10, 40)),
+    Threshold("dfjoin.transform.accept", "_MIN_STRICT_COVERAGE", (0.05, 0.2)),
     Threshold("dfjoin.transform.accept", "_MORE_WHOLE", (0.05, 0.3)),
     Threshold("dfjoin.transform.accept", "_MIN_RELATIVE_SCORE", (0.2, 0.7)),
+    Threshold("dfjoin.transform.accept", "_MAX_WIDENED", (0.25, 0.8)),
+    Threshold("dfjoin.transform.accept", "_MIN_REWRITTEN", (2, 6)),
+    Threshold("dfjoin.transform.accept", "_MIN_REWRITTEN_LETTERS", (3, 8)),
+    Threshold("dfjoin.transform.accept", "_MIN_REWRITTEN_SCORE", (0.5, 1.5)),
+    Threshold("dfjoin.transform.chance", "MIN_BITS", (5.0, 20.0)),
+    Threshold("dfjoin.transform.chance", "_PRIOR_WEIGHT", (1.0, 10.0)),
+    Threshold("dfjoin.transform.chance", "_MIN_SHAPED_VALUES", (2, 8)),
+    Threshold("dfjoin.transform.chance", "_FITTING", (0.8, 0.97)),
+    Threshold("dfjoin.transform.outcome", "FULL_COVERAGE", (0.9, 0.99)),
     Threshold("dfjoin.transform.outcome", "_MANY", (1.2, 2.5)),
-    Threshold("dfjoin.join.key_evidence", "_MIN_AGREEING", (0.5, 0.95)),
-    Threshold("dfjoin.join.key_evidence", "_MIN_BITS", (5.0, 20.0)),
+    Threshold("dfjoin.transform.outcome", "_PRIOR", (2.0, 8.0)),
+    Threshold("dfjoin.transform.outcome", "_FITTING", (0.8, 0.97)),
+    Threshold("dfjoin.transform.find_programs", "_MIN_RELATIVE_SIMILARITY", (0.05, 0.2)),
+    Threshold("dfjoin.transform.find_programs", "_MIN_PARTNERS", (0.25, 0.75)),
+    Threshold("dfjoin.transform.find_programs", "_GOOD_WHOLENESS", (0.8, 0.97)),
+    Threshold("dfjoin.transform.sides", "KEY_UNIQUENESS", (0.6, 0.95)),
+    Threshold("dfjoin.transform.sides", "_FRACTIONS", (0.25, 0.75)),
+    Threshold("dfjoin.transform.column_pair", "_MIN_SCORE_TO_GO_ON", (0.0, 0.1)),
+    Threshold("dfjoin.transform.composite", "_MIN_ALIGNED", (0.7, 0.95)),
+    Threshold("dfjoin.transform.composite", "_PART_UNIQUENESS", (0.8, 0.97)),
+    Threshold("dfjoin.transform.composite", "_COMPOSITE_UNIQUENESS", (0.9, 0.99)),
+    Threshold("dfjoin.transform.composite", "_KEY_UNIQUENESS", (0.6, 0.95)),
+    Threshold("dfjoin.transform.composite", "_MIN_WORDED_VALUES", (20, 100)),
+    Threshold("dfjoin.transform.composite", "_MIN_WORDED_UNIQUENESS", (0.25, 0.75)),
+    Threshold("dfjoin.transform.casing", "_MIN_SHARE", (0.8, 0.97)),
+    Threshold("dfjoin.transform.pair_signatures", "_UBIQUITOUS", (0.5, 0.95)),
+    Threshold("dfjoin.transform.pair_signatures", "_MIN_PAIRS", (2, 6)),
+    Threshold("dfjoin.transform.pair_signatures", "_MIN_SHARE", (0.02, 0.15)),
+    Threshold("dfjoin.transform.relate_numbers", "_LARGE_BITS", (10.0, 40.0)),
+    Threshold("dfjoin.transform.relate_numbers", "_MIN_BITS_GIVEN", (3.0, 10.0)),
+    Threshold("dfjoin.transform.relate_numbers", "_MIN_HITS", (2, 5)),
+    Threshold("dfjoin.transform.relate_numbers", "_LEAST_COVERAGE", (0.05, 0.3)),
+    Threshold("dfjoin.transform.relate_numbers", "_FALLING_SCORE", (1.0, 1.8)),
+    Threshold("dfjoin.transform.relate_numbers", "_DECISIVE_BITS", (20.0, 80.0)),
+    Threshold("dfjoin.transform.linear_search", "_ALIGNED_BITS", (0.0, 5.0)),
+    Threshold("dfjoin.transform.linear_search", "_GRID_BITS", (0.0, 5.0)),
+    Threshold("dfjoin.transform.number_columns", "_READABLE", (0.8, 0.97)),
+    Threshold("dfjoin.transform.number_columns", "_STEP_BITS", (1.0, 6.0)),
+    Threshold("dfjoin.transform.number_columns", "_ANY_UNIT_BITS", (0.0, 3.0)),
+    Threshold("dfjoin.transform.relate_dates", "_MIN_DATES", (0.8, 0.97)),
+    Threshold("dfjoin.transform.grids", "_MIN_REPETITION", (2, 5)),
+    Threshold("dfjoin.transform.grids", "_MAIN_SHARE", (0.6, 0.95)),
+    Threshold("dfjoin.fuzzy.accept_matches", "MIN_CHANCE", (0.3, 0.5)),
+    Threshold("dfjoin.fuzzy.accept_matches", "_MIN_KNOWN", (10, 40)),
+    Threshold("dfjoin.fuzzy.accept_matches", "_USUAL_SHARE", (0.3, 0.5)),
+    Threshold("dfjoin.fuzzy.accept_matches", "_SHIFT", (0.0, 0.4)),
+    Threshold("dfjoin.fuzzy.column_weights", "_MIN_NUMBERS", (0.8, 0.97)),
+    Threshold("dfjoin.fuzzy.column_weights", "_NUMBER_SCALE", (1.0, 4.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.column_weights", "MAX_WEIGHT", (3.0, 6.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.column_weights", "_MAX_SUM", (4.0, 9.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.column_weights", "_PRIOR_COUNT", (1.0, 5.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.column_weights", "_MIN_MATCHES", (2.0, 10.0)),
+    Threshold("dfjoin.fuzzy.column_weights", "_RIVAL_LOG_ODDS", (-6.0, -2.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.column_weights", "_SHARE_OF_WEIGHTS", (0.25, 1.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.fuzzy_join", "_MIN_REFERENCE_TEXTS", (5, 20)),
+    Threshold("dfjoin.join.relate", "_MIN_ALIKE", (2, 6)),
+    Threshold("dfjoin.join.relate", "_MIN_SHARE_CUT", (0.3, 0.8)),
     Threshold("dfjoin.join.relate", "_MIN_SHARE_ALIKE", (0.05, 0.4)),
+    Threshold("dfjoin.join.similar_keys", "_MIN_DISTINCT", (5, 20)),
+    Threshold("dfjoin.join.similar_keys", "_MIN_SHARE", (0.1, 0.4)),
+    Threshold("dfjoin.join.similar_keys", "_MIN_SHAPES", (0.1, 0.4)),
+    Threshold("dfjoin.join.similar_keys", "_MANY_SHAPES", (50, 200)),
+    Threshold("dfjoin.join.similar_keys", "_MIN_LENGTH", (2, 4)),
+    Threshold("dfjoin.join.told_columns", "_ALIKE", (0.6, 0.8)),
+    Threshold("dfjoin.join.break_ties", "_MIN_UNIQUE", (5, 20)),
+    Threshold("dfjoin.join.break_ties", "_MAX_TIED_SHARE", (0.15, 0.6)),
+    Threshold("dfjoin.join.break_ties", "_MIN_AGREEING", (0.6, 0.95)),
+    Threshold("dfjoin.join.break_ties", "_MIN_BITS", (5.0, 20.0)),
+    Threshold("dfjoin.join.break_ties", "_MARGIN", (1.0, 4.0)),
+    Threshold("dfjoin.join.element_keys", "_MIN_LISTS", (3, 10)),
+    Threshold("dfjoin.join.element_keys", "_MIN_LISTED", (0.05, 0.3)),
+    Threshold("dfjoin.join.element_keys", "_MIN_FOUND", (0.3, 0.7)),
+    Threshold("dfjoin.join.frame_join", "_KEY_UNIQUENESS", (0.6, 0.95)),
+    Threshold("dfjoin.join.frame_join", "_LEFT_OVER", (0.0, 0.1)),
+    Threshold("dfjoin.join.frame_join", "_POOR", (0.05, 0.3)),
     Threshold("dfjoin.join.frame_join", "_WIDER", (1.0, 1.5)),
+    Threshold("dfjoin.join.frame_join", "_MIN_SAME", (0.8, 0.97)),
+    Threshold("dfjoin.join.frame_join", "_MIN_BOTH", (3, 10)),
+    Threshold("dfjoin.join.key_evidence", "MIN_ONE_SIDED", (0.3, 0.8)),
+    Threshold("dfjoin.join.key_evidence", "_STRICTLY_ONE_SIDED", (0.9, 0.99)),
+    Threshold("dfjoin.join.key_evidence", "_MIN_BITS", (5.0, 20.0)),
+    Threshold("dfjoin.join.key_evidence", "_SHORT", (2.5, 5.0)),
+    Threshold("dfjoin.join.key_evidence", "_DENSE", (0.8, 0.97)),
+    Threshold("dfjoin.join.key_evidence", "_MIN_AGREEING", (0.5, 0.95)),
+    Threshold("dfjoin.join.key_evidence", "_MIN_DISPLACED", (0.1, 0.4)),
+    Threshold("dfjoin.join.key_evidence", "_FEWEST_DISPLACED", (2, 6)),
+    Threshold("dfjoin.join.key_evidence", "_MAX_EXPECTED", (0.25, 0.75)),
+    Threshold("dfjoin.join.key_evidence", "_MIN_AGREEMENT_BITS", (5.0, 20.0)),
+    Threshold("dfjoin.join.key_evidence", "_MIN_ROWS", (4, 16)),
 )
 
 
-def fold_of(name: str) -> int:
-    """Draw the fold of a case by the hash of its name."""
-    return zlib.crc32(name.encode()) % _FOLDS
+# The cases ------------------------------------------------------------------------------------------------
 
 
-def f1_of(case: Case) -> float:
-    """Join the frames of a case as a user does; return F1."""
+class Trial(NamedTuple):
+    """Something to join, and how well it went: from 0 to 1."""
+
+    set: str
+    name: str
+    run: Callable[[], float]
+
+    @property
+    def fold(self) -> int:
+        """Draw a fold by the hash of the names."""
+        return zlib.crc32(f"{self.set} {self.name}".encode()) % _FOLDS
+
+
+def score_case(case: Case, *, known: bool = False, figure: int = 2, precision: float = 0.95) -> float:
+    """Join the frames of a case as a user does; return precision, recall or F1."""
     try:
-        found, _ = joined_pairs(case, known=False, fuzzy=True)
+        found, _ = joined_pairs(case, known=known, fuzzy=True, precision=precision)
     except dfjoin.errors.InvalidParameterError:  # two pairs of columns join equally well
         found = set()
-    return score(found, case.truth)[2]
+    return score(found, case.truth)[figure]
 
 
-def scores(folder: Path, halves: list[tuple[str, pd.Series]]) -> dict[str, float]:
-    """Score all cases with the thresholds as they are now; of cases that need knowledge only the precision counts."""
-    found = {f"halves {name}": float(not joined(values)) for name, values in halves}
-    for name in _SETS:
-        for case in cases(folder / name):
-            if name == "sema_join":
-                pairs, _ = joined_pairs(case, known=False, fuzzy=True)
-                found[f"{name} {case.name}"] = score(pairs, case.truth)[0]
-            else:
-                found[f"{name} {case.name}"] = f1_of(case)
-    return found
+def _case_trials(folder: Path, **how: float) -> Iterator[Trial]:
+    for case in cases(folder):
+        yield Trial(folder.name, case.name, lambda case=case: score_case(case, **how))
 
 
-def mean_of_sets(found: dict[str, float]) -> float:
-    """Average over the cases of each set, then over the sets."""
-    frame = pd.Series(found)
-    return float(frame.groupby([name.split(" ")[0] for name in frame.index]).mean().mean())
+def _records(folder: Path) -> Iterator[Trial]:
+    """Pairs of tables whose columns are compared one by one; F1 over the labelled pairs."""
+    for place in sorted(path for path in folder.iterdir() if (path / "meta.json").exists()):
+        case = load_case(place, True, _SEED)
+        yield Trial(folder.name, case.name, lambda c=case: c.score_test_pairs(*join_ours(c, _ASKED)[:2])[2])
 
 
-def cross_validate(by_value: dict[float, dict[str, float]], present: float) -> tuple[float, Counter[float]]:
+def _databases(folder: Path) -> Iterator[Trial]:
+    """Two tables of a database that a declared key relates, names of columns and all."""
+    for place in sorted(path.parent for path in folder.glob("*/truth.csv")):
+        truth = pd.read_csv(place / "truth.csv")
+        truth = truth[(truth["fk_arity"] == 1) & (truth["fk_distinct"] > 0)]
+        for (table, other), keys in truth.groupby(["fk_table", "pk_table"]):
+            frames = [pd.read_csv(place / "tables" / f"{name}.csv", low_memory=False) for name in (table, other)]
+            right = set(zip(keys["fk_column"], keys["pk_column"], strict=True))
+            if table != other:
+                name = f"{place.name} {table} {other}"
+                yield Trial("databases", name, lambda f=frames, right=right: _score_keys(*f, right))
+
+
+def _score_keys(left: pd.DataFrame, right: pd.DataFrame, keys: set[tuple[str, str]]) -> float:
+    """Join two tables; 1 if the key is a declared one."""
+    try:
+        wide = dfjoin.auto_join(left, right, on_no_match="ignore", aggregate=None, how="inner", max_expansion=1e6)
+    except dfjoin.errors.InvalidParameterError:
+        return 0.0
+    steps = wide.attrs["dfjoin"]["joined"]
+    return float(bool(steps) and (*steps[0]["on"], *steps[0]["right_on"]) in keys)
+
+
+def _is_apart(left: pd.DataFrame, right: pd.DataFrame) -> float:
+    try:
+        wide = dfjoin.auto_join(left, right, on_no_match="ignore", aggregate=None, how="inner", max_expansion=1e6)
+    except dfjoin.errors.InvalidParameterError:
+        return 1.0
+    return float(not wide.attrs["dfjoin"]["joined"])
+
+
+def trials(folder: Path, lake: Path, n: int) -> dict[str, Callable[[], Iterator[Trial]]]:
+    """Return the sets of trials by name."""
+    return {
+        "autojoin_web": lambda: _case_trials(folder / "autojoin_web"),
+        "flashfill_spreadsheet": lambda: _case_trials(folder / "flashfill_spreadsheet"),
+        "tde": lambda: _case_trials(folder / "tde", known=True),
+        "sema_join": lambda: _case_trials(folder / "sema_join", figure=0),
+        "dataxformer_kbwt": lambda: _case_trials(folder / "dataxformer_kbwt", figure=0),
+        "autofj": lambda: _case_trials(folder / "autofj", precision=_ASKED),
+        "er_magellan": lambda: _records(folder / "er_magellan"),
+        "databases": lambda: _databases(folder / "fk_lakes"),
+        "halves": lambda: (
+            Trial("halves", name, lambda values=values: float(not joined(values)))
+            for name, values in columns(lake, n, _SEED)
+        ),
+        "strangers": lambda: (
+            Trial("strangers", f"{name} + {other}", lambda a=left, b=right: _is_apart(a, b))
+            for (name, left), (other, right) in stranger_pairs(lake, n, _SEED)
+        ),
+    }
+
+
+# The thresholds -------------------------------------------------------------------------------------------
+
+
+def places_of(threshold: Threshold) -> list[tuple[ModuleType, str]]:
+    """Return the modules that hold a constant: its own, and those that import it."""
+    home = importlib.import_module(threshold.module)
+    held = getattr(home, threshold.name)
+    others = [] if threshold.name.startswith("_") else [m for n, m in sys.modules.items() if n.startswith("dfjoin.")]
+    return [(home, threshold.name)] + [
+        (module, threshold.name) for module in others if module is not home and vars(module).get(threshold.name) is held
+    ]
+
+
+Setting = tuple[Threshold, float]
+Scores = dict[Trial, float]
+
+
+def watch(all_trials: list[Trial], thresholds: list[Threshold]) -> tuple[Scores, dict[Trial, set[Setting]]]:
+    """Run all trials as things are; return their scores, and the settings in which each may be scored otherwise."""
+    noted: set[Setting] = set()
+    found, affected = {}, {}
+    with ExitStack() as stack:
+        for one in thresholds:
+            if not one.reaches:
+                places = places_of(one)
+                present = getattr(*places[0])
+                others = {(one, value): value for value in one.others}
+                stack.enter_context(setting(places, Watched(present, others, noted)))
+        for trial in all_trials:
+            noted.clear()
+            noted.update((one, value) for one in thresholds if trial.set in one.reaches for value in one.others)
+            found[trial] = trial.run()
+            affected[trial] = set(noted)
+    return found, affected
+
+
+def scores_with(one: Setting, now: Scores, affected: dict[Trial, set[Setting]]) -> tuple[Scores, int]:
+    """Return the scores with another value of a threshold, and the number of trials in which it decides otherwise."""
+    threshold, value = one
+    again = [trial for trial, settings in affected.items() if one in settings]
+    with setting(places_of(threshold), value):
+        return now | {trial: trial.run() for trial in again}, len(again)
+
+
+def mean_of_sets(found: Scores) -> float:
+    """Average over the trials of each set, then over the sets."""
+    frame = pd.Series([*found.values()])
+    return float(frame.groupby([trial.set for trial in found]).mean().mean())
+
+
+def cross_validate(by_value: dict[float, Scores], present: float) -> tuple[float, Counter[float]]:
     """Choose a value for each fold by the others; return the mean score of the choices, and how often each was made."""
     chosen: Counter[float] = Counter()
-    held_out: dict[str, float] = {}
+    held_out: Scores = {}
     for fold in range(_FOLDS):
         outside = {
-            value: mean_of_sets({name: one for name, one in found.items() if fold_of(name) != fold})
+            value: mean_of_sets({trial: one for trial, one in found.items() if trial.fold != fold})
             for value, found in by_value.items()
         }
         best = max(outside, key=lambda value: (round(outside[value], 6), value == present))
         chosen[best] += 1
-        held_out |= {name: one for name, one in by_value[best].items() if fold_of(name) == fold}
+        held_out |= {trial: one for trial, one in by_value[best].items() if trial.fold == fold}
     return mean_of_sets(held_out), chosen
+
+
+def report(threshold: Threshold, now: Scores, affected: dict[Trial, set[Setting]], verbose: bool) -> str:
+    """Measure all values of a threshold; return a row of a table."""
+    present = getattr(*places_of(threshold)[0])
+    by_value, n_decided = {present: now}, {}
+    for value in threshold.others:
+        by_value[value], n_decided[value] = scores_with((threshold, value), now, affected)
+        if verbose:
+            for trial, one in by_value[value].items():
+                if abs(one - now[trial]) > 1e-3:
+                    print(f"    {threshold.name} = {value:g}: {trial.set} {trial.name}: {now[trial]:.3f}, {one:.3f}")
+    held_out, chosen = cross_validate(by_value, present)
+    base = mean_of_sets(now)
+    others = ", ".join(
+        f"{value:g}: " + (f"{mean_of_sets(by_value[value]) - base:+.4f} ({n})" if n else "–")
+        for value, n in sorted(n_decided.items())
+    )
+    folds = ", ".join(f"{value:g} ({n})" for value, n in sorted(chosen.items()))
+    return f"| `{threshold.group}` `{threshold.name}` | {present:g} | {others} | {folds} | {held_out - base:+.4f} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", type=Path)
     parser.add_argument("lake", type=Path)
-    parser.add_argument("--columns", type=int, default=60)
+    parser.add_argument("--columns", type=int, default=60, help="columns in halves, and pairs of strangers")
+    parser.add_argument("--sets", nargs="*", help="names of sets; all by default")
+    parser.add_argument("--group", nargs="*", help="parts of module names")
     parser.add_argument("--only", nargs="*", help="names of thresholds")
+    parser.add_argument("--verbose", action="store_true", help="each trial that another value changes")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    halves = list(columns(options.lake, options.columns, _SEED))
-    now = scores(options.cases, halves)
-    print(f"as it is: {mean_of_sets(now):.4f} over {len(now)} cases", flush=True)
-    for threshold in THRESHOLDS:
-        if options.only and threshold.name not in options.only:
-            continue
-        module = importlib.import_module(threshold.module)
-        present = getattr(module, threshold.name)
-        by_value = {present: now}
-        for value in threshold.others:
-            setattr(module, threshold.name, value)
-            by_value[value] = scores(options.cases, halves)
-            setattr(module, threshold.name, present)
-        held_out, chosen = cross_validate(by_value, present)
-        means = ", ".join(f"{value:g}: {mean_of_sets(found):.4f}" for value, found in sorted(by_value.items()))
-        print(f"{threshold.module} {threshold.name} = {present:g}: {means}; folds chose {dict(chosen)}, held out "
-              f"{held_out:.4f}", flush=True)  # fmt: skip
+    thresholds = [
+        one
+        for one in THRESHOLDS
+        if (not options.only or one.name in options.only)
+        and (not options.group or any(part in one.group for part in options.group))
+    ]
+    sets = trials(options.cases, options.lake, options.columns)
+    now: Scores = {}
+    affected: dict[Trial, set[Setting]] = {}
+    for name in options.sets or sets:
+        start = time.process_time()
+        found, noted = watch(list(sets[name]()), thresholds)
+        now, affected = now | found, affected | noted
+        print(
+            f"{name}: {mean_of_sets(found):.4f} of {len(found)} cases, {time.process_time() - start:.0f} s", flush=True
+        )
+    print(f"all sets: {mean_of_sets(now):.4f} of {len(now)} cases\n")
+    print("| constant | value | others: change of the score (cases it decides otherwise) | folds choose | held out |")
+    print("|---|---|---|---|---|", flush=True)
+    for threshold in thresholds:
+        print(report(threshold, now, affected, options.verbose), flush=True)
 
 
 if __name__ == "__main__":
