@@ -52,6 +52,9 @@ _MIN_SHARE_CUT = 0.5
 _MIN_SHARE_ALIKE = 0.2
 """Keys, and share of the keys of one side, that likeness has to join where nobody named the columns: two columns of
 short texts have some that are alike."""
+_MIN_SHARE_NONE_EQUAL = 0.4
+"""The same share where no key is equal: of things that two tables spell differently, some are spelled alike, whereas
+different things of one list, models of one maker, have names that resemble each other."""
 _MAX_COMPARED = 50_000
 """Pairs of each program whose texts are compared as they are written."""
 _QUICK_REST = 50_000
@@ -100,7 +103,9 @@ def distinct_keys(columns: dict[str, pa.Array]) -> DistinctKeys:
 def _is_common(pairs: KeyPairs, n_left: int, n_right: int) -> bool:
     """Tell whether pairs join enough of the keys of one side to relate two columns that nobody named."""
     counts = count_distinct(pairs.left, n_left), count_distinct(pairs.right, n_right)
-    return min(counts) >= _MIN_ALIKE and max(counts[0] / n_left, counts[1] / n_right) >= _MIN_SHARE_ALIKE
+    is_any_equal = bool((pairs.kinds == KINDS.index("equal")).any())
+    least = _MIN_SHARE_ALIKE if is_any_equal else _MIN_SHARE_NONE_EQUAL
+    return min(counts) >= _MIN_ALIKE and max(counts[0] / n_left, counts[1] / n_right) >= least
 
 
 class KeyPairs(NamedTuple):
