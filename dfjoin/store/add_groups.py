@@ -73,7 +73,7 @@ def add_vectors(path: Path, given: EmbedderChoice, engine: str | None, spark: An
     base = read_manifest(path)
     missing = [segment for segment in base.segments if segment.group("vectors") is None]
     chosen: IndexEmbedder | ToTrain
-    if given == EmbedderChoice() and base.embedder is not None:
+    if base.embedder is not None and given.embedder is None and given.abbreviations is None:
         if not missing:
             return base
         chosen = IndexEmbedder(open_embedder(path, base), base.embedder)
