@@ -215,12 +215,12 @@ def _relate_pair(pair: _NumberPair, rng: np.random.Generator, tried: list[str]) 
 def _reason_against(outcome: NumericOutcome, pair: _NumberPair, line: Line) -> str:
     """Return why a program is not accepted, an empty text if it is."""
     least_bits = _MIN_BITS_GIVEN if pair.is_fixed else MIN_BITS
-    if (
-        outcome.bits < least_bits
-        or outcome.chance > _MAX_CHANCE[line.n_free]
-        or outcome.n_reached - line.n_free < _MIN_HITS
-    ):
+    if outcome.bits < least_bits:
         return f"chance may explain it ({outcome.bits:.0f} bits of evidence, {least_bits:.0f} needed)"
+    if outcome.chance > _MAX_CHANCE[line.n_free]:
+        return f"chance may explain it (the numbers lie so close that {outcome.chance:.0%} of any would meet one)"
+    if outcome.n_reached - line.n_free < _MIN_HITS:
+        return f"chance may explain it (it meets {outcome.n_reached} numbers, {line.n_free + _MIN_HITS} needed)"
     is_free = pair.is_fixed and line.cost == 0
     least, both = (_LEAST_COVERAGE, _LEAST_COVERAGE) if is_free else (MIN_COVERAGE, MIN_SCORE)
     if line.scale < 0:

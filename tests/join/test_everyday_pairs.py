@@ -193,6 +193,14 @@ def test_everyday_pairs_are_joined(name):
     assert recall >= LEAST_RECALL.get(name, 0.98)
 
 
+def test_states_are_joined_with_their_codes_where_the_tables_have_nothing_else():
+    left, right = pd.DataFrame({"state": list(STATES)}), pd.DataFrame({"code": list(STATES.values())[::-1]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wide = dfjoin.auto_join(left, right, aggregate=None)
+    assert wide["code"].tolist() == list(STATES.values())
+
+
 def test_days_and_months_that_may_be_exchanged_are_not_guessed():
     dates = [datetime.date(2000 + y, m, d) for y in range(4) for m in range(1, 13) for d in range(1, 13)]
     left = pd.DataFrame({"a": [d.strftime("%m/%d/%Y") for d in dates]})

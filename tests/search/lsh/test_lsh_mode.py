@@ -66,6 +66,13 @@ def test_estimates_have_a_standard_error_and_small_columns_none(lakes, kept, opt
     assert (found.hits.hits.matched[place], MODE.columns(found)["containment_error"][place]) == (7, 0.0)
 
 
+@pytest.mark.parametrize("threshold", [0.2, 0.45, 0.5, 0.55, 0.95])
+@pytest.mark.parametrize("kept", [False, True])
+def test_no_row_that_is_estimated_below_the_threshold_is_returned(lakes, kept, threshold):
+    found = find_by("lsh", lakes[kept], WORDS, threshold=threshold, recall=0.999, verify=False)
+    assert all(matched >= threshold * len(WORDS) for matched in found.hits.hits.matched.tolist())
+
+
 def test_estimates_come_first_and_then_the_best_that_there_is(lakes):
     params = search_params(mode="lsh", threshold=0.4, progressive=True)
     first, second = MODE.stages(lakes[True].snapshot, params)
