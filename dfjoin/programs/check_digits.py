@@ -1,4 +1,4 @@
-"""Steps of a program that write codes with a check digit: ISBN, EAN, Luhn.
+"""Steps of a program that write codes with check digits: ISBN, EAN, Luhn, IBAN.
 
 The same contract as `dfjoin.programs.extract`.
 """
@@ -12,7 +12,7 @@ from dfjoin.programs import scalar_numbers
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import END, bind, quote
 
-__all__ = ["CHECK_DIGITS", "ISBN_LENGTHS", "CheckDigit", "Isbn"]
+__all__ = ["CHECK_DIGITS", "ISBN_LENGTHS", "CheckDigit", "Isbn", "Mod97"]
 
 CHECK_DIGITS = ("ean", "luhn", "mod 11")
 """EAN, UPC and ISBN-13 weigh digits by 3 and 1; Luhn (cards, IMEI) doubles every other one; ISBN-10 is mod 11."""
@@ -46,6 +46,40 @@ class CheckDigit(Step):
 
     def describe(self) -> str:
         return f"check_digit({self.kind!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Mod97(Step):
+    """A text of 1 to 30 letters and digits with the two check digits of ISO 7064: an account as an IBAN, or a LEI.
+
+    Parameters
+    ----------
+    country : str
+        Two capital letters: they and the check digits are written in front of the text, as in an IBAN. Empty: the
+        check digits are written behind the text, as in a LEI.
+    """
+
+    country: str
+    name: ClassVar[str] = "mod_97"
+    weight: ClassVar[int] = 3
+
+    def __call__(self, text: str) -> str | None:
+        return scalar_numbers.with_mod_97(text, self.country)
+
+    def python(self) -> tuple[str, tuple[Any, ...]]:
+        return "with_mod_97", (self.country,)
+
+    def sql(self, operand: str) -> str:
+        """Take the remainder character by character; a letter stands for a number of two digits."""
+        value = "(instr('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ', upper(c)) - 1)"
+        added = f"(s * CASE WHEN {value} > 9 THEN 100 ELSE 10 END + {value}) % 97"
+        rest = f"aggregate(split(concat(x, '{self.country}00'), ''), 0, (s, c) -> CAST({added} AS INT))"
+        check = f"lpad(CAST(98 - {rest} AS STRING), 2, '0')"
+        made = f"concat('{self.country}', {check}, x)" if self.country else f"concat(x, {check})"
+        return bind(operand, f"CASE WHEN x RLIKE {quote(f'^[0-9A-Za-z]{{1,30}}{END}')} THEN {made} END")
+
+    def describe(self) -> str:
+        return f"mod_97({self.country!r})"
 
 
 @dataclass(frozen=True, slots=True)

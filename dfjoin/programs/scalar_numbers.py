@@ -17,6 +17,7 @@ __all__ = [
     "read_ratio",
     "total_of",
     "with_check_digit",
+    "with_mod_97",
     "write_duration",
 ]
 
@@ -130,6 +131,15 @@ def with_check_digit(text: str, kind: str) -> str | None:
     if kind == "luhn":
         return text + str(-sum(digit if i % 2 else digit * 2 - 9 * (digit > 4) for i, digit in enumerate(digits)) % 10)
     return text + "0123456789X"[-sum(digit * (i + 2) for i, digit in enumerate(digits)) % 11]
+
+
+def with_mod_97(text: str, country: str) -> str | None:
+    """Add the check digits of ISO 7064, mod 97: behind letters and digits, or between the country and these."""
+    if not re.fullmatch("[0-9A-Za-z]{1,30}", text):
+        return None
+    digits = "".join(str(int(c, 36)) for c in f"{text}{country}00")
+    check = str(98 - int(digits) % 97).rjust(2, "0")
+    return f"{country}{check}{text}" if country else text + check
 
 
 def read_isbn(text: str, length: int) -> str | None:

@@ -45,7 +45,7 @@ _STEPS: dict[str, Any] = {
         *(ranges.FromRun, ranges.Parts, ranges.UptoRun),
         *(lookup.GivenPairs, lookup.Lookup),
         quantities.Quantity,
-        *(check_digits.CheckDigit, check_digits.Isbn),
+        *(check_digits.CheckDigit, check_digits.Isbn, check_digits.Mod97),
         *(durations.ReadDuration, durations.WriteDuration),
         *(listings.AllRuns, listings.Total),
         *(ratios.AsRatio, ratios.Exponent, ratios.Ratio),

@@ -57,6 +57,10 @@ def _has_surrogate(value: str) -> bool:
     return any("\ud800" <= c <= "\udfff" for c in value)
 
 
+def _is_country(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("([A-Z]{2})?", value) is not None
+
+
 def _is_mark(value: str) -> bool:
     return " " <= value <= "~" and not value.isalnum()
 
@@ -120,6 +124,7 @@ _RULES: dict[tuple[str, str], tuple[Callable[[Any], bool], str]] = {
     ("parts", "last"): _INDEX,
     ("check_digit", "kind"): _one_of(CHECK_DIGITS),
     ("isbn", "length"): _one_of(ISBN_LENGTHS),
+    ("mod_97", "country"): (_is_country, "two capital letters, or empty"),
     ("read_duration", "first"): _one_of(FIRST_UNITS),
     ("write_duration", "layout"): _one_of(DURATION_LAYOUTS),
     ("ratio", "digits"): (lambda value: _is_integer(value, 0, 6), "an integer from 0 to 6"),

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from dfjoin.programs.program import Constant, Program
 from dfjoin.transform.grids import grid_density
+from dfjoin.transform.numbered_names import series_chance
 from dfjoin.values.unicode import normalize_text
 
 __all__ = [
@@ -108,7 +109,8 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     made of outputs and targets, with the target itself left out, or if that is larger under the model that all
     characters seen are equally likely. Values of one length, four or more, also make up a share of the texts of their
     shape (those with the characters that some value has at each position, and an estimate of those not seen), and
-    twice that share is the lower bound. At most 500 of each are looked at, and the sum is scaled up.
+    twice that share is the lower bound; numbered names have another one (`numbered_names.series_chance`). At most 500
+    of each are looked at, and the sum is scaled up.
     """
     density = grid_density(outputs, targets)
     if density:
@@ -119,8 +121,8 @@ def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
     given = Counter([*some_outputs, *some])
     alphabet = max(2, len(model.singles) - 1)
     neighbours = sum(2.0 ** min(0.0, model.log2(value, given[value])) for value in some)
-    total = max(neighbours, sum(float(alphabet) ** -len(value) for value in some))
-    return min(1.0, max(1e-12, total * len(targets) / len(some), _filled_share(targets)))
+    total = max(neighbours, sum(float(alphabet) ** -len(value) for value in some)) * len(targets) / len(some)
+    return min(1.0, max(1e-12, total, _filled_share(targets), series_chance(some_outputs, targets)))
 
 
 def without_constants(program: Program, values: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS, CheckDigit, Isbn
+from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS, CheckDigit, Isbn, Mod97
 from dfjoin.programs.durations import DURATION_LAYOUTS, FIRST_UNITS, ReadDuration, WriteDuration
 from dfjoin.programs.extract import Step
 from dfjoin.programs.listings import TOTALS, AllRuns, Total
@@ -24,6 +24,7 @@ _RATIO = re.compile("(?:[0-9]+[ -])?[0-9]+ ?/ ?[0-9]+")
 _LIST = re.compile("-?[0-9]+(?:[.][0-9]+)?(?:[ ,;|+]+-?[0-9]+(?:[.][0-9]+)?)+")
 _EXPONENT = re.compile("-?[0-9]+(?:[.][0-9]+)?[eE][+-]?[0-9]+")
 _ISBN = re.compile("(?:97[89][- ]?)?[0-9](?:[- ]?[0-9]){8}[- ]?[0-9Xx]")
+_IBAN_HEAD = re.compile("[A-Z]{2}[0-9]{2}$")
 _DIGITS = re.compile("[0-9A-Fa-f]+")
 _MAX_NUMBER = 16
 """Characters of a text that is read as one number."""
@@ -141,7 +142,13 @@ def check_digit_ways(texts: Sequence[str], targets: Sequence[str]) -> Iterator[t
     """
     if all(_ISBN.fullmatch(text) for text in texts):
         yield from ((Isbn(length),) for length in ISBN_LENGTHS)
-    are_digits = all(len(text) >= _FEWEST_DIGITS and text.isascii() and text.isdigit() for text in texts)
-    pairs = zip(texts, targets, strict=True)
-    if are_digits and all(text in target and len(target) > len(text) for text, target in pairs):
+    pairs = list(zip(texts, targets, strict=True))
+    are_codes = all(len(text) >= _FEWEST_DIGITS and text.isascii() and text.isalnum() for text in texts)
+    if not are_codes or not all(text.lower() in target.lower() and len(target) > len(text) for text, target in pairs):
+        return
+    if "".join(texts).isdigit():
         yield from ((CheckDigit(kind),) for kind in CHECK_DIGITS)
+    for before in dict.fromkeys(target[: -len(text)].upper() for text, target in pairs):
+        if _IBAN_HEAD.search(before):
+            yield (Mod97(before[-4:-2]),)
+    yield (Mod97(""),)

@@ -27,7 +27,9 @@ def learned(wide):
     return [dfjoin.Program.from_dict(one["program"]) for one in transform["programs"]]
 
 
-@pytest.mark.parametrize("options", [{}, {"examples": [("24.76", "54.472"), ("6.95", "15.29")]}], ids=["named", "taught"])
+@pytest.mark.parametrize(
+    "options", [{}, {"examples": [("24.76", "54.472"), ("6.95", "15.29")]}], ids=["named", "taught"]
+)
 def test_fractions_of_which_few_are_equal_are_keys(options):
     price = (np.random.default_rng(1).choice(20_000, 40, replace=False) / 100).tolist()
     left = pd.DataFrame({"price": [2.5, 3.25, *price]})

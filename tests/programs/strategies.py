@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from dfjoin.programs.calendars import CALENDAR_UNITS, SERIALS, MoveDate, ReadSerial, WriteSerial
 from dfjoin.programs.characters import CLASSES
-from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS, CheckDigit, Isbn
+from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS, CheckDigit, Isbn, Mod97
 from dfjoin.programs.codes import CODES, EXPONENT_MARKS, Coded, Scientific, UnitPart, WeightedSum
 from dfjoin.programs.conditions import Condition, shape_of
 from dfjoin.programs.durations import DURATION_LAYOUTS, FIRST_UNITS, ReadDuration, WriteDuration
@@ -106,6 +106,7 @@ STEPS = st.one_of(
     ),
     st.builds(CheckDigit, st.sampled_from(CHECK_DIGITS)),
     st.builds(Isbn, st.sampled_from(ISBN_LENGTHS)),
+    st.builds(Mod97, st.sampled_from(["", "DE", "GB", "ZZ"])),
     st.sampled_from([GivenPairs("Ann\x1f12\x1fé", "x\x1f\x1f'"), GivenPairs("march", "3")]),
     st.builds(NthNumber, _INDEX, st.sampled_from(DECIMAL_MARKS)),
     st.builds(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.check_digits import CheckDigit, Isbn
+from dfjoin.programs.check_digits import CheckDigit, Isbn, Mod97
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,27 @@ def test_a_changed_digit_changes_the_check_digit(number, place, more):
     other = f"{text[:place]}{(int(text[place]) + more) % 10}{text[place + 1 :]}"
     for kind in ("luhn", "ean"):
         assert CheckDigit(kind)(text)[-1] != CheckDigit(kind)(other)[-1]
+
+
+@pytest.mark.parametrize(
+    ("country", "text", "expected"),
+    [
+        ("DE", "370400440532013000", "DE89370400440532013000"),
+        ("GB", "NWBK60161331926819", "GB29NWBK60161331926819"),
+        ("FR", "20041010050500013m02606", "FR1420041010050500013m02606"),
+        ("NO", "86011117947", "NO9386011117947"),
+        ("", "5493001KJTIIGC8Y1R", "5493001KJTIIGC8Y1R12"),
+        ("DE", "3704 0044", None),
+        ("DE", "1" * 31, None),
+        ("", "", None),
+    ],
+)
+def test_accounts_and_entities_have_two_check_digits(country, text, expected):
+    assert Mod97(country)(text) == expected
+
+
+@given(st.text("0123456789ABCXYZ", min_size=1, max_size=30), st.sampled_from(["", "DE", "GB"]))
+def test_a_code_with_its_check_digits_leaves_one_of_97(text, country):
+    made = Mod97(country)(text)
+    turned = made[4:] + made[:4] if country else made
+    assert int("".join(str(int(c, 36)) for c in turned)) % 97 == 1

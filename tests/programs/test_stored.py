@@ -93,7 +93,7 @@ def test_stored_names_are_those_that_old_plans_hold():
     assert sorted(_STEPS) == [
         *("after", "all_runs", "as_ratio", "base", "before", "case", "check_digit", "coded", "count"),
         *("each_part", "exponent", "from_run", "gaps", "group", "headline", "isbn", "keep", "linear"),
-        *("lookup", "move_date", "move_time", "nth_number", "pad", "pairs", "parts", "plain", "quantity"),
+        *("lookup", "mod_97", "move_date", "move_time", "nth_number", "pad", "pairs", "parts", "plain", "quantity"),
         *("ratio", "read_duration", "read_serial", "read_time", "replace", "reverse", "round", "round_to", "run"),
         *("scientific", "slice", "split", "squeeze", "strip_zeros", "total", "translate", "unit_part", "upto_run"),
         *("weighted_sum", "write_duration", "write_number", "write_serial", "write_time", "year"),
@@ -133,6 +133,7 @@ def test_an_old_plan_is_read():
         ({"step": "write_number", "least": 0, "mark": ".", "group": ""}, {"most": None}, {"most": -1}),
         ({"step": "from_run", "kind": "digits"}, {"index": -100}, {"index": 101}),
         ({"step": "parts", "separator": "a", "first": 0}, {"last": -2}, {"last": 1_000_001}),
+        ({"step": "mod_97"}, {"country": ""}, {"country": "D'"}),
         ({"step": "pairs", "values": "a"}, {"keys": "x" * 20_000}, {"keys": "x" * 20_001}),
         ({"step": "linear", "scale": "1", "offset": "0", "style": "plain"}, {"digits": 12}, {"digits": 13}),
         ({"step": "linear", "offset": "0", "digits": 1, "style": "plain"}, {"scale": "12345"}, {"scale": "123456"}),

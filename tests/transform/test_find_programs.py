@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
-from dfjoin.programs.check_digits import CheckDigit, Isbn
+from dfjoin.programs.check_digits import CheckDigit, Isbn, Mod97
 from dfjoin.programs.program import Program
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.transform_join import TransformJoin, join_rows
@@ -317,3 +317,14 @@ def test_books_are_found_by_either_number():
     long = [Isbn(13)(text) for text in short]
     found = find_programs(table(isbn=short), table(code=long[::-1]))
     assert (found.source_coverage, found.target_coverage) == (1, 1)
+
+
+@pytest.mark.parametrize("country", ["DE", ""])
+def test_accounts_are_found_by_their_check_digits(country):
+    accounts = [f"37040044{n:010d}" for n in np.random.default_rng(0).choice(10**9, 60, replace=False)]
+    codes = [Mod97(country)(text) for text in accounts]
+    found = find_programs(table(account=accounts), table(code=codes[::-1]))
+    assert (found.source_coverage, found.target_coverage) == (1, 1)
+    examples = list(zip(accounts, codes, strict=True))[:2]
+    taught = find_programs(table(account=accounts), table(code=codes[::-1]), examples=examples)
+    assert (taught.source_coverage, taught.target_coverage) == (1, 1)
