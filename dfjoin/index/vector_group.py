@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.errors import InvalidParameterError
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.components import VECTORS, removed_on_error, write_component, write_rows
 from dfjoin.index.manifest import GroupMeta
@@ -98,12 +99,20 @@ def embed_values(
     rows : ndarray of float32, shape (n, dimension)
         Unit vectors; values whose vector is zero are left out.
     tokens : ndarray of int64, shape (n,)
+
+    Raises
+    ------
+    InvalidParameterError
+        If its vectors have another length.
     """
     for start in range(0, chosen.size, _EMBEDDED_AT_ONCE):
         own = chosen[start : start + _EMBEDDED_AT_ONCE]
         rows = unit_rows(embedder.embed(texts_of(segment.tokens, own)))
         if rows.shape[1] != dimension:
-            raise ValueError(f"the embedder {embedder.identity!r} returned vectors of {rows.shape[1]} numbers")
+            raise InvalidParameterError(
+                f"`embedder` must return vectors of one length, but {embedder.identity} returned some of {dimension} "
+                f"numbers and some of {rows.shape[1]}; give one whose vectors do not depend on what else is embedded"
+            )
         has_vector = rows.any(axis=1)
         yield rows[has_vector], own[has_vector]
         if on_chunk is not None:

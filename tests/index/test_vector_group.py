@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
+from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError
 from dfjoin.index.components import VECTORS
 from dfjoin.index.vector_group import text_columns, text_tokens, texts_of
 from dfjoin.search.shared_values import value_of_token
@@ -87,6 +87,14 @@ def test_segments_of_which_one_has_none_are_merged_without(build):
 
     assert merge_segments(metas, lake.path, lake.settings)[1].group("vectors") is not None
     assert merge_segments(bare, lake.path, lake.settings)[1].group("vectors") is None
+
+
+def test_an_embedder_must_keep_to_the_length_that_it_was_tried_with(build):
+    def growing(texts):
+        return np.ones((len(texts), 4 if "paris" in texts else 5))
+
+    with pytest.raises(InvalidParameterError, match=r"vectors of one length, but .*growing returned some of 4 numbers"):
+        build(frames(), embedder=growing)
 
 
 def test_an_index_without_text_has_an_empty_group(build):
