@@ -46,14 +46,15 @@ KINDS = ("equal", "program", "fuzzy")
 
 _QUICK_KEYS = 100_000
 """Keys up to which a fuzzy join takes less than a minute on two cores."""
-_MIN_ALIKE = 3
 _MIN_SHARE_CUT = 0.5
 """Share of either column that programs relate, from which likeness compares what they cut out of the other keys."""
+_MIN_ALIKE = 3
 _MIN_SHARE_ALIKE = 0.2
 """Keys, and share of the keys of one side, that likeness has to join where nobody named the columns: two columns of
 short texts have some that are alike."""
+_MIN_NONE_EQUAL = 6
 _MIN_SHARE_NONE_EQUAL = 0.4
-"""The same share where no key is equal: of things that two tables spell differently, some are spelled alike, whereas
+"""The same where no key is equal: of things that two tables spell differently, some are spelled alike, whereas
 different things of one list, models of one maker, have names that resemble each other."""
 _MAX_COMPARED = 50_000
 """Pairs of each program whose texts are compared as they are written."""
@@ -103,9 +104,10 @@ def distinct_keys(columns: dict[str, pa.Array]) -> DistinctKeys:
 def _is_common(pairs: KeyPairs, n_left: int, n_right: int) -> bool:
     """Tell whether pairs join enough of the keys of one side to relate two columns that nobody named."""
     counts = count_distinct(pairs.left, n_left), count_distinct(pairs.right, n_right)
-    is_any_equal = bool((pairs.kinds == KINDS.index("equal")).any())
-    least = _MIN_SHARE_ALIKE if is_any_equal else _MIN_SHARE_NONE_EQUAL
-    return min(counts) >= _MIN_ALIKE and max(counts[0] / n_left, counts[1] / n_right) >= least
+    least, least_share = _MIN_ALIKE, _MIN_SHARE_ALIKE
+    if not (pairs.kinds == KINDS.index("equal")).any():
+        least, least_share = _MIN_NONE_EQUAL, _MIN_SHARE_NONE_EQUAL
+    return min(counts) >= least and max(counts[0] / n_left, counts[1] / n_right) >= least_share
 
 
 class KeyPairs(NamedTuple):

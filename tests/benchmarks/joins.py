@@ -3,8 +3,8 @@
 End to end, as a user calls it, with default arguments: the key columns unknown, the right rows shuffled by three
 seeds. Precision, recall and F1, averaged over the cases of a set, and the share of cases solved (both are 1); the
 spread over seeds; CPU time of a case.
-``--settings`` measures given keys and programs alone beside. ``--row-number`` adds a column ``id`` of row numbers to
-both frames, which relates nothing. Truth is a set of row pairs, or of value pairs where a set says so.
+``--settings`` measures given keys and programs alone beside, ``--precision`` asks likeness for another one than 0.95.
+``--row-number`` adds a column ``id`` of row numbers to both frames, which relates nothing. Truth is a set of row pairs, or of value pairs where a set says so.
 """
 
 from __future__ import annotations
@@ -53,15 +53,16 @@ def joined_pairs(
     return case.pairs(*rows), report
 
 
-def measure(folder: Path, setting: str, seeds: list[int], row_number: bool, verbose: int) -> list[dict[str, object]]:
+def measure(folder: Path, setting: str, options: argparse.Namespace) -> list[dict[str, object]]:
     """Score a set in one setting; one row for each case and seed."""
     known, fuzzy = _SETTINGS[setting]
+    asked = {"row_number": options.row_number, "precision": options.precision}
     rows: list[dict[str, object]] = []
-    for seed in seeds:
+    for seed in options.seeds:
         for case in cases(folder, seed):
             spent = time.process_time()
             try:
-                found, report = joined_pairs(case, known=known, fuzzy=fuzzy, row_number=row_number)
+                found, report = joined_pairs(case, known=known, fuzzy=fuzzy, **asked)
             except dfjoin.errors.InvalidParameterError as error:  # two pairs of columns join equally well
                 found, report = set(), str(error)
             spent = time.process_time() - spent
@@ -70,9 +71,9 @@ def measure(folder: Path, setting: str, seeds: list[int], row_number: bool, verb
                 "set": folder.name, "setting": setting, "seed": seed, "case": case.name, "joined": bool(found),
                 "P": precision, "R": recall, "F1": f1, "cpu": spent,
             })  # fmt: skip
-            if verbose:
+            if options.verbose:
                 print(f"  {seed} {case.name[:50]:50s} {precision:.3f} {recall:.3f} {f1:.3f} {spent:6.2f} s", flush=True)
-            if verbose > 1 and f1 < 0.99:
+            if options.verbose > 1 and f1 < 0.99:
                 print("    " + report.replace("\n", "\n    "), flush=True)
     return rows
 
@@ -103,6 +104,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=list(TABLES))
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
     parser.add_argument("--settings", nargs="*", choices=list(_SETTINGS), default=["default"])
+    parser.add_argument("--precision", type=float, default=0.95, help="asked of likeness")
     parser.add_argument("--row-number", action="store_true", help="add a column id, 0..n, to both frames")
     parser.add_argument("--verbose", action="count", default=0, help="a line a case; twice: the report of poor ones")
     options = parser.parse_args()
@@ -113,7 +115,7 @@ def main() -> None:
         row
         for name in options.sets
         for setting in options.settings
-        for row in measure(options.directory / name, setting, options.seeds, options.row_number, options.verbose)
+        for row in measure(options.directory / name, setting, options)
     ]
     print(summarise(rows).to_string(index=False, float_format="{:.3f}".format))
 

@@ -230,14 +230,17 @@ def test_few_keys_that_are_alike_relate_no_columns_that_nobody_named():
     assert all("too few, where `on` does not name them" in line for line in tried if "equal or alike" in line)
 
 
-@pytest.mark.parametrize(("n_alike", "n_equal", "is_related"), [(10, 0, False), (9, 1, True), (18, 0, True)])
-def test_without_an_equal_key_two_fifths_have_to_be_alike(n_alike, n_equal, is_related):
+@pytest.mark.parametrize(
+    ("n", "n_alike", "n_equal", "is_related"),
+    [(40, 10, 0, False), (40, 9, 1, True), (40, 18, 0, True), (12, 5, 0, False), (12, 4, 1, True), (12, 6, 0, True)],
+)
+def test_without_an_equal_key_two_fifths_have_to_be_alike_and_six(n, n_alike, n_equal, is_related):
     rng = np.random.default_rng(4)
     words = ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 9)).capitalize() for _ in range(120)]
-    names = [f"{word} {other}" for word, other in zip(words[:40], words[40:80], strict=True)]
+    names = [f"{word} {other}" for word, other in zip(words[:n], words[40 : 40 + n], strict=True)]
     spoilt = [name[:3] + name[4:] for name in names[:n_alike]]
     left = table(x=names)
-    right = table(y=[*spoilt, *names[n_alike : n_alike + n_equal], *words[80 + n_alike + n_equal :]])
+    right = table(y=[*spoilt, *names[n_alike : n_alike + n_equal], *words[80 : 80 + n - n_alike - n_equal]])
     options = replace(OPTIONS, transform=False)
     relation, tried = relate(left, right, None, None, options)
     assert (relation is not None) == is_related, tried
