@@ -1,5 +1,5 @@
 """Are the thresholds of joins the right ones on cases that did not choose them?
-``python -m tests.benchmarks.thresholds CASES LAKE [--sets ...] [--group ...] [--only NAME ...] [--columns 60]``.
+``python -m tests.benchmarks.thresholds CASES LAKE [--sets ...] [--rows 1500] [--columns 60] [--group ...] [--only NAME ...]``.
 
 Each threshold is set to other values, one at a time. A case of tables scores its F1, of cases that need knowledge of the
 world its precision; two tables of a database score 1 if a declared key is joined; two that have nothing to do with each
@@ -59,6 +59,55 @@ class Threshold(NamedTuple):
 
 _BY_COLUMN = ("er_magellan",)
 THRESHOLDS = (
+    Threshold("dfjoin.join.relate", "_MIN_ALIKE", (2, 6)),
+    Threshold("dfjoin.join.relate", "_MIN_SHARE_CUT", (0.3, 0.8)),
+    Threshold("dfjoin.join.relate", "_MIN_SHARE_ALIKE", (0.05, 0.4)),
+    Threshold("dfjoin.join.relate", "_MIN_NONE_EQUAL", (3, 10)),
+    Threshold("dfjoin.join.relate", "_MIN_SHARE_NONE_EQUAL", (0.2, 0.6)),
+    Threshold("dfjoin.join.similar_keys", "_MIN_DISTINCT", (5, 20)),
+    Threshold("dfjoin.join.similar_keys", "_MIN_SHARE", (0.1, 0.4)),
+    Threshold("dfjoin.join.similar_keys", "_MIN_SHAPES", (0.1, 0.4)),
+    Threshold("dfjoin.join.similar_keys", "_MANY_SHAPES", (50, 200)),
+    Threshold("dfjoin.join.similar_keys", "_MIN_LENGTH", (2, 4)),
+    Threshold("dfjoin.join.told_columns", "_ALIKE", (0.6, 0.8)),
+    Threshold("dfjoin.join.break_ties", "_MIN_UNIQUE", (5, 20)),
+    Threshold("dfjoin.join.break_ties", "_MAX_TIED_SHARE", (0.15, 0.6)),
+    Threshold("dfjoin.join.break_ties", "_MIN_AGREEING", (0.6, 0.95)),
+    Threshold("dfjoin.join.break_ties", "_MIN_BITS", (5.0, 20.0)),
+    Threshold("dfjoin.join.break_ties", "_MARGIN", (1.0, 4.0)),
+    Threshold("dfjoin.join.element_keys", "_MIN_LISTS", (3, 10)),
+    Threshold("dfjoin.join.element_keys", "_MIN_LISTED", (0.05, 0.3)),
+    Threshold("dfjoin.join.element_keys", "_MIN_FOUND", (0.3, 0.7)),
+    Threshold("dfjoin.join.frame_join", "_KEY_UNIQUENESS", (0.6, 0.95)),
+    Threshold("dfjoin.join.frame_join", "_LEFT_OVER", (0.0, 0.1)),
+    Threshold("dfjoin.join.frame_join", "_POOR", (0.05, 0.3)),
+    Threshold("dfjoin.join.frame_join", "_WIDER", (1.0, 1.5)),
+    Threshold("dfjoin.join.frame_join", "_MIN_SAME", (0.8, 0.97)),
+    Threshold("dfjoin.join.frame_join", "_MIN_BOTH", (3, 10)),
+    Threshold("dfjoin.join.key_evidence", "MIN_ONE_SIDED", (0.3, 0.8)),
+    Threshold("dfjoin.join.key_evidence", "_STRICTLY_ONE_SIDED", (0.9, 0.99)),
+    Threshold("dfjoin.join.key_evidence", "_MIN_BITS", (5.0, 20.0)),
+    Threshold("dfjoin.join.key_evidence", "_SHORT", (2.5, 5.0)),
+    Threshold("dfjoin.join.key_evidence", "_DENSE", (0.8, 0.97)),
+    Threshold("dfjoin.join.key_evidence", "_MIN_AGREEING", (0.5, 0.95)),
+    Threshold("dfjoin.join.key_evidence", "_MIN_DISPLACED", (0.1, 0.4)),
+    Threshold("dfjoin.join.key_evidence", "_FEWEST_DISPLACED", (2, 6)),
+    Threshold("dfjoin.join.key_evidence", "_MAX_EXPECTED", (0.25, 0.75)),
+    Threshold("dfjoin.join.key_evidence", "_MIN_AGREEMENT_BITS", (5.0, 20.0)),
+    Threshold("dfjoin.join.key_evidence", "_MIN_ROWS", (4, 16)),
+    Threshold("dfjoin.fuzzy.accept_matches", "MIN_CHANCE", (0.3, 0.5)),
+    Threshold("dfjoin.fuzzy.accept_matches", "_MIN_KNOWN", (10, 40)),
+    Threshold("dfjoin.fuzzy.accept_matches", "_USUAL_SHARE", (0.3, 0.5)),
+    Threshold("dfjoin.fuzzy.accept_matches", "_SHIFT", (0.0, 0.4)),
+    Threshold("dfjoin.fuzzy.column_weights", "_MIN_NUMBERS", (0.8, 0.97)),
+    Threshold("dfjoin.fuzzy.column_weights", "_NUMBER_SCALE", (1.0, 4.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.column_weights", "MAX_WEIGHT", (3.0, 6.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.column_weights", "_MAX_SUM", (4.0, 9.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.column_weights", "_PRIOR_COUNT", (1.0, 5.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.column_weights", "_MIN_MATCHES", (2.0, 10.0)),
+    Threshold("dfjoin.fuzzy.column_weights", "_RIVAL_LOG_ODDS", (-6.0, -2.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.column_weights", "_SHARE_OF_WEIGHTS", (0.25, 1.0), _BY_COLUMN),
+    Threshold("dfjoin.fuzzy.fuzzy_join", "_MIN_REFERENCE_TEXTS", (5, 20)),
     Threshold("dfjoin.transform.accept", "MIN_PRECISION", (0.8, 0.95)),
     Threshold("dfjoin.transform.accept", "MIN_COVERAGE", (0.15, 0.5)),
     Threshold("dfjoin.transform.accept", "MIN_SCORE", (0.3, 0.8)),
@@ -110,58 +159,11 @@ THRESHOLDS = (
     Threshold("dfjoin.transform.number_columns", "_READABLE", (0.8, 0.97)),
     Threshold("dfjoin.transform.number_columns", "_STEP_BITS", (1.0, 6.0)),
     Threshold("dfjoin.transform.number_columns", "_ANY_UNIT_BITS", (0.0, 3.0)),
+    Threshold("dfjoin.transform.named_columns", "_MIN_KEPT", (0.2, 0.7)),
+    Threshold("dfjoin.transform.named_columns", "_FITTING", (0.8, 0.97)),
     Threshold("dfjoin.transform.relate_dates", "_MIN_DATES", (0.8, 0.97)),
     Threshold("dfjoin.transform.grids", "_MIN_REPETITION", (2, 5)),
     Threshold("dfjoin.transform.grids", "_MAIN_SHARE", (0.6, 0.95)),
-    Threshold("dfjoin.fuzzy.accept_matches", "MIN_CHANCE", (0.3, 0.5)),
-    Threshold("dfjoin.fuzzy.accept_matches", "_MIN_KNOWN", (10, 40)),
-    Threshold("dfjoin.fuzzy.accept_matches", "_USUAL_SHARE", (0.3, 0.5)),
-    Threshold("dfjoin.fuzzy.accept_matches", "_SHIFT", (0.0, 0.4)),
-    Threshold("dfjoin.fuzzy.column_weights", "_MIN_NUMBERS", (0.8, 0.97)),
-    Threshold("dfjoin.fuzzy.column_weights", "_NUMBER_SCALE", (1.0, 4.0), _BY_COLUMN),
-    Threshold("dfjoin.fuzzy.column_weights", "MAX_WEIGHT", (3.0, 6.0), _BY_COLUMN),
-    Threshold("dfjoin.fuzzy.column_weights", "_MAX_SUM", (4.0, 9.0), _BY_COLUMN),
-    Threshold("dfjoin.fuzzy.column_weights", "_PRIOR_COUNT", (1.0, 5.0), _BY_COLUMN),
-    Threshold("dfjoin.fuzzy.column_weights", "_MIN_MATCHES", (2.0, 10.0)),
-    Threshold("dfjoin.fuzzy.column_weights", "_RIVAL_LOG_ODDS", (-6.0, -2.0), _BY_COLUMN),
-    Threshold("dfjoin.fuzzy.column_weights", "_SHARE_OF_WEIGHTS", (0.25, 1.0), _BY_COLUMN),
-    Threshold("dfjoin.fuzzy.fuzzy_join", "_MIN_REFERENCE_TEXTS", (5, 20)),
-    Threshold("dfjoin.join.relate", "_MIN_ALIKE", (2, 6)),
-    Threshold("dfjoin.join.relate", "_MIN_SHARE_CUT", (0.3, 0.8)),
-    Threshold("dfjoin.join.relate", "_MIN_SHARE_ALIKE", (0.05, 0.4)),
-    Threshold("dfjoin.join.relate", "_MIN_NONE_EQUAL", (3, 10)),
-    Threshold("dfjoin.join.relate", "_MIN_SHARE_NONE_EQUAL", (0.2, 0.6)),
-    Threshold("dfjoin.join.similar_keys", "_MIN_DISTINCT", (5, 20)),
-    Threshold("dfjoin.join.similar_keys", "_MIN_SHARE", (0.1, 0.4)),
-    Threshold("dfjoin.join.similar_keys", "_MIN_SHAPES", (0.1, 0.4)),
-    Threshold("dfjoin.join.similar_keys", "_MANY_SHAPES", (50, 200)),
-    Threshold("dfjoin.join.similar_keys", "_MIN_LENGTH", (2, 4)),
-    Threshold("dfjoin.join.told_columns", "_ALIKE", (0.6, 0.8)),
-    Threshold("dfjoin.join.break_ties", "_MIN_UNIQUE", (5, 20)),
-    Threshold("dfjoin.join.break_ties", "_MAX_TIED_SHARE", (0.15, 0.6)),
-    Threshold("dfjoin.join.break_ties", "_MIN_AGREEING", (0.6, 0.95)),
-    Threshold("dfjoin.join.break_ties", "_MIN_BITS", (5.0, 20.0)),
-    Threshold("dfjoin.join.break_ties", "_MARGIN", (1.0, 4.0)),
-    Threshold("dfjoin.join.element_keys", "_MIN_LISTS", (3, 10)),
-    Threshold("dfjoin.join.element_keys", "_MIN_LISTED", (0.05, 0.3)),
-    Threshold("dfjoin.join.element_keys", "_MIN_FOUND", (0.3, 0.7)),
-    Threshold("dfjoin.join.frame_join", "_KEY_UNIQUENESS", (0.6, 0.95)),
-    Threshold("dfjoin.join.frame_join", "_LEFT_OVER", (0.0, 0.1)),
-    Threshold("dfjoin.join.frame_join", "_POOR", (0.05, 0.3)),
-    Threshold("dfjoin.join.frame_join", "_WIDER", (1.0, 1.5)),
-    Threshold("dfjoin.join.frame_join", "_MIN_SAME", (0.8, 0.97)),
-    Threshold("dfjoin.join.frame_join", "_MIN_BOTH", (3, 10)),
-    Threshold("dfjoin.join.key_evidence", "MIN_ONE_SIDED", (0.3, 0.8)),
-    Threshold("dfjoin.join.key_evidence", "_STRICTLY_ONE_SIDED", (0.9, 0.99)),
-    Threshold("dfjoin.join.key_evidence", "_MIN_BITS", (5.0, 20.0)),
-    Threshold("dfjoin.join.key_evidence", "_SHORT", (2.5, 5.0)),
-    Threshold("dfjoin.join.key_evidence", "_DENSE", (0.8, 0.97)),
-    Threshold("dfjoin.join.key_evidence", "_MIN_AGREEING", (0.5, 0.95)),
-    Threshold("dfjoin.join.key_evidence", "_MIN_DISPLACED", (0.1, 0.4)),
-    Threshold("dfjoin.join.key_evidence", "_FEWEST_DISPLACED", (2, 6)),
-    Threshold("dfjoin.join.key_evidence", "_MAX_EXPECTED", (0.25, 0.75)),
-    Threshold("dfjoin.join.key_evidence", "_MIN_AGREEMENT_BITS", (5.0, 20.0)),
-    Threshold("dfjoin.join.key_evidence", "_MIN_ROWS", (4, 16)),
 )
 
 
@@ -190,9 +192,10 @@ def score_case(case: Case, *, known: bool = False, figure: int = 2, precision: f
     return score(found, case.truth)[figure]
 
 
-def _case_trials(folder: Path, **how: float) -> Iterator[Trial]:
+def _case_trials(folder: Path, most_rows: int, **how: float) -> Iterator[Trial]:
     for case in cases(folder):
-        yield Trial(folder.name, case.name, lambda case=case: score_case(case, **how))
+        if max(len(side[0][1]) for side in (case.left, case.right)) <= most_rows:
+            yield Trial(folder.name, case.name, lambda case=case: score_case(case, **how))
 
 
 def _records(folder: Path) -> Iterator[Trial]:
@@ -202,7 +205,7 @@ def _records(folder: Path) -> Iterator[Trial]:
         yield Trial(folder.name, case.name, lambda c=case: c.score_test_pairs(*join_ours(c, _ASKED)[:2])[2])
 
 
-def _databases(folder: Path) -> Iterator[Trial]:
+def _databases(folder: Path, most_rows: int) -> Iterator[Trial]:
     """Two tables of a database that a declared key relates, names of columns and all."""
     for place in sorted(path.parent for path in folder.glob("*/truth.csv")):
         truth = pd.read_csv(place / "truth.csv")
@@ -210,7 +213,7 @@ def _databases(folder: Path) -> Iterator[Trial]:
         for (table, other), keys in truth.groupby(["fk_table", "pk_table"]):
             frames = [pd.read_csv(place / "tables" / f"{name}.csv", low_memory=False) for name in (table, other)]
             right = set(zip(keys["fk_column"], keys["pk_column"], strict=True))
-            if table != other:
+            if table != other and max(map(len, frames)) <= most_rows:
                 name = f"{place.name} {table} {other}"
                 yield Trial("databases", name, lambda f=frames, right=right: _score_keys(*f, right))
 
@@ -233,17 +236,17 @@ def _is_apart(left: pd.DataFrame, right: pd.DataFrame) -> float:
     return float(not wide.attrs["dfjoin"]["joined"])
 
 
-def trials(folder: Path, lake: Path, n: int) -> dict[str, Callable[[], Iterator[Trial]]]:
-    """Return the sets of trials by name."""
+def trials(folder: Path, lake: Path, n: int, most_rows: int) -> dict[str, Callable[[], Iterator[Trial]]]:
+    """Return the sets of trials by name: `n` of the lake, and cases whose tables have at most some rows."""
     return {
-        "autojoin_web": lambda: _case_trials(folder / "autojoin_web"),
-        "flashfill_spreadsheet": lambda: _case_trials(folder / "flashfill_spreadsheet"),
-        "tde": lambda: _case_trials(folder / "tde", known=True),
-        "sema_join": lambda: _case_trials(folder / "sema_join", figure=0),
-        "dataxformer_kbwt": lambda: _case_trials(folder / "dataxformer_kbwt", figure=0),
-        "autofj": lambda: _case_trials(folder / "autofj", precision=_ASKED),
+        "autojoin_web": lambda: _case_trials(folder / "autojoin_web", most_rows),
+        "flashfill_spreadsheet": lambda: _case_trials(folder / "flashfill_spreadsheet", most_rows),
+        "tde": lambda: _case_trials(folder / "tde", most_rows, known=True),
+        "sema_join": lambda: _case_trials(folder / "sema_join", most_rows, figure=0),
+        "dataxformer_kbwt": lambda: _case_trials(folder / "dataxformer_kbwt", most_rows, figure=0),
+        "autofj": lambda: _case_trials(folder / "autofj", most_rows, precision=_ASKED),
         "er_magellan": lambda: _records(folder / "er_magellan"),
-        "databases": lambda: _databases(folder / "fk_lakes"),
+        "databases": lambda: _databases(folder / "fk_lakes", most_rows),
         "halves": lambda: (
             Trial("halves", name, lambda values=values: float(not joined(values)))
             for name, values in columns(lake, n, _SEED)
@@ -345,6 +348,7 @@ def main() -> None:
     parser.add_argument("cases", type=Path)
     parser.add_argument("lake", type=Path)
     parser.add_argument("--columns", type=int, default=60, help="columns in halves, and pairs of strangers")
+    parser.add_argument("--rows", type=int, default=1 << 30, help="leaves out cases with a larger table")
     parser.add_argument("--sets", nargs="*", help="names of sets; all by default")
     parser.add_argument("--group", nargs="*", help="parts of module names")
     parser.add_argument("--only", nargs="*", help="names of thresholds")
@@ -357,7 +361,7 @@ def main() -> None:
         if (not options.only or one.name in options.only)
         and (not options.group or any(part in one.group for part in options.group))
     ]
-    sets = trials(options.cases, options.lake, options.columns)
+    sets = trials(options.cases, options.lake, options.columns, options.rows)
     now: Scores = {}
     affected: dict[Trial, set[Setting]] = {}
     for name in options.sets or sets:
