@@ -901,6 +901,11 @@ class Lake:
         -------
         dict
             ``versions`` removed, ``files`` and ``bytes``, ``dry_run``.
+
+        Raises
+        ------
+        InvalidParameterError
+            If `retain` is none of these, or the index lies on a file system that cannot list or remove files.
         """
         from dfjoin.store.vacuum import vacuum
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from functools import cached_property, partial
 from itertools import chain
@@ -15,11 +15,12 @@ import pyarrow as pa
 
 from dfjoin.errors import EngineError, TableReadError
 from dfjoin.ingest.apart import FilePart, carry_out_apart, keep_file, request_places, run_apart
+from dfjoin.ingest.at_store import STORE_TASKS, StorePlace, store_place
 from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
 from dfjoin.ingest.requests import execute
 from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.types import IndexSettings, Root
-from spark_ext.probe import Workers, cause_of, collect_or_explain, probe_workers
+from spark_ext.probe import cause_of, collect_or_explain, probe_workers
 from spark_ext.session import start_session, without_pandas_warning
 from spark_ext.tables import SessionTable, empty_batch, wall_time
 
@@ -31,8 +32,9 @@ _FILES = "task long, file string, data binary, result string"
 class SparkEngine:
     """Runs requests as Spark tasks, one each; nothing but their short results comes to the driver.
 
-    Where the workers do not see the files of the driver, they hand back the files that they write, piece by piece;
-    tables that they do not see are read by the driver, and so are runs merged.
+    Where the workers do not see the files of the driver, tables that they do not see are read by the driver. If they
+    reach the index on another file system, they write runs and segments there. If not, they hand back the files of
+    their runs, piece by piece, and the driver merges these.
 
     Parameters
     ----------
@@ -51,38 +53,44 @@ class SparkEngine:
         except Exception:  # Connect has no context: what it raises for that differs between versions
             return 4
 
-    def run(self, requests: list[str], work: Path, on_table: Callable[[int, int], None]) -> list[str]:
+    def run(self, requests: Iterable[str], work: Path, on_table: Callable[[int, int], None]) -> list[str]:
         """Carry out requests as the tasks of one job.
 
-        Requests wait in files below `work`, so that no closure grows with the lake; tasks count what they
-        read in files beside them.
+        Requests wait in files below `work`, so that neither a closure nor this process grows with the lake; tasks
+        count what they read in files beside them.
         """
-        if not requests:
+        waiting = _WaitingRequests(work, requests)
+        if not waiting.n:
             return []
-        places = sorted({place for request in requests for place in request_places(request)})
-        workers = probe_workers(self.spark, work, places)
-        if not workers.shares_files:
-            return self._run_apart(requests, workers)
-        place = work / f"requests-{uuid.uuid4().hex[:8]}"
-        place.mkdir()
-        for number, request in enumerate(requests):
-            (place / f"{number}.json").write_text(request)
-        n = len(requests)
+        workers = probe_workers(self.spark, work, waiting.places())
+        if workers.shares_files:
+            return self._run_tasks(waiting.n, _TaskRunner(str(waiting.place)))
+        own = [number for number, places in enumerate(waiting.places_of) if not places <= workers.sees]
+        store = store_place(work) if workers.reaches_store and waiting.tasks <= set(STORE_TASKS) else None
+        if store is None:
+            return self._run_apart(waiting, own)
+        results = [store.carry_out(waiting.read(number)) for number in own]
+        store.send(waiting.place)
+        return results + self._run_tasks(waiting.n, _TaskRunner(str(waiting.place), frozenset(own), store))
+
+    def _run_tasks(self, n: int, runner: _TaskRunner) -> list[str]:
+        """Run tasks, one for each request; return their results."""
         with without_pandas_warning():
-            frame = self.spark.range(0, n, 1, n).mapInArrow(_TaskRunner(str(place)), "result string")
+            frame = self.spark.range(0, n, 1, n).mapInArrow(runner, "result string")
         return collect_or_explain(frame).column("result").to_pylist()
 
-    def _run_apart(self, requests: list[str], workers: Workers) -> list[str]:
-        """Carry out requests by workers that do not share the driver's files, as far as they see what to read."""
-        afar = [request for request in requests if request_places(request) and workers.sees >= request_places(request)]
-        results = [execute(request) for request in requests if request not in afar]
+    def _run_apart(self, waiting: _WaitingRequests, own: list[int]) -> list[str]:
+        """Carry out requests by workers that share no files with the driver; it merges, and reads its `own`."""
+        afar = [number for number in range(waiting.n) if waiting.places_of[number] and number not in own]
+        results = [execute(waiting.read(number)) for number in range(waiting.n) if number not in afar]
         if not afar:
             return results
-        n = len(afar)
-        told = pa.table({"task": pa.array(range(n)), "request": pa.array(afar, pa.string())})
+        requests = [waiting.read(number) for number in afar]
+        told = pa.table({"task": pa.array(afar, pa.int64()), "request": pa.array(requests, pa.string())})
         with without_pandas_warning():
-            frame = self.spark.createDataFrame(told).repartitionByRange(n, "task").mapInArrow(_run_requests, _FILES)
-        return results + self.fetch(frame, Path(json.loads(afar[0])["index"]))
+            frame = self.spark.createDataFrame(told).repartitionByRange(len(afar), "task")
+            frame = frame.mapInArrow(_run_requests, _FILES)
+        return results + self.fetch(frame, Path(json.loads(requests[0])["index"]))
 
     def fetch(self, frame: Any, index: Path) -> list[str]:
         """Let tasks run, each once; write the files that they hand back, partition by partition; return results."""
@@ -126,17 +134,70 @@ def _or_cause(action: Callable[[], Any]) -> Any:
         raise EngineError(f"a task of Spark failed; its error is on the last line\n{cause_of(error)}") from error
 
 
-class _TaskRunner:
-    """What a task does: read the request that its id names, carry it out, hand back the result."""
+class _WaitingRequests:
+    """Requests in files below the scratch directory of a build, where tasks find them by number.
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    Parameters
+    ----------
+    work : Path
+        The directory.
+    requests : iterable of str
+        Read once, and not kept.
+    """
+
+    def __init__(self, work: Path, requests: Iterable[str]) -> None:
+        self.place = work / f"requests-{uuid.uuid4().hex[:8]}"
+        self.place.mkdir()
+        self.places_of: list[frozenset[str]] = []
+        self.tasks: set[str] = set()
+        for request in requests:
+            self._file(self.n).write_text(request)
+            self.places_of.append(request_places(request))
+            self.tasks.add(json.loads(request)["task"])
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.places_of)
+
+    def _file(self, number: int) -> Path:
+        return self.place / f"{number}.json"
+
+    def places(self) -> list[str]:
+        """Return the local places that they read tables from."""
+        return sorted(frozenset().union(*self.places_of))
+
+    def read(self, number: int) -> str:
+        """Return one of them."""
+        return self._file(number).read_text()
+
+
+class _TaskRunner:
+    """What a task does: read the request that its id names, carry it out, hand back the result.
+
+    Parameters
+    ----------
+    place : str
+        Directory of the requests, as the driver names it.
+    own : frozenset of int
+        Requests that the driver carries out itself.
+    store : StorePlace, optional
+        Where requests and files are if workers do not see those of the driver.
+    """
+
+    def __init__(self, place: str, own: frozenset[int] = frozenset(), store: StorePlace | None = None) -> None:
+        self._place, self._own, self._store = place, own, store
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                request = (Path(self._place) / f"{number}.json").read_text()
-                yield _one_result(execute(request))
+                if number in self._own:
+                    continue
+                name = f"{self._place}/{number}.json"
+                if self._store is None:
+                    yield _one_result(execute(Path(name).read_text()))
+                else:
+                    yield _one_result(self._store.carry_out(self._store.request(name)))
 
 
 def _one_result(result: str) -> pa.RecordBatch:
@@ -184,8 +245,10 @@ class _Job:
         engine = self._engine
         try:
             reader = self._reader()
-            if probe_workers(engine.spark, work).shares_files:
-                frame = self._table.numbered.mapInArrow(partial(reader.read_into, work), "result string")
+            workers = probe_workers(engine.spark, work)
+            store = None if workers.shares_files or not workers.reaches_store else store_place(work)
+            if workers.shares_files or store is not None:
+                frame = self._table.numbered.mapInArrow(partial(reader.read_into, work, store), "result string")
                 found = collect_or_explain(frame).column("result").to_pylist()
             else:
                 found = engine.fetch(self._table.numbered.mapInArrow(reader.read_apart, _FILES), work)
@@ -194,7 +257,7 @@ class _Job:
         except _spark_error() as error:
             raise self._unreadable(cause_of(error)) from error
         # A table without a partition has no task.
-        metas = found or [reader.read(work, iter(()))]
+        metas = found or [reader.write(work, store, iter(()))]
         return [RunMeta(**json.loads(text)) for text in metas]
 
     def _reader(self) -> _PartReader:
@@ -245,9 +308,17 @@ class _PartReader:
         self._empty = empty
         self._settings = settings
 
-    def read_into(self, place: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write a run of the partition where the driver sees it."""
-        yield _one_result(self.read(place, batches))
+    def read_into(
+        self, place: Path, store: StorePlace | None, batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        """Write a run of the partition as a task does."""
+        yield _one_result(self.write(place, store, batches))
+
+    def write(self, place: Path, store: StorePlace | None, batches: Iterator[pa.RecordBatch]) -> str:
+        """Write a run of some batches where the driver sees it, or where the index lies; return its meta."""
+        if store is None:
+            return self.read(place, batches)
+        return store.write_run(place, lambda here: self.read(here, batches))
 
     def read_apart(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write a run of the partition and hand its files back as rows."""

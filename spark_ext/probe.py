@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from dfjoin._version import __version__
 from dfjoin.errors import EngineError
+from dfjoin.ingest.at_store import store_place
 from dfjoin.values.unicode import UNICODE_VERSION
 from spark_ext.session import without_pandas_warning
 from spark_ext.transfer import collect
@@ -46,11 +47,14 @@ class Workers:
         What the driver writes below the place that was asked for is read there, and the other way round.
     sees : frozenset of str
         Places, of those asked for, that exist there.
+    reaches_store : bool
+        The URI that was asked for is opened there, and what the driver writes below it is read.
     """
 
     host: str
     shares_files: bool
     sees: frozenset[str]
+    reaches_store: bool = False
 
 
 _fit: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
@@ -64,7 +68,8 @@ def probe_workers(spark: Any, place: Path, paths: Sequence[str] = ()) -> Workers
     ----------
     spark : SparkSession
     place : Path
-        Directory of the driver that workers should share.
+        Directory of the driver that workers should share. Where it stands for one on another file system, it is also
+        asked whether workers reach that.
     paths : sequence of str
         Further places, of which it is asked whether workers see them.
 
@@ -89,8 +94,18 @@ def probe_workers(spark: Any, place: Path, paths: Sequence[str] = ()) -> Workers
     mark = uuid.uuid4().hex
     note, answer = place / f"probe-{mark}", place / f"probe-{mark}-seen"
     note.write_text(mark)
+    store = store_place(place)
+    if store is not None:
+        store.send(note)
     try:
-        look = _look(str(note), str(answer), mark, list(paths))
+        asked = {
+            "note": str(note),
+            "answer": str(answer),
+            "mark": mark,
+            "paths": list(paths),
+            "store": None if store is None else [store.uri, store.name(str(note))],
+        }
+        look = _look(asked)
         with without_pandas_warning():
             frame = spark.range(0, 1, 1, 1).mapInArrow(look, "facts string")
         found = json.loads(collect_or_explain(frame, _REMEDY).column(0)[0].as_py())
@@ -98,9 +113,11 @@ def probe_workers(spark: Any, place: Path, paths: Sequence[str] = ()) -> Workers
     finally:
         note.unlink(missing_ok=True)
         answer.unlink(missing_ok=True)
+        if store is not None:
+            store.discard(note)
     _require_fit(found)
     _fit[spark] = True
-    return Workers(found["host"], shares_files or is_local, frozenset(found["sees"]))
+    return Workers(found["host"], shares_files or is_local, frozenset(found["sees"]), found["reaches_store"])
 
 
 def _is_local(spark: Any) -> bool:
@@ -111,8 +128,15 @@ def _is_local(spark: Any) -> bool:
         return False
 
 
-def _look(note: str, answer: str, mark: str, paths: list[str]) -> Any:
-    """Return what the task does; it imports nothing of dfjoin before it has found out whether that is there."""
+def _look(asked: dict[str, Any]) -> Any:
+    """Return what the task does; it imports nothing of dfjoin before it has found out whether that is there.
+
+    Parameters
+    ----------
+    asked : dict
+        ``note``, a file with the text ``mark``; ``answer``, a file to write; ``paths`` to look for; ``store``, the URI
+        of the index and the name of the note below it, None for an index on no other file system.
+    """
 
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import importlib
@@ -132,21 +156,31 @@ def _look(note: str, answer: str, mark: str, paths: list[str]) -> Any:
                 versions[name] = getattr(module, "__version__", "")
             except Exception as error:
                 problems[name] = f"{type(error).__name__}: {error}"
-        shares = False
+        shares = reaches = False
         try:
-            with open(note) as stream:  # noqa: PTH123 (nothing is imported that a worker may lack)
-                shares = stream.read() == mark
+            with open(asked["note"]) as stream:  # noqa: PTH123 (nothing is imported that a worker may lack)
+                shares = stream.read() == asked["mark"]
             if shares:
-                with open(answer, "w"):  # noqa: PTH123
+                with open(asked["answer"], "w"):  # noqa: PTH123
                     pass
         except OSError:
             shares = False
+        if asked["store"] is not None:
+            try:
+                from pyarrow import fs
+
+                filesystem, base = fs.FileSystem.from_uri(asked["store"][0])
+                with filesystem.open_input_stream(f"{base}/{asked['store'][1]}") as file:
+                    reaches = file.read().decode() == asked["mark"]
+            except Exception:  # whatever the reason: files come back as rows then
+                reaches = False
         facts = {
             "host": socket.gethostname(),
             "versions": versions,
             "problems": problems,
             "shares_files": shares,
-            "sees": [path for path in paths if os.path.exists(path)],  # noqa: PTH110
+            "sees": [path for path in asked["paths"] if os.path.exists(path)],  # noqa: PTH110
+            "reaches_store": reaches,
         }
         for _ in batches:
             yield pa.record_batch([pa.array([json.dumps(facts)], pa.string())], names=["facts"])

@@ -40,7 +40,8 @@ def build_lake(
         directories of part files) and JSON lines; hidden files and dfjoin indexes are passed over.
     index : path or URI
         Directory of the index; made, for its owner only, when it does not exist. A URI that pyarrow.fs opens
-        (``s3://…``, ``gs://…``, ``hdfs://…``): the index is made in a local cache (``DFJOIN_CACHE_DIR``) and copied.
+        (``s3://…``, ``gs://…``, ``hdfs://…``): the index is made in a local cache (``DFJOIN_CACHE_DIR``) and copied;
+        workers of Spark on other machines write to the URI, if they open it with the credentials of their machine.
         Mirrors of indexes that were not opened for a day go where the cache is above ``DFJOIN_CACHE_BYTES`` (64 GiB).
     if_exists : {"error", "replace", "add"}
         What to do when there is an index already.

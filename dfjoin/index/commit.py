@@ -8,16 +8,17 @@ import random
 import shutil
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
 from dfjoin.errors import ConcurrentCommitError, IndexFormatError, IndexWriteError
-from dfjoin.index.layout import MANIFESTS, is_mark_of, manifest_path
+from dfjoin.index.layout import MANIFESTS, RUNS, is_mark_of, manifest_path, run_directory
 from dfjoin.index.manifest import Manifest, latest_version, list_versions, read_manifest
-from dfjoin.index.mirror import mirror_of
+from dfjoin.index.mirror import discard_there, mirror_of
 
-__all__ = ["NO_ROOM", "Uncommitted", "commit", "commit_change"]
+__all__ = ["NO_ROOM", "Uncommitted", "commit", "commit_change", "scratch_directory"]
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
 """Errors of the system by which a full disk, a quota or a limit of file sizes shows."""
@@ -58,6 +59,7 @@ class Uncommitted:
             return
         for path in self._written:
             _remove(path)
+            discard_there(path)
         if latest_version(self.index) == 0:
             for path in list(self.index.iterdir()) if self.index.is_dir() else []:
                 _remove(path)
@@ -95,6 +97,18 @@ def _explain(index: Path, error: BaseException | None) -> None:
     )
     told.errno = error.errno
     raise told from error
+
+
+@contextmanager
+def scratch_directory(index: Path, purpose: str) -> Iterator[Path]:
+    """Make a directory for the runs of one build or compaction; remove it in the end, wherever it has files."""
+    work = run_directory(index, f"{purpose}-{uuid.uuid4().hex}")
+    (work / RUNS).mkdir(parents=True)
+    try:
+        yield work
+    finally:
+        _remove(work)
+        discard_there(work)
 
 
 def _remove(path: Path) -> None:

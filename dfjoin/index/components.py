@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.mapping import map_npy
-from dfjoin.index.mirror import mirror_of
+from dfjoin.index.mirror import mirror_above
 
 __all__ = [
     "AXES",
@@ -34,6 +34,7 @@ __all__ = [
     "check_size",
     "crc_of_file",
     "damaged",
+    "find_damage",
     "map_component",
     "removed_on_error",
     "save_array",
@@ -396,17 +397,30 @@ def check_size(directory: Path, meta: ComponentMeta) -> None:
 
 def _is_fetched(directory: Path, meta: ComponentMeta) -> bool:
     """Copy a component file of an index on another file system; return whether it is what was written."""
-    for index in directory.parents[:2]:
-        mirror = mirror_of(index)
-        if mirror is not None:
-            path = directory / meta.file
-            if not mirror.fetch(path.relative_to(index).as_posix()):
-                return False
-            if path.stat().st_size == meta.size and crc_of_file(path) == meta.crc32:
-                return True
-            path.unlink()
-            raise damaged(directory.name, meta.name, f"what {mirror.uri} holds is not what was written ({meta.file})")
-    return False
+    path = directory / meta.file
+    found = mirror_above(path)
+    if found is None or not found[0].fetch(found[1]):
+        return False
+    if path.stat().st_size == meta.size and crc_of_file(path) == meta.crc32:
+        return True
+    path.unlink()
+    raise damaged(directory.name, meta.name, f"what {found[0].uri} holds is not what was written ({meta.file})")
+
+
+def find_damage(directory: Path, meta: ComponentMeta) -> str:
+    """Read a component file where the index lies; say as a clause what is wrong with it, nothing if it is sound."""
+    path = directory / meta.file
+    elsewhere = mirror_above(path)
+    found: tuple[int, int] | None
+    if elsewhere is not None:
+        found = elsewhere[0].checksum(elsewhere[1], (meta.size, meta.crc32))
+    else:
+        found = (path.stat().st_size, crc_of_file(path)) if path.exists() else None
+    if found is None:
+        return f"the file is missing ({meta.file})"
+    if found[0] != meta.size:
+        return f"it has {found[0]} bytes, the manifest says {meta.size} ({meta.file})"
+    return "" if found[1] == meta.crc32 else f"its CRC-32 is not the recorded one ({meta.file})"
 
 
 def crc_of_file(path: Path) -> int:

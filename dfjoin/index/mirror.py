@@ -11,9 +11,8 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
@@ -21,23 +20,23 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin import _validation as check
-from dfjoin.errors import ConcurrentCommitError, IndexNotFoundError, InvalidParameterError
+from dfjoin.errors import ConcurrentCommitError, InvalidParameterError
+from dfjoin.index.file_store import FileStore, StoredEntry
 from dfjoin.index.layout import FRAMES, MANIFESTS, manifest_path, version_of
 
-__all__ = ["Mirror", "index_place", "index_uri", "mirror_of", "require_local"]
+__all__ = ["Mirror", "discard_there", "index_place", "index_uri", "mirror_above", "mirror_of", "store_of"]
 
-_CHUNK = 8 << 20
 _CLAIM_SECONDS = 600.0
 """How long the claim of a writer that died keeps others from its version."""
+
+_CACHE = "indexes"
+"""Name of the directory that holds the mirrors of a user."""
 
 _CACHE_BYTES = 64 << 30
 """Bytes of mirrors that are kept, unless ``DFJOIN_CACHE_BYTES`` says another number."""
 
 _KEPT_SECONDS = 86_400.0
 """How long a mirror stays after it was opened: a process that builds an index there may not have copied it yet."""
-
-_OBJECT_STORES = ("s3", "gcs", "abfs")
-"""File systems that show a file whole or not at all."""
 
 _mirrors: dict[Path, Mirror | None] = {}
 
@@ -68,7 +67,7 @@ def index_place(index: str | os.PathLike[str]) -> Path:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         directory.with_suffix(".uri").write_text(shown)  # its time is that of the last use
         _trim_cache(directory)
-        _mirrors[directory] = Mirror(shown, filesystem, path.rstrip("/"), directory)
+        _mirrors[directory] = Mirror(FileStore(shown, filesystem, path.rstrip("/")), directory)
     return directory
 
 
@@ -89,14 +88,26 @@ def mirror_of(directory: Path) -> Mirror | None:
     return _mirrors.get(directory)
 
 
-def require_local(directory: Path, method: str) -> None:
-    """Raise `InvalidParameterError` unless an index lies on a file system of this machine."""
+def mirror_above(path: Path) -> tuple[Mirror, str] | None:
+    """Return the mirror that a path lies in and its name there; None for a path of an index on this machine."""
+    for directory in path.parents:
+        mirror = mirror_of(directory) if directory.parent.name == _CACHE else None
+        if mirror is not None:
+            return mirror, path.relative_to(directory).as_posix()
+    return None
+
+
+def store_of(directory: Path) -> FileStore:
+    """Return the files of an index where it lies."""
     mirror = mirror_of(directory)
-    if mirror is not None:
-        raise InvalidParameterError(
-            f"`Lake.{method}` looks through all files of an index, and the one at `{mirror.uri}` is on another file "
-            "system; mount the place, or copy the index, and open it by its path"
-        )
+    return FileStore.local(directory) if mirror is None else mirror.store
+
+
+def discard_there(path: Path) -> None:
+    """Remove what a path of a mirror stands for on the other file system; nothing happens for other paths."""
+    found = mirror_above(path)
+    if found is not None:
+        found[0].store.discard(found[1])
 
 
 def _cache() -> Path:
@@ -105,7 +116,7 @@ def _cache() -> Path:
     places = [Path(home) / "dfjoin"] if home else []
     places += [Path.home() / ".cache" / "dfjoin", Path(tempfile.gettempdir()) / f"dfjoin-{_user()}"]
     for place in places:
-        cache = place / "indexes"
+        cache = place / _CACHE
         try:
             cache.mkdir(mode=0o700, parents=True, exist_ok=True)
             if os.name == "nt" or (cache.stat().st_uid == _user() and os.access(cache, os.W_OK)):
@@ -161,68 +172,61 @@ class Mirror:
 
     Parameters
     ----------
-    uri : str
-        Of the index, without credentials.
-    filesystem : pyarrow.fs.FileSystem
-    path : str
-        Of the index there.
+    store : FileStore
+        The index there.
     directory : Path
         The copy.
     """
 
-    def __init__(self, uri: str, filesystem: fs.FileSystem, path: str, directory: Path) -> None:
-        self.uri = uri
-        self._filesystem = filesystem
-        self._path = path
-        self._directory = directory
+    def __init__(self, store: FileStore, directory: Path) -> None:
+        self.store = store
+        self.directory = directory
 
-    def _there(self, name: str) -> str:
-        return f"{self._path}/{name}"
-
-    def _listed(self, name: str, recursive: bool = False) -> dict[str, fs.FileInfo]:
-        """List the files below a directory of the index, by their paths below the index."""
-        selector = fs.FileSelector(self._there(name), allow_not_found=True, recursive=recursive)
-        start = len(self._path) + 1
-        try:
-            infos = self._filesystem.get_file_info(selector)
-        except (pa.ArrowException, OSError) as error:
-            raise IndexNotFoundError(f"the index at `{self.uri}` cannot be reached: {error}") from error
-        return {info.path[start:]: info for info in infos if info.type == fs.FileType.File}
+    @property
+    def uri(self) -> str:
+        """Where the index is, without credentials."""
+        return self.store.uri
 
     def fetch_manifests(self) -> None:
         """Bring the manifests of the mirror up to date; those that are not there any more go."""
-        names = {name for name in self._listed(MANIFESTS) if version_of(PurePosixPath(name).name) is not None}
-        here = self._directory / MANIFESTS
+        names = {name for name in self.store.files(MANIFESTS) if version_of(PurePosixPath(name).name) is not None}
+        here = self.directory / MANIFESTS
         kept = {f"{MANIFESTS}/{path.name}" for path in here.iterdir()} if here.is_dir() else set()
         latest = max(names, default=None)
-        if latest in kept:  # an index that was built anew has other manifests under the same names
-            with self._filesystem.open_input_stream(self._there(latest), compression=None) as stream:
-                if stream.read() != (self._directory / latest).read_bytes():
-                    shutil.rmtree(here)
-                    kept = set()
+        # An index that was built anew has other manifests under the same names.
+        if latest in kept and b"".join(self.store.chunks(latest)) != (self.directory / latest).read_bytes():
+            shutil.rmtree(here)
+            kept = set()
         for name in kept - names:
-            (self._directory / name).unlink(missing_ok=True)
+            (self.directory / name).unlink(missing_ok=True)
         for name in names - kept:
             self.fetch(name)
 
     def fetch(self, name: str) -> bool:
         """Copy a file of the index, unless it is here; return whether it is here now."""
-        target = self._directory / name
-        if target.exists():
-            return True
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name}-{uuid.uuid4().hex}")
-        try:
-            source = self._filesystem.open_input_stream(self._there(name), compression=None)
-            with source as stream, draft.open("xb") as out:
-                while chunk := stream.read(_CHUNK):
-                    out.write(chunk)
-            draft.replace(target)
-        except FileNotFoundError:
-            return False
-        finally:
-            draft.unlink(missing_ok=True)
-        return True
+        target = self.directory / name
+        return target.exists() or self.store.copy_to(name, target)
+
+    def fetch_all(self, name: str) -> None:
+        """Copy the files below a directory of the index that are not here."""
+        for file in self.store.files(name, recursive=True):
+            self.fetch(file)
+
+    def send_all(self, name: str) -> None:
+        """Copy all files below a directory of the mirror to the index."""
+        for file in self._files_of([name]):
+            self.store.copy_from(self.directory / file, file)
+
+    def checksum(self, name: str, expected: tuple[int, int]) -> tuple[int, int] | None:
+        """Read a file of the index there; return its bytes and CRC-32, None where it is missing.
+
+        A copy is removed if the file is as `expected` and the copy is not.
+        """
+        found = self.store.checksum(name)
+        copy = self.directory / name
+        if found == expected and copy.exists() and FileStore.local(self.directory).checksum(name) != expected:
+            copy.unlink()
+        return found
 
     def publish(self, version: int, text: str, names: Iterable[str]) -> None:
         """Copy the files that a version names to the index, then the manifest, as the version after the latest.
@@ -252,56 +256,41 @@ class Mirror:
         try:
             for file in self._new_files([*names, FRAMES]):
                 uploaded.append(file)
-                self._upload(file, partial(self._copy, file))
-            self._upload(claim, lambda stream: stream.write(b"claimed"))
-            there = self._listed(MANIFESTS)
-            others = [other for other in there if other != claim and self._is_claim(there[other], version)]
+                self.store.copy_from(self.directory / file, file)
+            self.store.write(claim, lambda stream: stream.write(b"claimed"))
+            there = self.store.files(MANIFESTS)
+            others = [other for other in there if other != claim and _is_claim(other, there[other], version)]
             if name in there or others:
                 raise ConcurrentCommitError(
                     f"version {version} of the index at `{self.uri}` was committed by another writer in the meantime; "
                     "nothing of this change is visible: call `refresh()` and repeat it"
                 )
-            self._upload(name, lambda stream: stream.write(text.encode()))
+            self.store.write(name, lambda stream: stream.write(text.encode()))
             uploaded.clear()
         finally:
             for file in [claim, *uploaded]:
-                self._remove(file)
+                self.store.discard(file)
         self.fetch(name)
 
-    def _is_claim(self, info: fs.FileInfo, version: int) -> bool:
-        """Tell whether a file is the claim of a living writer for a version."""
-        name = info.base_name
-        is_one = name.startswith(f"{version:020d}.") and name.endswith(".claim")
-        return is_one and not (info.mtime_ns and time.time() - info.mtime_ns / 1e9 > _CLAIM_SECONDS)
+    def _files_of(self, names: Iterable[str]) -> list[str]:
+        """List the files of the mirror that some names are, or that lie below them."""
+        here: list[str] = []
+        for name in names:
+            path = self.directory / name
+            found = [path] if path.is_file() else sorted(path.rglob("*")) if path.is_dir() else []
+            here += [f.relative_to(self.directory).as_posix() for f in found if f.is_file() and f.name[0] != "."]
+        return list(dict.fromkeys(here))
 
     def _new_files(self, names: Iterable[str]) -> list[str]:
         """List the files below some names that the mirror has and the index has not."""
-        here: list[str] = []
-        for name in names:
-            path = self._directory / name
-            found = [path] if path.is_file() else sorted(path.rglob("*")) if path.is_dir() else []
-            here += [f.relative_to(self._directory).as_posix() for f in found if f.is_file() and f.name[0] != "."]
-        parents = {file.partition("/")[0] for file in here}
-        there = {file for parent in parents for file in self._listed(parent, recursive=True)}
-        return [file for file in dict.fromkeys(here) if file not in there]
+        here = self._files_of(names)
+        parents = {"/".join(file.split("/")[:2]) if file.count("/") > 1 else file.split("/")[0] for file in here}
+        there = {file for parent in parents for file in self.store.files(parent, recursive=True)}
+        return [file for file in here if file not in there]
 
-    def _copy(self, name: str, stream: pa.NativeFile) -> None:
-        with (self._directory / name).open("rb") as source:
-            while chunk := source.read(_CHUNK):
-                stream.write(chunk)
 
-    def _upload(self, name: str, write: Callable[[pa.NativeFile], object]) -> None:
-        """Write a file of the index, which is there as a whole or not at all."""
-        target = self._there(name)
-        is_whole = self._filesystem.type_name in _OBJECT_STORES
-        if not is_whole:
-            self._filesystem.create_dir(str(PurePosixPath(target).parent), recursive=True)
-        draft = target if is_whole else f"{target}.{uuid.uuid4().hex}.draft"
-        with self._filesystem.open_output_stream(draft, compression=None) as stream:
-            write(stream)
-        if draft != target:
-            self._filesystem.move(draft, target)
-
-    def _remove(self, name: str) -> None:
-        with suppress(pa.ArrowException, OSError):  # it was not written, or the place is gone: nothing names it
-            self._filesystem.delete_file(self._there(name))
+def _is_claim(name: str, entry: StoredEntry, version: int) -> bool:
+    """Tell whether a file is the claim of a living writer for a version."""
+    base = PurePosixPath(name).name
+    is_one = base.startswith(f"{version:020d}.") and base.endswith(".claim")
+    return is_one and time.time() - entry.modified <= _CLAIM_SECONDS

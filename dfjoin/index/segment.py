@@ -20,6 +20,7 @@ from dfjoin.index.components import (
     check_size,
     crc_of_file,
     damaged,
+    find_damage,
     map_component,
 )
 from dfjoin.index.layout import segment_directory
@@ -285,14 +286,8 @@ class Segment:
         except IndexCorruptedError as error:
             problems.append(str(error))
         for group in self.meta.groups:
-            for meta in group.components:
-                try:
-                    check_size(self.directory, meta)
-                except IndexCorruptedError as error:
-                    problems.append(str(error))
-                    continue
-                if crc_of_file(self.directory / meta.file) != meta.crc32:
-                    problems.append(str(self.wrong_crc(meta)))
+            found = ((meta.name, find_damage(self.directory, meta)) for meta in group.components)
+            problems += [str(self.damaged(name, what)) for name, what in found if what]
         return problems
 
     def wrong_crc(self, meta: ComponentMeta) -> IndexCorruptedError:

@@ -12,9 +12,8 @@ import numpy as np
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.components import (
     WORD_MODEL,
-    check_size,
-    crc_of_file,
     damaged,
+    find_damage,
     map_component,
     removed_on_error,
     write_component,
@@ -119,13 +118,6 @@ def open_model(index: Path, meta: EmbedderMeta) -> Embedder:
 
 def verify_model(index: Path, manifest: Manifest) -> list[str]:
     """Compare the files of the model of words with what was recorded of them; return what is damaged."""
-    problems = []
-    for meta in () if manifest.embedder is None else manifest.embedder.components:
-        try:
-            check_size(index / MODELS, meta)
-        except IndexCorruptedError as error:
-            problems.append(str(error))
-            continue
-        if crc_of_file(index / MODELS / meta.file) != meta.crc32:
-            problems.append(str(damaged(None, meta.name, f"its CRC-32 is not the recorded one ({meta.file})")))
-    return problems
+    components = () if manifest.embedder is None else manifest.embedder.components
+    found = ((meta.name, find_damage(index / MODELS, meta)) for meta in components)
+    return [str(damaged(None, name, what)) for name, what in found if what]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from dfjoin.errors import TableReadError
-from dfjoin.index.commit import Uncommitted
-from dfjoin.index.layout import RUNS, make_directories, run_directory, segment_directory
+from dfjoin.index.commit import Uncommitted, scratch_directory
+from dfjoin.index.layout import make_directories, run_directory, segment_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import cut_partitions
@@ -58,40 +56,37 @@ def write_segments(
     """
     index = written.index
     make_directories(index)
-    work = run_directory(index, f"build-{uuid.uuid4().hex}")
-    (work / RUNS).mkdir(parents=True)
     total = sum(table.size for table in given.tables)
-    try:
-        n_tables = len(given.tables) + len(given.extra)
-        with Progress(options.progress, n_tables, total, None if engine.is_here else work) as shown:
-            tasks = split_tables(given.tables, _n_tasks(given.tables, engine.n_slots, settings))
-            notes = [None if engine.is_here else work / f"progress-{number}.json" for number in range(len(tasks))]
-            requests = [
-                run_request(work, settings, task, options.on_error, note)
-                for task, note in zip(tasks, notes, strict=True)
-            ]
-            runs = [read_meta(result) for result in engine.run(requests, work, shown.add)]
-            for number, read in enumerate(given.extra):
-                parts = _read_by_engine(read, work, given.skipped, options.on_error)
-                runs += parts
-                counted = [1, sum(part.n_rows for part in parts), 0]
-                (work / f"progress-table-{number}.json").write_text(json.dumps(counted))
-            shown.begin("merging", sum(run.size for run in runs))
-            merges = _merge_requests(index, settings, runs, given.skipped, (work, engine.is_here))
-            merged = []
-            failed: list[OSError] = []
-            for result in engine.run(merges, work, shown.add):
-                try:
-                    merged.append(read_segment(result))
-                except OSError as error:  # of those that were written elsewhere note is taken all the same
-                    failed.append(error)
-                    continue
-                written.add(segment_directory(index, merged[-1][1].id))
-            if failed:
-                raise failed[0]
-            return [segment for _, segment in sorted(merged, key=lambda pair: pair[0])]
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    n_tables = len(given.tables) + len(given.extra)
+    with (
+        scratch_directory(index, "build") as work,
+        Progress(options.progress, n_tables, total, None if engine.is_here else work) as shown,
+    ):
+        tasks = split_tables(given.tables, _n_tasks(given.tables, engine.n_slots, settings))
+        notes = [None if engine.is_here else work / f"progress-{number}.json" for number in range(len(tasks))]
+        requests = [
+            run_request(work, settings, task, options.on_error, note) for task, note in zip(tasks, notes, strict=True)
+        ]
+        runs = [read_meta(result) for result in engine.run(requests, work, shown.add)]
+        for number, read in enumerate(given.extra):
+            parts = _read_by_engine(read, work, given.skipped, options.on_error)
+            runs += parts
+            counted = [1, sum(part.n_rows for part in parts), 0]
+            (work / f"progress-table-{number}.json").write_text(json.dumps(counted))
+        shown.begin("merging", sum(run.size for run in runs))
+        merges = _merge_requests(index, settings, runs, given.skipped, (work, engine.is_here))
+        merged = []
+        failed: list[OSError] = []
+        for result in engine.run(merges, work, shown.add):
+            try:
+                merged.append(read_segment(result))
+            except OSError as error:  # of those that were written elsewhere note is taken all the same
+                failed.append(error)
+                continue
+            written.add(segment_directory(index, merged[-1][1].id))
+        if failed:
+            raise failed[0]
+        return [segment for _, segment in sorted(merged, key=lambda pair: pair[0])]
 
 
 def _read_by_engine(read: TableJob, work: Path, skipped: list[SkippedFile], on_error: str) -> list[RunMeta]:

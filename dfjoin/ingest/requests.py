@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.index.commit import NO_ROOM
+from dfjoin.index.layout import run_directory, segment_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch, embed_stretch, write_cells
 from dfjoin.ingest.merge_task import merge_into_segment, merge_segments
@@ -31,6 +32,7 @@ __all__ = [
     "read_stretch",
     "read_vectors",
     "run_request",
+    "written_by",
 ]
 
 _BETWEEN_NOTES = 0.25
@@ -178,6 +180,14 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
         if error.errno not in NO_ROOM:
             raise
         return json.dumps({"no_room": error.errno})
+
+
+def written_by(task: str, result: str) -> list[str]:
+    """Name the directories that a request has written, below its index; none if it failed."""
+    values = json.loads(result)
+    if task == "run":
+        return [run_directory(Path(), values["id"]).as_posix()] if "id" in values else []
+    return [segment_directory(Path(), values["segment"]["id"]).as_posix()] if "segment" in values else []
 
 
 def _execute(request: str, on_table: Callable[[int, int], None] | None) -> str:

@@ -21,6 +21,7 @@ from dfjoin.errors import (
 from dfjoin.index.commit import Uncommitted, commit_change
 from dfjoin.index.layout import FRAMES, segment_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta, read_manifest
+from dfjoin.index.mirror import store_of
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.tombstones import write_alive
 from dfjoin.ingest.axes_task import axes_of_new
@@ -300,7 +301,8 @@ def remove(opened: SegmentPool, tables: Any) -> Manifest:
 def restore(path: Path, version: int) -> Manifest:
     """Commit the content of an older version as the next one, see `Lake.restore`."""
     wanted = read_manifest(path, check.check_positive_int(version, "version"))
-    lost = [s.id for s in wanted.segments if not segment_directory(path, s.id).is_dir()]
+    store = store_of(path)
+    lost = [s.id for s in wanted.segments if not store.exists(segment_directory(Path(), s.id).as_posix())]
     if lost:
         raise InvalidParameterError(
             f"`version` {version} cannot be restored: {len(lost)} of its segments were removed by vacuum"

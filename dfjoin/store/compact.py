@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import uuid
 from pathlib import Path
 from typing import Any
 
 from dfjoin import _validation as check
 from dfjoin.errors import ConcurrentCommitError
-from dfjoin.index.commit import Uncommitted, commit_change
-from dfjoin.index.layout import run_directory, segment_directory
+from dfjoin.index.commit import Uncommitted, commit_change, scratch_directory
+from dfjoin.index.layout import segment_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta, read_manifest
 from dfjoin.index.merge_policy import choose_merges
 from dfjoin.ingest.engine import InlineEngine, choose_engine
@@ -28,19 +26,14 @@ def compact(path: Path, *, full: bool, engine: str | None, spark: Any) -> Manife
     if not groups:
         return base
     runner = choose_engine(engine, spark) or InlineEngine()
-    work = run_directory(path, f"compact-{uuid.uuid4().hex}")
-    work.mkdir(parents=True)
-    try:
-        with Uncommitted(path) as written:
-            requests = [compact_request(path, base.settings, group) for group in groups]
-            merged = []
-            for result in runner.run(requests, work, lambda *_: None):
-                merged.append(read_segment(result)[1])
-                written.add(segment_directory(path, merged[-1].id))
-            gone = [segment for group in groups for segment in group]
-            return commit_change(path, lambda latest: _merged(latest, gone, merged))
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with scratch_directory(path, "compact") as work, Uncommitted(path) as written:
+        requests = [compact_request(path, base.settings, group) for group in groups]
+        merged = []
+        for result in runner.run(requests, work, lambda *_: None):
+            merged.append(read_segment(result)[1])
+            written.add(segment_directory(path, merged[-1].id))
+        gone = [segment for group in groups for segment in group]
+        return commit_change(path, lambda latest: _merged(latest, gone, merged))
 
 
 def _choose(base: Manifest, is_full: bool) -> list[list[SegmentMeta]]:

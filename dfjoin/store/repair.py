@@ -8,7 +8,6 @@ from typing import Any
 from dfjoin.errors import IndexCorruptedError, IndexFormatError, IndexNotFoundError, IndexVersionError
 from dfjoin.index.commit import commit, commit_change
 from dfjoin.index.manifest import Manifest, list_versions, read_manifest
-from dfjoin.index.mirror import require_local
 from dfjoin.index.segment import Segment
 from dfjoin.store.snapshot import index_directory
 
@@ -48,7 +47,6 @@ def repair(path: Path) -> dict[str, Any]:
     []
     """
     path = index_directory(path)
-    require_local(path, "repair")
     versions = list_versions(path)
     if not versions:
         raise IndexNotFoundError(f"there is no dfjoin index at `{path}`; build one with dfjoin.build_lake")

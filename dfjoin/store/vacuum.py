@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numbers
-import os
-import shutil
 import time
+from collections.abc import Container
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,10 @@ from dfjoin.errors import (
     InvalidParameterError,
     InvalidTypeError,
 )
+from dfjoin.index.file_store import StoredEntry
 from dfjoin.index.layout import FRAMES, MANIFESTS, MODELS, RUNS, SEGMENTS, TOMBSTONES, manifest_path
 from dfjoin.index.manifest import Manifest, SegmentMeta, list_versions, read_manifest
-from dfjoin.index.mirror import require_local
+from dfjoin.index.mirror import store_of
 from dfjoin.index.segment import Segment
 
 __all__ = ["DEFAULT_RETENTION", "vacuum"]
@@ -47,34 +47,35 @@ def _seconds(retain: Any) -> float:
     return seconds
 
 
-def _time_of(manifest: Manifest, file: Path) -> float:
+def vacuum(path: Path, retain: Any = None, *, dry_run: bool = False) -> dict[str, Any]:
+    """Remove old versions and what only they need, see `Lake.vacuum`."""
+    seconds = _seconds(retain)
+    check.check_flag(dry_run, "dry_run")
+    store = store_of(path)
+    stored = store.entries(recursive=True)
+    kept, removed, is_known = _split_versions(path, stored, seconds)
+    unneeded = _unneeded(path, stored, kept, seconds) if is_known else {}
+    if not dry_run:
+        for version in removed:  # first the names, so that no reader opens what is about to go
+            store.remove(manifest_path(Path(), version).as_posix())
+        for name in unneeded:
+            store.remove(name)
+        list_versions(path)  # a mirror drops manifests that are gone
+    n_bytes = sum(entry.size for entry in unneeded.values())
+    return {"versions": removed, "files": len(unneeded), "bytes": n_bytes, "dry_run": dry_run}
+
+
+def _time_of(manifest: Manifest, modified: float) -> float:
     """When a version was committed, in seconds since 1970."""
     try:
         return datetime.fromisoformat(manifest.created_at).timestamp()
     except ValueError:
-        return file.stat().st_mtime
+        return modified
 
 
-def vacuum(path: Path, retain: Any = None, *, dry_run: bool = False) -> dict[str, Any]:
-    """Remove old versions and what only they need, see `Lake.vacuum`."""
-    require_local(path, "vacuum")
-    seconds = _seconds(retain)
-    check.check_flag(dry_run, "dry_run")
-    kept, removed, is_known = _split_versions(path, seconds)
-    files = _unneeded(path, kept, seconds) if is_known else []
-    n_bytes = sum(_size(file) for file in files)
-    if not dry_run:
-        for version in removed:  # first the names, so that no reader opens what is about to go
-            manifest_path(path, version).unlink(missing_ok=True)
-        for file in files:
-            if file.is_dir():
-                shutil.rmtree(file, ignore_errors=True)
-            else:
-                file.unlink(missing_ok=True)
-    return {"versions": removed, "files": len(files), "bytes": n_bytes, "dry_run": dry_run}
-
-
-def _split_versions(path: Path, seconds: float) -> tuple[list[Manifest], list[int], bool]:
+def _split_versions(
+    path: Path, stored: dict[str, StoredEntry], seconds: float
+) -> tuple[list[Manifest], list[int], bool]:
     """Return the versions to keep, those to remove, and whether every version that stays can be read.
 
     A version is kept while it is the latest, and for the retention after it ceased to be.
@@ -85,18 +86,19 @@ def _split_versions(path: Path, seconds: float) -> tuple[list[Manifest], list[in
     is_known = True
     superseded = time.time()  # when the version at hand ceased to be the latest
     for version in reversed(versions):
-        file = manifest_path(path, version)
+        entry = stored.get(manifest_path(Path(), version).as_posix())
+        modified = time.time() if entry is None else entry.modified
         is_old = version != versions[-1] and time.time() - superseded > seconds
         try:
             manifest = read_manifest(path, version)
-            superseded = _time_of(manifest, file)
+            superseded = _time_of(manifest, modified)
         except IndexVersionError:
             manifest = None  # written by a later dfjoin: what it needs is not known here
             is_old = False
         except IndexFormatError:
             manifest = None
             is_old = is_old and bool(kept)
-            superseded = file.stat().st_mtime
+            superseded = modified
         if is_old:
             removed.append(version)
         elif manifest is None:
@@ -112,21 +114,45 @@ def _split_versions(path: Path, seconds: float) -> tuple[list[Manifest], list[in
     return kept[::-1], removed[::-1], is_known
 
 
-def _unneeded(path: Path, kept: list[Manifest], seconds: float) -> list[Path]:
-    """List what no kept version names and what is older than the retention: others may be writing."""
+def _unneeded(
+    path: Path, stored: dict[str, StoredEntry], kept: list[Manifest], seconds: float
+) -> dict[str, StoredEntry]:
+    """Find what no kept version names and what is older than the retention: others may be writing.
+
+    Returns
+    -------
+    dict
+        Name of a file, or of a directory that goes as a whole → its bytes, and when it was last written to.
+    """
     segments = {segment.id: segment for manifest in kept for segment in manifest.segments}
     needed = set().union(*(manifest.named_paths() for manifest in kept))
     for segment in segments.values():
         needed |= {f"{FRAMES}/{name}" for name in _frames_of(path, segment, kept)}
-    found = [
-        entry
-        for directory in (SEGMENTS, TOMBSTONES, FRAMES, RUNS, MODELS, *(f"{SEGMENTS}/{name}" for name in segments))
-        for entry in _entries(path / directory)
-        if f"{directory}/{entry.name}" not in needed
-    ]
-    found += [entry for entry in _entries(path / MANIFESTS) if entry.suffix != ".json"]
+    found: dict[str, StoredEntry] = {}
+    for name, entry in stored.items():
+        owner = _owner_of(name, segments)
+        if owner is None or owner in needed:
+            continue
+        size, modified, _ = found.get(owner, StoredEntry(0, 0.0, False))
+        added = 0 if entry.is_directory else entry.size
+        found[owner] = StoredEntry(size + added, max(modified, entry.modified), owner != name)
     limit = time.time() - seconds
-    return sorted(entry for entry in found if _newest(entry) <= limit)
+    return {name: found[name] for name in sorted(found) if found[name].modified <= limit}
+
+
+def _owner_of(name: str, segments: Container[str]) -> str | None:
+    """Return the entry that a file or directory goes or stays with: itself, or a directory above it.
+
+    Of a segment that is kept each group stands for itself; manifests are no orphans, what lies beside them may be.
+    """
+    parts = name.split("/")
+    if len(parts) < 2:
+        return None
+    if parts[0] == MANIFESTS:
+        return None if name.endswith(".json") else name
+    if parts[0] == SEGMENTS and parts[1] in segments:
+        return "/".join(parts[:3])
+    return "/".join(parts[:2]) if parts[0] in (SEGMENTS, TOMBSTONES, FRAMES, RUNS, MODELS) else None
 
 
 def _frames_of(path: Path, meta: SegmentMeta, manifests: list[Manifest]) -> list[str]:
@@ -137,26 +163,3 @@ def _frames_of(path: Path, meta: SegmentMeta, manifests: list[Manifest]) -> list
     tables = Segment(path, meta).catalog.tables()
     pairs = zip(tables.field("root").to_pylist(), tables.field("path").to_pylist(), strict=True)
     return [name for root, name in pairs if root in memory]
-
-
-def _entries(directory: Path) -> list[Path]:
-    return sorted(directory.iterdir()) if directory.is_dir() else []
-
-
-def _newest(entry: Path) -> float:
-    """Latest modification below a file or directory."""
-    newest = entry.stat().st_mtime
-    if entry.is_dir():
-        for parent, _, names in os.walk(entry):
-            for name in names:
-                try:
-                    newest = max(newest, (Path(parent) / name).stat().st_mtime)
-                except FileNotFoundError:
-                    continue
-    return newest
-
-
-def _size(entry: Path) -> int:
-    if entry.is_dir():
-        return sum(f.stat().st_size for f in entry.rglob("*") if f.is_file())
-    return entry.stat().st_size

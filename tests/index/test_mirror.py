@@ -112,18 +112,18 @@ def test_of_two_writers_one_commits(uri, tmp_path, monkeypatch):
 
 def test_what_is_not_committed_is_removed_there(uri, tmp_path, monkeypatch):
     mirror = mirror_of(index_place(uri))
-    upload = mirror._upload
+    write = mirror.store.write
 
-    def fail(name, write):
+    def fail(name, content):
         if name.startswith("manifests"):
             raise OSError(5, "the network is gone")
-        upload(name, write)
+        write(name, content)
 
-    monkeypatch.setattr(mirror, "_upload", fail)
+    monkeypatch.setattr(mirror.store, "write", fail)
     with pytest.raises(OSError, match="the network is gone"):
         make(uri)
     assert [path for path in (tmp_path / "there").rglob("*") if path.is_file()] == []
-    monkeypatch.setattr(mirror, "_upload", upload)
+    monkeypatch.setattr(mirror.store, "write", write)
     assert make(uri).version == 1
 
 
@@ -171,11 +171,66 @@ def test_a_worker_finds_the_mirror_by_its_directory(uri, monkeypatch):
     assert mirror_of(lake.path).uri == uri
 
 
-def test_what_cannot_be_done_elsewhere(uri):
+def files_below(place):
+    return {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
+
+
+def test_old_versions_and_orphans_are_removed_there(uri, tmp_path, cache, monkeypatch):
     lake = make(uri)
-    for call, name in ((lake.vacuum, "vacuum"), (lambda: dfjoin.repair(uri), "repair")):
-        with pytest.raises(InvalidParameterError, match=rf"`Lake\.{name}` looks through all files of an index"):
-            call()
+    there = tmp_path / "there" / "lake.dfjoin"
+    lake.add({"lakes": pd.DataFrame({"lake": ["Como", "Garda"]})}, engine="inline", progress=False)
+    lake.remove("rivers")
+    lake.compact(full=True)
+    for orphan in ("segments/orphan/tokens-1/hash.npy", "runs/build-dead/runs/1/0000", "frames/x.parquet"):
+        (there / orphan).parent.mkdir(parents=True, exist_ok=True)
+        (there / orphan).write_text("x")
+    (there / "manifests" / f"{9:020d}.0123.claim").write_text("of a writer that died")
+    before = files_below(there)
+    forget(cache, monkeypatch)
+    lake = dfjoin.open_lake(uri)
+    assert lake.vacuum()["files"] == 0 and files_below(there) == before, "all of it is young"
+    told = lake.vacuum(0, dry_run=True)
+    assert files_below(there) == before and told["versions"] == [1, 2, 3]
+    assert {**lake.vacuum(0), "dry_run": True} == told
+    left = files_below(there)
+    assert {name for name in left if not name.startswith(("segments/", "frames/"))} == {f"manifests/{4:020d}.json"}
+    assert len({name.split("/")[1] for name in left if name.startswith("segments/")}) == 1
+    assert len([name for name in left if name.startswith("frames/")]) == 2
+    assert lake.verify() == [] and lake.versions()["version"].tolist() == [4]
+    assert QUERY.discover_joinable("c", dfjoin.open_lake(uri), rank="matched")["matched"].tolist() == [2]
+
+
+def test_a_version_is_restored_whose_segments_were_never_copied_here(uri, cache, monkeypatch):
+    make(uri).remove("rivers")
+    forget(cache, monkeypatch)
+    lake = dfjoin.open_lake(uri).restore(1)
+    assert lake.has_table("rivers") and lake.version == 3
+
+
+def test_damage_there_is_repaired_there(uri, tmp_path, cache, monkeypatch):
+    """What counts is what lies there, whether or not the copy here is sound."""
+    lake = make(uri)
+    lake.add({"lakes": pd.DataFrame({"lake": ["Como", "Garda"]})}, engine="inline", progress=False)
+    there = tmp_path / "there" / "lake.dfjoin"
+    first = lake.segments[0].meta.id
+    hashes = next((there / "segments" / first).rglob("hash.npy"))
+    hashes.write_bytes(hashes.read_bytes()[:-1] + b"#")
+    (there / "manifests" / f"{2:020d}.json").write_text("{")
+    report = dfjoin.repair(uri)
+    assert report["unreadable_versions"] == [2] and report["segments"] == [first] and report["version"] == 3
+    assert report["tables"] == ["cities", "rivers"]
+    forget(cache, monkeypatch)
+    again = dfjoin.open_lake(uri)
+    assert again.tables.empty and again.verify() == []
+
+
+def test_a_copy_that_is_damaged_is_fetched_again(uri, tmp_path):
+    lake = make(uri)
+    copy = next(lake.path.rglob("hash.npy"))
+    sound = copy.read_bytes()
+    copy.write_bytes(sound[:-1] + b"#")
+    assert lake.verify() == [] and not copy.exists()
+    assert dfjoin.open_lake(uri).segments[0].tokens.hash.size and copy.read_bytes() == sound
 
 
 @pytest.mark.parametrize("wrong", ["nosuch://bucket/lake", "s3://key:secret@/"])

@@ -117,8 +117,22 @@ if __name__ == "__main__":
         hits = pd.DataFrame({"c": ["France", "peru"]}).discover_joinable("c", dfjoin.open_lake(uri), rank="matched", k=1)
         yield pa.record_batch({"matched": hits["matched"].to_numpy()})
 
+    # The driver named the segments, and neither wrote nor read their tokens; it reads points of places itself.
+    tokens = [path.name for path in Path(lake.path).rglob("*.npy") if not path.name.startswith("axis")]
+    left = sorted(path.name for path in (shared / "remote").iterdir() if any(path.iterdir()))
+    note("written by executors", [tokens, left])
     found = spark.range(0, 1, 1, 1).mapInArrow(search, "matched long").toArrow()["matched"].to_pylist()
     note("remote", [same(lake, inline), lake.verify() == [], str(lake.path).startswith(str(hidden)), found == [2]])
+
+    # It lives there: tables that only the driver sees, tables of Spark, compaction in tasks, and what is left over.
+    lake.add("own", engine="spark", progress=False)
+    lake.add({"s": spark.range(0, 50).selectExpr("cast(id as string) as key")}, progress=False)
+    lake.remove("codes/official_languages.csv")
+    lake.compact(full=True, engine="spark", spark=spark)
+    names = dfjoin.open_lake(uri).tables["table"].tolist()
+    note("lives", [len(names), [name for name in names if name in ("own/t.csv", "s")], lake.verify(), len(lake.segments)])
+    lake.vacuum(0)
+    note("vacuum", [lake.verify() == [], len(os.listdir(shared / "remote" / "segments"))])
 
     # A source that only the driver sees is read by the driver.
     lake = dfjoin.build_lake("own", "of-own", engine="spark", progress=False)
@@ -252,6 +266,9 @@ def test_a_cluster_builds_and_survives_what_is_killed(cluster):
     assert facts["private"] == [True] * 4
     assert facts["vectors index"] == facts["vectors private"] == [True] * 4
     assert facts["remote"] == [True] * 4
+    assert facts["written by executors"] == [[], ["manifests", "segments"]]
+    assert facts["lives"] == [27, ["own/t.csv", "s"], [], 1]
+    assert facts["vacuum"] == [True, 1]
     assert facts["own"] == [3, 3]
     for whom in ("worker", "executor"):
         assert facts[f"killed {whom}"] == [{"digit": 10, "key": 1000}, True, True, True, True]

@@ -72,7 +72,7 @@ def test_the_task_needs_nothing_of_dfjoin():
     """It is shipped by value: a worker without dfjoin can still say so."""
     from pyspark import cloudpickle
 
-    shipped = cloudpickle.dumps(module._look("a", "b", "c", []))
+    shipped = cloudpickle.dumps(module._look({"note": "a", "answer": "b", "mark": "c", "paths": [], "store": None}))
     assert b"spark_ext.probe" not in shipped.replace(b"spark_ext.probe\x94\x8c", b"")
 
 
@@ -81,7 +81,7 @@ def test_a_place_that_workers_do_not_see(spark, tmp_path, monkeypatch):
     look = module._look
     monkeypatch.setattr(module, "_fit", {})
     monkeypatch.setattr(module, "_is_local", lambda spark: False)
-    monkeypatch.setattr(module, "_look", lambda note, *rest: look(note + "-elsewhere", *rest))
+    monkeypatch.setattr(module, "_look", lambda asked: look({**asked, "note": asked["note"] + "-elsewhere"}))
     assert not probe_workers(spark, tmp_path).shares_files
 
 

@@ -1,0 +1,174 @@
+"""The files of an index where it lies, on this machine or elsewhere: listed, read, written and removed."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import uuid
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyarrow import fs
+
+from dfjoin.errors import IndexNotFoundError, InvalidParameterError
+
+__all__ = ["FileStore", "StoredEntry"]
+
+_CHUNK = 8 << 20
+
+_OBJECT_STORES = ("s3", "gcs", "abfs")
+"""File systems that show a file whole or not at all."""
+
+
+class StoredEntry(NamedTuple):
+    """A file or directory: its bytes, and when it was last modified, in seconds since 1970.
+
+    A file whose time is not told counts as new, a directory as old.
+    """
+
+    size: int
+    modified: float
+    is_directory: bool
+
+
+class FileStore:
+    """A directory on a file system. Names are POSIX paths below it.
+
+    Parameters
+    ----------
+    uri : str
+        Of the directory, without credentials, as errors show it.
+    filesystem : pyarrow.fs.FileSystem
+    path : str
+        Of the directory there.
+
+    Notes
+    -----
+    An operation that the file system lacks is an `InvalidParameterError` that names both.
+    """
+
+    def __init__(self, uri: str, filesystem: fs.FileSystem, path: str) -> None:
+        self.uri = uri
+        self._filesystem = filesystem
+        self._path = path
+
+    @classmethod
+    def local(cls, directory: Path) -> FileStore:
+        """Return the store of a directory of this machine."""
+        return cls(str(directory), fs.LocalFileSystem(), str(directory.absolute()))
+
+    def _there(self, name: str) -> str:
+        return f"{self._path}/{name}".rstrip("/")
+
+    @contextmanager
+    def _able_to(self, what: str) -> Iterator[None]:
+        """Say that the file system cannot do something, if that is why an operation failed."""
+        try:
+            yield
+        except NotImplementedError as error:  # Arrow's own is one as well
+            raise InvalidParameterError(
+                f"`index` lies at `{self.uri}`, whose file system ({self._filesystem.type_name}) cannot {what}; mount "
+                "the place, or copy the index to a file system that can, and open it there"
+            ) from error
+
+    def entries(self, name: str = "", recursive: bool = False) -> dict[str, StoredEntry]:
+        """List what is in a directory, or everything below it; nothing where there is no such directory.
+
+        Raises
+        ------
+        IndexNotFoundError
+            If the place cannot be reached.
+        """
+        selector = fs.FileSelector(self._there(name), allow_not_found=True, recursive=recursive)
+        start = len(self._path) + 1
+        now = time.time()
+        found = {}
+        try:
+            with self._able_to("list files"):
+                infos = self._filesystem.get_file_info(selector)
+        except (pa.ArrowException, OSError) as error:
+            raise IndexNotFoundError(f"the index at `{self.uri}` cannot be reached: {error}") from error
+        for info in infos:
+            is_directory = info.type == fs.FileType.Directory
+            modified = info.mtime_ns / 1e9 if info.mtime_ns else 0.0 if is_directory else now
+            found[info.path[start:]] = StoredEntry(info.size or 0, modified, is_directory)
+        return found
+
+    def files(self, name: str, recursive: bool = False) -> dict[str, StoredEntry]:
+        """List the files of a directory, or all below it."""
+        return {name: entry for name, entry in self.entries(name, recursive).items() if not entry.is_directory}
+
+    def exists(self, name: str) -> bool:
+        """Tell whether there is a file or directory of that name."""
+        return self._filesystem.get_file_info(self._there(name)).type != fs.FileType.NotFound
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """Read a file in pieces of 8 MiB; raises `FileNotFoundError` where there is none."""
+        with self._able_to("read files"), self._filesystem.open_input_stream(self._there(name), compression=None) as it:
+            while chunk := it.read(_CHUNK):
+                yield chunk
+
+    def checksum(self, name: str) -> tuple[int, int] | None:
+        """Read a file; return its bytes and its CRC-32, None where there is none."""
+        size = crc = 0
+        try:
+            for chunk in self.chunks(name):
+                size, crc = size + len(chunk), zlib.crc32(chunk, crc)
+        except FileNotFoundError:
+            return None
+        return size, crc
+
+    def copy_to(self, name: str, target: Path) -> bool:
+        """Copy a file to a place of this machine, whole or not at all; return whether it is there."""
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = target.with_name(f".{target.name}-{uuid.uuid4().hex}")
+        try:
+            with draft.open("xb") as out:
+                for chunk in self.chunks(name):
+                    out.write(chunk)
+            draft.replace(target)
+        except FileNotFoundError:
+            return False
+        finally:
+            draft.unlink(missing_ok=True)
+        return True
+
+    def copy_from(self, source: Path, name: str) -> None:
+        """Copy a file of this machine into the directory."""
+        with source.open("rb") as stream:
+            self.write(name, lambda out: shutil.copyfileobj(stream, out, _CHUNK))
+
+    def write(self, name: str, write: Callable[[Any], object]) -> None:
+        """Write a file, which is there as a whole or not at all."""
+        target = self._there(name)
+        is_whole = self._filesystem.type_name in _OBJECT_STORES
+        with self._able_to("write files"):
+            if not is_whole:
+                self._filesystem.create_dir(str(PurePosixPath(target).parent), recursive=True)
+            draft = name if is_whole else f"{name}.{uuid.uuid4().hex}.draft"
+            with self._filesystem.open_output_stream(self._there(draft), compression=None) as stream:
+                write(stream)
+        if draft != name:
+            try:
+                with self._able_to("rename files"):
+                    self._filesystem.move(self._there(draft), target)
+            except BaseException:
+                self.discard(draft)
+                raise
+
+    def remove(self, name: str) -> None:
+        """Remove a file, or a directory with all below it; nothing happens where there is none."""
+        with suppress(pa.ArrowException, OSError), self._able_to("remove files"):
+            if self._filesystem.get_file_info(self._there(name)).type == fs.FileType.Directory:
+                self._filesystem.delete_dir(self._there(name))
+            else:
+                self._filesystem.delete_file(self._there(name))
+
+    def discard(self, name: str) -> None:
+        """Remove what nothing names, as far as the file system can; what stays is an orphan."""
+        with suppress(InvalidParameterError):
+            self.remove(name)
