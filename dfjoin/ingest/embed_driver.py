@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from dfjoin.index.commit import Uncommitted
-from dfjoin.index.layout import group_directory, run_directory
+from dfjoin.index.commit import Uncommitted, scratch_directory
+from dfjoin.index.layout import group_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import open_embedder
@@ -100,9 +98,7 @@ class _TaskDriver:
     ) -> list[SegmentMeta]:
         """Embed the values of segments; what tasks write lies in a scratch directory until all of them are done."""
         index = written.index
-        work = run_directory(index, f"vectors-{uuid.uuid4().hex}")
-        work.mkdir(parents=True)
-        try:
+        with scratch_directory(index, "vectors") as work:
             sizes = [text_tokens(Segment(index, one)).size for one in segments]
             with Progress(is_shown, 0, sum(sizes), work, stage="embedding") as shown:
                 job = EmbedJob(str(index), str(work), send_embedder(chosen, index, work), chosen.meta.dimension)
@@ -121,8 +117,6 @@ class _TaskDriver:
                 _move_group(one, work, written)
             by_id = {one.id: one for one in made}
             return [by_id[one.id] for one in segments]
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
 
     def _stretches(self, segments: Sequence[SegmentMeta], sizes: Sequence[int]) -> list[Stretch]:
         """Cut the values of segments into stretches: enough for all slots, none hardly worth a task."""
