@@ -745,6 +745,46 @@ class Lake:
 
         return self._move_to(add_groups.add_patterns(self.path))
 
+    def add_row_signatures(self, *, engine: str | None = None, spark: Any = None) -> Lake:
+        """Keep which value each row has in each column: keys of several columns are found without reading tables then.
+
+        Parameters
+        ----------
+        engine : {None, "spark", "inline"}
+            Where the tables are read; None: by Spark if `spark` is given or a session is active.
+        spark : SparkSession, optional
+
+        Returns
+        -------
+        Lake
+            This object, at the new version; at the same one if the index has them already.
+
+        Raises
+        ------
+        ConcurrentCommitError
+            If another writer changed the index meanwhile; nothing is lost, call it again.
+
+        Warns
+        -----
+        DfjoinWarning
+            If tables are read through Spark, cannot be read, or have changed: they have no row signatures.
+
+        Notes
+        -----
+        Every table is read once more, as by a build; ``settings={"row_signatures": True}`` of `dfjoin.build_lake` makes
+        them as it reads. They take log2(distinct values of the column) bits for each cell of a table with two
+        indexed columns or more. Tables that are added later get them as well; those that Spark reads, as tables
+        of its catalogue, have none, and are read when a search needs their rows.
+
+        Source: Esmailoghli, Quiané-Ruiz, Abedjan: "MATE: Multi-Attribute Table Extraction", PVLDB 2022, which keeps a
+        hash of 128 bits for each row (super key), filters rows by it, and reads what is left. Deviation: the cells
+        themselves are kept, as numbers of the values of their column; nothing is left to be read.
+        """
+        from dfjoin.store import add_groups
+
+        moved = self.snapshot.moved_roots()
+        return self._move_to(add_groups.add_row_signatures(self.path, moved, engine=engine, spark=spark))
+
     def add_vectors(
         self,
         embedder: Any = None,

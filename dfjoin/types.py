@@ -163,6 +163,8 @@ class IndexSettings:
         columns by estimates only.
     patterns : bool
         Index the pattern tokens of text and date columns, which ``mode="transform"`` searches.
+    row_signatures : bool
+        Keep which value each row of a table has in each indexed column, for searches with keys of several columns.
     max_columns : int
         The most columns that a table may have; one with more is skipped with the reason.
     """
@@ -184,6 +186,7 @@ class IndexSettings:
     partition_ends: tuple[int, ...] = ()
     keep_sets: bool = True
     patterns: bool = False
+    row_signatures: bool = False
     max_columns: int = 100_000
 
     @property

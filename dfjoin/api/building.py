@@ -87,6 +87,8 @@ def build_lake(
         - ``keep_sets``: False drops the token sets of columns that have a signature.
         - ``patterns``: True indexes the pieces of values that ``mode="transform"`` needs; default False.
           `Lake.add_patterns` adds them later.
+        - ``row_signatures``: True keeps which value each row has in each column, so that keys of several columns are
+          found without reading tables; default False. `Lake.add_row_signatures` adds them later.
     keep_data : bool, default True
         Keep frames given in memory as Parquet inside the index, so that they can be joined.
     on_error : {"skip", "raise"}

@@ -42,6 +42,9 @@ def add_build_command(commands: Any) -> None:
         dest="keep_sets",
         help="keep the signatures of large columns alone, for lsh",
     )
+    parser.add_argument(
+        "--row-signatures", action="store_true", help="keep rows, for keys of several columns that are found at once"
+    )
     parser.add_argument("--patterns", action="store_true", help="index pieces of values, for discover --mode transform")
     parser.add_argument("--embedder", help="fasttext, or the file of a model: index vectors for --mode embedding")
     parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
@@ -60,6 +63,8 @@ def _build(options: argparse.Namespace) -> int:
         settings["permutations"] = options.permutations
     if not options.keep_sets:
         settings["keep_sets"] = False
+    if options.row_signatures:
+        settings["row_signatures"] = True
     if options.patterns:
         settings["patterns"] = True
     lake = build_lake(

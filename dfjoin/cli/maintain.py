@@ -76,6 +76,13 @@ Index the pieces of values that `discover --mode transform` needs; no table is r
   dfjoin add-patterns lake.dfjoin"""
 
 
+_ROWS_HELP = """\
+Keep which value each row has in each column, so that keys of several columns are found without reading tables; the
+tables are read once more.
+
+  dfjoin add-row-signatures lake.dfjoin"""
+
+
 _VECTORS_HELP = """\
 Index the vectors that `discover --mode embedding` needs; no table is read.
 
@@ -123,11 +130,14 @@ def _add_repairing_commands(commands: Any) -> None:
         ("verify", _VERIFY_HELP, _verify),
         ("repair", _REPAIR_HELP, _repair),
         ("add-patterns", _PATTERNS_HELP, _add_patterns),
+        ("add-row-signatures", _ROWS_HELP, _add_row_signatures),
         ("add-vectors", _VECTORS_HELP, _add_vectors),
         ("add-signatures", _SIGNATURES_HELP, _add_signatures),
     ):
         parser = add_command(commands, name, text, run)
         parser.add_argument("index", help="directory of the index")
+        if run is _add_row_signatures:
+            parser.add_argument("--engine", choices=("spark", "inline"), help="where tables are read")
         if run is _add_vectors:
             parser.add_argument("--embedder", help="fasttext, trained here (the default), or the file of a model")
             parser.add_argument(
@@ -193,6 +203,10 @@ def _repair(options: argparse.Namespace) -> int:
 
 def _add_patterns(options: argparse.Namespace) -> int:
     return show_index(_open(options.index).add_patterns(), options.json)
+
+
+def _add_row_signatures(options: argparse.Namespace) -> int:
+    return show_index(_open(options.index).add_row_signatures(engine=options.engine), options.json)
 
 
 def _add_vectors(options: argparse.Namespace) -> int:

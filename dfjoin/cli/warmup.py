@@ -92,7 +92,7 @@ def _people() -> pd.DataFrame:
 def _build(path: Path) -> Lake:
     """Build, add to and compact an index with signatures and pieces."""
     people = _people()
-    settings = {"permutations": 32, "signature_min": 50, "partitions": 2, "patterns": True}
+    settings = {"permutations": 32, "signature_min": 50, "partitions": 2, "patterns": True, "row_signatures": True}
     tables = {"people": people, "names": people[["name", "count"]], "some": people.iloc[::3]}
     lake = build_lake(tables, path, engine="inline", progress=False, settings=settings, embedder="fasttext")
     lake.add({"more": people.iloc[::2]}, engine="inline", progress=False)
@@ -107,6 +107,8 @@ def _search(lake: Lake) -> None:
             discover_joinable(people, "name", lake, plan=plan, weighted=weighted)
     hits = discover_joinable(people, None, lake, k=3)
     str(hits.explain(0))
+    key: Any = ["name", "count"]
+    discover_joinable(people, key, lake)
     for first in (0, 1000):  # once without the leading zeros, once as they are
         discover_joinable(pd.DataFrame({"number": range(first, first + _N)}), "number", lake)
     for verify in (True, False):

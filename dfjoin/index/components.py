@@ -25,6 +25,7 @@ __all__ = [
     "AXES",
     "GROUPS",
     "PATTERNS",
+    "ROWS",
     "SIGNATURES",
     "TOKENS",
     "VECTORS",
@@ -138,6 +139,16 @@ AXES: dict[str, np.dtype] = {
 }
 """Components of an ``axes`` group and their dtypes; their shapes are in FORMAT.md."""
 
+ROWS: dict[str, np.dtype] = {
+    # Codes of the rows of each column, as many bits each.
+    "row_words": np.dtype("<u8"),
+    # Where the words of each column lie in `row_words`.
+    "row_starts": np.dtype("<i8"),
+    # Bits of a code of each column; 0 where its rows are not kept.
+    "row_bits": np.dtype("u1"),
+}
+"""Components of the ``rows`` group and their dtypes, all one-dimensional."""
+
 WORD_MODEL: dict[str, np.dtype] = {
     # Where the words lie in `word_bytes`.
     "word_offsets": np.dtype("<i8"),
@@ -148,9 +159,9 @@ WORD_MODEL: dict[str, np.dtype] = {
 }
 """Components of a trained model of words, which lies beside the segments."""
 
-_DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS, **VECTORS, **AXES, **WORD_MODEL}
+_DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS, **VECTORS, **AXES, **ROWS, **WORD_MODEL}
 
-GROUPS = ("tokens", "catalog", "signatures", "patterns", "vectors", "axes")
+GROUPS = ("tokens", "catalog", "signatures", "patterns", "vectors", "axes", "rows")
 """Component groups that this version reads and writes; each is a feature of the manifest."""
 
 _CHUNK = 16 << 20
@@ -222,7 +233,7 @@ def write_component(directory: Path, group: str, name: str, array: NDArray) -> C
     group : str
         Directory name of the component group.
     name : str
-        Component name, in `TOKENS`, `SIGNATURES`, `PATTERNS`, `VECTORS`, `AXES` or `WORD_MODEL`.
+        Component name, in `TOKENS`, `SIGNATURES`, `PATTERNS`, `VECTORS`, `AXES`, `ROWS` or `WORD_MODEL`.
     array : ndarray
         Of the dtype that these say.
 

@@ -11,6 +11,8 @@ __all__ = [
     "FRAMES",
     "MANIFESTS",
     "MODELS",
+    "ROW_PLACES_FILE",
+    "ROW_WORDS_FILE",
     "RUNS",
     "SEGMENTS",
     "TOMBSTONES",
@@ -50,6 +52,12 @@ CATALOG_FILE = "catalog.arrow"
 
 UNDECIDED_FILE = "undecided.arrow"
 """What a part of a table leaves open, beside its run."""
+
+ROW_WORDS_FILE = "rows.words"
+"""The packed rows of a run's tables."""
+
+ROW_PLACES_FILE = "rows.npy"
+"""Where the rows of each column of a run begin among these, and the bits of each."""
 
 _MANIFEST_NAME = re.compile(r"([0-9]{20})\.json")
 

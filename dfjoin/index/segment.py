@@ -14,6 +14,7 @@ from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
 from dfjoin.index.catalog import Catalog
 from dfjoin.index.components import (
     PATTERNS,
+    ROWS,
     SIGNATURES,
     VECTORS,
     ComponentMeta,
@@ -30,7 +31,7 @@ from dfjoin.index.tombstones import read_alive
 if TYPE_CHECKING:
     from dfjoin.vectors.near_cells import VectorCells
 
-__all__ = ["Patterns", "Segment", "SegmentPool", "Signatures", "Tokens", "Vectors"]
+__all__ = ["Patterns", "Rows", "Segment", "SegmentPool", "Signatures", "Tokens", "Vectors"]
 
 
 class Tokens(NamedTuple):
@@ -74,6 +75,14 @@ class Vectors(NamedTuple):
     rows: NDArray[np.float32]
     tokens: NDArray[np.uint32]
     cells: VectorCells
+
+
+class Rows(NamedTuple):
+    """The ``rows`` group of a segment, its row signatures; see FORMAT.md for each array."""
+
+    words: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    bits: NDArray[np.uint8]
 
 
 class Segment:
@@ -177,6 +186,18 @@ class Segment:
         except ValueError as error:
             raise self.damaged("vector_blocks", str(error)) from error
         return Vectors(rows, tokens, cells)
+
+    @cached_property
+    def rows(self) -> Rows | None:
+        """Map the ``rows`` group; None where the segment has none."""
+        if self.meta.group("rows") is None:
+            return None
+        rows = Rows(*self._map("rows", ROWS))
+        words, starts, bits = rows
+        fits = starts.size == self.n_columns + 1 and bits.size == self.n_columns and starts[0] == 0
+        if not fits or starts[-1] != words.size or np.any(starts[1:] < starts[:-1]):
+            raise self.damaged("row_starts", "the rows do not fit the columns of the segment")
+        return rows
 
     @cached_property
     def catalog(self) -> Catalog:

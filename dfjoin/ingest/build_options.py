@@ -92,6 +92,7 @@ def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> I
         name: check.check_positive_int(getattr(chosen, name), f"settings['{name}']") for name in sizes
     }
     check.check_flag(chosen.patterns, "settings['patterns']")
+    check.check_flag(chosen.row_signatures, "settings['row_signatures']")
     check.check_flag(chosen.null_evidence, "settings['null_evidence']")
     return replace(
         check_signature_settings(chosen),

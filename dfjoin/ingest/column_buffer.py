@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS, describe_type
 from dfjoin.index.runs import PADDING, Run, make_run, merge_runs, read_run, write_run
+from dfjoin.ingest.row_spool import ColumnCells, TableCells
 from dfjoin.ingest.undecided import Undecided
 from dfjoin.kernels.numbers import DAY_MONTH_YEAR
 from dfjoin.kernels.postings import Entries
@@ -124,14 +125,20 @@ class ColumnReader:
         Normalisation and number of samples.
     reason : str, optional
         Why the column is not to be indexed, whatever its type.
+    cells : TableCells, optional
+        Takes the cells of the table; by default its rows are forgotten.
 
     Attributes
     ----------
+    packed : tuple of (ndarray of uint64, int) or None
+        The packed rows of a column that is indexed, and their bits, when it is finished with `cells`.
     undecided : Undecided or None
         What is left open when the column is finished as a part.
     """
 
-    def __init__(self, type_: pa.DataType, settings: IndexSettings, reason: str = "") -> None:
+    def __init__(
+        self, type_: pa.DataType, settings: IndexSettings, reason: str = "", cells: TableCells | None = None
+    ) -> None:
         self.type = type_
         self._settings = settings
         self._reason = reason
@@ -148,12 +155,16 @@ class ColumnReader:
         self._evidence: NullEvidence | None = None
         self._null_rows: dict[str, int] = {}
         self.undecided: Undecided | None = None
+        self.packed: tuple[NDArray[np.uint64], int] | None = None
+        self._cells = ColumnCells(cells) if cells is not None and self._is_searchable else None
 
     def add(self, array: pa.Array) -> None:
         """Take the column's next batch."""
         self._n_rows += len(array)
         if array.null_count == len(array):
             self._n_null += len(array)
+            if self._cells is not None:
+                self._cells.skip(len(array))
             return
         if not self._is_searchable:
             self._n_null += array.null_count
@@ -173,6 +184,8 @@ class ColumnReader:
             self._give_up(f"its values cannot be written as text ({type(error).__name__})")
             self._n_null += array.null_count
             return
+        if self._cells is not None:
+            self._cells.add(values)
         codes = values.codes
         self._n_null += int(np.count_nonzero(codes < 0))
         places = null_places(values, self._settings).tolist()
@@ -203,7 +216,7 @@ class ColumnReader:
     def _give_up(self, reason: str) -> None:
         """Forget the values: the column is listed with the reason, and not indexed."""
         self._reason, self._is_searchable = reason, False
-        self._parts, self.held, self._samples = [], 0, {}
+        self._parts, self.held, self._samples, self._cells = [], 0, {}, None
 
     def _sample(self, array: pa.Array, values: ValueSet, doubtful: set[int]) -> None:
         """Keep the first distinct values in the file's own spelling; those that may be nulls do not count."""
@@ -286,20 +299,19 @@ class ColumnReader:
 
     def finish(self, buffer: EntryBuffer, column: int, is_part: bool = False) -> dict[str, Any]:
         """Hand the column's values to the buffer, if it is (or may be) indexed; return its record."""
-        values = unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY
-        if is_part:
-            values = self._leave_open(values)
-        else:
-            values = self._without_nulls(values)
-            if not self._spilled or self._settings.dayfirst is not None:
-                values = read_dates(values, self._settings)
+        united = unite_value_sets(self._parts, self._settings) if self._parts else _EMPTY
+        held = values = self._leave_open(united) if is_part else self._without_nulls(united)
+        if not is_part and (not self._spilled or self._settings.dayfirst is not None):
+            values = read_dates(replace(held, codes=np.arange(len(held), dtype=np.int32)), self._settings)
         nulls = {*self._null_rows} if is_part else set(values.nulls)
         profile = merge_profiles([profile_values(values, self.type), *self._spilled])
         if self._reason:
             profile = Profile("binary", 0, False, 0, 0, "", "")
         is_indexed = self._is_searchable and not self._is_closed if is_part else profile.is_indexable
         if is_indexed:
-            buffer.add(column, values)
+            buffer.add(column, replace(values, codes=_EMPTY.codes))
+            if self._cells is not None and not is_part:
+                self._pack(self._cells, united, held, values)
         else:
             buffer.dropped.add(column)
         return {
@@ -318,6 +330,23 @@ class ColumnReader:
             "samples": [text for text, null in self._samples.items() if null not in nulls][: self._settings.samples],
             "null_spellings": list(values.nulls),
         }
+
+    def _pack(self, cells: ColumnCells, united: ValueSet, held: ValueSet, values: ValueSet) -> None:
+        """Pack the rows of an indexed column; not where its dates were read before all of its values were known.
+
+        Parameters
+        ----------
+        cells : ColumnCells
+        united, held : ValueSet
+            The values that were not spilled, with and without those that are nulls.
+        values : ValueSet
+            The same with dates read; its codes tell which value each of `held` is.
+        """
+        if not self._spilled:
+            self.packed = cells.pack(held.hashes, values.hashes[values.codes])
+        elif self._settings.dayfirst is None or not cells.has_dates:
+            hashes = np.setdiff1d(cells.hashes(), np.setdiff1d(united.hashes, held.hashes))
+            self.packed = cells.pack(hashes, hashes)
 
 
 def _spellings(array: pa.Array, rows: dict[int, int], values: ValueSet) -> list[str]:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from dfjoin.index.axis_group import carry_axes
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, Catalog, replace_field, told_reason
-from dfjoin.index.layout import CATALOG_FILE
+from dfjoin.index.layout import CATALOG_FILE, segment_directory
 from dfjoin.index.manifest import SegmentMeta
+from dfjoin.index.row_group import carry_rows, read_row_files, write_row_group
 from dfjoin.index.runs import Run, merge_runs, read_run, run_of_segment
 from dfjoin.index.segment import Segment
 from dfjoin.index.segment_writer import SegmentRecords, write_segment
@@ -77,6 +78,10 @@ def merge_into_segment(
     if on_part is not None:
         merged = _told(merged, runs, on_part)
     meta = write_segment(index, merged, SegmentRecords(tables, columns, _merge_skipped(catalogs, skipped)), settings)
+    if settings.row_signatures:
+        rows = [read_row_files(directory) for directory in directories]
+        directory = segment_directory(index, meta.id)
+        meta = meta.with_group(write_row_group(directory, len(columns), rows, maps[: len(rows)]))
     return _first_name(tables), meta
 
 
@@ -112,6 +117,7 @@ def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSetting
     meta = meta if vectors is None else meta.with_group(vectors)
     if any(source.meta.group("axes") is not None for source in segments):
         meta = meta.with_groups("axes", carry_axes(segments, merged_segment))
+    meta = carry_rows(segments, maps, meta)
     return _first_name(tables), meta
 
 

@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from dfjoin.index.layout import CATALOG_FILE, RUNS, run_directory
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
 from dfjoin.ingest.left_out import LeftOutColumn, is_wanted
+from dfjoin.ingest.row_spool import RowCollector, TableCells
 from dfjoin.ingest.undecided import Undecided, write_undecided
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.readers import open_table
@@ -130,7 +131,8 @@ def build_run(
     scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / RUNS))
     try:
         buffer = EntryBuffer(settings.task_bytes, scratch)
-        collected = Collected()
+        rows = RowCollector(settings.task_bytes // 8, scratch) if settings.row_signatures else None
+        collected = Collected(rows=rows)
         n_bytes = 0
         for source in tables:
             n_rows = 0
@@ -161,12 +163,15 @@ class Collected:
     tables, columns, skipped : list of dict
     undecided : dict of int to Undecided
         What a part of a table leaves open, by column.
+    rows : RowCollector or None
+        Takes the rows of tables, where the settings ask for row signatures.
     """
 
     tables: list[dict[str, Any]] = field(default_factory=list)
     columns: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
     undecided: dict[int, Undecided] = field(default_factory=dict)
+    rows: RowCollector | None = None
 
 
 def build_part(feed: TableFeed, index: Path, settings: IndexSettings) -> RunMeta:
@@ -210,11 +215,12 @@ def _read_table(
     first = len(collected.columns)
     name = feed.record["name"]
     readers: list[ColumnReader | LeftOutColumn] = []
+    cells = None if collected.rows is None else collected.rows.start_table()
     n_rows = max((record["n_rows"] for record in feed.left_out), default=0) if not feed.names else 0
     try:
         for batch in feed.batches:
             if not readers:
-                readers = _readers(name, feed.names, list(batch.schema), settings)
+                readers = _readers(name, feed.names, list(batch.schema), settings, cells)
             for reader, array in zip(readers, batch.columns, strict=True):
                 reader.add(array)
             n_rows += batch.num_rows
@@ -223,6 +229,8 @@ def _read_table(
                     reader.spill_into(buffer, first + i)
     except TableReadError:
         collected.columns.extend({"dropped": True} for _ in readers)
+        if cells is not None:
+            cells.close()
         raise
     if not readers:
         readers = _readers(name, feed.names, [pa.field(name, pa.null()) for name in feed.names], settings)
@@ -232,6 +240,9 @@ def _read_table(
         if reader.undecided is not None:
             collected.undecided[first + position] = reader.undecided
         collected.columns.append({"table": table, "name": column_name, "position": position, **record})
+    if cells is not None:
+        _collect_rows(collected, first, readers)
+        cells.close()
     for record in feed.left_out:
         buffer.dropped.add(len(collected.columns))
         collected.columns.append({"table": table, **record})
@@ -239,12 +250,25 @@ def _read_table(
     return n_rows
 
 
+def _collect_rows(collected: Collected, first: int, readers: Sequence[ColumnReader | LeftOutColumn]) -> None:
+    """Keep the rows of a table that has two indexed columns or more: a key of several columns may lie there."""
+    packed = [reader.packed if isinstance(reader, ColumnReader) else None for reader in readers]
+    if collected.rows is not None and sum(one is not None for one in packed) >= 2:
+        for position, one in enumerate(packed):
+            if one is not None:
+                collected.rows.add(first + position, one)
+
+
 def _readers(
-    table: str, names: list[str], fields: list[pa.Field], settings: IndexSettings
+    table: str,
+    names: list[str],
+    fields: list[pa.Field],
+    settings: IndexSettings,
+    cells: TableCells | None = None,
 ) -> list[ColumnReader | LeftOutColumn]:
     """Return what takes the batches of each column; no value of one that the patterns leave out is kept."""
     return [
-        ColumnReader(field.type, settings, _reason_given(field))
+        ColumnReader(field.type, settings, _reason_given(field), cells)
         if is_wanted(table, name, settings)
         else LeftOutColumn(field.type, settings)
         for name, field in zip(names, fields, strict=True)
@@ -281,6 +305,8 @@ def write_collected(buffer: EntryBuffer, collected: Collected, index: Path, n_by
             write_run(directory / f"{number:04d}", run)
             size += run.n_bytes
         write_undecided(directory, open_)
+        if collected.rows is not None:
+            collected.rows.finish(directory, dict(enumerate(kept)))
         (directory / CATALOG_FILE).write_bytes(write_catalog(_with_first_columns(tables), columns, collected.skipped))
     n_rows = sum(table["n_rows"] for table in tables)
     first_table = tables[0]["name"] if tables else ""

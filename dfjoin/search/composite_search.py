@@ -59,10 +59,11 @@ class KeySearch:
     hits : list of KeyHit
         Best first.
     stats : SearchStats
-        What was read of the index; its candidates are the tables that were read.
+        What was read of the index; its candidates are the tables whose rows were compared.
     notes : dict
-        ``n_candidates``, tables with a candidate for every column; ``unread``, tables whose files have changed or
-        cannot be read, and why, of at most 20.
+        ``n_candidates``, tables with a candidate for every column; ``n_read``, tables whose files were read, since the
+        index keeps no row signatures of them; ``unread``, tables whose files have changed or cannot be read, and why,
+        of at most 20.
     """
 
     query: KeyQuery
@@ -178,7 +179,11 @@ class _Queue:
         ]
         stats = tables.stats
         stats.candidates, stats.is_complete = self._n_read, self._is_complete
-        notes: dict[str, Any] = {"ranked_by": self._params.rank, "n_candidates": int(tables.tables.size)}
+        notes: dict[str, Any] = {
+            "ranked_by": self._params.rank,
+            "n_candidates": int(tables.tables.size),
+            "n_read": tables.n_opened,
+        }
         if self._unread:
             notes["unread"] = dict(list(self._unread.items())[:20])
             warn(

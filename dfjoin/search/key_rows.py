@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import NamedTuple
@@ -11,13 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS, Catalog
+from dfjoin.index.row_group import row_codes
+from dfjoin.index.segment import Segment
 from dfjoin.search.key_query import KeyQuery, joined_names
 from dfjoin.search.row_keys import concat_values, number_rows
+from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from dfjoin.search.usefulness.headers import headers_of
 from dfjoin.store.table import LakeTable
 from dfjoin.values.normalize import ValueSet
 
-__all__ = ["KeyColumn", "KeyMatch", "KeyRows", "ReadColumn", "read_values"]
+__all__ = [
+    "KeyColumn",
+    "KeyMatch",
+    "KeyRows",
+    "KeyTable",
+    "ReadColumn",
+    "StoredColumn",
+    "read_values",
+    "stored_values",
+]
 
 _N_ALONE = 5
 """Tuples of the table alone that are kept as examples."""
@@ -97,12 +109,82 @@ class KeyMatch:
         return int(self.keys.size)
 
 
-class ReadColumn(NamedTuple):
+@dataclass(frozen=True)
+class ReadColumn:
     """A column of a table that was read: its name, its kind, and its values with the code of every row."""
 
     name: str
     kind: str
     values: ValueSet
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """The number of the value of each row, -1 for a null."""
+        return self.values.codes
+
+    @property
+    def n_values(self) -> int:
+        """Distinct values."""
+        return len(self.values)
+
+    def value(self, code: int) -> str:
+        """Return a value in canonical form."""
+        return self.values.value(code)
+
+    def query_codes(self, query: KeyQuery, part: int) -> NDArray[np.int64]:
+        """Return for each row the number of its value in a column of the key, -1 for none."""
+        return query.index.part_codes(part, self.values)
+
+
+@dataclass(frozen=True)
+class StoredColumn:
+    """A column whose rows the index keeps.
+
+    Parameters
+    ----------
+    name, kind : str
+    segment : Segment
+    codes : ndarray of int32, shape (n_rows,)
+        Ranks among `tokens`, -1 for a null.
+    tokens : ndarray of int64, shape (n_values,)
+        The values of the column, ascending.
+    found : tuple of ndarray of int64
+        For each column of the key the tokens of its values, -1 for those that the segment lacks.
+    """
+
+    name: str
+    kind: str
+    segment: Segment
+    codes: NDArray[np.int32]
+    tokens: NDArray[np.int64]
+    found: tuple[NDArray[np.int64], ...]
+
+    @property
+    def n_values(self) -> int:
+        """Distinct values."""
+        return self.tokens.size
+
+    def value(self, code: int) -> str:
+        """Return a value in canonical form."""
+        return value_of_token(self.segment, int(self.tokens[code]))
+
+    def query_codes(self, query: KeyQuery, part: int) -> NDArray[np.int64]:
+        """Return for each row the number of its value in a column of the key, -1 for none."""
+        found = self.found[part]
+        places = np.searchsorted(self.tokens, found)
+        is_held = places < self.tokens.size
+        is_held[is_held] = self.tokens[places[is_held]] == found[is_held]
+        numbers = np.full(self.tokens.size + 1, -1, np.int64)  # the last one serves the null
+        numbers[places[is_held]] = np.flatnonzero(is_held)
+        return numbers[self.codes]
+
+
+class KeyTable(NamedTuple):
+    """What results tell of a table: its name, its rows, and the columns that a join can bring."""
+
+    name: str
+    n_rows: int
+    column_names: Sequence[str]
 
 
 class KeyRows:
@@ -110,17 +192,19 @@ class KeyRows:
 
     Parameters
     ----------
-    table : LakeTable
+    table : KeyTable
     query : KeyQuery
-    columns : dict of int to ReadColumn
-        Id → column, as `read_values` returns them.
+    columns : dict of int to ReadColumn or StoredColumn
+        Id → column, as `read_values` and `stored_values` return them.
 
     Notes
     -----
     Each column is looked up once for each column of the key that it may be.
     """
 
-    def __init__(self, table: LakeTable, query: KeyQuery, columns: dict[int, ReadColumn]) -> None:
+    def __init__(
+        self, table: KeyTable, query: KeyQuery, columns: Mapping[int, ReadColumn] | Mapping[int, StoredColumn]
+    ) -> None:
         self._table = table
         self._query = query
         self._columns = columns
@@ -151,8 +235,7 @@ class KeyRows:
             Tuples each part of which its column holds.
         """
         columns = [self._columns[part.column] for part in way]
-        parts = [column.values for column in columns]
-        own, n_own, _ = number_rows([(part.codes, len(part)) for part in parts])
+        own, n_own, _ = number_rows([(column.codes, column.n_values) for column in columns])
         alone = _first_rows(own, np.flatnonzero((self._shared_codes(way) < 0) & (own >= 0)), _N_ALONE)
         names = tuple(column.name for column in columns)
         return KeyMatch(
@@ -165,7 +248,7 @@ class KeyRows:
             self._table.n_rows,
             joined_names([column.kind for column in columns]),
             int(np.count_nonzero(own >= 0)) == n_own,
-            [joined_names([part.value(int(part.codes[row])) for part in parts]) for row in alone],
+            [joined_names([column.value(int(column.codes[row])) for column in columns]) for row in alone],
             self._brought(names),
         )
 
@@ -174,7 +257,7 @@ class KeyRows:
         index, places = self._query.index, [(place, part.column) for place, part in enumerate(way)]
         for place, column in places:
             if (place, column) not in self._codes:
-                self._codes[place, column] = index.part_codes(place, self._columns[column].values)
+                self._codes[place, column] = self._columns[column].query_codes(self._query, place)
         return index.combine([self._codes[one] for one in places])
 
     def _brought(self, columns: Sequence[str]) -> list[str]:
@@ -228,6 +311,45 @@ def read_values(table: LakeTable, catalog: Catalog, columns: Iterable[int], end:
         for column, own in parts.items()
         if own
     }
+
+
+def stored_values(
+    segment: Segment, columns: Iterable[int], found: tuple[NDArray[np.int64], ...]
+) -> dict[int, StoredColumn] | None:
+    """Look up some columns of a table among the rows that the index keeps.
+
+    Parameters
+    ----------
+    segment : Segment
+    columns : iterable of int
+        Their ids.
+    found : tuple of ndarray of int64
+        See `StoredColumn`.
+
+    Returns
+    -------
+    dict of int to StoredColumn, or None
+        None where the rows of one of them are not kept, or two of its values have the same hash, by which
+        rows tell values.
+
+    Notes
+    -----
+    O(rows + values log values) for each column.
+    """
+    catalog = segment.catalog
+    kinds = catalog.numbers["kind"]
+    stored = {}
+    for column in columns:
+        codes = row_codes(segment, column)
+        if codes is None:
+            return None
+        tokens = np.sort(tokens_of_column(segment, column))
+        hashes = segment.tokens.hash[tokens]
+        if tokens.size != catalog.numbers["cardinality"][column] or bool(np.any(hashes[1:] == hashes[:-1])):
+            return None
+        name = catalog.column_name(column)
+        stored[column] = StoredColumn(name, KINDS[kinds[column]], segment, codes, tokens, found)
+    return stored
 
 
 def _first_rows(codes: NDArray[np.int64], rows: NDArray[np.int64], n: int) -> list[int]:

@@ -10,9 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.index.catalog import NOT_IN_FILE
+from dfjoin.index.segment import Segment
+from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.key_query import KeyQuery
-from dfjoin.search.key_rows import KeyColumn, KeyRows, read_values
+from dfjoin.search.key_rows import KeyColumn, KeyRows, KeyTable, read_values, stored_values
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.shared_values import shared_mask
 from dfjoin.search.usefulness.features import features_of, query_facts
@@ -130,6 +133,8 @@ class KeyTables:
         The most that the score and the gain of its columns can be.
     stats : SearchStats
         What was read of the index.
+    n_opened : int
+        Tables whose files were read.
 
     Notes
     -----
@@ -139,6 +144,8 @@ class KeyTables:
     def __init__(self, snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> None:
         self._snapshot = snapshot
         self._query = query
+        self._found: dict[int, tuple[NDArray[np.int64], ...]] = {}
+        self.n_opened = 0
         self._groups = [MatchedQuery(snapshot, column.values) for column in query.columns]
         self.stats = SearchStats()
         self._candidates = [self._find(number, matched, params) for number, matched in enumerate(self._groups)]
@@ -240,7 +247,7 @@ class KeyTables:
         return ways, is_complete
 
     def rows(self, place: int, ways: Sequence[KeyWay], end: float) -> KeyRows:
-        """Read the rows of a table in the columns of some ways.
+        """Look up the rows of a table in the columns of some ways: in the index where it keeps them, else in its file.
 
         Raises
         ------
@@ -249,8 +256,32 @@ class KeyTables:
         TableChangedError, TableReadError, InvalidParameterError
             If its file is not the one that was indexed, or cannot be read.
         """
-        number, _ = self._place(place)
-        table = LakeTable(self._snapshot, self.name(place))
+        number, table = self._place(place)
+        segment = self._snapshot.segments[number]
         columns = {one.column for way in ways for one in way.parts}
-        values = read_values(table, self._snapshot.segments[number].catalog, columns, end)
-        return KeyRows(table, self._query, values)
+        if segment.rows is not None:
+            stored = stored_values(segment, columns, self._tokens(number))
+            if stored is not None:
+                return KeyRows(_catalogued(segment, table), self._query, stored)
+        opened = LakeTable(self._snapshot, self.name(place))
+        self.n_opened += 1
+        read = read_values(opened, segment.catalog, columns, end)
+        return KeyRows(KeyTable(opened.name, opened.n_rows, opened.column_names), self._query, read)
+
+    def _tokens(self, number: int) -> tuple[NDArray[np.int64], ...]:
+        """Return for each column of the key the tokens of its values in a segment, -1 for none."""
+        if number not in self._found:
+            tokens = self._snapshot.segments[number].tokens
+            self._found[number] = tuple(match_tokens(column.values, tokens) for column in self._query.columns)
+        return self._found[number]
+
+
+def _catalogued(segment: Segment, number: int) -> KeyTable:
+    """Describe a table from the catalogue, as `LakeTable` does."""
+    catalog = segment.catalog
+    record = catalog.table_record(number)
+    first, n_columns = record["first_column"], record["n_columns"]
+    positions = catalog.numbers["position"][first : first + n_columns]
+    places = np.argsort(positions, kind="stable")
+    names = [catalog.column_name(first + place) for place in places[positions[places] != NOT_IN_FILE].tolist()]
+    return KeyTable(record["name"], record["n_rows"], names)

@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
+from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
 from dfjoin.search.found import Candidate
 from dfjoin.search.joined_rows import joined_rows
@@ -112,9 +113,9 @@ def tokens_of_column(segment: Segment, column: int) -> NDArray[np.int64]:
     tokens = segment.tokens
     start, end = tokens.set_indptr[column : column + 2].tolist()
     _check(segment, "set_lists", tokens.set_lists[start:end], tokens.list_indptr.size - 1)
-    groups = np.concatenate([[column], tokens.set_lists[start:end].astype(np.int64) + segment.n_columns])
-    bounds = [(int(tokens.group_indptr[g]), int(tokens.group_indptr[g + 1])) for g in groups]
-    found = np.concatenate([tokens.group_tokens[low:high].astype(np.int64) for low, high in bounds])
+    groups = np.append(column, tokens.set_lists[start:end].astype(np.int64) + segment.n_columns)
+    starts = tokens.group_indptr[groups]
+    found = tokens.group_tokens[expand_stretches(starts, tokens.group_indptr[groups + 1] - starts)].astype(np.int64)
     _check(segment, "group_tokens", found, tokens.hash.size)
     return found
 

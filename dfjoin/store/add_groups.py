@@ -1,7 +1,7 @@
-"""Component groups that an existing index is given: signatures, pattern tokens, vectors, axes.
+"""Component groups that an existing index is given: signatures, pattern tokens, vectors, axes, row signatures.
 
-The methods ``add_signatures``, ``add_patterns``, ``add_vectors`` and ``add_axes`` of `dfjoin.lake.Lake` call these.
-The last one reads tables, the others take what they need from the segments.
+The methods ``add_signatures``, ``add_patterns``, ``add_vectors``, ``add_axes`` and ``add_row_signatures`` of
+`dfjoin.lake.Lake` call these. The last two read tables, the others take what they need from the segments.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, choose_for_ind
 from dfjoin.ingest.driver import freeze_partitions
 from dfjoin.ingest.embed_driver import add_vectors_of
 from dfjoin.ingest.engine import InlineEngine, choose_engine
+from dfjoin.ingest.rows_task import RowsReader
 from dfjoin.types import IndexSettings
 from dfjoin.vectors.axis_specs import check_axes
 from dfjoin.vectors.embedders import TRAINED
 
-__all__ = ["EmbedderChoice", "add_axes", "add_patterns", "add_signatures", "add_vectors"]
+__all__ = ["EmbedderChoice", "add_axes", "add_patterns", "add_row_signatures", "add_signatures", "add_vectors"]
 
 
 class EmbedderChoice(NamedTuple):
@@ -119,6 +120,22 @@ def add_axes(path: Path, axes: Any, moved: dict[int, str]) -> Manifest:
         return commit_change(path, change)
 
 
+def add_row_signatures(path: Path, moved: dict[int, str], *, engine: str | None, spark: Any) -> Manifest:
+    """Give the latest version the rows of its tables, see `Lake.add_row_signatures`."""
+    check.check_choice(engine, "engine", (None, "spark", "inline"))
+    base = read_manifest(path)
+    if base.settings.row_signatures and all(segment.group("rows") is not None for segment in base.segments):
+        return base
+    roots = [replace(root, uri=moved.get(root.id, root.uri)) for root in base.roots]
+    runner = choose_engine(engine, spark) or InlineEngine()
+    reader = RowsReader(path, base.settings, roots, runner)
+
+    def with_rows(segment: Segment, _: IndexSettings) -> SegmentMeta:
+        return segment.meta.with_group(reader.write(segment))
+
+    return _add_group(path, base, replace(base.settings, row_signatures=True), with_rows, "row_signatures")
+
+
 def _add_group(
     path: Path,
     base: Manifest,
@@ -127,14 +144,15 @@ def _add_group(
     name: str,
 ) -> Manifest:
     """Give every segment another component group, written last, and commit new settings with them."""
+    words = name.replace("_", " ")
 
     def change(latest: Manifest) -> Manifest:
         if latest.segments != base.segments or latest.settings != base.settings:
             raise ConcurrentCommitError(
-                f"another writer has changed the index while {name} were added; nothing of this change is visible: "
+                f"another writer has changed the index while {words} were added; nothing of this change is visible: "
                 f"call add_{name}() again"
             )
-        return latest.next(f"add {name}", settings=settings, segments=tuple(segments))
+        return latest.next(f"add {words}", settings=settings, segments=tuple(segments))
 
     segments = []
     with Uncommitted(path) as written:

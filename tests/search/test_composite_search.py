@@ -33,13 +33,14 @@ def found(hits):
     return list(zip(hits["matched"].tolist(), hits["cardinality"].tolist(), hits["table"].tolist(), names, strict=True))
 
 
-def make_lake(tables):
-    place = tempfile.mkdtemp()
-    return dfjoin.build_lake(tables, f"{place}/lake", engine="inline", progress=False)
+def make_lake(tables, keeps_rows=False):
+    place, settings = tempfile.mkdtemp(), {"row_signatures": keeps_rows}
+    return dfjoin.build_lake(tables, f"{place}/lake", engine="inline", progress=False, settings=settings)
 
 
+@pytest.mark.parametrize("keeps_rows", [False, True])
 @pytest.mark.parametrize(("seed", "n_parts"), [(seed, 2 + seed % 2) for seed in range(10)])
-def test_counts_and_order_are_those_of_brute_force(seed, n_parts):
+def test_counts_and_order_are_those_of_brute_force(seed, n_parts, keeps_rows):
     rng = np.random.default_rng(seed)
 
     def frame(columns):
@@ -47,10 +48,12 @@ def test_counts_and_order_are_those_of_brute_force(seed, n_parts):
 
     df = frame(list("xyz"))
     tables = {name: frame(list("abcd"[: 2 + i])) for i, name in enumerate(["one", "two", "three"])}
-    lake = make_lake(tables)
+    lake = make_lake(tables, keeps_rows)
     on = list("xyz"[:n_parts])
     hits = df.discover_joinable(on, lake, rank="matched", k=10)
     assert found(hits) == expected(df, on, tables)
+    told = hits.attrs["dfjoin"]["searches"][0]
+    assert told["n_read"] == (0 if keeps_rows else told["candidates"])
     assert hits.attrs["dfjoin"]["complete"]
     every = expected(df, on, tables)
     if every:
@@ -132,6 +135,26 @@ def test_tables_of_one_family_count_once_and_a_copy_comes_last():
     assert len(own.discover_joinable(["state", "county"], lake, k=9, families=False)) == 3
     with pytest.raises(InvalidParameterError, match="`similar` lists tables that share one column, got a result for a"):
         hits.similar(0)
+
+
+@pytest.mark.parametrize("rank", ["matched", "useful"])
+def test_results_with_row_signatures_are_those_of_reading_tables(tables, df, rank):
+    stored, lake = make_lake(tables, keeps_rows=True), make_lake(tables)
+    own, other = (df.discover_joinable(["County", "State"], one, rank=rank, k=9) for one in (stored, lake))
+    pd.testing.assert_frame_equal(pd.DataFrame(own), pd.DataFrame(other))
+    for i in range(len(own)):
+        told, expected_ = own.explain(i).to_dict(), other.explain(i).to_dict()
+        assert {**told, "found_by": None} == {**expected_, "found_by": None}
+    stored.add({"more": tables["people"].iloc[:9]}, engine="inline", progress=False)
+    hits = df.discover_joinable(["County", "State"], stored, rank=rank, k=9)
+    assert hits.attrs["dfjoin"]["searches"][0]["n_read"] == 0 and len(hits) > len(own) - 1
+
+
+def test_values_of_one_hash_are_told_apart_by_reading(monkeypatch, tables, df):
+    lake = make_lake(tables, keeps_rows=True)
+    monkeypatch.setattr(key_rows, "tokens_of_column", lambda segment, column: np.zeros(4, np.int64))
+    hits = df.discover_joinable(["County", "State"], lake, k=9)
+    assert hits.attrs["dfjoin"]["searches"][0]["n_read"] > 0 and hits["table"].iloc[0] == "people"
 
 
 def test_a_changed_file_is_warned_of_and_left_out(tmp_path, tables, df):
