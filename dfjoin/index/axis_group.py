@@ -135,7 +135,8 @@ def _open_space(segment: Segment, group: GroupMeta) -> AxisSpace:
     axes, center = arrays["axis_projection"], arrays["axis_center"]
     fits = rows.ndim == 2 and arrays["axis_group"].shape == rows.shape[:1] and center.shape == rows.shape[1:]
     fits = fits and columns.shape == (sizes.size, scales.size) and arrays["axis_unit"].shape == (1,)
-    fits = fits and axes.shape == (center.size, min(center.size, MAX_AXES)) and indptr.size > 0
+    n_axes = min(center.size, MAX_AXES, max(0, arrays["axis_blocks"].shape[1] - 1))  # earlier versions kept 16 axes
+    fits = fits and axes.shape == (center.size, n_axes) and indptr.size > 0
     n_sets = sizes.size
     if not fits or indptr[0] != 0 or indptr[-1] != lists.size or np.any(np.diff(indptr) < 0):
         raise segment.damaged("axis_rows", "the points do not fit their sets and axes")

@@ -179,7 +179,8 @@ class Segment:
 
         rows, tokens, centers, blocks, ends, cosines, axes, center = self._map("vectors", VECTORS)
         fits = rows.ndim == 2 and tokens.shape == rows.shape[:1] == cosines.shape and center.shape == rows.shape[1:]
-        if not fits or axes.shape[:1] != center.shape or axes.shape[1] != min(center.size, MAX_AXES):
+        n_axes = min(center.size, MAX_AXES, max(0, blocks.shape[1] - 1))  # earlier versions kept 16 axes
+        if not fits or axes.shape != (center.size, n_axes):
             raise self.damaged("vector_rows", "the vectors do not fit their tokens and axes")
         try:
             cells = make_cells(Projection(axes, center), centers, blocks, ends, cosines)

@@ -9,18 +9,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels._compile import njit_inner, njit_lean
+from dfjoin.kernels.edit_distance import count_bits
+from dfjoin.kernels.lanes import (
+    LANES,
+    add_lanes,
+    add_product,
+    add_square,
+    lanes_of,
+    lanes_up_to,
+    no_lanes,
+    sum_of_lanes,
+)
+from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_blocks import BLOCK
 from dfjoin.kernels.vector_search import is_within
 
-__all__ = ["LANES", "CellBlocks", "CellReach", "CellScratch", "NearPlaces", "make_cell_scratch", "scan_cells"]
+__all__ = [
+    "CellBlocks",
+    "CellQueries",
+    "CellReach",
+    "CellScratch",
+    "NearPlaces",
+    "make_cell_queries",
+    "make_cell_scratch",
+    "scan_cells",
+]
 
-LANES = 16
-"""Vectors that are scanned together, a quarter of a block."""
-
-_EIGHT = 8
+_EIGHT, _HALF, _SIXTEEN = 8, 4, np.uint64(16)
 _PARTS = BLOCK // LANES
-_AXIS, _ALL_LANES = np.uint64(BLOCK), np.uint64(LANES)
-_TWO, _THREE, _FOUR, _FIVE, _SIX, _SEVEN, _EIGHT_AXES = (np.uint64(n) for n in range(2, 9))
+_ONE, _AXIS, _THIRTY_TWO = np.uint64(1), np.uint64(BLOCK), np.uint64(32)
+_FOUR, _LOW_BITS = 4, np.uint64(0xFFFF)
+_NO_COSINE = np.float32(-3)
+"""Less than any bound of a cosine."""
 
 
 class CellBlocks(NamedTuple):
@@ -46,9 +66,11 @@ class CellReach(NamedTuple):
     Parameters
     ----------
     cosine, sine : float32
-        Of the angle that the radius spans.
+        Of the angle that the radius spans; a product of less is of no pair within the radius.
+    sure : float32
+        Product above which a pair lies within the radius, whatever the error.
     error : float32
-        Error of a cosine in float32.
+        Error of a product in float32.
     bound : float32
         Squared distance of features up to which two vectors may lie within the radius.
     radius : float
@@ -56,9 +78,26 @@ class CellReach(NamedTuple):
 
     cosine: np.float32
     sine: np.float32
+    sure: np.float32
     error: np.float32
     bound: np.float32
     radius: float
+
+
+class CellQueries(NamedTuple):
+    """Query vectors of a batch.
+
+    Parameters
+    ----------
+    features : ndarray of float32, shape (n, n_axes)
+    rows : ndarray of float32, shape (n, d)
+    tails : ndarray of float32, shape (n, 16)
+        The last 16 numbers of each row, zero where a whole sixteen holds them already; empty rows without need.
+    """
+
+    features: NDArray[np.float32]
+    rows: NDArray[np.float32]
+    tails: NDArray[np.float32]
 
 
 class NearPlaces(NamedTuple):
@@ -69,101 +108,257 @@ class NearPlaces(NamedTuple):
 
 
 class CellScratch(NamedTuple):
-    """Scratch of a scan: for each query vector two cosines and three numbers, and sums."""
+    """Scratch of a scan.
 
-    low: NDArray[np.float32]
-    high: NDArray[np.float32]
-    firsts: NDArray[np.int32]
-    lasts: NDArray[np.int32]
+    Parameters
+    ----------
+    chosen, active, passed : ndarray of int32, shape (n_queries + 4,)
+        Queries that may have a vector of the cell near them; those whose sixteens hold the present one; those of them
+        that the first axes leave near it.
+    lasts, following : ndarray of int32, shape (n_queries + 4,)
+        Behind the last sixteen of each query; the next query with the same first one, -1 for none.
+    heads : ndarray of int32
+        For each sixteen of a cell the first query whose sixteens begin there, -1 for none.
+    tops, bottoms : ndarray of float32
+        The largest and the smallest cosine of each sixteen of a cell.
+    wide_sums : ndarray of float64, shape (32,)
+    """
+
     chosen: NDArray[np.int32]
-    sums: NDArray[np.float32]
+    active: NDArray[np.int32]
+    passed: NDArray[np.int32]
+    lasts: NDArray[np.int32]
+    following: NDArray[np.int32]
+    heads: NDArray[np.int32]
+    tops: NDArray[np.float32]
+    bottoms: NDArray[np.float32]
     wide_sums: NDArray[np.float64]
 
 
-def make_cell_scratch(n_queries: int) -> CellScratch:
+def make_cell_queries(features: NDArray[np.float32], rows: NDArray[np.float32]) -> CellQueries:
+    """Return query vectors as a scan takes them.
+
+    Parameters
+    ----------
+    features : ndarray of float32, shape (n, n_axes)
+    rows : ndarray of float32, shape (n, d)
+    """
+    n, d = rows.shape
+    tails = np.zeros((n, LANES), np.float32)
+    left = d % LANES if d > LANES else 0
+    if left:
+        tails[:, -left:] = rows[:, -left:]
+    return CellQueries(*(as_read_only(np.ascontiguousarray(array)) for array in (features, rows, tails)))
+
+
+def make_cell_scratch(n_queries: int, indptr: NDArray[np.int64]) -> CellScratch:
     """Return scratch for so many query vectors.
 
     Parameters
     ----------
     n_queries : int
+    indptr : ndarray of int64, shape (n_cells + 1,)
+        Ends of the cells.
     """
-    cosines, numbers = np.empty((2, n_queries), np.float32), np.empty((3, n_queries + 1), np.int32)
-    return CellScratch(*cosines, *numbers, np.empty(LANES, np.float32), np.empty(32))
+    most = int(np.diff(indptr).max(initial=0))
+    n_parts = -(-(most // LANES + 2) // LANES) * LANES
+    numbers, cosines = np.empty((5, n_queries + _FOUR), np.int32), np.empty((2, n_parts), np.float32)
+    return CellScratch(*numbers, np.empty(n_parts, np.int32), *cosines, np.empty(32))
 
 
 @njit_inner
-def _scan_lanes(lanes, part, features, q, bound, sums):
-    """Bound the squared distances of a query to 16 vectors; return whether one is near enough.
+def _first_axes(lanes, place, features, active, first, bound):
+    """Bound the squared distances of four queries to 16 vectors by two groups of axes; return 16 bits for each query.
 
-    Places are unsigned, so that none is taken to count from the end: six times as fast.
+    Each axis is read once for the four. Places are unsigned, so that none is taken to count from the end.
     """
-    n_axes = features.shape[1]
-    own = features[q]
-    base = np.uint64(part // _PARTS * n_axes * _PARTS * LANES + part % _PARTS * LANES)
-    for j in range(LANES):
-        sums[j] = 0
-    i = 0
-    while i + _EIGHT <= n_axes:
-        f0, f1, f2, f3, f4, f5, f6, f7 = (
-            own[i],
-            own[i + 1],
-            own[i + 2],
-            own[i + 3],
-            own[i + 4],
-            own[i + 5],
-            own[i + 6],
-            own[i + 7],
-        )
-        for j in range(_ALL_LANES):
-            k = base + j
-            t0, t1 = f0 - lanes[k], f1 - lanes[k + _AXIS]
-            t2, t3 = f2 - lanes[k + _AXIS * _TWO], f3 - lanes[k + _AXIS * _THREE]
-            t4, t5 = f4 - lanes[k + _AXIS * _FOUR], f5 - lanes[k + _AXIS * _FIVE]
-            t6, t7 = f6 - lanes[k + _AXIS * _SIX], f7 - lanes[k + _AXIS * _SEVEN]
-            sums[j] += (t0 * t0 + t1 * t1 + t2 * t2 + t3 * t3) + (t4 * t4 + t5 * t5 + t6 * t6 + t7 * t7)
-        base += _AXIS * _EIGHT_AXES
-        i += _EIGHT
-    is_near = False
-    rest = own[i]
-    for j in range(_ALL_LANES):
-        t0 = rest - lanes[base + j]
-        total = sums[j] + t0 * t0
-        sums[j] = total
-        is_near |= total <= bound
-    return is_near
+    q0, q1, q2, q3 = (
+        np.uint64(active[first]),
+        np.uint64(active[first + 1]),
+        np.uint64(active[first + 2]),
+        np.uint64(active[first + 3]),
+    )
+    end, axis = min(np.uint64(features.shape[1]) - _ONE, _SIXTEEN), np.uint64(0)
+    s0 = s1 = s2 = s3 = no_lanes()
+    while axis < end:
+        for _ in range(_EIGHT):
+            own = lanes_of(lanes, place)
+            s0 = add_square(s0, own, features[q0, axis])
+            s1 = add_square(s1, own, features[q1, axis])
+            s2 = add_square(s2, own, features[q2, axis])
+            s3 = add_square(s3, own, features[q3, axis])
+            place += _AXIS
+            axis += _ONE
+    bits = lanes_up_to(s0, bound) | (lanes_up_to(s1, bound) << _SIXTEEN)
+    others = lanes_up_to(s2, bound) | (lanes_up_to(s3, bound) << _SIXTEEN)
+    return bits | (others << _THIRTY_TWO)
 
 
 @njit_inner
-def _find_stretches(cells, cell, products, reach, scratch):
-    """Find which sixteenths of a cell may hold a vector near each query: numbers from and to, from its first one.
+def _all_axes(lanes, place, features, q, bound):
+    """Bound the squared distances of a query to 16 vectors by all axes; return a bit for each that is near enough."""
+    own, axis, last = np.uint64(q), np.uint64(0), np.uint64(features.shape[1]) - _ONE
+    sums = others = no_lanes()
+    while axis < last:
+        for _ in range(_HALF):
+            sums = add_square(sums, lanes_of(lanes, place), features[own, axis])
+            others = add_square(others, lanes_of(lanes, place + _AXIS), features[own, axis + _ONE])
+            place += _AXIS + _AXIS
+            axis += _ONE + _ONE
+    return lanes_up_to(add_square(add_lanes(sums, others), lanes_of(lanes, place), features[own, last]), bound)
 
-    Returns how many queries have some; `scratch.chosen` lists them.
 
-    If q and x are an angle t apart at most, the angles of both to the center differ by t at most.
+@njit_inner
+def _is_near(queries, q, rows, place, reach, wide_sums):
+    """Tell whether a query and a vector lie within the radius: by their product, close to the radius in float64."""
+    d = rows.shape[1]
+    if d < LANES:
+        return is_within(queries.rows, q, rows, place, reach.radius, wide_sums)
+    own, other, end = np.uint64(q * d), np.uint64(place * d), np.uint64(d)
+    sums, step = no_lanes(), np.uint64(LANES)
+    k = np.uint64(0)
+    while k + step <= end:
+        sums = add_product(sums, lanes_of(queries.rows, own + k), lanes_of(rows, other + k))
+        k += step
+    if k < end:
+        sums = add_product(sums, lanes_of(queries.tails, np.uint64(q * LANES)), lanes_of(rows, other + end - step))
+    product = sum_of_lanes(sums)
+    if product > reach.sure:
+        return True
+    return product >= reach.cosine and is_within(queries.rows, q, rows, place, reach.radius, wide_sums)
+
+
+@njit_inner
+def _farther(cosine, reach):
+    """Bound from below the cosine of an angle that is larger by the radius; half a turn is the largest angle."""
+    if cosine - reach.error <= -reach.cosine:
+        return np.float32(-2)
+    return cosine * reach.cosine - _spread(cosine, reach)
+
+
+@njit_inner
+def _nearer(cosine, reach):
+    """Bound from above the cosine of an angle that is smaller by the radius; none is less than zero."""
+    if cosine + reach.error >= reach.cosine:
+        return np.float32(2)
+    return cosine * reach.cosine + _spread(cosine, reach)
+
+
+@njit_inner
+def _spread(cosine, reach):
+    """Multiply the sines of an angle and of the radius, with room for the errors of cosines that are compared."""
+    size = max(abs(cosine) - reach.error, np.float32(0))
+    sine = np.float32(math.sqrt(max(np.float32(1) - size * size, np.float32(0))))
+    return sine * reach.sine + np.float32(3) * reach.error
+
+
+@njit_inner
+def _choose_queries(products, n, low, high, chosen):
+    """List the queries with a cosine above `low` and up to `high`; return how many these are."""
+    n_chosen = 0
+    for first in range(0, n, LANES):
+        cosines = lanes_of(products, np.uint64(first))
+        bits = lanes_up_to(cosines, high) & ~lanes_up_to(cosines, low)
+        while bits:
+            q = first + count_bits(~bits & (bits - _ONE))
+            bits &= bits - _ONE
+            if q < n:
+                chosen[n_chosen] = q
+                n_chosen += 1
+    return n_chosen
+
+
+@njit_inner
+def _fill_parts(cells, begin, end, scratch):
+    """Write the largest and the smallest cosine of each sixteen of a cell; return how many there are."""
+    first = begin // LANES
+    n_parts = (end + LANES - 1) // LANES - first
+    for part in range(n_parts):
+        scratch.tops[part] = cells.cosines[max(begin, (first + part) * LANES)]
+        scratch.bottoms[part] = cells.cosines[min(end, (first + part + 1) * LANES) - 1]
+    for part in range(n_parts, (n_parts + LANES - 1) // LANES * LANES):
+        scratch.tops[part] = scratch.bottoms[part] = _NO_COSINE
+    return n_parts
+
+
+@njit_inner
+def _count_above(cosines, n, cosine):
+    """Count the cosines above one; what fills up the last sixteen is less than any."""
+    n_above = 0
+    for first in range(0, n, LANES):
+        n_above += LANES - count_bits(lanes_up_to(lanes_of(cosines, np.uint64(first)), cosine))
+    return n_above
+
+
+@njit_inner
+def _list_queries(cosines, n_chosen, n_parts, reach, scratch):
+    """List the chosen queries by the first sixteen of a cell that may hold a vector near them."""
+    for part in range(n_parts):
+        scratch.heads[part] = -1
+    for i in range(n_chosen):
+        q = scratch.chosen[i]
+        first = _count_above(scratch.bottoms, n_parts, _nearer(cosines[q], reach))
+        last = _count_above(scratch.tops, n_parts, _farther(cosines[q], reach))
+        if first < last:
+            scratch.lasts[q] = last
+            scratch.following[q] = scratch.heads[first]
+            scratch.heads[first] = q
+
+
+@njit_inner
+def _choose_active(n_active, place, lanes, features, bound, scratch):
+    """List the active queries that the first axes leave near one of 16 vectors; return how many these are."""
+    for i in range(n_active, n_active + _FOUR - 1):
+        scratch.active[i] = scratch.active[0]
+    n_passed = 0
+    for first in range(0, n_active, _FOUR):
+        bits = _first_axes(lanes, place, features, scratch.active, first, bound)
+        for i in range(first, min(first + _FOUR, n_active)):
+            scratch.passed[n_passed] = scratch.active[i]
+            n_passed += np.int64(bits & _LOW_BITS != 0)
+            bits >>= _SIXTEEN
+    return n_passed
+
+
+@njit_inner
+def _scan_cell(bounds, cells, table, queries, reach, found, n_found, scratch, stats):
+    """Find the pairs of a cell whose queries are listed; return how many are found so far, -1 without room.
+
+    Sixteens are the outer loop, so that one is read into the nearest cache once for all its queries.
     """
-    begin, end = cells.indptr[cell], cells.indptr[cell + 1]
-    low, high, firsts, lasts = scratch.low, scratch.high, scratch.firsts, scratch.lasts
-    one, zero, error = np.float32(1), np.float32(0), reach.error
-    for q in range(products.size):
-        d = products[q]
-        size = max(abs(d) - error, zero)
-        spread = math.sqrt(max(one - size * size, zero)) * reach.sine + error + error
-        middle = d * reach.cosine
-        low[q] = np.float32(-2) if d - error <= -reach.cosine else middle - spread
-        high[q] = np.float32(2) if d + error >= reach.cosine else middle + spread
-        firsts[q] = 0
-        lasts[q] = 0
-    for part in range(begin // LANES, (end + LANES - 1) // LANES):
-        top = cells.cosines[max(begin, part * LANES)]
-        bottom = cells.cosines[min(end, part * LANES + LANES) - 1]
-        for q in range(products.size):
-            firsts[q] += np.int32(bottom > high[q])
-            lasts[q] += np.int32(top >= low[q])
-    n = 0
-    for q in range(products.size):
-        scratch.chosen[n] = q
-        n += np.int64(firsts[q] < lasts[q])
-    return n
+    begin, end, n_parts = bounds
+    n_active = 0
+    for step in range(n_parts):
+        q = scratch.heads[step]
+        while q >= 0:
+            scratch.active[n_active] = q
+            n_active += 1
+            q = scratch.following[q]
+        if found.places.size - n_found < n_active * LANES:
+            return -1
+        stats[1] += n_active
+        part = begin // LANES + step
+        place = np.uint64(part // _PARTS * queries.features.shape[1] * BLOCK + part % _PARTS * LANES)
+        for i in range(_choose_active(n_active, place, cells.lanes, queries.features, reach.bound, scratch)):
+            q = scratch.passed[i]
+            bits = _all_axes(cells.lanes, place, queries.features, q, reach.bound)
+            while bits:
+                vector = part * LANES + count_bits(~bits & (bits - _ONE))
+                bits &= bits - _ONE
+                if vector < begin or vector >= end:
+                    continue
+                stats[2] += 1
+                if _is_near(queries, q, table.rows, vector, reach, scratch.wide_sums):
+                    found.queries[n_found] = q
+                    found.places[n_found] = vector
+                    n_found += 1
+        n_kept = 0
+        for i in range(n_active):
+            q = scratch.active[i]
+            scratch.active[n_kept] = q
+            n_kept += np.int64(scratch.lasts[q] > step + 1)
+        n_active = n_kept
+    return n_found
 
 
 @njit_lean
@@ -175,57 +370,52 @@ def scan_cells(cells, table, queries, products, reach, found, scratch, state, st
     cells : CellBlocks
     table : VectorTable
         The vectors in the order of the cells.
-    queries : QueryVectors
-    products : ndarray of float32, shape (n_cells_here, n_queries)
-        Cosines of the centers of the next cells and the query vectors.
+    queries : CellQueries
+    products : ndarray of float32, shape (n_cells_here, n)
+        Cosines of the centers of the next cells and the query vectors; n is a multiple of 16, the last ones are not
+        looked at.
     reach : CellReach
     found : NearPlaces
-        Output: pairs, by cell, then by query.
+        Output: pairs, by cell; those of a query by place.
     scratch : CellScratch
-    state : ndarray of int64, shape (4,)
-        First cell of `products`, the cell and the place in its list of queries to go on with, pairs found; changed.
+    state : ndarray of int64, shape (3,)
+        First cell of `products`, the cell to go on with, pairs found; changed.
     stats : ndarray of int64, shape (4,)
-        Output, added to: cells looked at, sixteenths scanned, distances computed; the last one stays.
+        Output, added to: cells looked at, sixteens scanned, vectors compared; the last one stays.
 
     Returns
     -------
     bool
-        False where `found` may have no room for the next query; with more room it is called again.
+        False where `found` may have no room for the pairs of the next cell; with more room it is called again.
 
     Notes
     -----
     Source: Jagadish et al., "iDistance: an adaptive B+-tree based indexing method for nearest neighbor search", TODS
     2005: cells around centers, in each of which what lies near the query's own distance to the center is scanned.
     Deviation: distances are angles between unit vectors, for which the triangle inequality is sharper than for the
-    chords, and what is scanned is bounded by projections before a distance is computed, see `count_within`. Cells are
-    the outer loop, so that a cell is read once for all query vectors. O(cells n_queries + sixteenths scanned).
+    chords: if q and x are an angle t apart at most, the angles of both to the center differ by t at most. What is
+    scanned is bounded by projections, see `count_within`, then compared by its product in float32, and in float64 where
+    the error of the product leaves it open. Cells are the outer loop, so that a cell is read once for all query
+    vectors. O(cells n_queries + sixteens scanned).
     """
-    n_found = state[3]
+    n = queries.rows.shape[0]
     for cell in range(state[1], state[0] + products.shape[0]):
+        state[1] = cell
         begin, end = cells.indptr[cell], cells.indptr[cell + 1]
         if begin == end:
             continue
-        stats[0] += 1
-        n_chosen = _find_stretches(cells, cell, products[cell - state[0]], reach, scratch)
-        for i in range(state[2], n_chosen):
-            q = scratch.chosen[i]
-            first, last = scratch.firsts[q], scratch.lasts[q]
-            if found.places.size - n_found < (last - first) * LANES:
-                state[1], state[2], state[3] = cell, i, n_found
+        cosines, read, compared = products[cell - state[0]], stats[1], stats[2]
+        low, high = _farther(cells.cosines[end - 1], reach), _nearer(cells.cosines[begin], reach)
+        n_chosen = _choose_queries(cosines, n, low, high, scratch.chosen)
+        if n_chosen:
+            n_parts = _fill_parts(cells, begin, end, scratch)
+            _list_queries(cosines, n_chosen, n_parts, reach, scratch)
+            bounds = begin, end, n_parts
+            n_found = _scan_cell(bounds, cells, table, queries, reach, found, state[2], scratch, stats)
+            if n_found < 0:
+                stats[1], stats[2] = read, compared
                 return False
-            stats[1] += last - first
-            for part in range(begin // LANES + first, begin // LANES + last):
-                if not _scan_lanes(cells.lanes, part, queries.features, q, reach.bound, scratch.sums):
-                    continue
-                for j in range(LANES):
-                    place = part * LANES + j
-                    if scratch.sums[j] > reach.bound or place < begin or place >= end:
-                        continue
-                    stats[2] += 1
-                    if is_within(queries.rows, q, table.rows, place, reach.radius, scratch.wide_sums):
-                        found.queries[n_found] = q
-                        found.places[n_found] = place
-                        n_found += 1
-        state[2] = 0
-    state[1], state[3] = state[0] + products.shape[0], n_found
+            state[2] = n_found
+        stats[0] += 1
+    state[1] = state[0] + products.shape[0]
     return True

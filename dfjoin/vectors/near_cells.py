@@ -140,7 +140,8 @@ def cell_reach(radius: float, d: int) -> CellReach:
     error = (d + 16) * 2.0**-23
     cosine = min(1.0, max(-1.0, 1 - radius**2 / 2 - error))
     sine = np.sqrt(1 - cosine**2) + error
-    numbers = np.float32(cosine), np.float32(sine), np.float32(error)
+    sure = 1 - radius**2 / 2 + error
+    numbers = np.float32(cosine), np.float32(sine), np.float32(sure), np.float32(error)
     return CellReach(*numbers, bound_of(radius, _FEATURE_SCALE), radius)
 
 

@@ -24,7 +24,7 @@ __all__ = [
     "make_tree",
 ]
 
-MAX_AXES = 16
+MAX_AXES = 24
 """Principal axes whose coordinates are kept as features."""
 
 _STEP = 8
@@ -77,7 +77,7 @@ def fit_projection(rows: NDArray[np.floating]) -> Projection:
     Returns
     -------
     Projection
-        At most 16 axes, by falling variance. Each axis points to where its largest component is positive.
+        At most 24 axes, by falling variance. Each axis points to where its largest component is positive.
 
     Notes
     -----
@@ -188,8 +188,8 @@ def bound_of(radius: float, scale: float) -> np.float32:
 
     Notes
     -----
-    A feature is rounded once on either side, by at most 2⁻²⁴ of itself; 17 differences of features err by √17 2⁻²³
-    of the largest together, and the float32 sum of their squares by 20 · 2⁻²⁴ of itself. Twice both is taken.
+    A feature is rounded once on either side, by at most 2⁻²⁴ of itself; 25 differences of features err by √25 2⁻²³
+    of the largest together, and the float32 sum of their squares by 28 · 2⁻²⁴ of itself. Twice both is taken.
     """
     error = np.sqrt(MAX_AXES + 1) * _ROUNDING * max(scale, 1e-30)
     return np.float32(np.nextafter(np.float32((radius + error) ** 2 * (1 + 1e-5)), np.float32(np.inf)))

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dfjoin.kernels.lanes import LANES
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_cells import NearPlaces, make_cell_scratch, scan_cells
-from dfjoin.kernels.vector_search import QueryVectors, VectorTable
+from dfjoin.kernels.vector_cells import NearPlaces, make_cell_queries, make_cell_scratch, scan_cells
+from dfjoin.kernels.vector_search import VectorTable
 from dfjoin.vectors import near_cells as vector_cells
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.near_cells import build_cells, cell_reach
@@ -30,17 +31,19 @@ def sealed(*arrays):
 def scan(rows, queries, radius, room):
     """Scan all cells; return the pairs, how often there was no room, and what was read."""
     cells, order = build_cells(rows)
-    features, n = features_of(queries, cells.projection), len(queries)
-    made = QueryVectors(*sealed(features, queries, np.arange(n), np.full(n, -1), np.ones(n, np.int64)))
+    n = len(queries)
+    made = make_cell_queries(features_of(queries, cells.projection), queries)
     table = VectorTable(*sealed(rows[order], np.arange(len(rows), dtype=np.uint32)))
-    state, stats, n_full = np.zeros(4, np.int64), np.zeros(4, np.int64), 0
-    found, scratch = NearPlaces(np.empty(room, np.int32), np.empty(room, np.int32)), make_cell_scratch(n)
-    products = as_read_only(cells.centers @ np.ascontiguousarray(queries.T))
+    state, stats, n_full = np.zeros(3, np.int64), np.zeros(4, np.int64), 0
+    found = NearPlaces(np.empty(room, np.int32), np.empty(room, np.int32))
+    scratch = make_cell_scratch(n, cells.blocks.indptr)
+    padded = np.concatenate([queries, np.zeros((-n % LANES, rows.shape[1]), np.float32)])
+    products = as_read_only(cells.centers @ np.ascontiguousarray(padded.T))
     reach = cell_reach(radius, rows.shape[1])
     while not scan_cells(cells.blocks, table, made, products, reach, found, scratch, state, stats):
         found = NearPlaces(*(np.concatenate([array, np.empty(room, np.int32)]) for array in found))
         n_full += 1
-    pairs = zip(found.queries[: state[3]].tolist(), order[found.places[: state[3]]].tolist(), strict=True)
+    pairs = zip(found.queries[: state[2]].tolist(), order[found.places[: state[2]]].tolist(), strict=True)
     return sorted(pairs), n_full, stats
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.kernels.lanes import LANES
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_cells import NearPlaces, make_cell_scratch, scan_cells
+from dfjoin.kernels.vector_cells import NearPlaces, make_cell_queries, make_cell_scratch, scan_cells
 from dfjoin.kernels.vector_search import QueryVectors, VectorTable
 from dfjoin.vectors.near_cells import VectorCells, cell_reach
 
@@ -73,19 +74,22 @@ def _find(
     cells: VectorCells, table: VectorTable, queries: QueryVectors, radius: float, read: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
     """Find the pairs of a batch: query numbers and places; None where it has too many and can be cut."""
-    reach, scratch = cell_reach(radius, queries.rows.shape[1]), make_cell_scratch(queries.numbers.size)
-    transposed = np.ascontiguousarray(queries.rows.T)
+    n, d = queries.rows.shape
+    reach, scratch = cell_reach(radius, d), make_cell_scratch(n, cells.blocks.indptr)
+    made = make_cell_queries(queries.features, queries.rows)
+    transposed = np.zeros((d, -(-n // LANES) * LANES), np.float32)
+    transposed[:, :n] = queries.rows.T
     found = NearPlaces(np.empty(_ROOM, np.int32), np.empty(_ROOM, np.int32))
-    state, own = np.zeros(4, np.int64), np.zeros(4, np.int64)
+    state, own = np.zeros(3, np.int64), np.zeros(4, np.int64)
     for first in range(0, cells.centers.shape[0], _CELLS):
         products = cells.centers[first : first + _CELLS] @ transposed
         for start in range(0, products.shape[0], _STEP):
-            state[:3] = first + start, first + start, 0
+            state[:2] = first + start
             part = as_read_only(products[start : start + _STEP])
-            while not scan_cells(cells.blocks, table, queries, part, reach, found, scratch, state, own):
+            while not scan_cells(cells.blocks, table, made, part, reach, found, scratch, state, own):
                 room = 2 * found.places.size
                 if room > _MOST_PAIRS and queries.numbers.size > 1:
                     return None
                 found = NearPlaces(*(np.concatenate([array, np.empty_like(array)]) for array in found))
     read += own
-    return found.queries[: state[3]], found.places[: state[3]]
+    return found.queries[: state[2]], found.places[: state[2]]

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.kernels.lanes import LANES
 from dfjoin.kernels.pivot_grids import count_found
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_blocks import BLOCK
-from dfjoin.kernels.vector_cells import LANES
 from dfjoin.kernels.vector_search import (
     BlockTree,
     MatchTally,
@@ -34,8 +34,8 @@ _PILOT = 16
 _STEP = 256
 """Query values between two chances to interrupt a search."""
 
-_CELL_NS, _PART_NS = 4.0, 20.0
-_DISTANCE_NS, _NUMBER_NS = 8.0, 0.2
+_CELL_NS, _PART_NS = 1.5, 12.0
+_DISTANCE_NS, _NUMBER_NS = 12.0, 0.1
 _PRODUCT_NS = 0.02
 """Costs, measured: a look at a cell, a scan of 16, a distance and each number in it, a product in a GEMM."""
 

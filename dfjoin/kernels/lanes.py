@@ -1,0 +1,157 @@
+"""Sixteen numbers in float32 side by side: the operations that scans of vectors are made of.
+
+A loop that a compiler has to recognise as one over such vectors is checked, cut and stored at each turn; these
+operations are vectors from the start, and stay in registers. LLVM makes of them what a processor has: one register of
+512 bits, two of 256, or four of 128.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import config, types
+from numba.core import cgutils
+from numba.core.datamodel import models, register_default
+from numba.extending import intrinsic
+
+__all__ = ["LANES", "add_lanes", "add_product", "add_square", "lanes_of", "lanes_up_to", "no_lanes", "sum_of_lanes"]
+
+LANES = 16
+"""Numbers of a vector."""
+
+if config.DISABLE_JIT:  # the same operations in plain Python, for coverage and readable failures
+
+    def no_lanes() -> Any:
+        """Return zeros."""
+        return np.zeros(LANES, np.float32)
+
+    def lanes_of(array: Any, place: int) -> Any:
+        """Return the 16 numbers from a place of a float32 array, row after row."""
+        return array.reshape(-1)[int(place) : int(place) + LANES]
+
+    def add_lanes(one: Any, other: Any) -> Any:
+        """Return ``one + other``."""
+        return one + other
+
+    def add_square(sums: Any, lanes: Any, number: Any) -> Any:
+        """Return ``sums + (lanes - number)²``."""
+        return sums + (lanes - number) ** 2
+
+    def add_product(sums: Any, one: Any, other: Any) -> Any:
+        """Return ``sums + one · other``."""
+        return sums + one * other
+
+    def lanes_up_to(lanes: Any, most: Any) -> Any:
+        """Return a number with bit i set where lane i is ``most`` at most."""
+        return np.uint64(sum(1 << i for i in np.flatnonzero(lanes <= most).tolist()))
+
+    def sum_of_lanes(lanes: Any) -> Any:
+        """Return the sum of all lanes, in a fixed order."""
+        width = LANES // 2
+        while width:
+            lanes, width = lanes[:width] + lanes[width : 2 * width], width // 2
+        return lanes[0]
+
+else:
+    ir = cgutils.ir
+    _VECTOR = ir.VectorType(ir.FloatType(), LANES)
+    _NUMBER = ir.IntType(32)
+
+    class _Lanes(types.Type):  # type: ignore[misc]
+        """The type of 16 numbers of float32."""
+
+        def __init__(self) -> None:
+            super().__init__(name="lanes of float32")
+
+    @register_default(_Lanes)
+    class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+        def __init__(self, manager: Any, own: Any) -> None:
+            super().__init__(manager, own, _VECTOR)
+
+    _LANES = _Lanes()
+
+    def _spread(builder: Any, number: Any) -> Any:
+        """Make a vector of one number."""
+        nothing = ir.Constant(_VECTOR, ir.Undefined)
+        first = builder.insert_element(nothing, number, _NUMBER(0))
+        return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_NUMBER, LANES), None))
+
+    def _multiply_add(builder: Any, one: Any, other: Any, sums: Any) -> Any:
+        """Call ``one · other + sums``, rounded once where the processor can."""
+        kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{LANES}f32")
+        return builder.call(function, [one, other, sums])
+
+    @intrinsic
+    def no_lanes(typingctx: Any) -> Any:
+        """Return zeros."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return ir.Constant(_VECTOR, None)
+
+        return _LANES(), codegen
+
+    @intrinsic
+    def lanes_of(typingctx: Any, array: Any, place: Any) -> Any:
+        """Return the 16 numbers from a place of a float32 array, row after row; the caller guarantees the bounds."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            loaded = builder.load(builder.bitcast(builder.gep(data, [args[1]]), _VECTOR.as_pointer()))
+            loaded.align = 4
+            return loaded
+
+        return _LANES(array, types.uint64), codegen
+
+    @intrinsic
+    def add_lanes(typingctx: Any, one: Any, other: Any) -> Any:
+        """Return ``one + other``."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.fadd(args[0], args[1])
+
+        return _LANES(one, other), codegen
+
+    @intrinsic
+    def add_square(typingctx: Any, sums: Any, lanes: Any, number: Any) -> Any:
+        """Return ``sums + (lanes - number)²``."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            gap = builder.fsub(args[1], _spread(builder, args[2]))
+            return _multiply_add(builder, gap, gap, args[0])
+
+        return _LANES(sums, lanes, types.float32), codegen
+
+    @intrinsic
+    def add_product(typingctx: Any, sums: Any, one: Any, other: Any) -> Any:
+        """Return ``sums + one · other``."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return _multiply_add(builder, args[1], args[2], args[0])
+
+        return _LANES(sums, one, other), codegen
+
+    @intrinsic
+    def lanes_up_to(typingctx: Any, lanes: Any, most: Any) -> Any:
+        """Return a number with bit i set where lane i is ``most`` at most."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            is_low = builder.fcmp_ordered("<=", args[0], _spread(builder, args[1]))
+            return builder.zext(builder.bitcast(is_low, ir.IntType(LANES)), ir.IntType(64))
+
+        return types.uint64(lanes, types.float32), codegen
+
+    @intrinsic
+    def sum_of_lanes(typingctx: Any, lanes: Any) -> Any:
+        """Return the sum of all lanes, in a fixed order."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            sums, width = args[0], LANES // 2
+            while width:
+                moved = [_NUMBER(i + width if i < width else i) for i in range(LANES)]
+                mask = ir.Constant(ir.VectorType(_NUMBER, LANES), moved)
+                sums, width = builder.fadd(sums, builder.shuffle_vector(sums, sums, mask)), width // 2
+            return builder.extract_element(sums, _NUMBER(0))
+
+        return types.float32(lanes), codegen

@@ -1,0 +1,72 @@
+"""Operations on 16 numbers side by side, against numpy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dfjoin.kernels._compile import njit_lean
+from dfjoin.kernels.lanes import (
+    LANES,
+    add_lanes,
+    add_product,
+    add_square,
+    lanes_of,
+    lanes_up_to,
+    no_lanes,
+    sum_of_lanes,
+)
+from dfjoin.kernels.records import as_read_only
+
+
+@njit_lean
+def squares(array, place, number, most):
+    """Bits of the lanes whose squared distance to a number, counted twice, is low enough."""
+    sums = add_square(no_lanes(), lanes_of(array, np.uint64(place)), number)
+    return lanes_up_to(add_lanes(sums, sums), most)
+
+
+@njit_lean
+def product(one, other, n):
+    sums = no_lanes()
+    for start in range(0, n, LANES):
+        sums = add_product(sums, lanes_of(one, np.uint64(start)), lanes_of(other, np.uint64(start)))
+    return sum_of_lanes(sums)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_bits_tell_the_lanes_that_are_low(seed):
+    rng = np.random.default_rng(seed)
+    array, place = rng.integers(-9, 10, 40).astype(np.float32), int(rng.integers(0, 24))
+    number, most = np.float32(rng.integers(-9, 10)), np.float32(rng.integers(0, 200))
+    is_low = 2 * (array[place : place + LANES] - number) ** 2 <= most
+    assert int(squares(as_read_only(array), place, number, most)) == sum(
+        1 << i for i in np.flatnonzero(is_low).tolist()
+    )
+
+
+@pytest.mark.parametrize("bound", [np.inf, -np.inf])
+def test_infinite_bounds_take_all_lanes_or_none(bound):
+    lanes = as_read_only(np.full(LANES, 3, np.float32))
+    assert int(squares(lanes, 0, np.float32(1), np.float32(bound))) == (2**LANES - 1 if bound > 0 else 0)
+
+
+def test_not_a_number_is_not_low():
+    lanes = np.zeros(LANES, np.float32)
+    lanes[5] = np.nan
+    assert int(squares(as_read_only(lanes), 0, np.float32(0), np.float32(1))) == 2**LANES - 1 - (1 << 5)
+
+
+def test_rows_of_a_table_are_read_one_after_another():
+    table = np.arange(60, dtype=np.float32).reshape(3, 20)
+    assert int(squares(as_read_only(table), 20, np.float32(20), np.float32(2))) == 0b11
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6))
+@settings(max_examples=30, deadline=None)
+def test_products_are_summed_over_all_lanes(seed, n):
+    one, other = np.random.default_rng(seed).normal(size=(2, n * LANES)).astype(np.float32)
+    exact = float(one.astype(float) @ other.astype(float))
+    scale = float(np.abs(one).astype(float) @ np.abs(other))
+    assert abs(product(as_read_only(one), as_read_only(other), n * LANES) - exact) <= (n + 5) * 2.0**-24 * scale
