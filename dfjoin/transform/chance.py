@@ -200,7 +200,7 @@ def other_digits(program: Program) -> list[Program]:
 
 def description_bits(program: Program) -> float:
     """Return the description length of a program: the bits that single it out among all that may be learned."""
-    bits = 0.0
+    bits = sum(condition.description_bits for condition in program.conditions)
     for piece in program.pieces:
         bits += 2 + (len(piece.text) if isinstance(piece, Constant) else 3 * len(piece.steps))
     return bits

@@ -16,6 +16,7 @@ from dfjoin.transform.accept import (
 )
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.composite import composite_keys, split_column
+from dfjoin.transform.conditional import accept_conditionally
 from dfjoin.transform.full_columns import FullColumns, wholeness_of
 from dfjoin.transform.named_columns import read_named_columns, unread_columns
 from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
@@ -40,6 +41,8 @@ _GOOD_WHOLENESS = 0.9
 """Wholeness from which a join of all values is not compared with others."""
 _MAX_SIGNED_PAIRS = 8
 """Pairs of columns, and kinds of signatures of their values, that programs are learned for."""
+_MAX_CONDITIONAL = 2
+"""Pairs of columns that two programs with a condition are looked for, the most similar ones."""
 _MAX_KINDS = 3
 """Kinds of signatures of one pair of columns, those of most pairs."""
 
@@ -113,9 +116,10 @@ def find_programs(
     Each source row joins at most one target value, since a program is a function and the first whose result is a
     target value joins. Rows are taken in the order of a hash of their values, so that their order does not matter;
     tables above 5,000 rows are sampled for learning by equations 4.7 and 4.8.
-    Source: Auto-Join, PVLDB 10(10), 2017 (thesis, chapter 4). If neither direction gives a program, key
-    columns are split into parts (section 4.4.3) and both are tried again; then columns of numbers are related
-    as numbers (`relate_numbers`), which the paper does not do.
+    Source: Auto-Join, PVLDB 10(10), 2017 (thesis, chapter 4). If neither direction gives a program, two programs with
+    a condition are looked for (`conditional`), which the paper does not do; then key columns are split into parts
+    (section 4.4.3) and both directions are tried again; then columns of numbers are related as numbers
+    (`relate_numbers`), which the paper does not do either.
 
     Examples
     --------
@@ -133,9 +137,11 @@ def find_programs(
     tried = [f"{name}: of texts above {LONGEST_EXAMPLE} characters so many are looked at" for name in _long(sides)]
     if examples is not None:
         return find_taught(sides, check_examples(examples), tried)
-    accepted: list[AcceptedPrograms] = []
-    for column_pairs in (_similar_columns, _signed_columns, _split_columns):
-        accepted = accepted or _learn(sides, column_pairs(sides), rng, tried)
+    similar = _similar_columns(sides)
+    accepted = _learn(sides, similar, rng, tried)
+    accepted = accepted or _learn(sides, _signed_columns(sides), rng, tried)
+    accepted = accepted or _learn_conditionally(sides, similar[:_MAX_CONDITIONAL], rng, tried)
+    accepted = accepted or _learn(sides, _split_columns(sides), rng, tried)
     if max((one.quality for one in accepted), default=0.0) < 2 * FULL_COVERAGE:
         accepted += relate_dates(sides, rng, tried)
         accepted += relate_numbers(sides, rng, tried)
@@ -273,3 +279,16 @@ def _learn(
             if is_plain and accepted.quality > 2 * FULL_COVERAGE and accepted.wholeness >= _GOOD_WHOLENESS:
                 break
     return found
+
+
+def _learn_conditionally(
+    sides: tuple[SampledTable, SampledTable], column_pairs: _ColumnPairs, rng: np.random.Generator, tried: list[str]
+) -> list[AcceptedPrograms]:
+    """Look for two programs with a condition; return those of the first pair of columns that has them."""
+    for direction, pair, target in column_pairs:
+        source_table, target_table = sides if direction == "left_to_right" else sides[::-1]
+        columns = FullColumns(source_table, target_table, pair, target)
+        accepted = accept_conditionally(columns, direction, rng, tried)
+        if accepted is not None:
+            return [accepted]
+    return []
