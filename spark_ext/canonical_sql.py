@@ -21,9 +21,10 @@ from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet, normalize_column
 from dfjoin.values.nulls import NULL_TEXTS
 
-__all__ = ["DATE_LIKE", "KeyClasses", "canonical_sql", "folded_sql", "key_sql"]
+__all__ = ["DATE_LIKE", "FOLD", "SPACES", "KeyClasses", "canonical_sql", "folded_sql", "key_sql"]
 
-_SPACES = "[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
+SPACES = "[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
+"""White space that a fold makes one space, as a pattern."""
 _PRINTABLE = r"^[ -~]*\z"
 """A text of printable ASCII: lower case folds it, once it has no space that folding removes."""
 
@@ -84,11 +85,15 @@ def folded_sql(text: str) -> str:
         A column, or another short expression of type STRING: it is written several times.
     """
     composed = f"reflect('com.ibm.icu.text.Normalizer', 'compose', {text}, true)"
-    spaced = f"trim(regexp_replace({composed}, {quote(_SPACES)}, ' '))"
+    spaced = f"trim(regexp_replace({composed}, {quote(SPACES)}, ' '))"
     folded = f"reflect('com.ibm.icu.lang.UCharacter', 'foldCase', {spaced}, true)"
     # One run of one class is the fastest that regular expressions do; alternatives of it take three times as long.
     is_plain = f"{text} RLIKE {quote(_PRINTABLE)} AND NOT contains({text}, '  ') AND {text} = trim({text})"
     return f"CASE WHEN {is_plain} THEN lower({text}) WHEN {text} IS NOT NULL THEN {folded} END"
+
+
+FOLD = folded_sql("{0}")
+"""The step of a chain that folds a text, see `canonical_sql`."""
 
 
 def _integer_sql(text: str) -> str:
@@ -137,7 +142,7 @@ def canonical_sql(column: str, type_: str, classes: KeyClasses) -> list[str]:
         return [f"concat({day}, {at})"]
     if kind != "string":
         return [f"cast({column} AS string)"]
-    steps = [column, folded_sql("{0}")]
+    steps = [column, FOLD]
     if classes.has_integers:
         steps.append(_integer_sql("{0}"))
     return steps

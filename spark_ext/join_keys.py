@@ -16,7 +16,8 @@ from dfjoin.programs.spark_sql import quote
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column, respell_zeros
 from dfjoin.values.nulls import NULL_TEXTS
-from spark_ext.canonical_sql import DATE_LIKE, KeyClasses, folded_sql, key_sql
+from spark_ext.canonical_sql import DATE_LIKE, FOLD, KeyClasses, key_sql
+from spark_ext.compiled_fold import fold_compiled
 from spark_ext.queries import check_named, is_searchable, wall_time, wall_type
 from spark_ext.transfer import collect, quoted
 
@@ -67,11 +68,12 @@ def row_number(frame: Any, columns: Sequence[str]) -> Any:
 
 
 def with_sql(frame: Any, steps: Sequence[str], name: str) -> Any:
-    """Add a column that a chain of expressions makes, each of the one before it, ``{0}``."""
+    """Add a column that a chain of expressions makes, each of the one before it, ``{0}``; folds are compiled."""
     operand = ""
     for number, step in enumerate(steps):
         last = name if number == len(steps) - 1 else f"{name}_{number}"
-        frame = frame.withColumn(last, F.expr(step.replace("{0}", operand)))
+        folded = fold_compiled(frame, operand) if step == FOLD else None
+        frame = frame.withColumn(last, F.expr(step.replace("{0}", operand)) if folded is None else folded)
         operand = quoted(last)
     return frame.drop(*(f"{name}_{number}" for number in range(len(steps) - 1)))
 
@@ -137,7 +139,7 @@ def classes_of(frame: Any, column: str) -> KeyClasses:
         return KeyClasses(False, False, True, False)
     if type_ != "string":
         return KeyClasses(True, True, False, False)
-    texts = with_sql(frame.select(wall_time(frame, column).alias("x")), ["x", folded_sql("{0}")], "y")
+    texts = with_sql(frame.select(wall_time(frame, column).alias("x")), ["x", FOLD], "y")
     return classes_of_keys(texts, "y")
 
 

@@ -93,6 +93,21 @@ def _all_equal(left: list[str], right: list[str]) -> Any:
     return functools.reduce(operator.and_, (F.col(a) == F.col(b) for a, b in zip(left, right, strict=True)))
 
 
+def _looked_up(left: Any, keys: list[str], right: Any, right_keys: list[str], how: str) -> Any:
+    """Join a frame with a right side that every task gets: rows are looked up by a hash of their key, then compared.
+
+    Spark finds a long integer in half of the time that it needs for texts. It would look up by both if the keys were
+    compared by ``=``.
+    """
+    hash_, right_hash = f"{PREFIX}hash", f"{PREFIX}right_hash"
+    left = left.withColumn(hash_, F.xxhash64(*(F.col(name) for name in keys)))
+    right = right.withColumn(right_hash, F.when(_held(right_keys), F.xxhash64(*(F.col(name) for name in right_keys))))
+    condition = F.col(hash_) == F.col(right_hash)
+    for one, other in zip(keys, right_keys, strict=True):
+        condition = condition & (F.col(one) >= F.col(other)) & (F.col(one) <= F.col(other))
+    return left.join(F.broadcast(right), condition, how)
+
+
 def _spread(frame: Any, keys: list[str], columns: list[str]) -> Any:
     """Give the rows without a key keys of their own, which no right side has: no task of the join gets all of them.
 
@@ -133,10 +148,11 @@ def joined(frame: Any, related: Related, on: list[str], step: JoinStep, options:
     theirs = right.frame.withColumn(right_mark, F.lit(True))
     if options.keeps_right_rows:
         left = left.withColumn(left_mark, F.lit(True))
-    if not is_shuffled:
-        theirs = F.broadcast(theirs)
     how = {"outer": "full"}.get(options.how, options.how)
-    wide = left.join(theirs, _all_equal(related.keys, right.keys), how)
+    if is_shuffled:
+        wide = left.join(theirs, _all_equal(related.keys, right.keys), how)
+    else:
+        wide = _looked_up(left, related.keys, theirs, right.keys, how)
     spelled = dict(zip(on, right.spelled, strict=True)) if options.keeps_right_rows and right.spelled else {}
     columns = [_filled(frame, name, spelled, left_mark) for name in frame.columns]
     columns += [F.col(right.values[column]).alias(name) for column, name in names.items()]

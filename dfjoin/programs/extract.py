@@ -114,8 +114,8 @@ class Split(Step):
             if self.index in (0, -1):
                 return when_empty(f"substring_index({operand}, {separator}, {1 if self.index == 0 else -1})")
             if self.index == 1 and len(operand) <= _SHORT:
-                begin = f"substring_index({operand}, {separator}, 2)"
-                return when_empty(f"nullif(substring_index({begin}, {separator}, -1), {begin})")
+                second = f"substring_index(substring_index({operand}, {separator}, 2), {separator}, -1)"
+                return when_empty(f"nullif({second}, {operand})")  # without a separator, it is the whole text
         number = self.index + 1 if self.index >= 0 else self.index
         return when_empty(f"split_part({operand}, {separator}, {number})")
 

@@ -9,7 +9,8 @@ import pytest
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.unicode import UNICODE_VERSION
-from spark_ext.canonical_sql import KeyClasses, key_sql
+from spark_ext import compiled_fold, join_keys
+from spark_ext.canonical_sql import FOLD, KeyClasses, key_sql
 from spark_ext.join_keys import with_sql
 from spark_ext.transfer import collect, to_spark
 
@@ -40,7 +41,10 @@ def test_every_character(spark):
     assert not differ, (len(differ), differ[:20])
 
 
-def test_spaces_nulls_and_numbers(spark):
+@pytest.mark.parametrize("way", ["compiled", "by SQL, as on Connect"])
+def test_spaces_nulls_and_numbers(spark, way, monkeypatch):
+    if way != "compiled":
+        monkeypatch.setattr(join_keys, "fold_compiled", lambda frame, name: None)
     spaced = [
         f"{a}X{b}y{c}" for a in ("", " ", "\t") for b in ("", " ", "  ", "\t", " \n", "\x1f") for c in ("", " ", "\r")
     ]
@@ -63,3 +67,17 @@ def test_spaces_nulls_and_numbers(spark):
     ]
     _, found, want = both(spark, texts)
     assert found == want
+
+
+def test_the_fold_is_compiled_into_the_stage(spark):
+    """Nothing of it is looked up by reflection, and Spark compiles the projection with what is before it."""
+    frame = spark.range(3).selectExpr("concat('A', id) AS t")
+    plan = with_sql(frame, ["t", FOLD], "k")._jdf.queryExecution().executedPlan().toString()
+    assert "reflect(" not in plan and "foldCase" in plan
+    assert plan.count("*(1) ") == 3, plan  # a projection, one before it, and the rows
+
+
+def test_another_spark_folds_by_sql(spark, monkeypatch):
+    monkeypatch.setattr(compiled_fold, "_STRINGS", "org.apache.Unknown")
+    assert compiled_fold.fold_compiled(spark.range(1), "`id`") is None
+    assert compiled_fold.fold_compiled(object(), "`id`") is None

@@ -6,6 +6,7 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
 
 import dfjoin
 import spark_ext
@@ -18,7 +19,7 @@ from dfjoin.errors import (
     NoMatchError,
 )
 from spark_ext import join as spark_join
-from spark_ext import join_tables, relations
+from spark_ext import join_tables, joined_rows, relations
 from spark_ext.transfer import collect
 from tests.spark.frames import pair, rows
 
@@ -143,6 +144,22 @@ def test_single_words_beside_texts_with_white_space(spark, size, request):
         want = mine.auto_join(theirs, **options)
         assert want["m"].notna().sum() >= 9
         assert rows(own.auto_join(others, **options)) == rows(want)
+
+
+def test_keys_are_looked_up_by_a_hash_and_compared(spark, monkeypatch):
+    """Where all keys have one hash, rows still meet by their keys alone; rows without a key meet none."""
+    spark_ext.enable(spark)
+    hashed = F.xxhash64
+    monkeypatch.setattr(joined_rows.F, "xxhash64", lambda *columns: hashed(F.lit(1)))
+    mine, own = pair(spark, key=["a", "B", None, "c", ""], m=[1, 2, None, 3, 4], n=list(range(5)))
+    theirs, others = pair(spark, key=["A ", "b", "b", None, "x"], m=[1, 2, 2, None, 3], v=list(range(5)))
+    for on in ("key", ["key", "m"]):
+        for how in ("left", "inner"):
+            options = {"on": on, "how": how, "aggregate": None}
+            found = own.auto_join(others, **options)
+            assert rows(found) == rows(mine.auto_join(theirs, **options))
+    plan = found._jdf.queryExecution().executedPlan().toString()
+    assert "HashedRelationBroadcastMode(List(input[" in plan and "bigint" in plan.partition("HashedRelationBroadcastMode")[2][:60]
 
 
 NAMES = ["Obama, Barack(1961-)", "Bush, George W.(1946-)", "Clinton, Bill(1946-)", "Carter, Jimmy(1924-)", None, "x"]
