@@ -39,8 +39,9 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
 
 _WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
         Where tables of a lake are read: ``"driver"`` reads them in this process, ``"cluster"`` in a task, ``"auto"``
-        small ones here. Joins by dates (``how="asof"`` is one) and by periods are done in pandas alone: each
-        `where` refuses them."""
+        small ones here. Joins by dates (``how="asof"``) and by periods read them here; the latest rows are found by a
+        window of Spark where the frame has keys and a column of dates or times, else for each distinct key and date,
+        up to a million."""
 
 
 def _arguments(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:

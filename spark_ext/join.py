@@ -173,7 +173,9 @@ def _of_frames(frame: Any, other: Any, options: JoinOptions) -> Decision:
             "their plan as plan="
         )
     few = to_pandas(rows.slice(0, _SAMPLE_ROWS))
-    plain = replace(options, transform=False, fuzzy=False, on_no_match="ignore")
+    plain = replace(options, on_no_match="ignore")
+    if options.how != "asof":
+        plain = replace(plain, transform=False, fuzzy=False)
     decided = _on_sample(frame, few, plain, right=other)
     (step,) = decided.plan.steps  # its first rows do not tell whether keys are repeated
     return replace(decided, plan=replace(decided.plan, steps=(replace(step, counted=None),)))

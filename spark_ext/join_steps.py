@@ -6,16 +6,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
-from dfjoin.errors import InvalidParameterError
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep
+from dfjoin.join.read_rows import brought_columns
 from dfjoin.programs.program import Program
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
+from spark_ext.join_dates import finds_by_window, relate_latest, with_moments, with_spark_moments
 from spark_ext.join_keys import PREFIX, check_column, with_key
 from spark_ext.join_tables import (
     LocalRows,
@@ -81,14 +83,13 @@ class StepRun:
 
     def run(self, frame: Any) -> Any:
         """Join one right side to a frame."""
-        if self.step.dated is not None or self.step.period is not None:
-            what = "dates" if self.step.dated is not None else "periods"
-            raise InvalidParameterError(
-                f"`other` is joined with {self.step.table or 'the other frame'} by {what}, which is done in pandas "
-                "alone; join frame.toPandas()"
-            )
         on = [check_column(frame, label, "on") for label in self.step.on]
-        related = self._equal(frame, on) if self.step.relation is None else self._related(frame)
+        if finds_by_window(frame, self.step):
+            related = self._latest(frame, on)
+        elif self.step.relation is None and self.step.dated is None and self.step.period is None:
+            related = self._equal(frame, on)
+        else:
+            related = self._related(frame)
         if self.step.aggregate is None:
             guard_expansion(related, on, self.step, self.options)
         right = aggregated(related.right, self.step.aggregate)
@@ -96,16 +97,22 @@ class StepRun:
 
     def _equal(self, frame: Any, on: list[str]) -> Related:
         """Bring the keys of both sides into canonical form."""
-        if self.step.table:
-            right = self._lake_table(None)
-        else:
-            right = self._other_frame()
-        settings = self._settings
-        keys = []
-        for i, (label, classes) in enumerate(zip(on, right.classes, strict=True)):
-            keys.append(f"{PREFIX}l{i}")
-            frame = with_key(frame, label, keys[-1], classes, settings, self.step.pad)
-        return Related(frame, keys, right)
+        right = self._lake_table(None) if self.step.table else self._other_frame()
+        return Related(*self._with_keys(frame, on, right), right)
+
+    def _with_keys(self, frame: Any, on: list[str], right: RightTable) -> tuple[Any, list[str]]:
+        """Add the keys of a frame in canonical form, and name them."""
+        keys = [f"{PREFIX}l{i}" for i in range(len(on))]
+        for label, key, classes in zip(on, keys, right.classes, strict=False):  # dates have none
+            frame = with_key(frame, label, key, classes, self._settings, self.step.pad)
+        return frame, keys
+
+    def _latest(self, frame: Any, on: list[str]) -> Related:
+        """Bring the keys into canonical form, and find the latest row of each by its date."""
+        assert self.step.dated is not None
+        right = self._dated_table() if self.step.table else self._dated_frame()
+        frame, keys = self._with_keys(frame, on, right)
+        return relate_latest(frame, keys, self.step.dated["on"], right)
 
     def _related(self, frame: Any) -> Related:
         """Relate keys that are not equal."""
@@ -132,14 +139,41 @@ class StepRun:
         table.check_columns(self.step.columns or [])
         return table
 
+    def _dated_table(self) -> RightTable:
+        """Read the table of the lake here, with its dates."""
+        assert self.step.dated is not None
+        source = spark_source(self.spark, self._snapshot, self.step.table)
+        if source is not None:
+            frame, how = source
+            return with_spark_moments(frame, self.step, self._brought(frame.columns), how)
+        brought, dates = brought_columns(self._table, self.step), self.step.dated["right_on"]
+        wanted = [*brought, *(name for name in dates if name not in brought)]
+        rows = lake_rows(self._table, replace(self.step, columns=wanted), None)
+        dated = with_moments(rows, rows.frame[dates], self._table.settings)
+        return shipped(self.spark, replace(dated, frame=rows.frame[brought]), self.step.aggregate)
+
+    def _dated_frame(self) -> RightTable:
+        """Take the other frame as the right side, with its dates."""
+        assert self.step.dated is not None
+        if self.decided.rows is None:
+            right = self.decided.right
+            settings = dict.fromkeys(self.step.right_on, self._settings)
+            return with_spark_moments(right, self.step, self._brought(right.columns), settings)
+        other = to_pandas(self.decided.rows)
+        rows = with_moments(self._local_rows(other), other[self.step.dated["right_on"]], self._settings)
+        return shipped(self.spark, rows, self.step.aggregate)
+
+    def _brought(self, names: list[str]) -> list[str]:
+        """Return the columns to bring of those of the right side."""
+        wanted = names if self.step.columns is None else [name for name in names if name in self.step.columns]
+        return [name for name in wanted if name not in self.step.right_on]
+
     def _lake_table(self, program: Program | None) -> RightTable:
         """Read the table of the lake: here if it is small, else in a task, or through the session."""
         source = spark_source(self.spark, self._snapshot, self.step.table)
         if source is not None:
             frame, how = source
-            wanted = frame.columns if self.step.columns is None else self.step.columns
-            brought = [name for name in wanted if name not in self.step.right_on]
-            return spark_rows(frame, self.step, brought, how, program)
+            return spark_rows(frame, self.step, self._brought(frame.columns), how, program)
         is_large = self._table.size > _SMALL_FILE
         if self.where == "cluster" or (self.where == "auto" and is_large):
             return read_in_task(self.spark, self._table, self.step, program)
@@ -147,14 +181,15 @@ class StepRun:
 
     def _other_frame(self) -> RightTable:
         """Take the other frame as the right side."""
-        step, rows = self.step, self.decided.rows
-        names = self.decided.right.columns if rows is None else rows.column_names
-        wanted = names if step.columns is None else [name for name in names if name in step.columns]
-        brought = [name for name in wanted if name not in step.right_on]
-        if rows is None:
-            settings = dict.fromkeys(step.right_on, self._settings)
-            return spark_rows(self.decided.right, step, brought, settings, None)
-        other = to_pandas(rows)
-        parts = KeyColumns(other, self._settings, "right_on", step.pad).parts(step.right_on)
-        local = LocalRows(other[brought], other[step.right_on], parts, "right", {}, is_kept=True)
-        return shipped(self.spark, local, step.aggregate)
+        if self.decided.rows is None:
+            right = self.decided.right
+            settings = dict.fromkeys(self.step.right_on, self._settings)
+            return spark_rows(right, self.step, self._brought(right.columns), settings, None)
+        return shipped(self.spark, self._local_rows(to_pandas(self.decided.rows)), self.step.aggregate)
+
+    def _local_rows(self, other: pd.DataFrame) -> LocalRows:
+        """Return the rows of the other frame with their keys."""
+        right_on = self.step.right_on
+        parts = KeyColumns(other, self._settings, "right_on", self.step.pad).parts(right_on)
+        brought = self._brought(list(other.columns))
+        return LocalRows(other[brought], other[right_on], parts, "right", {}, is_kept=True)

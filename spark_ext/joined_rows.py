@@ -185,4 +185,5 @@ def _is_counted(related: Related) -> bool:
     if right.most_rows is None and collect(right.frame.where(F.col(right.count) > 1).limit(1)).num_rows == 0:
         return False
     shared = _with_right(related.frame, related.keys, right.frame, right, "left_semi")
-    return collect(shared.groupBy(*related.keys).count().where("count > 1").limit(1)).num_rows == 0
+    by = [*related.keys, related.date] if related.date else related.keys
+    return collect(shared.groupBy(*by).count().where("count > 1").limit(1)).num_rows == 0

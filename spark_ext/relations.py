@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.auto import join
+from dfjoin.join.dated_rows import is_of_dates_alone
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
@@ -53,11 +54,14 @@ class Related:
     keys : list of str
         Their names.
     right : RightTable
+    date : str
+        Column of the frame with its date, where rows with the same key are of other keys on another date.
     """
 
     frame: Any
     keys: list[str]
     right: RightTable
+    date: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,8 @@ def relate_frames(spark: Any, frame: Any, other: Any, step: JoinStep, indicator:
     indicator : bool
         Tell how each row was matched.
     """
+    if step.relation is None:
+        return _by_keys(spark, frame, _only_here(other), step, False)
     saved = SavedRelation.from_dict(step.relation)
     programs = _Programs.of(saved.programs)
     own, theirs = saved.columns
@@ -120,13 +126,8 @@ def relate_frames(spark: Any, frame: Any, other: Any, step: JoinStep, indicator:
     if is_native and not is_here:
         is_native = all(type_of(other, name) in _NATIVE for name in theirs)
     brought = list(other.columns) if step.columns is None else [n for n in other.columns if n in step.columns]
-    if not is_native and not is_here:
-        raise InvalidParameterError(
-            "`other` is too large to be related by likeness, or by programs over values that are no texts, integers or "
-            "dates; join a smaller frame, or turn its key into text"
-        )
     if not is_native:
-        return _by_keys(spark, frame, other, step, indicator)
+        return _by_keys(spark, frame, _only_here(other), step, indicator)
     if is_here:
         program = programs.right[0]
         texts = [_texts(other[name]) for name in program.columns]
@@ -145,6 +146,23 @@ def relate_frames(spark: Any, frame: Any, other: Any, step: JoinStep, indicator:
     return Related(_with_programs(frame, programs.left, right, key), [key], right)
 
 
+def _only_here(other: Any) -> pd.DataFrame:
+    """Return a frame that is in this process; raise for one that stays in Spark."""
+    if not isinstance(other, pd.DataFrame):
+        raise InvalidParameterError(
+            "`other` is too large to be related by likeness, by dates that are texts or have no other key, or by "
+            "programs over values that are no texts, integers or dates; join a smaller frame, or turn its key into text"
+        )
+    return other
+
+
+def _labels(step: JoinStep) -> tuple[list[str], list[str]]:
+    """Return the columns of both sides that decide which rows meet."""
+    dated = {"on": [], "right_on": []} if step.dated is None else {**step.dated, "on": [step.dated["on"]]}
+    own, theirs = [*step.on, *dated["on"]], [*step.right_on, *dated["right_on"]]
+    return list(dict.fromkeys(own)), list(dict.fromkeys(theirs))
+
+
 def _texts(column: pd.Series) -> pa.Array:
     """Return a column as the texts that programs read."""
     array = pa.array(column, from_pandas=True)
@@ -154,13 +172,17 @@ def _texts(column: pd.Series) -> pa.Array:
 
 def _by_keys(spark: Any, frame: Any, other: pd.DataFrame, step: JoinStep, indicator: bool) -> Related:
     """Relate the distinct keys of a frame with the rows of another one, in this process."""
-    numbered, keys = _numbered(spark, frame, step.on)
+    own, theirs = _labels(step)
+    numbered, keys = _numbered(spark, frame, own)
     number, row = f"{PREFIX}left", f"{PREFIX}row"
-    right = other[list(step.right_on)].assign(**{row: np.arange(len(other))})
+    right = other[theirs].assign(**{row: np.arange(len(other))})
     asked = replace(step, columns=[row], names={row: row}, aggregate=None, counted=False)
     plan = JoinPlan((asked,), "inner", "", 2.0**62, True)
     pairs = join(keys, right, JoinOptions(plan=plan, on_no_match="ignore"))
+    pairs = pairs[pairs[row].notna()]  # a join by dates keeps all rows
     brought = list(other.columns) if step.columns is None else [n for n in other.columns if n in step.columns]
+    if step.dated is not None and not is_of_dates_alone(step):  # keys are equal
+        brought = [name for name in brought if name not in step.right_on]
     rows = other[brought].take(pairs[row].to_numpy(np.int64)).reset_index(drop=True)
     if indicator:
         told = {name: pairs[name].reset_index(drop=True) for name in (_MATCH, _DISTANCE)}
@@ -179,8 +201,8 @@ def _numbered(spark: Any, frame: Any, on: Sequence[str]) -> tuple[Any, pd.DataFr
     table = collect(distinct.limit(_MOST_KEYS + 1))
     if table.num_rows > _MOST_KEYS:
         raise InvalidParameterError(
-            f"`on` must have at most {_MOST_KEYS:,} distinct keys where keys are related by distance or by likeness; "
-            "join the distinct keys of a part of the rows"
+            f"`on` must have at most {_MOST_KEYS:,} distinct keys where they are related by distance, likeness or "
+            "periods; join the distinct keys of a part of the rows"
         )
     number = f"{PREFIX}left"
     keys = to_pandas(table).assign(**{number: np.arange(table.num_rows)})
@@ -214,14 +236,14 @@ def relate_on_lake(
     """
     relation = step.relation or {}
     key = f"{PREFIX}l0"
-    if "programs" in relation:
+    if "programs" in relation and step.dated is None:
         (label,) = step.on
         programs = _Programs.of(TransformJoin.from_dict(relation))
         if step.pad is None and programs.are_native(frame, [label]):
             own = [replace(program, columns=tuple(label for _ in program.columns)) for program in programs.left]
             right = read(programs.right[0])
             return Related(_with_programs(frame, own, right, key), [key], right)
-    numbered, keys = _numbered(spark, frame, step.on)
+    numbered, keys = _numbered(spark, frame, _labels(step)[0])
     brought = brought_columns(table, step)
     names = {name: f"{PREFIX}v{i}" for i, name in enumerate(brought)}
     asked = replace(step, columns=brought, names=names, aggregate=None, counted=False)

@@ -96,7 +96,7 @@ def auto_join(
     how : {"left", "inner", "right", "outer", "asof"}
         Rows to keep. ``left`` and ``inner`` keep the order and index of `df`; ``right`` and ``outer`` put
         rows that only the right side has last, under a new RangeIndex. ``asof`` keeps the rows as ``left`` does, and
-        joins each with the latest row of its key that is not dated after it (in pandas alone):
+        joins each with the latest row of its key that is not dated after it:
 
         - The last column of `on` holds the dates, those before it are the keys: ``on=["shop", "day"]``. With the dates
           alone every row has one key. Over a lake the only column of dates is found without `on`; with picked

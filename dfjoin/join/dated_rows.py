@@ -18,12 +18,13 @@ from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.values.normalize import ValueSet
 from dfjoin.values.periods import PeriodColumn, is_year_name, read_periods
 
-__all__ = ["DatedKeys", "DatedLink", "dates_of", "every_row", "is_of_dates_alone"]
+__all__ = ["NEVER", "DatedKeys", "DatedLink", "dates_of", "every_row", "is_of_dates_alone", "latest_periods"]
 
 _MOST_PAIRS = 20_000_000
 """Pairs of a row of the frame and a row of the table with the same key, at most."""
 
-_NEVER = np.iinfo(np.int64).min
+NEVER = np.iinfo(np.int64).min
+"""Beginning and end of the period of a row that has none."""
 
 
 class _Link(Protocol):
@@ -122,8 +123,8 @@ class DatedKeys:
         ``"before"``: O(pairs of rows with the same key). ``"latest"``: O((keys + rows) log (keys + rows) + pairs), by
         one sort of both, as sort-merge joins of bands do.
         """
-        starts, ends = _latest(dates, codes.size)
-        codes = np.where(ends > _NEVER, codes, -1)
+        starts, ends = latest_periods(dates, codes.size)
+        codes = np.where(ends > NEVER, codes, -1)
         if rule == "latest":
             keys, rows = self._latest_pairs(codes, starts)
         else:
@@ -235,9 +236,9 @@ class DatedLink:
         return RightSide(frame, frame.iloc[:, :0], own, self.index.n_keys, side.stem, relation, side.left_out, kinds)
 
 
-def _latest(columns: Sequence[PeriodColumn], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return start and end of the latest period of each row; the smallest number where it has none."""
-    starts = np.full(n_rows, _NEVER)
+def latest_periods(columns: Sequence[PeriodColumn], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return start and end of the latest period of each row; `NEVER` where it has none."""
+    starts = np.full(n_rows, NEVER)
     ends = starts.copy()
     for column in columns:
         starts = np.where(column.is_null, starts, np.maximum(starts, column.starts))

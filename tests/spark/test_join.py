@@ -159,7 +159,10 @@ def test_keys_are_looked_up_by_a_hash_and_compared(spark, monkeypatch):
             found = own.auto_join(others, **options)
             assert rows(found) == rows(mine.auto_join(theirs, **options))
     plan = found._jdf.queryExecution().executedPlan().toString()
-    assert "HashedRelationBroadcastMode(List(input[" in plan and "bigint" in plan.partition("HashedRelationBroadcastMode")[2][:60]
+    assert (
+        "HashedRelationBroadcastMode(List(input[" in plan
+        and "bigint" in plan.partition("HashedRelationBroadcastMode")[2][:60]
+    )
 
 
 NAMES = ["Obama, Barack(1961-)", "Bush, George W.(1946-)", "Clinton, Bill(1946-)", "Carter, Jimmy(1924-)", None, "x"]
@@ -372,15 +375,6 @@ def test_a_given_plan_is_checked_on_no_rows_of_a_large_frame(spark, monkeypatch)
     strangers = others.selectExpr("concat('x', place) AS place", "zone")
     with pytest.raises(NoMatchError, match="no row found a partner"):
         own.auto_join(strangers, plan=plan, on_no_match="raise")
-
-
-def test_joins_by_dates_are_refused(spark):
-    spark_ext.enable(spark)
-    days = pd.to_datetime(["2020-01-01", "2020-02-01"])
-    frame = spark.createDataFrame(pd.DataFrame({"shop": ["a", "b"], "day": days}))
-    prices = pd.DataFrame({"shop": ["a", "b"], "day": days, "price": [1.5, 2.5]})
-    with pytest.raises(InvalidParameterError, match="by dates, which is done in pandas alone"):
-        frame.auto_join(prices, on=["shop", "day"], how="asof")
 
 
 # Skew -----------------------------------------------------------------------------------------------------
