@@ -81,6 +81,8 @@ def choose_pivots(rows: NDArray[np.floating], metric: Metric, n_pivots: int = N_
         table.append(distances)
         if farthest.max() == 0:
             break
+    if len(chosen) == 1:
+        return sample[chosen]
     mapped = np.column_stack(table)
     _, axes = np.linalg.eigh(np.cov(mapped.T).reshape(len(chosen), len(chosen)))
     pivots: list[int] = []

@@ -2,7 +2,8 @@
 
 Contenders count the pairs of a query value and a vector within a radius; each is timed alone, on one thread
 (``OPENBLAS_NUM_THREADS=1``), CPU time, medians of interleaved rounds. "gemm" is what a user would write: a product of matrices in float32, then float64 for the pairs near
-the radius. faiss searches by range (flat), and by its inverted lists (IVF), of which the recall is told.
+the radius. faiss searches by range (flat), and by its inverted lists (IVF), of which the recall is told. "pivot table" is a table of
+distances to 32 outliers (LAESA: Mico, Oncina, Vidal 1994, Pattern Recognition Letters 15) in numpy, "ball tree" that of scikit-learn.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ from dfjoin.search.params import SearchStats
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.metrics import metric_of
 from dfjoin.vectors.near_cells import build_cells
-from dfjoin.vectors.pivots import build_pivot_index
+from dfjoin.vectors.pivots import build_pivot_index, choose_pivots, map_rows
 from dfjoin.vectors.trees import features_of
 
 N_COLUMNS = 1000
 _CHUNK = 8192
+_TABLE_PIVOTS = 32
 
 
 def clustered(n: int, d: int, seed: int = 0) -> np.ndarray:
@@ -73,6 +75,8 @@ class Contenders:
             as_read_only(np.ones(N_COLUMNS, np.uint8)),
         )
         self._pivots: Any = None
+        self._table: Any = None
+        self._balls: Any = None
         self._faiss: dict[str, Any] = {}
         self.stats = SearchStats()
 
@@ -93,10 +97,10 @@ class Contenders:
             self._pivots = build_pivot_index(self.rows, metric_of("euclidean"))
         n = len(queries)
         made = QueryVectors(np.empty((n, 0), np.float32), queries, np.arange(n), np.full(n, -1), np.ones(n, np.int64))
-        stats = SearchStats()
+        self.stats = SearchStats()
         search = PexesoSearch(self._pivots, self.rows, self.table.tokens, self.postings, (radius, radius), 0)
-        search.run(made, self._tally(), stats)
-        return stats.near_pairs
+        search.run(made, self._tally(), self.stats)
+        return self.stats.near_pairs
 
     def gemm(self, queries: np.ndarray, radius: float) -> int:
         """Multiply matrices in float32, and look again at the pairs near the radius in float64."""
@@ -135,6 +139,33 @@ class Contenders:
         self._faiss["ivf"].nprobe = n_probe
         return int(self._faiss["ivf"].range_search(queries, radius**2)[0][-1])
 
+    def pivot_table(self, queries: np.ndarray, radius: float) -> int:
+        """Leave out what a distance to a pivot excludes, pivot after pivot; compare the rest in float64."""
+        metric = metric_of("euclidean")
+        if self._table is None:
+            pivots = choose_pivots(self.rows, metric, _TABLE_PIVOTS)
+            mapped = map_rows(self.rows, pivots, metric)
+            order = np.argsort(mapped[:, 0], kind="stable")
+            self._table = pivots, np.ascontiguousarray(mapped[order].T), self.rows[order]
+        pivots, table, rows = self._table
+        total, reach = 0, radius + 1e-6
+        for query, own in zip(queries, map_rows(queries, pivots, metric), strict=True):
+            first, last = np.searchsorted(table[0], [own[0] - reach, own[0] + reach])
+            left = np.arange(first, last)
+            for distances, distance in zip(table[1:], own[1:], strict=True):
+                left = left[np.abs(distances[left] - distance) <= reach]
+            gaps = rows[left].astype(np.float64) - query
+            total += int(np.count_nonzero(np.sqrt((gaps**2).sum(axis=1)) <= radius))
+        return total
+
+    def ball_tree(self, queries: np.ndarray, radius: float) -> int:
+        """Search the tree of balls."""
+        from sklearn.neighbors import BallTree
+
+        if self._balls is None:
+            self._balls = BallTree(self.rows.astype(np.float64), leaf_size=40)
+        return int(self._balls.query_radius(queries.astype(np.float64), radius, count_only=True).sum())
+
     @staticmethod
     def _tally() -> MatchTally:
         zeros = np.zeros((2, N_COLUMNS), np.int64)
@@ -155,6 +186,8 @@ def measure(made: Contenders, queries: np.ndarray, radii: list[float], rounds: i
         "pexeso": made.pexeso,
         "faiss flat": made.faiss_flat,
         "faiss ivf": made.faiss_ivf,
+        "pivot table": made.pivot_table,
+        "ball tree": made.ball_tree,
     }
     names = ["dfjoin", "gemm", *rivals]
     found = []
@@ -200,7 +233,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--radii", type=float, nargs="+", default=[0.02, 0.04, 0.08])
-    parser.add_argument("--rivals", nargs="*", default=["pexeso", "faiss flat", "faiss ivf"])
+    parser.add_argument(
+        "--rivals", nargs="*", default=["pexeso", "faiss flat", "faiss ivf", "pivot table", "ball tree"]
+    )
     options = parser.parse_args(arguments)
     data: dict[str, Callable[[], np.ndarray]] = {
         "clustered, 50 numbers": lambda: clustered(options.vectors, 50),
