@@ -17,8 +17,9 @@ from dfjoin.augment.choose_tables import choose_tables
 from dfjoin.augment.encoding import PredictionTarget, encode_column
 from dfjoin.augment.frozen_plan import FrozenPlan, freeze_plan
 from dfjoin.augment.held_out import shared_keys
+from dfjoin.augment.known_columns import KnownColumns
 from dfjoin.augment.leakage import LeakGuard
-from dfjoin.augment.screening import CandidateTable, FeatureColumn, KnownColumns, screen_table
+from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
 from dfjoin.augment.table_choice import SelectionTask, TableChoice
 from dfjoin.join.path_search import PathOptions
 from dfjoin.join.table_hops import ReachedTable

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dfjoin.augment.budget import INTERRUPTED, OutOfTimeError
 from dfjoin.augment.held_out import Gain, HeldOutLosses, compare_losses, rank_beyond_noise
-from dfjoin.augment.screening import CandidateTable, KnownColumns
+from dfjoin.augment.known_columns import KnownColumns
+from dfjoin.augment.screening import CandidateTable
 from dfjoin.augment.table_choice import ChosenTable, SelectionTask, TableChoice, relevant_columns
 
 __all__ = ["GreedyChoice"]
@@ -30,6 +31,12 @@ _LEAST_GAIN = 0.005
 _BEYOND_NOISE = 0.75
 """Share of the rounds in which a column has to tell more than itself with shuffled rows: without this, credit gains
 0.005 and school 0.003 with a few columns more, less than their noise."""
+
+_STILL_SURE = 1.0
+"""Smallest gain of a table beside all others that were taken, in standard errors, to be kept."""
+
+_OTHER_FOLDS, _FOLDS_OF_CHECK = 500, 1000
+"""What the seed of the folds grows by where the tables that were chosen are measured again."""
 
 _CHECK_ROUNDS = 2
 """Cross-validations of all that was chosen, on folds that chose nothing."""
@@ -51,7 +58,8 @@ class GreedyChoice:
     Gains are measured anew only for tables that were best when they were measured last (Minoux, 1978): what a table
     adds rarely grows as others are taken. A gain that was there but not sure is measured anew as well, since it becomes
     surer as the loss becomes smaller. At the end the tables whose gains are there but not sure are tried together:
-    many weak ones may be sure where none of them is.
+    many weak ones may be sure where none of them is. Then tables are given back without which the others predict as
+    well, on other folds: a later table may tell the same as an earlier one.
     """
 
     def __init__(self, task: SelectionTask, k: int, candidates: Sequence[CandidateTable]) -> None:
@@ -74,6 +82,7 @@ class GreedyChoice:
             self._task.budget.begin("choose")
             self._take_one_by_one()
             self._take_together()
+            self._give_back()
         except OutOfTimeError as error:
             stopped = str(error)
         except KeyboardInterrupt:
@@ -124,6 +133,40 @@ class GreedyChoice:
                 return
             batch = batch[: len(batch) // 2]
 
+    def _give_back(self) -> None:
+        """Give back the table that adds least to the others, as long as that is not beyond its noise."""
+        while len(self._chosen) > 1:
+            gains = self._gains_beside_others()
+            weak = [i for i, one in enumerate(self._chosen) if not self._is_needed(one, gains[i])]
+            if not weak:
+                return
+            least = min(weak, key=lambda i: gains[i].share)
+            table, told = self._chosen.pop(least).candidate.reached.table, _told(gains[least])
+            self._rejected[table] = f"the other tables predict as well without it: {told}"
+            self._task.budget.tell(f"gave back {table}: {told}")
+
+    def _is_needed(self, one: ChosenTable, gain: Gain) -> bool:
+        """Tell whether a table is kept; what was taken together with others need not be sure alone."""
+        return gain.share > 0 and (one.gain is None or gain.sureness >= _STILL_SURE)
+
+    def _gains_beside_others(self) -> list[Gain]:
+        """Measure what each chosen table adds to all others, on other folds than those that chose it."""
+        task, whole = self._task, self._matrix_of(self._chosen)
+        after: dict[bytes, NDArray[np.float64]] = {}
+        gains = []
+        for one in self._chosen:
+            groups = task.groups(one.candidate)
+            key = b"" if groups is None else groups.tobytes()
+            losses = HeldOutLosses(task.target, groups, task.seed + _OTHER_FOLDS, task.budget.check)
+            if key not in after:
+                after[key] = losses.of(whole)
+            before = losses.of(self._matrix_of([other for other in self._chosen if other is not one]))
+            gains.append(compare_losses(before, after[key], groups))
+        return gains
+
+    def _matrix_of(self, chosen: Sequence[ChosenTable]) -> NDArray[np.float64]:
+        return np.column_stack([self._task.base(), *(one.matrix for one in chosen)])
+
     def _sure_gain(self, batch: Sequence[int], gain: Gain) -> Gain | None:
         """Return the smaller one of a gain and of that over shuffled rows, if both are sure."""
         if not _is_sure(gain):
@@ -141,7 +184,7 @@ class GreedyChoice:
         self._rejected[self._candidates[i].reached.table] = (
             f"{self._k} tables that add more were taken"
             if len(self._chosen) >= self._k
-            else f"its gain on held-out rows is not sure: {gain.share:+.1%} ± {gain.error:.1%} of the loss"
+            else f"its gain on held-out rows is not sure: {_told(gain)}"
         )
 
     def _held_out(self, candidate: CandidateTable) -> tuple[HeldOutLosses, NDArray[np.float64]]:
@@ -174,7 +217,7 @@ class GreedyChoice:
             before = losses.of(self._matrix, lambda rows: columns(rows)[shuffled])
         gain = compare_losses(before, losses.of(self._matrix, columns), losses.groups)
         names = ", ".join(candidate.reached.text for candidate in candidates)
-        self._task.budget.tell(f"{names}: {gain.share:+.1%} ± {gain.error:.1%} of the loss")
+        self._task.budget.tell(f"{names}: {_told(gain)}")
         return gain
 
     def _take(self, i: int, gain: Gain | None) -> None:
@@ -197,10 +240,10 @@ class GreedyChoice:
         if self._chosen and stopped != INTERRUPTED:
             task.budget.begin("check")
             groups = task.groups(self._chosen[0].candidate)
-            losses = HeldOutLosses(task.target, groups, task.seed + 1000, task.budget.check)
+            losses = HeldOutLosses(task.target, groups, task.seed + _FOLDS_OF_CHECK, task.budget.check)
             try:
                 before = losses.of(task.base(), n_rounds=_CHECK_ROUNDS)
-                gain = compare_losses(before, losses.of(self._matrix, n_rounds=_CHECK_ROUNDS), groups)
+                gain = compare_losses(before, losses.of(self._matrix_of(self._chosen), n_rounds=_CHECK_ROUNDS), groups)
             except OutOfTimeError as error:
                 stopped = str(error)
             except KeyboardInterrupt:
@@ -214,3 +257,7 @@ class GreedyChoice:
 
 def _is_sure(gain: Gain) -> bool:
     return gain.share >= _LEAST_GAIN and gain.sureness >= _SURE
+
+
+def _told(gain: Gain) -> str:
+    return f"{gain.share:+.1%} ± {gain.error:.1%} of the loss"

@@ -14,6 +14,7 @@ from dfjoin._optional import import_optional
 from dfjoin.augment.encoding import EncodedColumn, PredictionTarget, encode_column
 from dfjoin.augment.held_out import answers, fold_rows, predict
 from dfjoin.augment.relevance import bin_column, mutual_information
+from dfjoin.augment.target_copies import numbers_in_texts, spelled_otherwise
 from dfjoin.errors import InvalidTypeError
 from dfjoin.join.table_hops import ReachedTable
 from dfjoin.types import IndexSettings
@@ -100,16 +101,16 @@ class LeakGuard:
     def _copy_reason(self, reached: ReachedTable, marks: dict[str, NDArray[np.uint64]]) -> str:
         """Say that a table is a copy of the frame's own, if it has nearly all of its columns row by row."""
         on = reached.hops[0].on
-        others = [
-            values for i, values in self._columns.items() if self._labels[i] not in on and np.unique(values).size > 2
-        ]
+        n_values = {i: np.unique(values[values != 0]).size for i, values in self._columns.items()}
+        others = [i for i, label in enumerate(self._labels) if label not in on and n_values[i] > 1]
         if not others or len(reached.hops) > 1:
             return ""
-        n_found = sum(any(_agree(own, theirs) for theirs in marks.values()) for own in others)
+        found = [i for i in others if any(_agree(self._columns[i], theirs) for theirs in marks.values())]
+        n_found = len(found)
         if n_found < _COPIED * len(others):
             return ""
-        if n_found == 1 and not self._has_target(marks):
-            return ""  # one column in common is no evidence of a copy
+        if sum(n_values[i] > 2 for i in found) < 2 and not self._has_target(marks):
+            return ""  # one column in common, or some of two values, are no evidence of a copy
         return (
             f"it comes from a copy of the frame: {n_found} of its {len(others)} other columns are in the table, "
             "row by row"
@@ -125,7 +126,10 @@ class LeakGuard:
         if _agree(self._target_marks, marks):
             share = float((self._target_marks == marks)[marks != 0].mean())
             return f"it equals the target in {share:.0%} of the rows that have a value"
-        skill = _skill_alone(encode_column(column), self._target)
+        encoded = encode_column(column if self._target.is_class else numbers_in_texts(column))
+        if told := spelled_otherwise(encoded, self._target):
+            return told
+        skill = _skill_alone(encoded, self._target)
         if skill >= _SKILL:
             return f"it predicts the target almost alone: it explains {skill:.1%} of its variance on held-out rows"
         return ""
@@ -167,7 +171,8 @@ def _skill_alone(column: EncodedColumn, target: PredictionTarget) -> float:
     """Return the share of the target's variance that a column explains alone on held-out rows that have a value.
 
     Of classes the variance is the Brier score of their frequencies. A tree is trained on two thirds of the rows and
-    measured on the others, three times.
+    measured on the others, three times. Of numbers a straight line counts as well, which is better where few of them
+    are far from all others.
     """
     rows = np.flatnonzero(~np.isnan(column.values))
     if rows.size < _FEWEST_ROWS:
@@ -192,4 +197,8 @@ def _skill_alone(column: EncodedColumn, target: PredictionTarget) -> float:
         lost += float(part.losses(predict(model, own, column.values[rows][held, None])).sum())
         mean = own.values[trained].mean(axis=0)
         scale += float(part.losses(np.broadcast_to(mean, (held.size, mean.size))).sum())
-    return 1 - lost / scale if scale > 0 else 0.0
+    by_tree = 1 - lost / scale if scale > 0 else 0.0
+    if own.is_class or not column.is_number:
+        return by_tree
+    line = np.corrcoef(column.values[rows], own.values[:, 0])[0, 1]
+    return max(by_tree, float(line) ** 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.augment.encoding import EncodedColumn, encode_column
+from dfjoin.augment.known_columns import KnownColumns
 from dfjoin.augment.relevance import bin_column, bins_for
 from dfjoin.join.table_hops import ReachedTable
 
-__all__ = ["CandidateTable", "FeatureColumn", "KnownColumns", "content_mark", "screen_table", "screening_reason"]
+__all__ = ["CandidateTable", "FeatureColumn", "screen_table", "screening_reason"]
 
 _FEWEST_ROWS = 5
 _LEAST_HELD = 0.02
@@ -25,9 +25,6 @@ _ID_SHARE = 0.9
 _FEWEST_IDS = 20
 _MOST_GAPS = 3
 """Integers are in sequence if their range is at most so many times their number."""
-
-_NEARLY_EQUAL = 0.9999
-"""Correlation of two columns of numbers above which one of them is enough."""
 
 
 @dataclass(frozen=True)
@@ -104,26 +101,6 @@ def screening_reason(column: EncodedColumn, n_keys: int | None = None) -> str:
     return ""
 
 
-def content_mark(column: EncodedColumn) -> str:
-    """Return what columns of texts have in common that tell the same rows apart, whatever they call them.
-
-    Empty for numbers: their order means something. Empty for a column of which most rows have values of their own, too:
-    two such columns have no more in common than that.
-    """
-    if column.is_number or 2 * column.n_values > column.values.size:
-        return ""
-    order = _by_first_row(np.nan_to_num(column.values, nan=-1.0).astype(np.int64))
-    return hashlib.blake2b(order.tobytes(), digest_size=16).hexdigest()
-
-
-def _by_first_row(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number codes in the order in which rows first have them."""
-    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    rank = np.empty(first.size, np.int64)
-    rank[np.argsort(first)] = np.arange(first.size)
-    return rank[inverse]
-
-
 def screen_table(reached: ReachedTable, own: KnownColumns, left_out: Mapping[str, str], n_keys: int) -> CandidateTable:
     """Encode the columns of a table that was joined, and leave out those that say nothing.
 
@@ -161,53 +138,3 @@ def screen_table(reached: ReachedTable, own: KnownColumns, left_out: Mapping[str
         bins = bin_column(encoded.values, encoded.is_number, bins_for(n_keys))
         features.append(FeatureColumn(column, name, encoded, bins))
     return CandidateTable(reached, tuple(features), reasons)
-
-
-class KnownColumns:
-    """Columns that are there, to compare others with."""
-
-    def __init__(self) -> None:
-        self._marks: dict[str, str] = {}
-        self._where: list[str] = []
-        self._numbers = np.empty((0, 0))
-
-    def copy(self) -> KnownColumns:
-        """Return the same columns, to which others may be added."""
-        known = KnownColumns()
-        known._marks, known._where, known._numbers = dict(self._marks), list(self._where), self._numbers.copy()
-        return known
-
-    def add(self, column: EncodedColumn, where: str) -> None:
-        """Take note of a column, and of where it is."""
-        if not column.is_number:
-            if mark := content_mark(column):
-                self._marks[mark] = where
-            return
-        n_known = len(self._where)
-        if n_known == len(self._numbers):
-            grown = np.zeros((max(8, 2 * n_known), column.values.size))
-            if n_known:
-                grown[:n_known] = self._numbers
-            self._numbers = grown
-        self._numbers[n_known] = _standard(column)
-        self._where.append(where)
-
-    def reason(self, column: EncodedColumn) -> str:
-        """Return which column a column says the same as; empty if there is none. O(columns × rows)."""
-        if not column.is_number:
-            where = self._marks.get(content_mark(column) or "none", "")
-            return f"the same as a column of {where}" if where else ""
-        if not self._where:
-            return ""
-        near = np.abs(self._numbers[: len(self._where)] @ _standard(column)) > _NEARLY_EQUAL
-        return f"nearly the same as a column of {self._where[int(near.argmax())]}" if near.any() else ""
-
-
-def _standard(column: EncodedColumn) -> NDArray[np.float64]:
-    """Return a column of mean 0 and length 1, its nulls at the mean."""
-    values = column.values
-    held = ~np.isnan(values)
-    mean = values[held].mean() if held.any() else 0.0
-    centred = np.where(held, values - mean, 0.0)
-    length = float(np.sqrt(centred @ centred))
-    return centred / length if length > 0 else centred

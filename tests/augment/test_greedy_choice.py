@@ -11,7 +11,7 @@ from dfjoin.augment.greedy_choice import GreedyChoice
 from dfjoin.augment.held_out import Gain
 from dfjoin.augment.relevance import bin_column
 from dfjoin.augment.screening import CandidateTable, FeatureColumn
-from dfjoin.augment.table_choice import SelectionTask
+from dfjoin.augment.table_choice import ChosenTable, SelectionTask
 
 N = 200
 
@@ -60,3 +60,47 @@ def test_tables_that_add_nothing_are_not_tried_together(choice_of):
         return Gain(-0.01 if len(tables) == 1 and tables[0] not in ("t1", "t3") else 0.004 * len(tables), 0.003, 0.0)
 
     assert choice_of(gain) == [], "less than 0.5 % for each of them"
+
+
+@pytest.fixture
+def greedy(rng):
+    """A choice that took tables: what they tell is given."""
+    y = rng.normal(size=N)
+
+    def make(columns, is_measured=True):
+        target = encode_target(y, "auto")
+        task = SelectionTask(target, [], lambda candidate: None, 0, AugmentBudget.of(None, False))
+        found = GreedyChoice(task, 5, [])
+        for i, column in enumerate(columns):
+            encoded = encode_column(pd.Series(column))
+            feature = FeatureColumn("v", f"v{i}", encoded, bin_column(encoded.values, True))
+            candidate = CandidateTable(SimpleNamespace(table=f"t{i}", text=f"key → t{i}"), (feature,), {})
+            found._chosen.append(ChosenTable(candidate, (feature,), Gain(0.1, 0.01) if is_measured else None))
+        found._give_back()
+        return [one.candidate.reached.table for one in found._chosen], found._rejected
+
+    return y, make
+
+
+def test_a_table_that_later_ones_replace_is_given_back(greedy, rng):
+    y, take = greedy
+    half = y + rng.normal(0, 0.5, N)
+    kept, rejected = take([half + rng.normal(0, 0.5, N), half, rng.normal(size=N)])
+    assert kept == ["t1"]
+    assert set(rejected) == {"t0", "t2"}
+    assert rejected["t2"].startswith("the other tables predict as well without it: ")
+    assert take([rng.normal(size=N)])[0] == ["t0"], "the last one stays: all that was chosen is measured at the end"
+
+
+def test_tables_that_add_something_are_kept(greedy, rng):
+    y, take = greedy
+    parts = rng.normal(size=(2, N))
+    parts = [parts[0], y - parts[0]]
+    assert take(parts) == (["t0", "t1"], {})
+
+
+def test_a_weak_table_is_kept_where_it_adds_anything(greedy, rng, monkeypatch):
+    y, take = greedy
+    monkeypatch.setattr("dfjoin.augment.greedy_choice.compare_losses", lambda *losses: Gain(0.01, 0.02))
+    assert take([y, y], is_measured=False)[0] == ["t0", "t1"]
+    assert take([y, y])[0] == ["t1"], "one that was measured alone has to be sure"

@@ -6,7 +6,8 @@ import pytest
 
 import dfjoin
 from dfjoin.augment.encoding import encode_column
-from dfjoin.augment.screening import KnownColumns, content_mark, screen_table, screening_reason
+from dfjoin.augment.known_columns import KnownColumns
+from dfjoin.augment.screening import screen_table, screening_reason
 from dfjoin.join.path_search import PathOptions
 from dfjoin.join.table_paths import reach_tables
 
@@ -29,13 +30,6 @@ N = 200
 )
 def test_reasons(values, reason):
     assert screening_reason(encode_column(pd.Series(list(values)))) == reason
-
-
-def test_marks_are_equal_where_columns_tell_the_same_rows_apart():
-    a, b, c = (encode_column(pd.Series(list(v))) for v in ("xyxx", "pqpp", "xyyx"))
-    assert content_mark(a) == content_mark(b) != content_mark(c)
-    assert content_mark(encode_column(pd.Series(list("xyz")))) == "", "all different: that says nothing"
-    assert content_mark(encode_column(pd.Series([7, 3, 7, 7]))) == "", "the order of numbers says something"
 
 
 def test_an_id_has_a_value_for_each_key():

@@ -1,8 +1,10 @@
-"""Thresholds of the selection, cross-validated over cases: ``python -m tests.benchmarks.augmentation_thresholds CASES [CASE ...]``.
+"""Thresholds of the augmenter, cross-validated over cases: ``python -m tests.benchmarks.augmentation_thresholds CASES LAKE [CASE ...]``.
 
-Tables are reached and joined once for each case and split; the selection is repeated with each threshold at a time. What
-is chosen by all other cases is measured on the one that is left out, so that the last column says what to expect of a
-threshold on a case that it was not chosen by.
+Cases are those of `tests.benchmarks.augmentation`, and others cut from the tables of a lake (`tests.benchmarks.augmentation_cases`), where
+it is known what leaks and what says nothing. Thresholds of leaks and of the screening are measured by what they refuse: shares of
+leaks that are missed, of other columns that are refused, of useful columns that are left out, and of ids, constants and repetitions
+that pass. Those of the selection are measured by the score on rows that are held out. What the other cases choose is measured on
+each case in turn, so that the last line says what to expect of a threshold on a case that it was not chosen by.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +25,7 @@ import pandas as pd
 from sklearn.model_selection import train_test_split
 
 import dfjoin
-from dfjoin.augment import greedy_choice, leakage, relevance, screening, table_choice
+from dfjoin.augment import greedy_choice, known_columns, leakage, relevance, screening, table_choice, target_copies
 from dfjoin.augment.budget import AugmentBudget
 from dfjoin.augment.choose_tables import choose_tables
 from dfjoin.augment.encoding import encode_target
@@ -30,70 +33,110 @@ from dfjoin.augment.find_features import FeatureSearch, _Finder
 from dfjoin.augment.table_choice import SelectionTask
 from dfjoin.join.plan import JoinPlan
 from tests.benchmarks.augmentation import score, tables_of
+from tests.benchmarks.augmentation_cases import (
+    HONEST,
+    LEAK,
+    USEFUL,
+    USELESS,
+    VOID,
+    GeneratedCase,
+    generated_cases,
+    is_regression,
+)
 
-GRIDS: tuple[tuple[Any, str, tuple[float, ...]], ...] = (
-    (greedy_choice, "_SURE", (2.0, 1.0, 1.5, 3.0)),
-    (greedy_choice, "_LEAST_GAIN", (0.005, 0.0, 0.01, 0.02)),
-    (greedy_choice, "_BEYOND_NOISE", (0.75, 0.25, 0.5, 1.0)),
-    (table_choice, "_RELEVANT", (2.0, 0.0, 1.0, 3.0)),
+REFUSALS: tuple[tuple[Any, str, tuple[float, ...]], ...] = (
+    (leakage, "_EQUAL", (0.95, 0.9, 0.99)),
+    (leakage, "_SKILL", (0.95, 0.9, 0.97, 0.99)),
+    (leakage, "_INFORMED", (0.4, 0.0, 0.6)),
+    (leakage, "_COPIED", (0.8, 0.6, 1.0)),
+    (target_copies, "_SAME_ORDER", (0.999, 0.99, 0.9999)),
+    (target_copies, "_AGREEMENT", (0.9, 0.8, 0.95)),
+    (screening, "_LEAST_HELD", (0.02, 0.0, 0.1)),
+    (screening, "_ID_SHARE", (0.9, 0.7, 0.98)),
+    (known_columns, "_NEARLY_EQUAL", (0.9999, 0.999, 0.99)),
+)
+SELECTION: tuple[tuple[Any, str, tuple[float, ...]], ...] = (
+    (greedy_choice, "_SURE", (2.0, 1.5, 3.0)),
+    (greedy_choice, "_LEAST_GAIN", (0.005, 0.0, 0.02)),
+    (greedy_choice, "_BEYOND_NOISE", (0.75, 0.5, 1.0)),
+    (greedy_choice, "_STILL_SURE", (1.0, -9.0, 2.0)),
+    (table_choice, "_RELEVANT", (2.0, 0.0, 3.0)),
     (table_choice, "_COLUMNS_A_TABLE", (12, 6, 24)),
     (relevance, "_DETERMINED", (0.9, 0.7, 0.99)),
-    (screening, "_NEARLY_EQUAL", (0.9999, 0.99, 0.95)),
-    (leakage, "_SKILL", (0.95, 0.9, 0.99)),
-    (leakage, "_COPIED", (0.8, 0.6, 1.0)),
 )
 """Module, threshold, and its values: the first one is in use."""
+
+_K = 5
 
 
 @dataclass
 class Gathered:
     """A split of a case, with all tables that it reaches joined to its rows."""
 
+    case: GeneratedCase
     finder: _Finder
     test: pd.DataFrame
     answers: tuple[pd.Series, pd.Series]
-    seed: int
 
 
-@dataclass
-class Case:
-    """A case, and the index of its tables."""
-
-    meta: dict[str, str]
-    base: pd.DataFrame
-    lake: dfjoin.Lake
-
-    @classmethod
-    def of(cls, case: Path) -> Case:
-        """Read a case."""
-        meta, place = json.loads((case / "meta.json").read_text()), Path(tempfile.mkdtemp())
-        tables = tables_of(case, place)
-        lake = dfjoin.build_lake(tables, place / "lake.dfjoin", engine="inline", progress=False)
-        return cls(meta, pd.read_csv(tables / meta["base_table"]), lake)
+def benchmark_case(path: Path) -> GeneratedCase:
+    """Read a case of the benchmark: of its columns it is known that those of the base table leak."""
+    meta, place = json.loads((path / "meta.json").read_text()), Path(tempfile.mkdtemp())
+    tables = tables_of(path, place)
+    lake = dfjoin.build_lake(tables, place / "lake.dfjoin", engine="inline", progress=False)
+    base = pd.read_csv(tables / meta["base_table"])
+    kinds = {(meta["base_table"], str(column)): LEAK for column in base}
+    return GeneratedCase(path.name, base, meta["target"], lake, kinds)
 
 
-def gather(case: Case, seeds: int) -> Iterator[Gathered]:
-    """Reach the tables of a case, once for each split."""
-    base, meta, lake = case.base, case.meta, case.lake
-    for seed in range(seeds):
-        y = base[meta["target"]]
-        is_class = not (pd.api.types.is_float_dtype(y.dtype) and y.nunique() > 20)
-        train, test = train_test_split(base, test_size=1 / 3, random_state=seed, stratify=y if is_class else None)
-        answers = train[meta["target"]], test[meta["target"]]
-        train, test = (part.drop(columns=meta["target"]).reset_index(drop=True) for part in (train, test))
-        paths, budget = dfjoin.LakeAugmenter(lake)._path_options(), AugmentBudget.of(None, False)
-        target = encode_target(answers[0].to_numpy(), "auto")
-        finder = _Finder(FeatureSearch(train, target, None, lake.snapshot, paths, "auto", 5, (), 0, budget))
-        finder.gather()
-        yield Gathered(finder, test, answers, seed)
+def gather(case: GeneratedCase) -> Gathered:
+    """Reach the tables of a case from two thirds of its rows."""
+    y = case.base[case.target]
+    train, test = train_test_split(case.base, test_size=1 / 3, random_state=0, stratify=None if is_regression(y) else y)
+    answers = train[case.target], test[case.target]
+    train, test = (part.drop(columns=case.target).reset_index(drop=True) for part in (train, test))
+    options = dfjoin.LakeAugmenter(case.lake)._path_options()
+    target = encode_target(answers[0].to_numpy(), "auto")
+    budget = AugmentBudget.of(None, False)
+    finder = _Finder(FeatureSearch(train, target, None, case.lake.snapshot, options, "auto", _K, (), 0, budget))
+    finder.gather()
+    return Gathered(case, finder, test, answers)
 
 
-def held_out_score(split: Gathered, k: int) -> tuple[float, int]:
-    """Choose with the thresholds as they are; return the mean score of two learners on the held-out rows, and tables."""
-    finder = split.finder
+def refusals(split: Gathered) -> pd.Series:
+    """Shares of columns that are refused or left out wrongly, or pass wrongly; NaN where a case has none of the kind."""
+    is_wrong: dict[str, list[bool]] = {
+        "leaks missed": [],
+        "others refused": [],
+        "useful left out": [],
+        "void passes": [],
+    }
+    for candidate in split.finder._candidates:
+        table, passed = candidate.reached.table, {feature.column for feature in candidate.features}
+        refused = split.finder._refused.get(table, {})
+        for column in candidate.reached.brought:
+            kind = split.case.kinds.get((table, column), "")
+            if kind == LEAK:
+                is_wrong["leaks missed"].append(column in passed)
+            if kind in (HONEST, USEFUL, USELESS):
+                is_wrong["others refused"].append(column in refused)
+            if kind == USEFUL:
+                is_wrong["useful left out"].append(column in candidate.left_out and column not in refused)
+            if kind == VOID:
+                is_wrong["void passes"].append(column in passed)
+    return pd.Series({what: np.mean(found) if found else np.nan for what, found in is_wrong.items()})
+
+
+def selection(split: Gathered) -> pd.Series:
+    """Choose without the columns that leak; return the mean score of two learners on the held-out rows, and tables."""
+    finder, case = split.finder, split.case
     search = finder._search
     task = SelectionTask(search.target, finder._own, finder._groups_of, 0, AugmentBudget.of(None, False))
-    chosen = choose_tables(finder._candidates, "auto", task, k).chosen
+    odd = {table for (table, _), kind in case.kinds.items() if kind in (LEAK, HONEST)}
+    candidates = [candidate for candidate in finder._candidates if candidate.reached.table not in odd]
+    start = time.perf_counter()
+    chosen = choose_tables(candidates, "auto", task, _K).chosen
+    seconds = time.perf_counter() - start
     frames = [search.frame], [split.test]
     for number, one in enumerate(chosen):
         names = [feature.name for feature in one.features]
@@ -103,9 +146,10 @@ def held_out_score(split: Gathered, k: int) -> tuple[float, int]:
         frames[1].append(wide[names].add_suffix(f"_{number}"))
     train, test = (pd.concat(part, axis=1) for part in frames)
     keys = [name for name in train if str(name).startswith("Key_")]
-    scores = score(train.drop(columns=keys), test.drop(columns=keys), split.answers, split.seed)
+    scores = score(train.drop(columns=keys), test.drop(columns=keys), split.answers, 0)
+    kinds = {one.candidate.reached.table for one in chosen if one.candidate.reached.table.startswith("shuffled")}
     n_tables = len({step.table for one in chosen for step in one.candidate.reached.steps})
-    return float(np.mean(scores)), n_tables
+    return pd.Series({"score": np.mean(scores), "tables": n_tables, "shuffled": len(kinds), "seconds": seconds})
 
 
 @contextmanager
@@ -119,35 +163,60 @@ def threshold(module: Any, name: str, value: float) -> Iterator[None]:
         setattr(module, name, kept)
 
 
+def show(name: str, found: dict[str, pd.DataFrame], worth: dict[str, pd.Series], is_long: bool) -> None:
+    """Print the means of each value, and what the choice by the other cases is worth on each case."""
+    means = pd.DataFrame({value: frame.mean() for value, frame in found.items()}).T
+    print(f"\n{name}\n{means.round(4).to_string()}", flush=True)
+    table = pd.DataFrame(worth)
+    gains = table.sub(table.iloc[:, 0], axis=0)
+    if is_long:
+        print(gains.round(3).to_string())
+    left_out = {case: gains.loc[case, gains.drop(index=case).mean().idxmax()] for case in gains.index}
+    values = pd.Series(left_out)
+    chosen = gains.mean().idxmax()
+    print(
+        f"best on all cases {chosen}; chosen by the other cases, against the first value: mean {values.mean():+.4f}, "
+        f"worst {values.min():+.4f}, best {values.max():+.4f}",
+        flush=True,
+    )
+
+
 def main() -> None:
-    """Print for each threshold and value the score of each case, and what the choice by the other cases gives."""
+    """Print for each threshold and value what it gives, and what the choice by the other cases gives."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", type=Path, help="directory of the cases")
+    parser.add_argument("lake", type=Path, help="directory of tables from which further cases are cut")
     parser.add_argument("names", nargs="*", help="cases to measure; all by default")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--generated", type=int, default=12, help="cases that are cut, at most")
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", help="thresholds to measure; all by default")
-    parser.add_argument("-k", type=int, default=5)
+    parser.add_argument("--long", action="store_true", help="print each case")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     names = options.names or sorted(path.parent.name for path in options.cases.glob("*/meta.json"))
-    cases = {name: Case.of(options.cases / name) for name in names}
-    splits = {name: list(gather(case, options.seeds)) for name, case in cases.items()}
-    for module, constant, values in GRIDS:
-        if options.only and constant not in options.only:
-            continue
-        found = pd.DataFrame(index=[str(value) for value in values], columns=names, dtype=float)
-        for value in values:
-            with threshold(module, constant, value):
-                for name in names:
-                    is_early = module in (screening, leakage)  # before the selection
-                    own = list(gather(cases[name], options.seeds)) if is_early else splits[name]
-                    results = [held_out_score(split, options.k) for split in own]
-                    found.loc[str(value), name] = np.mean([result[0] for result in results])
-        gains = found - found.iloc[0]
-        left_out = {name: gains.loc[gains.drop(columns=name).mean(axis=1).idxmax(), name] for name in names}
-        print(f"\n{constant}\n{found.round(3).to_string()}", flush=True)
-        told = ", ".join(f"{name} {gain:+.3f}" for name, gain in left_out.items())
-        print(f"chosen by the other cases, against the first value: {told}", flush=True)
+    cases = [benchmark_case(options.cases / name) for name in names]
+    cases += generated_cases(options.lake, options.generated, options.seed)
+    splits = {case.name: gather(case) for case in cases}
+    first = pd.DataFrame({name: refusals(split) for name, split in splits.items()}).T
+    print(f"thresholds in use\n{first.round(3).to_string()}\nmeans\n{first.mean().round(4).to_string()}", flush=True)
+    for module, constant, values in REFUSALS:
+        if not options.only or constant in options.only:
+            found = {str(values[0]): first}
+            for value in values[1:]:
+                with threshold(module, constant, value):
+                    found[str(value)] = pd.DataFrame({case.name: refusals(gather(case)) for case in cases}).T
+            show(constant, found, {value: -frame.sum(axis=1) for value, frame in found.items()}, options.long)
+    if options.only and not set(options.only) & {constant for _, constant, _ in SELECTION}:
+        return
+    first = pd.DataFrame({name: selection(split) for name, split in splits.items()}).T
+    print(f"\nthresholds in use\n{first.round(3).to_string()}", flush=True)
+    for module, constant, values in SELECTION:
+        if not options.only or constant in options.only:
+            found = {str(values[0]): first}
+            for value in values[1:]:
+                with threshold(module, constant, value):
+                    found[str(value)] = pd.DataFrame({name: selection(split) for name, split in splits.items()}).T
+            show(constant, found, {value: frame["score"] for value, frame in found.items()}, options.long)
 
 
 if __name__ == "__main__":
