@@ -59,7 +59,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         Key of X: one column, or several that are a key together, as in `dfjoin.auto_join`; a list of lists names
         several keys. By default each column but measures, serial numbers and columns of two values; a serial number may
         be one where a column of the lake has the same name. Where rows of a table meet m:m on one column, and a second
-        one makes each key stand in one row of it (entity and year), it is joined on both.
+        one makes each key stand in one row of it (entity and year), it is joined on both, else passed over; with a key
+        that is named here, and with `as_of`, each row gets what `aggregate` makes of all rows of its key.
     k : int, default 5
         Tables that bring columns, at most.
     max_hops : int, default 2
@@ -374,7 +375,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             return frame.copy()
         check_fitted_tables(resolve_lake(self.plan_.index).snapshot, self._contents, self.on_stale)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="no row found a partner")
+            warnings.filterwarnings("ignore", message="no row found a partner|the join with .* is m:m")
             wide = auto_join(frame, self.plan_, on_no_match="ignore", on_stale=self.on_stale)
         n_own = frame.shape[1]
         places = {label: i for i, label in enumerate(wide.columns) if i >= n_own}

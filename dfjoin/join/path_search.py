@@ -179,7 +179,8 @@ class PathSearch:
             label = names.get(labels[row.query_column], labels[row.query_column])
             if row.query_column in numbered and not _have_one_name(label, row.column):
                 continue
-            if start is not None and row.relationship == "m:m" and row.cardinality < _NEARLY_KEY * row.n_rows:
+            is_far = start is not None and row.relationship == "m:m" and row.cardinality < _NEARLY_KEY * row.n_rows
+            if is_far and not self._is_dated(row.table):
                 continue
             keyness = row.cardinality / max(1, row.n_rows)  # of two keys, the one that tells rows apart
             found += [
@@ -260,11 +261,19 @@ class PathSearch:
                 reached = reached if longer is None else self._reached(longer)
         except _OBSTACLES as error:
             return UnreachedTable(lead.hops, str(error))
-        if reached.hops[-1].relationship == "m:m":
+        if reached.hops[-1].relationship == "m:m" and not self._is_log(reached):
             return UnreachedTable(reached.hops, "m:m: keys stand in several rows on both sides")
         if not reached.step.names:
             return UnreachedTable(reached.hops, "it brings no column")
         return reached
+
+    def _is_log(self, reached: ReachedTable) -> bool:
+        """Tell whether several rows of a key are what is asked for on both sides: what happened before some dates.
+
+        Each row of the frame gets one row, that of its own date; the keys of the frame are named, or looked up by date.
+        """
+        is_named = self._options.on is not None and reached.parent is None
+        return is_named or reached.step.dated is not None
 
     def _reached(self, lead: PathLead) -> ReachedTable:
         parent, hop = lead.parent, lead.hop
@@ -281,7 +290,8 @@ class PathSearch:
             if not dates:
                 raise InvalidParameterError("it has no column of dates, so that nothing tells what was known")
             dated = {"on": json_label(self._options.as_of), "right_on": dates, "rule": "before"}
-            account = self._join_step(frame, replace(step, names={}, counted=None, dated=dated), options)
+            is_log = account.joined[-1]["relationship"].endswith("m")  # how many rows there were before is told, then
+            account = self._join_step(frame, replace(step, names={}, counted=is_log or None, dated=dated), options)
         hops = (*lead.hops[:-1], replace(hop, relationship=account.joined[-1]["relationship"]))
         steps = (*(() if parent is None else parent.steps), account.steps[-1])
         return ReachedTable(hops, steps, account, lead.usefulness, parent)

@@ -97,6 +97,9 @@ def test_m_to_m_is_passed_over(build, df, rng):
     found, passed = reached(doubled, lake)
     assert found == {} and passed[0].reason == "m:m: keys stand in several rows on both sides"
     assert list(reached(df, lake)[0]) == ["visits"]
+    named = reached(doubled, lake, on=(("land",),))[0]["visits"]
+    means = lake.table("visits").groupby("land")["days"].mean()
+    np.testing.assert_allclose(named.frame[named.brought["days"]], means[doubled["land"]], err_msg="it is named as a key")
 
 
 def test_tables_without_other_columns_and_bad_rules_are_passed_over(build, frames, df):
