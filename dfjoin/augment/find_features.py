@@ -16,7 +16,7 @@ from dfjoin.augment.budget import INTERRUPTED, AugmentBudget
 from dfjoin.augment.choose_tables import choose_tables
 from dfjoin.augment.encoding import PredictionTarget, encode_column
 from dfjoin.augment.frozen_plan import FrozenPlan, freeze_plan
-from dfjoin.augment.held_out import shared_keys
+from dfjoin.augment.held_out import one_thread, shared_keys
 from dfjoin.augment.known_columns import KnownColumns
 from dfjoin.augment.leakage import LeakGuard
 from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
@@ -78,7 +78,7 @@ def find_features(search: FeatureSearch) -> FoundFeatures:
     Interrupted by Ctrl-C or out of budget, the search ends with what it has found until then, and the report says so.
     """
     finder = _Finder(search)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), one_thread():
         warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
         finder.gather()
         choice = finder.choose()

@@ -224,7 +224,11 @@ class GreedyChoice:
         candidate = self._candidates[i]
         features = relevant_columns(candidate, self._task) or candidate.features[:1]
         matrix = np.column_stack([feature.encoded.values for feature in features])
-        passed = rank_beyond_noise(self._task.target, self._matrix, matrix, self._task.seed)
+        task = self._task
+        try:
+            passed = rank_beyond_noise(task.target, self._matrix, matrix, task.seed, task.budget.check)
+        except OutOfTimeError:
+            passed = np.ones(len(features))  # the table helps; there is no time to tell its columns apart
         kept = [place for place in range(len(features)) if passed[place] >= _BEYOND_NOISE] or [0]
         chosen = ChosenTable(candidate, tuple(features[place] for place in kept), gain)
         for feature in chosen.features:

@@ -19,6 +19,7 @@ __all__ = [
     "compare_losses",
     "fold_rows",
     "group_codes",
+    "one_thread",
     "predict",
     "rank_beyond_noise",
     "shared_keys",
@@ -159,15 +160,13 @@ class HeldOutLosses:
         n_rounds : int
             Cross-validations, on other folds each, of which the losses are averaged.
         """
-        pool = _threads()
         total = np.zeros(self._target.codes.size)
-        with pool:
-            for number in range(n_rounds):
-                folds = fold_rows(self._target, self.groups, self._seed + number)
-                for fold in range(int(folds.max(initial=0)) + 1):
-                    self._go_on()
-                    trained, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-                    total[held] += self._fold_losses(base, more, trained, held)
+        for number in range(n_rounds):
+            folds = fold_rows(self._target, self.groups, self._seed + number)
+            for fold in range(int(folds.max(initial=0)) + 1):
+                self._go_on()
+                trained, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+                total[held] += self._fold_losses(base, more, trained, held)
         return total / n_rounds
 
     def _fold_losses(
@@ -185,9 +184,9 @@ class HeldOutLosses:
         return target.take(held).losses(predict(model, target, matrix[held]))
 
 
-def _threads() -> Any:
-    """Keep the trees in this thread: on few rows, threads of OpenMP cost more than they give."""
-    return import_optional("threadpoolctl", extra="sklearn", purpose="LakeAugmenter").threadpool_limits(1, "openmp")
+def one_thread() -> Any:
+    """Keep trees and products in this thread, as a context: on few rows, threads that wait for each other cost more."""
+    return import_optional("threadpoolctl", extra="sklearn", purpose="LakeAugmenter").threadpool_limits(1)
 
 
 def compare_losses(before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.int64] | None) -> Gain:
@@ -221,7 +220,11 @@ def _signed_ranks(values: NDArray[np.float64]) -> float:
 
 
 def rank_beyond_noise(
-    target: PredictionTarget, base: NDArray[np.float64], columns: NDArray[np.float64], seed: int
+    target: PredictionTarget,
+    base: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    seed: int,
+    go_on: Callable[[], None] = lambda: None,
 ) -> NDArray[np.float64]:
     """Return in which share of rounds each column tells more than noise of its own kind.
 
@@ -232,6 +235,8 @@ def rank_beyond_noise(
         Columns that the model has in any case.
     columns : ndarray of float64, shape (n_rows, n_columns)
     seed : int
+    go_on : callable
+        Asked before each forest is trained; it raises where the time is over.
 
     Returns
     -------
@@ -252,6 +257,7 @@ def rank_beyond_noise(
     rows = np.arange(target.codes.size)
     passed = np.zeros(columns.shape[1])
     for number in range(_NOISE_ROUNDS):
+        go_on()
         noise = columns[rng.permutation(rows)]
         matrix = np.column_stack([base, columns, noise])
         model = make(_TREES, min_samples_leaf=3, max_features="sqrt", random_state=seed + number, n_jobs=1)

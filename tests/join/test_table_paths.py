@@ -99,7 +99,9 @@ def test_m_to_m_is_passed_over(build, df, rng):
     assert list(reached(df, lake)[0]) == ["visits"]
     named = reached(doubled, lake, on=(("land",),))[0]["visits"]
     means = lake.table("visits").groupby("land")["days"].mean()
-    np.testing.assert_allclose(named.frame[named.brought["days"]], means[doubled["land"]], err_msg="it is named as a key")
+    np.testing.assert_allclose(
+        named.frame[named.brought["days"]], means[doubled["land"]], err_msg="it is named as a key"
+    )
 
 
 def test_tables_without_other_columns_and_bad_rules_are_passed_over(build, frames, df):
