@@ -26,7 +26,7 @@ _FIRST_ROWS = 256
 
 
 @dataclass(frozen=True)
-class _Texts:
+class _KnownTexts:
     """Codes of a column of texts, -1 for null."""
 
     codes: NDArray[np.int64]
@@ -43,7 +43,7 @@ class KnownColumns:
     """
 
     def __init__(self) -> None:
-        self._texts: list[_Texts] = []
+        self._texts: list[_KnownTexts] = []
         self._where: list[str] = []
         self._numbers = np.empty((0, 2, 0))
 
@@ -56,7 +56,7 @@ class KnownColumns:
     def add(self, column: EncodedColumn, where: str) -> None:
         """Take note of a column, and of where it is."""
         if not column.is_number:
-            self._texts.append(_Texts(_text_codes(column), where))
+            self._texts.append(_KnownTexts(_text_codes(column), where))
             return
         n_known = len(self._where)
         if n_known == len(self._numbers):

@@ -138,8 +138,10 @@ class LeakGuard:
 def _row_marks(column: pd.Series, settings: IndexSettings) -> NDArray[np.uint64]:
     """Return a number for each row, equal where the canonical values are; 0 for null.
 
-    Numbers with fractions are compared by nine digits: files and means round them.
+    Numbers with fractions are compared by nine digits: files and means round them. True is 1, as in means.
     """
+    if pd.api.types.is_bool_dtype(column.dtype):
+        column = column.astype("Float64")
     if pd.api.types.is_float_dtype(column.dtype):
         numbers = column.to_numpy(np.float64, na_value=np.nan)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -177,28 +179,37 @@ def _skill_alone(column: EncodedColumn, target: PredictionTarget) -> float:
     rows = np.flatnonzero(~np.isnan(column.values))
     if rows.size < _FEWEST_ROWS:
         return 0.0
-    bins = bin_column(column.values, column.is_number)[rows]
     own = target.take(rows)
-    information, _ = mutual_information(bins, own.codes)
+    values = column.values[rows]
+    skill = 0.0 if own.is_class or not column.is_number else _line_skill(values, own.values[:, 0])
+    information, _ = mutual_information(bin_column(column.values, column.is_number)[rows], own.codes)
     shares = np.bincount(own.codes) / rows.size
     entropy = -float((shares[shares > 0] * np.log(shares[shares > 0])).sum())
     if entropy <= 0 or (column.is_number and information < _INFORMED * entropy):
+        return skill
+    return max(skill, _tree_skill(values, own))
+
+
+def _line_skill(values: NDArray[np.float64], target: NDArray[np.float64]) -> float:
+    """Return the share of the variance that a straight line explains."""
+    if values.min() == values.max() or target.min() == target.max():
         return 0.0
+    return float(np.corrcoef(values, target)[0, 1]) ** 2
+
+
+def _tree_skill(values: NDArray[np.float64], target: PredictionTarget) -> float:
+    """Return the share of the loss that a tree takes off on held-out rows."""
     tree = import_optional("sklearn.tree", extra="sklearn", purpose="LakeAugmenter")
-    make: Any = tree.DecisionTreeClassifier if own.is_class else tree.DecisionTreeRegressor
-    folds = fold_rows(own, None, 0) % 3
+    make: Any = tree.DecisionTreeClassifier if target.is_class else tree.DecisionTreeRegressor
+    folds = fold_rows(target, None, 0) % 3
     lost = scale = 0.0
     for fold in range(3):
         trained, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        if held.size == 0 or trained.size == 0 or (own.is_class and np.unique(own.codes[trained]).size < 2):
+        if held.size == 0 or trained.size == 0 or (target.is_class and np.unique(target.codes[trained]).size < 2):
             continue
-        model = make(min_samples_leaf=3, random_state=0).fit(column.values[rows][trained, None], answers(own, trained))
-        part = own.take(held)
-        lost += float(part.losses(predict(model, own, column.values[rows][held, None])).sum())
-        mean = own.values[trained].mean(axis=0)
+        model = make(min_samples_leaf=3, random_state=0).fit(values[trained, None], answers(target, trained))
+        part = target.take(held)
+        lost += float(part.losses(predict(model, target, values[held, None])).sum())
+        mean = target.values[trained].mean(axis=0)
         scale += float(part.losses(np.broadcast_to(mean, (held.size, mean.size))).sum())
-    by_tree = 1 - lost / scale if scale > 0 else 0.0
-    if own.is_class or not column.is_number:
-        return by_tree
-    line = np.corrcoef(column.values[rows], own.values[:, 0])[0, 1]
-    return max(by_tree, float(line) ** 2)
+    return 1 - lost / scale if scale > 0 else 0.0
