@@ -110,11 +110,16 @@ def augmented(name: str, parts: list[pd.DataFrame], y: pd.Series, context: dict)
     select = {"select=None": None, 'select="relevance"': "relevance", 'select="auto"': "auto"}[name]
     augmenter = dfjoin.LakeAugmenter(lake, select=select, k=context["k"], max_hops=context["max_hops"])
     augmenter.fit(parts[0], y)
-    done = {"tables": len(augmenter.plan_.steps), "features": len(augmenter.features_), "report": augmenter.report_}
+    done = {
+        "tables": len(augmenter.plan_.steps),
+        "bring columns": len(augmenter.tables_),
+        "features": len(augmenter.features_),
+        "report": augmenter.report_,
+    }
     return [augmenter.transform(part) for part in parts], done
 
 
-def measure(case: Path, seeds: int, k: int, max_hops: int) -> pd.DataFrame:
+def measure(case: Path, contenders: list[str], seeds: int, k: int, max_hops: int) -> pd.DataFrame:
     """One row for each contender and seed."""
     meta = json.loads((case / "meta.json").read_text())
     place = Path(tempfile.mkdtemp())
@@ -129,7 +134,7 @@ def measure(case: Path, seeds: int, k: int, max_hops: int) -> pd.DataFrame:
         parts = train_test_split(base, test_size=1 / 3, random_state=seed, stratify=y if is_class else None)
         answers = tuple(part[meta["target"]] for part in parts)
         parts = [part.drop(columns=meta["target"]) for part in parts]
-        for name in CONTENDERS:
+        for name in contenders:
             start = time.perf_counter()
             wide, done = augmented(name, parts, answers[0], context)
             seconds = time.perf_counter() - start
@@ -137,7 +142,8 @@ def measure(case: Path, seeds: int, k: int, max_hops: int) -> pd.DataFrame:
             boosting, forest = score(*wide, answers, seed)
             rows.append(
                 {"case": case.name, "contender": name, "seed": seed, "boosting": boosting, "forest": forest,
-                 "tables": done["tables"], "features": done["features"], "seconds": seconds}
+                 "tables": done["tables"], "bring columns": done.get("bring columns", done["tables"]),
+                 "features": done["features"], "seconds": seconds}
             )  # fmt: skip
             if seed == 0 and "report" in done and name.endswith('"auto"'):
                 print(done["report"], flush=True)
@@ -152,17 +158,21 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("-k", type=int, default=5)
     parser.add_argument("--max-hops", type=int, default=2)
+    parser.add_argument("--only", nargs="*", default=[], help="contenders beside the base table; all by default")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     names = options.names or sorted(path.parent.name for path in options.cases.glob("*/meta.json"))
+    contenders = [name for name in CONTENDERS if not options.only or name in ("base", *options.only)]
     for name in names:
-        rows = measure(options.cases / name, options.seeds, options.k, options.max_hops)
+        rows = measure(options.cases / name, contenders, options.seeds, options.k, options.max_hops)
         base = rows[rows["contender"] == "base"].set_index("seed")
-        shown = rows.groupby("contender")[["boosting", "forest", "tables", "features", "seconds"]].mean()
+        shown = rows.groupby("contender")[
+            ["boosting", "forest", "tables", "bring columns", "features", "seconds"]
+        ].mean()
         for learner in ("boosting", "forest"):
             gains = rows.assign(gain=rows[learner] - rows["seed"].map(base[learner])).groupby("contender")["gain"]
             shown[f"± {learner}"] = gains.std() / np.sqrt(options.seeds)
-        print(f"\n{name}\n{shown.loc[list(CONTENDERS)].round(3).to_string()}\n", flush=True)
+        print(f"\n{name}\n{shown.loc[contenders].round(3).to_string()}\n", flush=True)
 
 
 if __name__ == "__main__":
