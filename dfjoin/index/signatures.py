@@ -7,7 +7,7 @@ value and one column for each slot, is stored with every row sorted: the values,
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 __all__ = [
     "PARTITIONINGS",
     "SignedColumns",
+    "SizeCounts",
+    "add_sizes",
     "check_signature_settings",
+    "count_sizes",
     "cut_partitions",
     "merge_signatures",
     "partition_slots",
@@ -191,13 +194,40 @@ def merge_signatures(segments: Sequence[Segment], maps: Sequence[NDArray[np.int3
     return SignedColumns(every[order], np.concatenate(matrices)[order])
 
 
-def cut_partitions(sizes: NDArray[np.int64], settings: IndexSettings) -> tuple[int, ...]:
+class SizeCounts(NamedTuple):
+    """How many signed columns have which size: distinct sizes ascending, and the columns of each."""
+
+    sizes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sizes: NDArray[np.int64]) -> SizeCounts:
+        """Count sizes that are given one by one."""
+        distinct, counts = np.unique(sizes.astype(np.int64), return_counts=True)
+        return cls(distinct, counts.astype(np.int64))
+
+
+def count_sizes(cardinality: NDArray[np.int64], is_indexed: NDArray[np.bool_], settings: IndexSettings) -> SizeCounts:
+    """Count the sizes of the columns that are signed; what partitions are cut from, however many columns there are."""
+    return SizeCounts.of(cardinality[is_indexed & (cardinality >= max(1, settings.smallest_signed))])
+
+
+def add_sizes(parts: Iterable[SizeCounts]) -> SizeCounts:
+    """Unite the counts of several segments."""
+    every = [SizeCounts(np.empty(0, np.int64), np.empty(0, np.int64)), *parts]
+    sizes, place = np.unique(np.concatenate([part.sizes for part in every]), return_inverse=True)
+    counts = np.zeros(sizes.size, np.int64)
+    np.add.at(counts, place, np.concatenate([part.counts for part in every]))
+    return SizeCounts(sizes, counts)
+
+
+def cut_partitions(found: SizeCounts, settings: IndexSettings) -> tuple[int, ...]:
     """Cut the sizes of the signed columns into partitions.
 
     Parameters
     ----------
-    sizes : ndarray of int64
-        Distinct values of each signed column.
+    found : SizeCounts
+        Of all signed columns.
     settings : IndexSettings
         `partitions` at most, `partitioning`.
 
@@ -206,14 +236,16 @@ def cut_partitions(sizes: NDArray[np.int64], settings: IndexSettings) -> tuple[i
     tuple of int
         Largest size of each partition, ascending; fewer when there are not so many different sizes.
     """
-    distinct, counts = np.unique(sizes, return_counts=True)
-    n = min(settings.partitions, distinct.size)
+    sizes, counts = found
+    n = min(settings.partitions, sizes.size)
     if n == 0:
         return ()
     if settings.partitioning == "optimal":
-        ends = distinct[optimal_ends(distinct, counts.astype(np.int64), n)]
+        ends = sizes[optimal_ends(sizes, counts, n)]
     else:
-        ends = np.sort(sizes)[np.arange(1, n + 1) * sizes.size // n - 1]
+        up_to = np.cumsum(counts)
+        last = np.arange(1, n + 1) * int(up_to[-1]) // n - 1  # of each partition, as numbers of columns
+        ends = sizes[np.searchsorted(up_to, last, side="right")]
     return tuple(np.unique(ends).tolist())
 
 

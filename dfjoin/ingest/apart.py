@@ -29,8 +29,7 @@ class FilePart:
 
 def request_places(request: str) -> frozenset[str]:
     """Return the local places that a request reads tables from; none for a request that merges."""
-    tables = json.loads(request).get("tables", [])
-    places = {local_path(table["root"]["uri"]) for table in tables}
+    places = {local_path(root["uri"]) for root in json.loads(request).get("roots", [])}
     return frozenset(place for place in places if place is not None)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from dfjoin.types import TableSource
 
@@ -18,33 +18,35 @@ def estimated_bytes(source: TableSource) -> int:
     return source.size * (_COMPRESSED_FACTOR if packed else 1) + _PER_FILE_BYTES
 
 
-def split_tables(sources: Sequence[TableSource], n_tasks: int) -> list[list[TableSource]]:
-    """Cut a sorted list of tables into contiguous stretches of about equal work.
+def split_tables(sources: Iterable[TableSource], work: int, n_tasks: int) -> Iterator[list[TableSource]]:
+    """Cut tables into contiguous stretches of about equal work.
 
     Parameters
     ----------
-    sources : sequence of TableSource
-        In order of name.
+    sources : iterable of TableSource
+        Read once, a stretch at a time.
+    work : int
+        Sum of `estimated_bytes` over all of them.
     n_tasks : int
         How many stretches at most; a table larger than its share gets one of its own.
 
-    Returns
-    -------
-    list of list of TableSource
+    Yields
+    ------
+    list of TableSource
         None of them empty, together all of the tables in order.
     """
-    total = sum(estimated_bytes(source) for source in sources)
-    share = max(1.0, total / max(1, n_tasks))
-    tasks: list[list[TableSource]] = []
-    used = share
+    share = max(1.0, work / max(1, n_tasks))
+    stretch: list[TableSource] = []
+    used = 0.0
     for source in sources:
-        work = estimated_bytes(source)
-        if used + work / 2 >= share:
-            tasks.append([])
-            used = 0.0
-        tasks[-1].append(source)
-        used += work
-    return tasks
+        own = estimated_bytes(source)
+        if stretch and used + own / 2 >= share:
+            yield stretch
+            stretch, used = [], 0.0
+        stretch.append(source)
+        used += own
+    if stretch:
+        yield stretch
 
 
 def pack_runs(sizes: Sequence[int], target: int) -> list[list[int]]:

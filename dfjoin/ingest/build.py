@@ -83,7 +83,8 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
         engine = late.start(given.tables)
         if chosen is not None and not engine.is_here:
             require_sendable(chosen)
-        segments = write_segments(given, settings, engine, options, written)
+        built = write_segments(given, settings, engine, options, written)
+        segments = [one.meta for one in built]
         embedder = None
         if chosen is not None:
             segments, made = add_vectors_of(segments, chosen, written, engine, options.progress)
@@ -94,7 +95,7 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
         manifest = Manifest(
             base.index_uuid if base else uuid.uuid4().hex,
             base.version + 1 if base else 1,
-            freeze_partitions(path, settings, segments),
+            freeze_partitions(settings, (one.sizes for one in built)),
             tuple(given.roots),
             tuple(segments),
             created_at=now(),

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from dfjoin.errors import TableReadError
 from dfjoin.index.commit import Uncommitted, scratch_directory
 from dfjoin.index.layout import make_directories, run_directory, segment_directory
-from dfjoin.index.manifest import SegmentMeta
-from dfjoin.index.segment import Segment
-from dfjoin.index.signatures import cut_partitions
-from dfjoin.ingest.balance import estimated_bytes, pack_runs, split_tables
+from dfjoin.index.signatures import SizeCounts, add_sizes, cut_partitions
+from dfjoin.ingest.balance import pack_runs, split_tables
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.engine import Engine
 from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.read_task import RunMeta
-from dfjoin.ingest.requests import merge_request, read_meta, read_segment, run_request
+from dfjoin.ingest.requests import BuiltSegment, merge_request, read_built, read_meta, run_request
 from dfjoin.ingest.source import Input, TableJob
-from dfjoin.types import IndexSettings, SkippedFile, TableSource
+from dfjoin.ingest.table_spool import TableSpool
+from dfjoin.types import IndexSettings, SkippedFile
 
 __all__ = ["freeze_partitions", "write_segments"]
 
@@ -33,7 +30,7 @@ _SMALL_TASK = 8 << 20  # less than this is not worth a worker that has to start
 
 def write_segments(
     given: Input, settings: IndexSettings, engine: Engine, options: BuildOptions, written: Uncommitted
-) -> list[SegmentMeta]:
+) -> list[BuiltSegment]:
     """Read tables and write the segments that hold them; no version names these yet.
 
     Parameters
@@ -51,22 +48,21 @@ def write_segments(
 
     Returns
     -------
-    list of SegmentMeta
+    list of BuiltSegment
         In the order of their first tables.
     """
     index = written.index
     make_directories(index)
-    total = sum(table.size for table in given.tables)
+    tables = given.tables if isinstance(given.tables, TableSpool) else TableSpool(given.tables)
     n_tables = len(given.tables) + len(given.extra)
     with (
         scratch_directory(index, "build") as work,
-        Progress(options.progress, n_tables, total, None if engine.is_here else work) as shown,
+        Progress(options.progress, n_tables, tables.n_bytes, None if engine.is_here else work) as shown,
     ):
-        tasks = split_tables(given.tables, _n_tasks(given.tables, engine.n_slots, settings))
-        notes = [None if engine.is_here else work / f"progress-{number}.json" for number in range(len(tasks))]
-        requests = [
-            run_request(work, settings, task, options.on_error, note) for task, note in zip(tasks, notes, strict=True)
-        ]
+        requests = (
+            run_request(work, settings, task, options.on_error, None if engine.is_here else work / f"progress-{n}.json")
+            for n, task in enumerate(split_tables(tables, tables.work, _n_tasks(tables.work, engine.n_slots, settings)))
+        )
         runs = [read_meta(result) for result in engine.run(requests, work, shown.add)]
         for number, read in enumerate(given.extra):
             parts = _read_by_engine(read, work, given.skipped, options.on_error)
@@ -79,14 +75,14 @@ def write_segments(
         failed: list[OSError] = []
         for result in engine.run(merges, work, shown.add):
             try:
-                merged.append(read_segment(result))
+                merged.append(read_built(result))
             except OSError as error:  # of those that were written elsewhere note is taken all the same
                 failed.append(error)
                 continue
-            written.add(segment_directory(index, merged[-1][1].id))
+            written.add(segment_directory(index, merged[-1].meta.id))
         if failed:
             raise failed[0]
-        return [segment for _, segment in sorted(merged, key=lambda pair: pair[0])]
+        return sorted(merged, key=lambda one: one.first_table)
 
 
 def _read_by_engine(read: TableJob, work: Path, skipped: list[SkippedFile], on_error: str) -> list[RunMeta]:
@@ -100,9 +96,8 @@ def _read_by_engine(read: TableJob, work: Path, skipped: list[SkippedFile], on_e
         return []
 
 
-def _n_tasks(tables: Sequence[TableSource], n_slots: int, settings: IndexSettings) -> int:
-    """Return how many tasks read some tables: enough for the slots, none too large, none hardly worth its start."""
-    total = sum(estimated_bytes(table) for table in tables)
+def _n_tasks(total: int, n_slots: int, settings: IndexSettings) -> int:
+    """Return how many tasks do some work: enough for the slots, none too large, none hardly worth its start."""
     worth = -(-total // min(_SMALL_TASK, settings.segment_bytes))
     wanted = min(n_slots * _TASKS_PER_SLOT, worth) if n_slots > 1 else 1
     return max(-(-total // _TASK_INPUT_BYTES), wanted)
@@ -135,14 +130,11 @@ def _merge_requests(
     return requests
 
 
-def freeze_partitions(index: Path, settings: IndexSettings, segments: Sequence[SegmentMeta]) -> IndexSettings:
-    """Return the settings with the partitions of the signed columns cut, from the catalogues of the segments.
+def freeze_partitions(settings: IndexSettings, parts: Iterable[SizeCounts]) -> IndexSettings:
+    """Return the settings with the partitions of the signed columns cut, from the sizes in each segment.
 
     They belong to the index and not to a segment: adding and merging must not change which columns are found.
     """
     if not settings.permutations:
         return settings
-    opened = [Segment(index, meta) for meta in segments]
-    sizes = [s.catalog.numbers["cardinality"][s.catalog.numbers["is_indexed"] > 0] for s in opened]
-    every = np.concatenate([np.empty(0, np.int64), *sizes])
-    return replace(settings, partition_ends=cut_partitions(every[every >= max(1, settings.smallest_signed)], settings))
+    return replace(settings, partition_ends=cut_partitions(add_sizes(parts), settings))

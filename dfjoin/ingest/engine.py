@@ -43,8 +43,8 @@ class Engine(Protocol):
     is_here: bool
     """Tasks run in this process, and can tell their progress by a call."""
 
-    def run(self, requests: list[str], work: Path, on_table: Callable[[int, int], None]) -> Iterable[str]:
-        """Carry out requests, return their results in any order; `work` is a scratch directory."""
+    def run(self, requests: Iterable[str], work: Path, on_table: Callable[[int, int], None]) -> Iterable[str]:
+        """Carry out requests, read once, and return their results in any order; `work` is a scratch directory."""
         ...  # pragma: no cover
 
     def spark_reader(self, settings: IndexSettings) -> SparkReader | None:
@@ -138,7 +138,7 @@ class InlineEngine:
     n_slots = 1
     is_here = True
 
-    def run(self, requests: list[str], work: Path, on_table: Callable[[int, int], None]) -> Iterator[str]:
+    def run(self, requests: Iterable[str], work: Path, on_table: Callable[[int, int], None]) -> Iterator[str]:
         """Carry out requests in order, each when its result is asked for."""
         return (execute(request, on_table) for request in requests)
 

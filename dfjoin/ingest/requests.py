@@ -10,23 +10,29 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.index.commit import NO_ROOM
 from dfjoin.index.layout import run_directory, segment_directory
 from dfjoin.index.manifest import SegmentMeta
+from dfjoin.index.segment import Segment
+from dfjoin.index.signatures import SizeCounts, count_sizes
 from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch, embed_stretch, write_cells
 from dfjoin.ingest.merge_task import merge_into_segment, merge_segments
 from dfjoin.ingest.read_task import RunMeta, build_run
 from dfjoin.types import IndexSettings, Root, TableSource
 
 __all__ = [
+    "BuiltSegment",
     "cells_request",
     "compact_request",
     "embed_request",
     "execute",
     "merge_request",
+    "read_built",
     "read_meta",
     "read_segment",
     "read_stretch",
@@ -50,6 +56,7 @@ def run_request(
             "task": "run",
             "index": str(work),
             "settings": settings.to_dict(),
+            "roots": [root.__dict__ for root in dict.fromkeys(table.root for table in tables)],
             "tables": [_table_to_dict(table) for table in tables],
             "on_error": on_error,
             "progress": str(progress) if progress else None,
@@ -111,14 +118,14 @@ def cells_request(job: EmbedJob, segment: SegmentMeta, stretches: list[EmbeddedS
 
 
 def _table_to_dict(table: TableSource) -> dict[str, Any]:
-    """Return a table source as plain JSON values."""
-    return {**table.__dict__, "root": table.root.__dict__}
+    """Return a table source as plain JSON values, its root by its id."""
+    return {**table.__dict__, "root": table.root.id}
 
 
-def _source_from_dict(values: dict[str, Any]) -> TableSource:
+def _source_from_dict(values: dict[str, Any], roots: dict[int, Root]) -> TableSource:
     """Make a table source from its JSON form."""
     lists = {name: tuple(values[name]) for name in ("parts", "left_out")}
-    return TableSource(**{**values, **lists, "root": Root(**values["root"])})
+    return TableSource(**{**values, **lists, "root": roots[values["root"]]})
 
 
 def read_meta(result: str) -> RunMeta:
@@ -127,6 +134,21 @@ def read_meta(result: str) -> RunMeta:
     if "error" in values:
         raise TableReadError(values["error"])
     return RunMeta(**values)
+
+
+class BuiltSegment(NamedTuple):
+    """A segment that was merged from runs: the name of its first table, its entry, and the sizes of its columns."""
+
+    first_table: str
+    meta: SegmentMeta
+    sizes: SizeCounts
+
+
+def read_built(result: str) -> BuiltSegment:
+    """Read the result of a ``merge`` request."""
+    values = _result(result)
+    sizes = SizeCounts(*(np.array(values[name], np.int64) for name in ("sizes", "counts")))
+    return BuiltSegment(values["first_table"], SegmentMeta.from_dict(values["segment"]), sizes)
 
 
 def read_segment(result: str) -> tuple[str, SegmentMeta]:
@@ -201,7 +223,8 @@ def _execute(request: str, on_table: Callable[[int, int], None] | None) -> str:
 
 def _run(values: dict[str, Any], report: _Report | None) -> str:
     index, settings = _place_and_settings(values)
-    tables = [_source_from_dict(table) for table in values["tables"]]
+    roots = {root["id"]: Root(**root) for root in values["roots"]}
+    tables = [_source_from_dict(table, roots) for table in values["tables"]]
     try:
         meta = build_run(tables, index, settings, on_error=values["on_error"], on_table=report)
     except TableReadError as error:
@@ -212,11 +235,14 @@ def _run(values: dict[str, Any], report: _Report | None) -> str:
 def _merge(values: dict[str, Any], report: _Report | None) -> str:
     index, settings = _place_and_settings(values)
     runs = [Path(run) for run in values["runs"]]
-    merged = merge_into_segment(runs, index, settings, values["skipped"], report)
+    first_table, meta = merge_into_segment(runs, index, settings, values["skipped"], report)
     if values["progress"] is None:
         for run in runs:
             shutil.rmtree(run, ignore_errors=True)
-    return _segment_result(*merged)
+    numbers = Segment(index, meta).catalog.numbers
+    found = count_sizes(numbers["cardinality"], numbers["is_indexed"] > 0, settings)
+    result = {"first_table": first_table, "segment": meta.to_dict()}
+    return json.dumps({**result, "sizes": found.sizes.tolist(), "counts": found.counts.tolist()})
 
 
 def _embed(values: dict[str, Any], report: _Report | None) -> str:

@@ -7,7 +7,7 @@ import re
 import tempfile
 import uuid
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +24,8 @@ from dfjoin.index.commit import Uncommitted
 from dfjoin.index.layout import FRAMES
 from dfjoin.ingest.left_out import describe_left_out, is_wanted
 from dfjoin.ingest.read_task import RunMeta
-from dfjoin.sources.listing import list_tables
+from dfjoin.ingest.table_spool import TableSpool
+from dfjoin.sources.listing import Listing
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 
@@ -61,8 +62,8 @@ class Input:
     ----------
     roots : list of Root
         New roots of the index.
-    tables : list of TableSource
-        Tables to read, in order of name.
+    tables : collection of TableSource
+        Tables to read; those of files lie in a file themselves.
     skipped : list of SkippedFile
         Files that the listing passed over with a reason.
     extra : list of TableJob
@@ -70,7 +71,7 @@ class Input:
     """
 
     roots: list[Root]
-    tables: list[TableSource]
+    tables: Collection[TableSource]
     skipped: list[SkippedFile] = field(default_factory=list)
     extra: list[TableJob] = field(default_factory=list)
 
@@ -173,13 +174,14 @@ def _gather_files(source: Any, roots: list[Root]) -> Input:
 
     Their names are their paths below the root, behind the root's name unless it is the first.
     """
-    listed, tables, skipped = list_tables(source)
+    listing = Listing(source)
+    listed = listing.root
     above = [r for r in roots if r.kind == "files" and f"{listed.uri}/".startswith(f"{r.uri.rstrip('/')}/")]
     root = max(above, key=lambda r: len(r.uri)) if above else root_for("files", listed.uri, listed.name, roots)
     below = listed.uri[len(root.uri.rstrip("/")) :].lstrip("/")
     start = f"{below}/" if below else ""
     prefix = start if not roots or root == roots[0] else f"{root.name}/{start}"
-    tables = [
+    tables = TableSpool(
         replace(
             table,
             root=root,
@@ -187,10 +189,9 @@ def _gather_files(source: Any, roots: list[Root]) -> Input:
             path=start + table.path,
             parts=tuple(start + part for part in table.parts),
         )
-        for table in tables
-    ]
-    skipped = [SkippedFile(prefix + file.name, file.reason) for file in skipped]
-    return Input([root], tables, skipped)
+        for table in listing.tables()
+    )
+    return Input([root], tables, [SkippedFile(prefix + file.name, file.reason) for file in listing.skipped()])
 
 
 def _free_name(name: str, taken: set[str]) -> str:

@@ -20,7 +20,7 @@ from dfjoin.index.layout import group_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta, read_manifest
 from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.segment import Segment
-from dfjoin.index.signatures import check_signature_settings, sign_large_columns, write_signatures
+from dfjoin.index.signatures import check_signature_settings, count_sizes, sign_large_columns, write_signatures
 from dfjoin.index.stored_model import open_embedder
 from dfjoin.ingest.axes_task import AxesReader, add_axes_of
 from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, choose_for_index
@@ -55,7 +55,9 @@ def add_signatures(path: Path, **signature_settings: Any) -> Manifest:
             "the index keeps no token sets of its large columns (keep_sets=False), so that their signatures cannot be "
             'made again; build it anew with if_exists="replace"'
         )
-    settings = freeze_partitions(path, wanted, base.segments)
+    catalogs = (Segment(path, meta).catalog.numbers for meta in base.segments)
+    sizes = (count_sizes(numbers["cardinality"], numbers["is_indexed"] > 0, wanted) for numbers in catalogs)
+    settings = freeze_partitions(wanted, sizes)
     return _add_group(path, base, settings, _with_signatures, "signatures")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -30,6 +30,7 @@ from dfjoin.ingest.driver import write_segments
 from dfjoin.ingest.embed_driver import embed_new
 from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.source import Input, TableJob, frames_place, gather
+from dfjoin.ingest.table_spool import TableSpool
 from dfjoin.sources.readers import current_fingerprint
 from dfjoin.types import Root, TableSource
 
@@ -80,11 +81,11 @@ def add(
         _refuse_parts(present, given.tables)
         if not replaces:
             given.extra = [job for job in given.extra if reads_all or not _is_known(present, job)]
-            given.tables = _new_or_changed(path, present, given, reads_all)
+            given.tables = TableSpool(_new_or_changed(path, present, given, reads_all))
             if not given.tables and not given.extra:
                 return base
         runner = engine.start(given.tables)
-        segments = write_segments(given, base.settings, runner, options, written)
+        segments = [one.meta for one in write_segments(given, base.settings, runner, options, written)]
         segments = embed_new(base, segments, written, runner, options.progress)
         present_roots = [replace(root, uri=moved.get(root.id, root.uri)) for root in given.roots]
         segments = axes_of_new(base, segments, present_roots, written)
@@ -101,7 +102,7 @@ def _find(segments: Iterable[Segment], name: str) -> tuple[Segment, int] | None:
     return None
 
 
-def _refuse_parts(segments: list[Segment], tables: list[TableSource]) -> None:
+def _refuse_parts(segments: list[Segment], tables: Iterable[TableSource]) -> None:
     """Raise when a file is one of those that make up a table of the index: it would be indexed twice."""
     for table in tables:
         for above in list(PurePosixPath(table.name).parents)[:-1]:
@@ -113,7 +114,7 @@ def _refuse_parts(segments: list[Segment], tables: list[TableSource]) -> None:
                 )
 
 
-def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: bool) -> list[TableSource]:
+def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: bool) -> Iterator[TableSource]:
     """Leave out the files that the index has as they are, and those that it could not read and are the same.
 
     A name that is taken is that of the same file, which may have changed; any other use of it is an error.
@@ -124,7 +125,6 @@ def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: boo
         if segment.meta.counts.get("skipped")
         for record in segment.catalog.skipped().to_pylist()
     }
-    wanted: list[TableSource] = []
     taken = [job.name for job in given.extra if not _supersedes(segments, job)]
     for table in given.tables:
         found = _find(segments, table.name)
@@ -135,7 +135,7 @@ def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: boo
         )
         if found is None:
             if not is_known_bad:
-                wanted.append(table)
+                yield table
             continue
         record = found[0].catalog.table_record(found[1])
         is_same_file = record["root"] == table.root.id and record["path"] == table.path and table.root.kind == "files"
@@ -143,13 +143,12 @@ def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: boo
         if not is_same_file:
             taken.append(table.name)
         elif full or not (is_known_bad or _is_unchanged(table, record)):
-            wanted.append(table)
+            yield table
     if taken:
         raise InvalidParameterError(
             f"`source` brings tables whose names the index has already: {shortlist(taken)}; use "
             "`Lake.replace(source)` to put them in their place, or give them other names"
         )
-    return wanted
 
 
 def _record_of(segments: list[Segment], job: TableJob) -> dict[str, Any] | None:

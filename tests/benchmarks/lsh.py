@@ -19,7 +19,7 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.index.segment import Signatures
-from dfjoin.index.signatures import cut_partitions, partition_slots, sign_large_columns
+from dfjoin.index.signatures import SizeCounts, cut_partitions, partition_slots, sign_large_columns
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.lsh.bands import bands_of_partitions
@@ -90,7 +90,7 @@ class Ensemble:
         self.settings = lake.settings
         self.recall = recall
         self.is_tested = is_tested
-        ends = cut_partitions(self.stored.sizes, replace(lake.settings, partitions=partitions))
+        ends = cut_partitions(SizeCounts.of(self.stored.sizes), replace(lake.settings, partitions=partitions))
         self.indptr, self.ends = partition_slots(self.stored.sizes, ends)
 
     def sign(self, hashes: np.ndarray) -> np.ndarray:
@@ -255,7 +255,7 @@ class Datasketch:
         import datasketch.lshensemble as module
 
         stored = stored_signatures(lake)
-        _, ends = partition_slots(stored.sizes, cut_partitions(stored.sizes, lake.settings))
+        _, ends = partition_slots(stored.sizes, cut_partitions(SizeCounts.of(stored.sizes), lake.settings))
         lowers = np.append(stored.sizes[0], stored.sizes[np.searchsorted(stored.sizes, ends[:-1], "right")])
         original = module.optimal_partitions  # quadratic in Python: hours for these sizes
         module.optimal_partitions = lambda *_: list(zip(lowers.tolist(), ends.tolist(), strict=True))

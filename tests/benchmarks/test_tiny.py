@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import dfjoin
 from tests.benchmarks import exact, lsh
 from tests.benchmarks.build import measure_build
+from tests.benchmarks.capacity import measure_constants, measure_driver, on_paper
 from tests.benchmarks.contenders import Pairs
 from tests.benchmarks.generate import generate
 from tests.benchmarks.plans import measure_cold, measure_warm
@@ -114,3 +116,18 @@ def test_the_fuzzy_benchmark_prints_a_table_for_each_set(tmp_path):
     assert "autofj, 1 cases" in done.stdout
     assert [line.split()[:2] for line in lines] == [["dfjoin,", "precision=0.95"], ["dfjoin,", "precision=0.9"]]
     assert all(float(line.split()[2]) >= 0.9 for line in lines)
+
+
+def test_costs_of_a_large_lake_are_computed_from_measured_ones():
+    constants = measure_constants(EXAMPLE_LAKE, n_tiny=60)
+    assert constants["build, s per column"] > 0 and constants["tokens, bytes per pair"] > 8
+    paper = on_paper(constants, 100.0, 1e-6)["estimate"]
+    tables = 100 / constants["columns per table"]
+    assert paper["tables, millions"] == pytest.approx(tables)
+    assert paper["driver, memory that grows, MB"] == pytest.approx(100 * tables)
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="asks Linux for the peak of a process")
+def test_memory_of_the_driver_is_measured():
+    table = measure_driver([20, 60], "inline", PROJECT, per_directory=10)
+    assert table.index.tolist() == [20, 60] and (table["peak MB"] >= 0).all()

@@ -19,7 +19,7 @@ from dfjoin.index.commit import commit
 from dfjoin.index.components import SIGNATURES, write_component
 from dfjoin.index.manifest import Manifest, read_manifest
 from dfjoin.index.segment import Segment
-from dfjoin.index.signatures import cut_partitions, partition_slots, read_signatures
+from dfjoin.index.signatures import SizeCounts, add_sizes, cut_partitions, partition_slots, read_signatures
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.search.shared_values import tokens_of_column
 from dfjoin.types import IndexSettings
@@ -245,11 +245,17 @@ def test_settings_are_frozen(build):
 class TestPartitions:
     def test_optimal_and_equal_depth(self):
         sizes = np.array([3] * 4 + [4] * 4 + [99] * 3 + [100] * 3)
-        assert cut_partitions(sizes, IndexSettings(partitions=2)) == (4, 100)
+        assert cut_partitions(SizeCounts.of(sizes), IndexSettings(partitions=2)) == (4, 100)
         deep = IndexSettings(partitions=2, partitioning="equal_depth")
-        assert cut_partitions(np.append(sizes, 200), deep) == (4, 200)
-        assert cut_partitions(sizes, IndexSettings(partitions=9)) == (3, 4, 99, 100)
-        assert cut_partitions(sizes[:0], IndexSettings()) == ()
+        assert cut_partitions(SizeCounts.of(np.append(sizes, 200)), deep) == (4, 200)
+        assert cut_partitions(SizeCounts.of(sizes), IndexSettings(partitions=9)) == (3, 4, 99, 100)
+        assert cut_partitions(SizeCounts.of(sizes[:0]), IndexSettings()) == ()
+
+    def test_sizes_of_segments_are_added_up(self):
+        parts = [SizeCounts.of(np.array(sizes, np.int64)) for sizes in ([3, 3, 9], [], [1, 9])]
+        whole = SizeCounts.of(np.array([3, 3, 9, 1, 9]))
+        assert all(np.array_equal(*pair) for pair in zip(add_sizes(parts), whole, strict=True))
+        assert add_sizes([]).sizes.size == 0
 
     def test_slots_of_partitions(self):
         indptr, ends = partition_slots(np.array([3, 3, 4, 9]), (3, 5, 9))

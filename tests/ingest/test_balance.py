@@ -24,7 +24,7 @@ def test_packed_files_count_for_more():
 @given(st.lists(st.integers(0, 1 << 24), max_size=40), st.integers(1, 12))
 def test_tables_are_cut_into_stretches(sizes, n_tasks):
     tables = [table(number, size) for number, size in enumerate(sizes)]
-    tasks = split_tables(tables, n_tasks)
+    tasks = list(split_tables(iter(tables), sum(map(estimated_bytes, tables)), n_tasks))
     assert [t for task in tasks for t in task] == tables and all(tasks)
     work = [sum(estimated_bytes(t) for t in task) for task in tasks]
     share = max(1, sum(work) / n_tasks)
@@ -34,7 +34,8 @@ def test_tables_are_cut_into_stretches(sizes, n_tasks):
 
 def test_a_table_above_its_share_is_a_task_of_its_own():
     small, large = 1000, 1 << 30
-    tasks = split_tables([table(0, small), table(1, large), table(2, small)], 3)
+    tables = [table(0, small), table(1, large), table(2, small)]
+    tasks = split_tables(tables, sum(map(estimated_bytes, tables)), 3)
     assert [[t.name for t in task] for task in tasks] == [["t0000"], ["t0001"], ["t0002"]]
 
 

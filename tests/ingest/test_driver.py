@@ -14,6 +14,7 @@ from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import freeze_partitions, write_segments
 from dfjoin.ingest.engine import InlineEngine
 from dfjoin.ingest.source import Input, gather
+from dfjoin.ingest.table_spool import TableSpool
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 
 OPTIONS = BuildOptions(None, "inline", progress=False)
@@ -38,8 +39,8 @@ def test_segments_are_in_the_order_of_their_tables(tmp_path, monkeypatch, engine
     monkeypatch.setattr(driver, "_TASK_INPUT_BYTES", 1)
     names = ["\U0001f600", "b", "\uffee", "B"]
     tables = {name: pd.DataFrame({"c": ["p", "q", name]}) for name in names}
-    metas = write(tmp_path, tables, IndexSettings(segment_bytes=1, permutations=0), engine)
-    catalogs = [Segment(tmp_path, meta).catalog for meta in metas]
+    built = write(tmp_path, tables, IndexSettings(segment_bytes=1, permutations=0), engine)
+    catalogs = [Segment(tmp_path, one.meta).catalog for one in built]
     assert [catalog.table_names() for catalog in catalogs] == [[name] for name in sorted(names)]
     assert sum(len(catalog.skipped()) for catalog in catalogs) == 1
     assert list((tmp_path / "runs").iterdir()) == []
@@ -59,8 +60,8 @@ def test_runs_that_an_engine_reads_by_itself_are_merged_too(tmp_path):
     with Uncommitted(tmp_path) as written:
         given = gather({"t": pd.DataFrame({"c": ["p", "q"]})}, [], None, tmp_path / "frames", written, IndexSettings())
         given.extra.append(lambda work: read.append(work.parent) or [])
-        (meta,) = write_segments(given, IndexSettings(), InlineEngine(), OPTIONS, written)
-    assert read == [tmp_path / "runs"] and meta.counts["tables"] == 1
+        (built,) = write_segments(given, IndexSettings(), InlineEngine(), OPTIONS, written)
+    assert read == [tmp_path / "runs"] and built.meta.counts["tables"] == 1
 
 
 class Unreadable:
@@ -78,15 +79,15 @@ def test_a_table_of_an_engine_that_fails_is_skipped_or_raised(tmp_path):
         given.extra.append(Unreadable())
         with pytest.raises(TableReadError, match="boom"):
             write_segments(given, IndexSettings(), InlineEngine(), replace(OPTIONS, on_error="raise"), written)
-        (meta,) = write_segments(given, IndexSettings(), InlineEngine(), OPTIONS, written)
-    assert (meta.counts["tables"], meta.counts["skipped"]) == (1, 1)
+        (built,) = write_segments(given, IndexSettings(), InlineEngine(), OPTIONS, written)
+    assert (built.meta.counts["tables"], built.meta.counts["skipped"]) == (1, 1)
     assert list((tmp_path / "runs").iterdir()) == []
 
 
 def test_work_is_cut_for_slots_but_not_into_crumbs():
     def n_tasks(n_bytes, n_slots, **settings):
         tables = [TableSource(f"t{n}", Root(0, "r", "/r"), "t.csv", "delimited", n_bytes // 8, 0) for n in range(8)]
-        return driver._n_tasks(tables, n_slots, IndexSettings(**settings))
+        return driver._n_tasks(TableSpool(tables).work, n_slots, IndexSettings(**settings))
 
     assert n_tasks(100_000, 1) == n_tasks(100_000, 8) == 1
     assert n_tasks(100_000_000, 1) == 1 and n_tasks(100_000_000, 2) == 6 and n_tasks(100_000_000, 64) == 12
@@ -115,7 +116,7 @@ def test_no_tables_no_segments(tmp_path):
 def test_partitions_are_those_of_the_signed_columns(tmp_path):
     tables = {f"t{n}": pd.DataFrame({"c": [f"w{i}" for i in range(n)]}) for n in (3, 8, 20, 50)}
     settings = IndexSettings(permutations=4, signature_min=5, partitions=2, partitioning="equal_depth")
-    metas = write(tmp_path, tables, settings)
-    assert freeze_partitions(tmp_path, settings, metas).partition_ends == (8, 50)
+    sizes = [one.sizes for one in write(tmp_path, tables, settings)]
+    assert freeze_partitions(settings, sizes).partition_ends == (8, 50)
     without = IndexSettings(permutations=0)
-    assert freeze_partitions(tmp_path, without, metas) is without
+    assert freeze_partitions(without, sizes) is without

@@ -1,4 +1,5 @@
 import os
+import tracemalloc
 
 import pyarrow as pa
 import pytest
@@ -6,7 +7,7 @@ from pyarrow import fs, parquet
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.sources import roots
-from dfjoin.sources.listing import list_tables
+from dfjoin.sources.listing import Listing, list_tables
 from dfjoin.sources.readers import open_table
 from dfjoin.sources.roots import (
     resolve,
@@ -349,3 +350,32 @@ def test_a_link_to_the_lake_itself_is_followed(lake, tmp_path):
     root, (table,), skipped = list_tables(tmp_path / "link")
     assert (root.uri, table.name, skipped) == (str(tmp_path / "link"), "sub/t.parquet", [])
     assert [batch.num_rows for batch in open_table(table).batches()] == [1]
+
+
+def test_what_is_held_does_not_grow_with_the_lake(tmp_path):
+    """A walk holds the directory at hand, and what was found is forgotten."""
+    peaks = []
+    for n_directories in (5, 40):
+        place = tmp_path / str(n_directories)
+        for number in range(n_directories):
+            (place / f"d{number}").mkdir(parents=True)
+            for file in range(50):
+                (place / f"d{number}" / f"t{file}.csv").touch()
+        listing = Listing(place)
+        tracemalloc.start()
+        try:
+            assert sum(1 for _ in listing.tables()) == 50 * n_directories
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 35 * 2000, "a directory of its own costs its name, not its files"
+
+
+def test_a_table_of_folders_names_what_it_skips_below_itself(tmp_path):
+    place = tmp_path / "table"
+    (place / "year=1").mkdir(parents=True)
+    (place / "year=1" / "a.parquet").touch()
+    (place / "year=1" / "b.parquet").symlink_to("/etc/hostname")
+    _, tables, skipped = list_tables(place)
+    assert [table.name for table in tables] == ["table"]
+    assert [file.name for file in skipped] == ["table/year=1/b.parquet"]
