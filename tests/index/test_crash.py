@@ -46,7 +46,7 @@ STEPS = {
     "writing a segment": (merge, "write_segment"),
     "writing a component": (segment_writer, "write_component"),
     "writing a catalogue": (segment_writer, "write_bytes"),
-    "reading what a merge made": (driver, "read_segment"),
+    "reading what a merge made": (driver, "read_built"),
     "making the manifest": (build_module, "Manifest"),
     "before the commit": (build_module, "commit"),
     "after the draft was written": (commit, "_link"),
