@@ -24,7 +24,16 @@ from dfjoin.errors import ConcurrentCommitError, InvalidParameterError
 from dfjoin.index.file_store import FileStore, StoredEntry
 from dfjoin.index.layout import FRAMES, MANIFESTS, manifest_path, version_of
 
-__all__ = ["Mirror", "discard_there", "index_place", "index_uri", "mirror_above", "mirror_of", "store_of"]
+__all__ = [
+    "Mirror",
+    "discard_there",
+    "fetch_below",
+    "index_place",
+    "index_uri",
+    "mirror_above",
+    "mirror_of",
+    "store_of",
+]
 
 _CLAIM_SECONDS = 600.0
 """How long the claim of a writer that died keeps others from its version."""
@@ -101,6 +110,13 @@ def store_of(directory: Path) -> FileStore:
     """Return the files of an index where it lies."""
     mirror = mirror_of(directory)
     return FileStore.local(directory) if mirror is None else mirror.store
+
+
+def fetch_below(path: Path) -> None:
+    """Copy the files below a directory of a mirror that are not here; nothing happens for other paths."""
+    found = mirror_above(path)
+    if found is not None:
+        found[0].fetch_all(found[1])
 
 
 def discard_there(path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,11 +12,13 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import shortlist, warn
 from dfjoin.index.catalog import NOT_IN_FILE, Catalog
-from dfjoin.index.layout import CATALOG_FILE, RUNS, run_directory
+from dfjoin.index.commit import scratch_directory
+from dfjoin.index.layout import CATALOG_FILE, run_directory
 from dfjoin.index.manifest import GroupMeta
+from dfjoin.index.mirror import fetch_below
 from dfjoin.index.row_group import read_row_files, write_row_group
 from dfjoin.index.segment import Segment
-from dfjoin.ingest.balance import split_tables
+from dfjoin.ingest.balance import estimated_bytes, split_tables
 from dfjoin.ingest.engine import Engine
 from dfjoin.ingest.requests import read_meta, run_request
 from dfjoin.sources.roots import catalogued_source
@@ -57,10 +57,10 @@ class RowsReader:
         Tables that are read through Spark, cannot be read, or are not as they were indexed, have none; a warning names
         them.
         """
-        work = run_directory(self.index, f"rows-{uuid.uuid4().hex}")
-        (work / RUNS).mkdir(parents=True)
-        try:
+        with scratch_directory(self.index, "rows") as work:
             runs = [run_directory(work, run) for run in self._read(segment, work)]
+            for run in runs:
+                fetch_below(run)
             known: set[str] = set()
             maps = [self._columns_of(Catalog(run / CATALOG_FILE), segment, known) for run in runs]
             missing = [name for name in segment.alive_table_names() if name not in known]
@@ -70,8 +70,6 @@ class RowsReader:
                     f"read, or have changed: {shortlist(missing)}; searches read them anew"
                 )
             return write_row_group(segment.directory, segment.n_columns, [read_row_files(run) for run in runs], maps)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
 
     def _read(self, segment: Segment, work: Path) -> list[str]:
         """Read the tables of a segment; return the runs with their rows."""
@@ -82,7 +80,8 @@ class RowsReader:
         sources = [catalogued_source(self.index, roots[record["root"]], record) for record in records]
         settings = replace(self.settings, row_signatures=True)
         n_tasks = max(self.engine.n_slots, -(-sum(source.size for source in sources) // _TASK_BYTES))
-        requests = [run_request(work, settings, task, "skip", None) for task in split_tables(sources, n_tasks)]
+        tasks = split_tables(sources, sum(map(estimated_bytes, sources)), n_tasks)
+        requests = (run_request(work, settings, task, "skip", None) for task in tasks)
         return [read_meta(result).id for result in self.engine.run(requests, work, lambda *_: None)]
 
     def _columns_of(self, read: Catalog, segment: Segment, known: set[str]) -> NDArray[np.int32]:
