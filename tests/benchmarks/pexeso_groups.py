@@ -6,7 +6,7 @@ join if too many query values are far from all its groups (theorem 2, reverse fi
 whose groups are smaller or fuller (theorems 4 and 5), so that the order of columns counts (next-set selection). Counted here:
 columns that each filter decides without a distance, and the distances: with the filters; where columns that join are counted to
 their end, as a result tells how many values match; without filters; and those of the searches that take all columns at once and
-compare a value once: by the paper's grids (with lemma 7), by these with theorem 2 before any distance, and by cells. Counts are of
+compare a value once: by the paper's grids with lemma 7, by these with theorem 2 in its place, and by cells. Counts are of
 distinct query values with a partner ("hit").
 """
 
