@@ -76,6 +76,78 @@ def sort_by_length(indptr, elements, lengths, scratch):
             _sort_elements(elements, indptr[row], indptr[row + 1], scratch, lengths)
 
 
+@njit_inner
+def _count_prefix(row, sides, lists, work):
+    """Count the right sets that the lists of the rarest elements of a left set name.
+
+    Returns the number of sets met, the first element that is not counted, the weight of those from there on, and the
+    entries read.
+    """
+    weights, counts, met = sides.weights, work.counts, work.met
+    p, end = sides.left.indptr[row], sides.left.indptr[row + 1]
+    rest = np.int64(0)
+    for q in range(p, end):
+        rest += weights[sides.by_length[q]]
+    n_met, n_steps = np.int64(0), np.int64(0)
+    while p < end and rest >= sides.needed[row]:
+        element = sides.by_length[p]
+        for r in range(lists.starts[element], lists.ends[element]):
+            other = lists.rows[r]
+            if counts[other] == 0:
+                met[n_met] = other
+                n_met += 1
+            counts[other] += weights[element]
+        n_steps += lists.ends[element] - lists.starts[element] + 1
+        rest -= weights[element]
+        p += 1
+    return n_met, p, rest, n_steps
+
+
+@njit_inner
+def _drop_lighter(least, n_met, work):
+    """Keep the sets met that weigh at least so much; forget the counts of the others. Return how many stay."""
+    n_left = np.int64(0)
+    for k in range(n_met):
+        other = work.met[k]
+        if work.counts[other] >= least:
+            work.met[n_left] = other
+            n_left += 1
+        else:
+            work.counts[other] = 0
+    return n_left
+
+
+@njit_inner
+def _search_candidates(row, p, rest, n_met, sides, work):
+    """Search the elements from `p` on in each set met, until it cannot reach the weight; return the steps."""
+    weights, counts, right = sides.weights, work.counts, sides.right
+    n_steps = np.int64(0)
+    for k in range(n_met):
+        other = np.int64(work.met[k])
+        left_over = rest
+        for q in range(p, sides.left.indptr[row + 1]):
+            element = sides.by_length[q]
+            stop = right.indptr[other + 1]
+            at = gallop(right.elements, right.indptr[other], stop, element)
+            left_over -= weights[element]
+            n_steps += _STEP_COST
+            if at < stop and right.elements[at] == element:
+                counts[other] += weights[element]
+            elif counts[other] + left_over < sides.needed[row]:
+                break
+    return n_steps
+
+
+@njit_inner
+def _read_rest(row, p, sides, lists, counts):
+    """Add the elements from `p` on to the sets that are counted already, from the lists."""
+    for q in range(p, sides.left.indptr[row + 1]):
+        element = sides.by_length[q]
+        for r in range(lists.starts[element], lists.ends[element]):
+            if counts[lists.rows[r]] > 0:
+                counts[lists.rows[r]] += sides.weights[element]
+
+
 @njit_lean
 def join_overlaps(sides, lists, work, state, pairs, most):
     """Find the right sets that hold at least the needed weight of each left set, as many pairs as there is room for.
@@ -107,70 +179,27 @@ def join_overlaps(sides, lists, work, state, pairs, most):
     Order of the pairs: left set, then as met.
     """
     indptr = sides.left.indptr
-    n_rows = indptr.shape[0] - 1
-    room = pairs.left.shape[0]
-    weights, counts, met, rows = sides.weights, work.counts, work.met, lists.rows
-    n_pairs = np.int64(0)
-    n_steps = np.int64(0)
+    counts, met = work.counts, work.met
+    n_pairs, n_steps = np.int64(0), np.int64(0)
     row = state[0]
-    while row < n_rows and n_steps <= most:
-        start, end = indptr[row], indptr[row + 1]
+    while row < indptr.shape[0] - 1 and n_steps <= most:
         needed = sides.needed[row]
-        rest = np.int64(0)
-        for p in range(start, end):
-            rest += weights[sides.by_length[p]]
-        n_met = np.int64(0)
-        p = start
-        while p < end and rest >= needed:
-            element = sides.by_length[p]
-            for q in range(lists.starts[element], lists.ends[element]):
-                other = rows[q]
-                if counts[other] == 0:
-                    met[n_met] = other
-                    n_met += 1
-                counts[other] += weights[element]
-            n_steps += lists.ends[element] - lists.starts[element] + 1
-            rest -= weights[element]
-            p += 1
-        n_left = np.int64(0)
-        for k in range(n_met):
-            if counts[met[k]] + rest >= needed:
-                met[n_left] = met[k]
-                n_left += 1
-            else:
-                counts[met[k]] = 0
-        n_met = n_left
+        n_met, p, rest, n_read = _count_prefix(row, sides, lists, work)
+        n_steps += n_read
+        n_met = _drop_lighter(needed - rest, n_met, work)
         n_entries = np.int64(0)
-        for q in range(p, end):
+        for q in range(p, indptr[row + 1]):
             n_entries += lists.ends[sides.by_length[q]] - lists.starts[sides.by_length[q]]
-        if n_met > 0 and n_entries > _STEP_COST * n_met * (end - p):
-            for k in range(n_met):
-                other = np.int64(met[k])
-                left_over = rest
-                for q in range(p, end):
-                    element = sides.by_length[q]
-                    stop = sides.right.indptr[other + 1]
-                    at = gallop(sides.right.elements, sides.right.indptr[other], stop, element)
-                    left_over -= weights[element]
-                    n_steps += _STEP_COST
-                    if at < stop and sides.right.elements[at] == element:
-                        counts[other] += weights[element]
-                    elif counts[other] + left_over < needed:
-                        break
+        if n_met > 0 and n_entries > _STEP_COST * n_met * (indptr[row + 1] - p):
+            n_steps += _search_candidates(row, p, rest, n_met, sides, work)
         elif n_met > 0:
-            for q in range(p, end):
-                element = sides.by_length[q]
-                for r in range(lists.starts[element], lists.ends[element]):
-                    if counts[rows[r]] > 0:
-                        counts[rows[r]] += weights[element]
+            _read_rest(row, p, sides, lists, counts)
             n_steps += n_entries
-        n_found = np.int64(0)
-        for k in range(n_met):
-            n_found += counts[met[k]] >= needed
-        is_full = n_pairs + n_found > room
+        n_met = _drop_lighter(needed, n_met, work)
+        is_full = n_pairs + n_met > pairs.left.shape[0]
         for k in range(n_met):
             other = met[k]
-            if counts[other] >= needed and not is_full:
+            if not is_full:
                 pairs.left[n_pairs] = row
                 pairs.right[n_pairs] = other
                 pairs.matched[n_pairs] = counts[other]
