@@ -1,4 +1,4 @@
-"""SQL functions of dfjoin, the table function `dfjoin_discover`, and the catalogue of a lake as a data source.
+"""SQL functions of dfjoin, vectorised over Arrow, and what registers them.
 
 See `spark_ext.register_functions` for their signatures.
 """
@@ -6,8 +6,8 @@ See `spark_ext.register_functions` for their signatures.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,43 +16,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import functions as F
-from pyspark.sql.datasource import DataSource, DataSourceReader
-from pyspark.sql.types import BooleanType, DataType, DoubleType, LongType, StringType, StructType
-from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, SelectedColumn
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.kernels.minhash import sign_hashes
-from dfjoin.lake import open_lake
 from dfjoin.programs.program import Program
-from dfjoin.search.discover import search_queries
 from dfjoin.search.embedding.near_search import embedder_of
 from dfjoin.search.lsh.bands import containment_of
-from dfjoin.search.params import search_params
-from dfjoin.search.result_frame import RESULT_COLUMNS, USEFUL_COLUMNS
-from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.metrics import metric_of
-from spark_ext.queries import query_column
+from spark_ext.catalog_source import LakeCatalogSource
+from spark_ext.discover_function import DiscoverFunction, latest_snapshot
 from spark_ext.session import without_pandas_warning
-from spark_ext.transfer import quoted
 
-__all__ = ["LakeCatalogSource", "register_functions"]
-
-_MOST_VALUES = 1_000_000
-"""Distinct values of a query column of the table function."""
-
-
-@lru_cache(maxsize=8)
-def _snapshot(index: str) -> Snapshot:
-    """Open the latest version of an index, once in a worker."""
-    return open_snapshot(index)
+__all__ = ["register_functions"]
 
 
 def _settings(index: str | None) -> IndexSettings:
     """Return the settings of an index; those of the package where none is named."""
-    settings = IndexSettings() if index is None else _snapshot(index).settings
+    settings = IndexSettings() if index is None else latest_snapshot(index).settings
     return replace(settings, null_evidence=False)  # other rows are no evidence here
 
 
@@ -112,7 +95,7 @@ def _embed(values: pa.Array, index: pa.Array) -> pa.Array:
     def run(name: str | None, rows: pa.Array) -> pa.Array:
         if name is None:
             raise InvalidParameterError("`index` of dfjoin_embed must name the index whose embedder is used, got null")
-        snapshot = _snapshot(name)
+        snapshot = latest_snapshot(name)
         found = _canonical(values.take(rows), replace(snapshot.settings, null_evidence=False))
         vectors = unit_rows(embedder_of(snapshot).embed((found.offsets, found.data)))
         width = vectors.shape[1]
@@ -252,153 +235,12 @@ def _plain(column: Any) -> pa.Array:
     return pc.local_timestamp(array) if pa.types.is_timestamp(array.type) and array.type.tz else array
 
 
-# The table function ---------------------------------------------------------------------------------------
-
-_TEXTS = {"query_column", "table", "column", "kind", "relationship", "method", "verdict", "brings"}
-_FLAGS = {"accidental", "exact", "copy"}
-_SHARES = {"containment", "jaccard", "score", "usefulness"}
-
-
-def _type_of(name: str) -> DataType:
-    if name in _TEXTS:
-        return StringType()
-    return BooleanType() if name in _FLAGS else DoubleType() if name in _SHARES else LongType()
-
-
-_COLUMNS = (*RESULT_COLUMNS, *USEFUL_COLUMNS, "pad")
-
-
-@dataclass
-class _Analyzed(AnalyzeResult):
-    """What is known of a call before it runs."""
-
-    name: str = ""
-    index: str = ""
-    k: int = 10
-
-
-class _Discover:
-    """``dfjoin_discover``: collects the values of a column, and searches a lake for them, once."""
-
-    def __init__(self, analyzed: _Analyzed) -> None:
-        self._analyzed = analyzed
-        self._counts: dict[Any, int] = {}
-
-    @staticmethod
-    def analyze(
-        table: AnalyzeArgument, column: AnalyzeArgument, lake: AnalyzeArgument, k: AnalyzeArgument | None = None
-    ) -> _Analyzed:
-        """Check the arguments; only the column that is named is read."""
-        names = table.dataType.fieldNames() if isinstance(table.dataType, StructType) else []
-        name = str(column.value)
-        if name not in names:
-            raise InvalidParameterError(f"`column` must name a column of the table ({names}), got {name!r}")
-        if not isinstance(lake.value, str):
-            raise InvalidParameterError(f"`lake` must be the path of an index as a text, got {lake.value!r}")
-        n_wanted = 10 if k is None else k.value
-        if not isinstance(n_wanted, int) or n_wanted < 1:
-            raise InvalidParameterError(f"`k` must be an integer of at least 1, got {n_wanted!r}")
-        schema = StructType()
-        for one in _COLUMNS:
-            schema = schema.add(one, _type_of(one))
-        selected = [SelectedColumn(quoted(name))]
-        return _Analyzed(schema, withSinglePartition=True, select=selected, name=name, index=lake.value, k=n_wanted)
-
-    def eval(self, table: Any, column: str, lake: str, k: int = 10) -> None:
-        """Take a row."""
-        value = table[0]
-        if value is None:
-            return
-        self._counts[value] = self._counts.get(value, 0) + 1
-        if len(self._counts) > _MOST_VALUES:
-            raise InvalidParameterError(
-                f"dfjoin_discover takes at most {_MOST_VALUES:,} distinct values; search with "
-                "sdf.discover_joinable(...), which has no such limit"
-            )
-
-    def terminate(self) -> Iterator[tuple[Any, ...]]:
-        """Search."""
-        asked, snapshot = self._analyzed, _snapshot(self._analyzed.index)
-        params = search_params(k=asked.k)
-        values = pa.chunked_array([pa.array(list(self._counts))])
-        counts = np.fromiter(self._counts.values(), np.int64, len(self._counts))
-        query = query_column(asked.name, values, counts, snapshot.settings, params, ())
-        frame = search_queries(snapshot, [query], params, is_first=False).reindex(columns=list(_COLUMNS))
-        arrays = pa.Table.from_pandas(frame, preserve_index=False).to_pydict()
-        yield from zip(*(arrays[name] for name in _COLUMNS), strict=True)
-
-
-# The data source ------------------------------------------------------------------------------------------
-
-
-class _CatalogReader(DataSourceReader):
-    """Reads the catalogue of a lake in one task."""
-
-    def __init__(self, index: str, content: str) -> None:
-        self._index = index
-        self._content = content
-
-    def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
-        """Read the catalogue."""
-        yield from _catalog(self._index, self._content).to_batches(max_chunksize=65_536)
-
-
-def _catalog(index: str, content: str) -> pa.Table:
-    """Return the columns or the tables of a lake as Spark has them; lists of texts are joined by commas."""
-    lake = open_lake(index)
-    table = pa.Table.from_pandas(lake.columns if content == "columns" else lake.tables, preserve_index=False)
-    columns = [_as_spark(column) for column in table.columns]
-    return pa.table(columns, names=table.column_names)
-
-
-def _as_spark(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    type_ = column.type
-    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        return pc.binary_join(column.cast(pa.list_(pa.string())), ", ")
-    if pa.types.is_timestamp(type_):
-        return column.cast(pa.timestamp("us", "UTC"), safe=False)
-    if pa.types.is_integer(type_):
-        return column.cast(pa.int64(), safe=False)
-    is_plain = pa.types.is_boolean(type_) or pa.types.is_floating(type_)
-    return column if is_plain else column.cast(pa.string())
-
-
-class LakeCatalogSource(DataSource):
-    """The catalogue of a lake: ``spark.read.format("dfjoin").load(index)``.
-
-    Option ``content``: ``"columns"`` (default), a row for each column of the lake, or ``"tables"``.
-    """
-
-    @classmethod
-    def name(cls) -> str:
-        """Return the name of the format."""
-        return "dfjoin"
-
-    def _asked(self) -> tuple[str, str]:
-        index, content = self.options.get("path"), self.options.get("content", "columns")
-        if not index:
-            raise InvalidParameterError("`path` must be given: spark.read.format('dfjoin').load(index)")
-        if content not in ("columns", "tables"):
-            raise InvalidParameterError(f"`content` must be one of 'columns', 'tables', got {content!r}")
-        return index, content
-
-    def schema(self) -> StructType:
-        """Return the columns of the catalogue."""
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        return from_arrow_schema(_catalog(*self._asked()).schema)
-
-    def reader(self, schema: StructType) -> DataSourceReader:
-        """Return what reads it."""
-        return _CatalogReader(*self._asked())
-
-
 def register_functions(spark: Any) -> None:
     """Carry out `spark_ext.register_functions`."""
     with without_pandas_warning():
         for name in _PYTHON:
             spark.udf.register(name, _function(name))
-        table_function = F.udtf(_Discover)
+        table_function = F.udtf(DiscoverFunction)
         for name in ("dfjoin_discover", "discover_joinable"):
             spark.udtf.register(name, table_function)
         spark.dataSource.register(LakeCatalogSource)

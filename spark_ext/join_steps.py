@@ -19,12 +19,11 @@ from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
 from spark_ext.join_dates import finds_by_window, relate_latest, with_moments, with_spark_moments
 from spark_ext.join_keys import PREFIX, check_column, with_key
+from spark_ext.join_lake_tables import lake_rows, read_in_task
 from spark_ext.join_tables import (
     LocalRows,
     RightTable,
     aggregated,
-    lake_rows,
-    read_in_task,
     shipped,
     spark_rows,
     spark_source,

@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -82,16 +83,32 @@ def discover(frame: Any, on: Any, lake: Any, where: str, options: dict[str, Any]
 
 
 def collect_points(frame: Any, on: list[str]) -> pd.DataFrame:
-    """Collect the columns that make one query together, row by row; the others of the frame are empty."""
+    """Collect the columns that make one query together; the others of the frame are empty.
+
+    Tasks make their rows distinct and count them. A row comes here as often as the frame has it, but where these are
+    too many, the rows that are repeated come twice: counts above one tell nothing but that they are.
+    """
     for name in on:
         check_named(frame, name, "on")
-    rows = collect(frame.select(*(quoted(name) for name in on)).limit(MOST_VALUES + 1))
+    parts = [f"p{i}" for i in range(len(on))]
+    taken = frame.select(
+        *(F.col(quoted(name)).alias(part) for name, part in zip(on, parts, strict=True)),
+        F.monotonically_increasing_id().alias("first"),
+    )
+    distinct = taken.groupBy(*parts).agg(F.count(F.lit(1)).alias("n"), F.min("first").alias("first"))
+    rows = collect(distinct.limit(MOST_VALUES + 1))
     if rows.num_rows > MOST_VALUES or rows.nbytes > 2 * _MOST_BYTES:
         raise InvalidParameterError(
-            f"`on` must be one column where the frame has more than {MOST_VALUES:,} rows, got {len(on)} columns; "
-            "search with the distinct points: df.select(columns).distinct()"
+            f"`on` must be one column where a frame has more than {MOST_VALUES:,} distinct rows of several or "
+            f"{2 * _MOST_BYTES >> 20} MiB of them, got {len(on)} columns; search with a part of them, as "
+            "df.sample(0.1) has"
         )
-    return to_pandas(rows).reindex(columns=frame.columns)  # the names of the others count
+    rows = rows.sort_by("first")
+    counts = rows.column("n").to_numpy()
+    if counts.sum() > MOST_VALUES:
+        counts = np.minimum(counts, 2)
+    repeated = rows.select(parts).take(np.repeat(np.arange(rows.num_rows), counts)).rename_columns(on)
+    return to_pandas(repeated).reindex(columns=frame.columns)  # the names of the others count
 
 
 def discover_batch(frame: Any, lake: Any, name: str, value: str, where: str, options: dict[str, Any]) -> Any:

@@ -141,7 +141,7 @@ class SearchTask:
         """Return the groups of segments that are searched apart; one where they are not."""
         segments, mode = self.snapshot.segments, mode_of(self.params.mode)
         is_whole = self.params.is_by_usefulness and not mode.is_by_equality  # rarity is counted within the radius
-        if len(segments) < 2 or is_whole or not mode.is_by_segment:
+        if len(segments) < 2 or is_whole or not mode.is_by_segment(self.params):
             return [tuple(range(len(segments)))]
         self.n_columns = count_columns(self.snapshot)
         size = sum(segment.meta.size for segment in segments)

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from dfjoin.values.frames import arrow_to_series
 from spark_ext.session import without_pandas_warning
@@ -94,8 +95,10 @@ def to_spark(spark: Any, table: pa.Table) -> Any:
     """
     arrays = [_known_to_spark(column) for column in table.columns]
     plain = pa.table(arrays, names=table.column_names)
+    # Connect asks for the types of a table without rows, although Arrow has them.
+    schema = None if plain.num_rows else from_arrow_schema(plain.schema, prefer_timestamp_ntz=True)
     with without_pandas_warning():
-        return spark.createDataFrame(plain)
+        return spark.createDataFrame(plain, schema)
 
 
 def _known_to_spark(column: pa.ChunkedArray) -> pa.ChunkedArray:

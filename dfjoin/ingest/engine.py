@@ -93,7 +93,8 @@ class LateEngine:
             if names and self._spark is None and not is_session_there():
                 raise InvalidParameterError(
                     f"`source` {names[0]!r} is no path that exists here, and there is no Spark session that could "
-                    "know a table of that name; check the spelling, or pass the session as `spark=`"
+                    "know a table of that name; check the spelling. A table of Spark is built in Python, by "
+                    "spark_ext.build_index(spark, tables=[...], index=...)"
                 )
             reader = self._start_spark().spark_reader(settings)
             assert reader is not None  # only the inline engine has none

@@ -135,8 +135,8 @@ def gather(
         names = [source] if isinstance(source, str) else list(source)
         if spark_tables is None:
             raise InvalidParameterError(
-                f"`source` {names[0]!r} is no path that exists here; if it is a Spark table, pass "
-                '`spark=` and engine="spark", else check the spelling'
+                f"`source` {names[0]!r} is no path that exists here; if it is a Spark table, build it in "
+                "Python, by spark_ext.build_index(spark, tables=[...], index=...), else check the spelling"
             )
         given = spark_tables({name: name for name in names}, root_for("spark", "spark:", "spark", roots))
     else:

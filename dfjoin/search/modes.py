@@ -45,8 +45,9 @@ class Mode(Protocol):
     has_composite_keys: bool = False
     """Whether several columns may be a key together, see `dfjoin.search.composite_search`."""
 
-    is_by_segment: bool = False
-    """Whether what is found in a segment does not depend on the other segments."""
+    def is_by_segment(self, params: SearchParams) -> bool:
+        """Tell whether what is found in a segment does not depend on the other segments."""
+        return False
 
     def check(self, snapshot: Snapshot) -> None:
         """Raise IncompatibleSettingsError when the index was built without what the mode needs."""

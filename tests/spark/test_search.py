@@ -14,8 +14,10 @@ import pytest
 import dfjoin
 import spark_ext
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
+from dfjoin.search.params import search_params
 from spark_ext import search as spark_search
 from spark_ext.queries import query_rows
+from spark_ext.search_tasks import SearchTask
 from spark_ext.transfer import collect, to_pandas
 from tests.conftest import EXAMPLE_LAKE, PROJECT
 from tests.spark.frames import pair
@@ -83,6 +85,8 @@ def test_every_column_of_a_frame_at_once(query, example_lake, where):
         {"rank": "matched", "threshold": 0.2},
         {"weighted": True, "k": 5},
         {"mode": "lsh", "threshold": 0.3},
+        {"mode": "lsh", "threshold": 0.3, "rank": "matched", "verify": False},
+        {"mode": "lsh", "rank": "matched", "k": 4},
         {"plan": "josie", "k": 3, "tables": "*2"},
         {"min_score": 0.2, "kinds": "text", "exclude": ["*same1"]},
     ],
@@ -105,6 +109,16 @@ def test_segments_are_dealt_out_by_bytes(parted):
     sizes = [sum(parted.segments[number].meta.size for number in group) for group in groups]
     assert max(sizes) - min(sizes) <= max(segment.meta.size for segment in parted.segments)
     assert len(group_segments(parted.snapshot, 99)) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "n_groups"),
+    [({"threshold": 0.3}, 2), ({"threshold": 0.3, "k": 4}, 1), ({"k": 4}, 1)],
+    ids=str,
+)
+def test_signatures_are_searched_by_groups_where_segments_are_independent(parted, options, n_groups):
+    task = SearchTask(parted.snapshot, search_params(mode="lsh", rank="matched", **options), {}, (), False)
+    assert len(task.groups()) == n_groups
 
 
 def test_codes_that_lost_their_zeros_and_empty_results(spark, query, example_lake):
@@ -221,6 +235,22 @@ def test_tasks_that_do_not_find_the_index(query, tmp_path):
         query[1].discover_joinable("Country", lake, where="cluster")
 
 
+def test_points_are_made_distinct_in_tasks(spark, query, example_lake, monkeypatch):
+    """The bound counts distinct rows; where the rows are too many, each that is repeated comes twice."""
+    sdf = query[1]
+    on = ["Country", "Postal"]
+    few = sdf.select(*on).limit(3)
+    many = few.unionByName(few).unionByName(few)
+    n_distinct = few.distinct().count()
+    monkeypatch.setattr(spark_search, "MOST_VALUES", n_distinct)
+    assert len(spark_search.collect_points(few, on)) == 3
+    points = spark_search.collect_points(many, on)
+    assert len(points) == 2 * n_distinct and len(points.drop_duplicates()) == n_distinct
+    monkeypatch.setattr(spark_search, "MOST_VALUES", n_distinct - 1)
+    with pytest.raises(InvalidParameterError, match=r"must be one column where a frame has more than .* distinct rows"):
+        few.discover_joinable(on, example_lake)
+
+
 def test_arguments(query, example_lake, monkeypatch):
     _, sdf = query
     with pytest.raises(InvalidParameterError, match="`where` must be one of"):
@@ -275,7 +305,9 @@ def test_pandas_on_spark(spark, query, example_lake):
 
 CONNECT = """
 import sys
+from datetime import date as D
 import pandas as pd
+import pyarrow as pa
 from pyspark.sql import SparkSession
 import dfjoin, spark_ext
 from tests.spark.frames import pair, rows
@@ -292,6 +324,19 @@ if __name__ == "__main__":
     hits = sdf.discover_joinable("land", lake, k=2)
     print(spark_ext.explain(hits.limit(1), sdf).to_dict()["matched"])
     wide = rows(df.auto_join(lake, on="land"))
+    day, since = pa.array([D(2020, 1, n) for n in (1, 2, 3, 3, 5)]), pa.array([D(2020, 1, n) for n in (2, 2, 1, 4)])
+    dated, own = pair(spark, land=["France", "peru ", "CHAD", None, "peru"], day=day)
+    known, theirs = pair(spark, land=["peru", "PERU", "chad", "peru"], day=since, v=[1, 2, 3, 4])
+    for aggregate in ("auto", None):
+        options = {"on": ["land", "day"], "how": "asof", "aggregate": aggregate}
+        assert rows(own.auto_join(theirs, **options)) == rows(dated.auto_join(known, **options)), aggregate
+    names = ["Obama, Barack", "Bush, George W.", "Clinton, Bill", "Carter, J\u00fcrgen", None]
+    turned = [None if one is None else " ".join(reversed(one.upper().split(", "))) for one in names]
+    one, first = pair(spark, name=names, a=list(range(5)))
+    two, second = pair(spark, who=turned, b=list(range(5)))
+    assert rows(first.auto_join(second)) == rows(one.auto_join(two))
+    nothing, empty = df.iloc[:0], sdf.where("n < 0")
+    assert rows(empty.discover_joinable("land", lake)) == rows(pd.DataFrame(nothing.discover_joinable("land", lake)))
     for where in ("driver", "cluster"):
         assert rows(sdf.auto_join(lake, on="land", where=where)) == wide, where
     assert rows(sdf.auto_join(hits.limit(1))) == rows(df.auto_join(df.discover_joinable("land", lake, k=1)))

@@ -74,7 +74,9 @@ class EmbeddingMode(DistanceMode):
     """Search by vectors of texts, and by points of columns of numbers; see `Mode` for the methods."""
 
     nothing_found = "no column of the lake has a value within the radius"
-    is_by_segment = True
+
+    def is_by_segment(self, params: SearchParams) -> bool:
+        return True
 
     def check(self, snapshot: Snapshot) -> None:
         if snapshot.manifest.axes is None:

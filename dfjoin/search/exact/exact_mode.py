@@ -23,7 +23,9 @@ class ExactMode(Mode):
     """Search by posting lists; see `Mode` for the methods."""
 
     has_composite_keys = True
-    is_by_segment = True
+
+    def is_by_segment(self, params: SearchParams) -> bool:
+        return True
 
     def check(self, snapshot: Snapshot) -> None:
         if not snapshot.settings.keep_sets:

@@ -27,6 +27,10 @@ __all__ = ["LshMode"]
 class LshMode(Mode):
     """Search by signatures; see `Mode` for the methods."""
 
+    def is_by_segment(self, params: SearchParams) -> bool:
+        # What other segments have decides how far the threshold falls for k columns.
+        return params.threshold is not None and params.k is None
+
     def check(self, snapshot: Snapshot) -> None:
         if not snapshot.settings.permutations:
             raise IncompatibleSettingsError(
