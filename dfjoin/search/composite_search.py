@@ -5,16 +5,15 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, warn
 from dfjoin.search.exact.searcher import smallest_count
 from dfjoin.search.key_query import KeyQuery
 from dfjoin.search.key_rows import KeyMatch, KeyRows
-from dfjoin.search.key_tables import KeyTables, KeyWay
+from dfjoin.search.key_tables import KeyTables, KeyWay, TableWays
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.store.snapshot import Snapshot
 
@@ -22,6 +21,9 @@ __all__ = ["KeyHit", "KeySearch", "search_key"]
 
 _SECONDS = 2.0
 """How long tables are read."""
+
+_AT_ONCE = 1 << 17
+"""Rows of all ways of a table that are counted before another table may be looked at."""
 
 _DECIMALS = 6
 """Scores are rounded, as those of single columns are."""
@@ -102,15 +104,78 @@ def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> Key
     aggregated to one. That share has no part in the score: columns may mean the same where few tuples are shared.
 
     Tables wait in a queue by the most that they can reach: first by the counts of their columns and rows, then by the
-    tuples whose parts the sets of their columns hold, and then by what their rows hold, which are read only if the
-    table comes first until then. The result is that of reading every table, unless the time (2 seconds) is over or a
-    table has more than 64 choices of columns: `SearchStats.is_complete` says so. Source of the filter by single
-    columns, and of verifying rows: Esmailoghli, Quiané-Ruiz, Abedjan: "MATE: Multi-Attribute Table Extraction", PVLDB
-    2022, section 3. Deviation: bounds come from the sets of the index, not from row signatures (super keys).
+    tuples whose parts the sets of their columns hold, and then by what their rows hold. Rows are compared only if the
+    table comes first until then, for a few choices of columns at a time, the most promising first; rows that the index
+    keeps (`Lake.add_row_signatures`) without reading the table. The result is that of comparing every table, unless the
+    time (2 seconds) is over or a table has more than 4,096 choices of columns: `SearchStats.is_complete` says so.
+
+    Source of the filter by single columns, of verifying rows, and of keeping something of each row: Esmailoghli,
+    Quiané-Ruiz, Abedjan: "MATE: Multi-Attribute Table Extraction", PVLDB 2022, sections 3 to 5. Deviation: bounds come
+    from the sets of the index, and what is kept of a row are the numbers of its values, which need no verification.
     """
     inner = SearchParams(k=None, tables=params.tables, exclude=params.exclude, kinds=params.kinds, min_score=0.0)
     tables = KeyTables(snapshot, query, inner)
     return _Queue(tables, query, params).run()
+
+
+class _FoundWay(NamedTuple):
+    """A way that shares tuples: what it reached (usefulness where it counts, tuples), and its usefulness."""
+
+    reached: tuple[float, int]
+    way: KeyWay
+    useful: float
+
+
+class _CountedWays:
+    """The choices of columns of a table, those that can reach the most counted first.
+
+    Parameters
+    ----------
+    ways : TableWays
+    is_by_usefulness : bool
+        Usefulness counts before tuples.
+    """
+
+    def __init__(self, ways: TableWays, is_by_usefulness: bool) -> None:
+        self.ways = ways
+        self.rows: KeyRows | None = None
+        self.found: list[_FoundWay] = []
+        self._is_by_usefulness = is_by_usefulness
+        self._first = (0.0, 0)
+        slack = 10.0**-_DECIMALS  # scores are rounded before they are multiplied
+        self._most = ways.useful + slack if is_by_usefulness else np.zeros(len(ways))
+        self._order = np.lexsort((ways.most, self._most))[::-1]
+
+    @property
+    def next_most(self) -> tuple[float, int]:
+        """The usefulness and the tuples that the next way can reach at most, or another one has reached."""
+        way = self._order[0]
+        first = self._first[0] if self._is_by_usefulness else 0.0
+        return max(float(self.ways.useful[way]), first), max(int(self.ways.most[way]), self._first[1])
+
+    @property
+    def may_improve(self) -> bool:
+        """Whether a way that was not counted may reach as much as the best one that was."""
+        if not self._order.size:
+            return False
+        way = self._order[0]
+        return (float(self._most[way]), int(self.ways.most[way])) >= self._first
+
+    def count_more(self, least: int, least_score: float) -> None:
+        """Count some more ways."""
+        assert self.rows is not None
+        n = max(1, _AT_ONCE // max(1, self.rows.n_rows))
+        block, self._order = [self.ways[i] for i in self._order[:n].tolist()], self._order[n:]
+        counts = self.rows.count([way.parts for way in block])
+        for way, matched, n_rows in zip(block, *(count.tolist() for count in counts), strict=True):
+            if matched < least or way.score_of(matched) < least_score:
+                continue
+            useful = way.usefulness_of(matched, n_rows)
+            reached = (useful if self._is_by_usefulness else 0.0, matched)
+            if reached >= self._first:
+                self.found.append(_FoundWay(reached, way, useful))
+                if not way.may_be_copy:  # a copy falls behind
+                    self._first = reached
 
 
 class _Queue:
@@ -127,7 +192,7 @@ class _Queue:
         self._unread: dict[str, str] = {}
         self._n_read = 0
         self._heap: list[tuple[Any, ...]] = []
-        self._ways: dict[int, list[KeyWay]] = {}
+        self._counted: dict[int, _CountedWays] = {}
         for place in np.flatnonzero((tables.matched >= self._least) & (tables.score >= self._least_score)).tolist():
             matched = int(tables.matched[place])
             most = float(tables.score[place] * tables.gain[place]) * min(1.0, matched / max(1, query.n_keys))
@@ -193,62 +258,46 @@ class _Queue:
         return KeySearch(self._query, hits, stats, notes)
 
     def _refine(self, place: int) -> None:
-        """Find out more of a table: what its columns hold, then what its rows hold."""
+        """Find out more of a table: what its columns hold, then what its rows hold, for some choices of columns."""
         tables = self._tables
-        if place not in self._ways:
+        counted = self._counted.pop(place, None)
+        if counted is None:
             ways, is_complete = tables.ways(place)
             self._is_complete &= is_complete
-            kept = [way for way in ways if way.most >= self._least and way.score >= self._least_score]
-            if kept:
-                self._ways[place] = kept
-                self._push(max(way.useful for way in kept), max(way.most for way in kept), place)
+            kept = ways.keep((ways.most >= self._least) & (ways.score >= self._least_score))
+            if len(kept):
+                self._counted[place] = _CountedWays(kept, self._params.is_by_usefulness)
+                self._push(float(kept.useful.max()), int(kept.most.max()), place)
             return
-        ways = self._ways.pop(place)
-        self._n_read += 1
         try:
-            best = self._best_of(tables.rows(place, ways, self._end), ways)
+            if counted.rows is None:
+                self._n_read += 1
+                counted.rows = tables.rows(place, counted.ways, self._end)
+            counted.count_more(self._least, self._least_score)
         except TimeoutError:
             self._is_complete = False
             return
         except (TableChangedError, TableReadError, InvalidParameterError) as error:
             self._unread[tables.name(place)] = str(error)
             return
+        if counted.may_improve:
+            self._counted[place] = counted
+            self._push(*counted.next_most, place)
+            return
+        best = self._best_of(counted.rows, counted.found)
         if best is not None:
             self._push(best.usefulness, best.match.matched, place, best)
 
-    def _best_of(self, rows: KeyRows, ways: list[KeyWay]) -> KeyHit | None:
-        """Choose the columns of a table that rank first.
-
-        Ways are counted from the one that can reach the most, until none can reach as much as is found. What a result
-        shows is computed for the ways that may be the first.
-        """
-        found: list[tuple[tuple[float, int], KeyWay, float, NDArray[np.int64]]] = []
-        first = (0.0, 0)
-        for way in sorted(ways, key=self._most, reverse=True):
-            if self._most(way) < first:
-                break
-            if monotonic() > self._end:
-                raise TimeoutError
-            keys, n_rows = rows.keys(way.parts)
-            if keys.size >= self._least and way.score_of(keys.size) >= self._least_score:
-                useful = way.usefulness_of(keys.size, n_rows)
-                reached = (useful if self._params.is_by_usefulness else 0.0, keys.size)
-                found.append((reached, way, useful, keys))
-                if not way.may_be_copy:  # a copy falls behind
-                    first = max(first, reached)
-        found.sort(key=lambda one: one[0], reverse=True)
+    def _best_of(self, rows: KeyRows, found: list[_FoundWay]) -> KeyHit | None:
+        """Choose the columns of a table that rank first; what a result shows is computed for those that may."""
         best: KeyHit | None = None
-        for reached, way, useful, keys in found:
+        for reached, way, useful in sorted(found, key=lambda one: one.reached, reverse=True):
             if best is not None and (-reached[0], -reached[1]) > self._order(best)[:2]:
                 break
-            hit = self._judge(way, useful, rows.describe(way.parts, keys, way.possible))
+            hit = self._judge(way, useful, rows.describe(way.parts, way.possible))
             if best is None or self._order(hit) < self._order(best):
                 best = hit
         return best
-
-    def _most(self, way: KeyWay) -> tuple[float, int]:
-        """Return the most that a way can reach."""
-        return way.useful + 10.0**-_DECIMALS if self._params.is_by_usefulness else 0.0, way.most
 
     def _order(self, hit: KeyHit) -> tuple[Any, ...]:
         match = hit.match

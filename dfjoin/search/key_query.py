@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.kernels.key_tuples import TupleTable, table_of
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.row_keys import KeyIndex
 
@@ -45,6 +47,11 @@ class KeyQuery:
     index: KeyIndex
     parts: NDArray[np.int64]
     first_rows: NDArray[np.int64]
+
+    @cached_property
+    def table(self) -> TupleTable:
+        """The tuples, to be found by the numbers of their parts."""
+        return table_of(np.ascontiguousarray(self.parts.T, np.int32), [len(column.values) for column in self.columns])
 
     @property
     def name(self) -> str:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import KINDS, Catalog
 from dfjoin.index.row_group import row_codes
 from dfjoin.index.segment import Segment
+from dfjoin.kernels.key_tuples import Counts, Ways, count_tuples, find_tuples, new_slots, number_tuples
 from dfjoin.search.key_query import KeyQuery, joined_names
-from dfjoin.search.row_keys import concat_values, number_rows
+from dfjoin.search.row_keys import concat_values
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from dfjoin.search.usefulness.headers import headers_of
 from dfjoin.store.table import LakeTable
@@ -34,7 +35,8 @@ __all__ = [
 _N_ALONE = 5
 """Tuples of the table alone that are kept as examples."""
 
-_PIECE = 1 << 12
+_PIECE = 64
+"""Rows that are looked at first for these; then as many as before."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +133,9 @@ class ReadColumn:
         """Return a value in canonical form."""
         return self.values.value(code)
 
-    def query_codes(self, query: KeyQuery, part: int) -> NDArray[np.int64]:
-        """Return for each row the number of its value in a column of the key, -1 for none."""
-        return query.index.part_codes(part, self.values)
+    def numbers(self, query: KeyQuery, part: int) -> NDArray[np.int64]:
+        """Return the number of each value in a column of the key, -1 for none."""
+        return query.index.value_codes(part, self.values)
 
 
 @dataclass(frozen=True)
@@ -168,15 +170,15 @@ class StoredColumn:
         """Return a value in canonical form."""
         return value_of_token(self.segment, int(self.tokens[code]))
 
-    def query_codes(self, query: KeyQuery, part: int) -> NDArray[np.int64]:
-        """Return for each row the number of its value in a column of the key, -1 for none."""
+    def numbers(self, query: KeyQuery, part: int) -> NDArray[np.int64]:
+        """Return the number of each value in a column of the key, -1 for none."""
         found = self.found[part]
         places = np.searchsorted(self.tokens, found)
         is_held = places < self.tokens.size
         is_held[is_held] = self.tokens[places[is_held]] == found[is_held]
-        numbers = np.full(self.tokens.size + 1, -1, np.int64)  # the last one serves the null
+        numbers = np.full(self.tokens.size, -1, np.int64)
         numbers[places[is_held]] = np.flatnonzero(is_held)
-        return numbers[self.codes]
+        return numbers
 
 
 class KeyTable(NamedTuple):
@@ -203,46 +205,96 @@ class KeyRows:
     """
 
     def __init__(
-        self, table: KeyTable, query: KeyQuery, columns: Mapping[int, ReadColumn] | Mapping[int, StoredColumn]
+        self,
+        table: KeyTable,
+        query: KeyQuery,
+        columns: Mapping[int, ReadColumn | StoredColumn],
     ) -> None:
         self._table = table
         self._query = query
         self._columns = columns
-        self._codes: dict[tuple[int, int], NDArray[np.int64]] = {}
+        self._places = {column: place for place, column in enumerate(columns)}
+        n_rows = next((column.codes.size for column in columns.values()), 0)
+        self._codes = np.empty((len(columns), n_rows), np.int32)
+        for place, column in enumerate(columns.values()):
+            self._codes[place] = column.codes
+        self._numbers: list[NDArray[np.int32]] = []
+        self._starts: dict[tuple[int, int], int] = {}
+        self._end = 0
 
-    def keys(self, way: Sequence[KeyColumn]) -> tuple[NDArray[np.int64], int]:
-        """Return the numbers of the tuples that the columns of a way share row by row, ascending, and in how many rows.
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return self._codes.shape[1]
 
-        O(rows).
+    def count(self, ways: Sequence[tuple[KeyColumn, ...]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Count the tuples that rows share with the key, and these rows, for some choices of columns.
+
+        Returns
+        -------
+        matched, rows : ndarray of int64, shape (n_ways,)
+
+        Notes
+        -----
+        O(ways × rows).
         """
-        if any(part.column not in self._columns for part in way):  # excluded when a frame in memory was kept
-            return np.empty(0, np.int64), 0
-        codes = self._shared_codes(way)
-        shared = codes[codes >= 0]
-        is_shared = np.zeros(self._query.n_keys, bool)
-        is_shared[shared] = True
-        return np.flatnonzero(is_shared), int(shared.size)
+        counts = Counts(
+            np.zeros(len(ways), np.int64), np.zeros(len(ways), np.int64), np.full(self._query.n_keys, -1, np.int32)
+        )
+        # others were excluded when a frame in memory was kept
+        readable = [i for i, way in enumerate(ways) if all(part.column in self._columns for part in way)]
+        if readable:
+            chosen = self._chosen([ways[i] for i in readable])
+            count_tuples(self._codes, chosen, self._flat_numbers(), self._query.table, counts)
+        if len(readable) < len(ways):
+            for found in counts[:2]:
+                found[readable] = found[: len(readable)].copy()
+                found[np.setdiff1d(np.arange(len(ways)), readable)] = 0
+        return counts.matched, counts.rows
 
-    def describe(self, way: tuple[KeyColumn, ...], keys: NDArray[np.int64], possible: int) -> KeyMatch:
-        """Tell of the columns of a way what a result shows. O(rows log rows).
+    def _chosen(self, ways: Sequence[tuple[KeyColumn, ...]]) -> Ways:
+        """Return the columns of ways, and where their numbers begin."""
+        columns = [[self._places[part.column] for part in way] for way in ways]
+        starts = [[self._start_of(place, part.column) for place, part in enumerate(way)] for way in ways]
+        return Ways(np.array(columns, np.int64), np.array(starts, np.int64))
+
+    def _start_of(self, place: int, column: int) -> int:
+        """Return where it stands what the codes of a column are in a column of the key."""
+        known = self._starts.get((place, column))
+        if known is None:
+            known = self._starts[place, column] = self._end
+            found = self._columns[column].numbers(self._query, place)
+            self._numbers.append(np.append(-1, found).astype(np.int32))  # the first one is the null's
+            self._end += found.size + 1
+        return known
+
+    def _flat_numbers(self) -> NDArray[np.int32]:
+        if len(self._numbers) > 1:
+            self._numbers = [np.concatenate(self._numbers)]
+        return self._numbers[0]
+
+    def describe(self, way: tuple[KeyColumn, ...], possible: int) -> KeyMatch:
+        """Tell of the columns of a way what a result shows. O(rows).
 
         Parameters
         ----------
         way : tuple of KeyColumn
-        keys : ndarray of int64
-            As `keys` returned them.
         possible : int
             Tuples each part of which its column holds.
         """
+        chosen = self._chosen([way])
+        found = np.empty(self._codes.shape[1], np.int32)
+        find_tuples(self._codes, chosen, self._flat_numbers(), self._query.table, found)
         columns = [self._columns[part.column] for part in way]
-        own, n_own, _ = number_rows([(column.codes, column.n_values) for column in columns])
-        alone = _first_rows(own, np.flatnonzero((self._shared_codes(way) < 0) & (own >= 0)), _N_ALONE)
+        own = np.empty_like(found)
+        n_own = int(number_tuples(self._codes, chosen.columns[0], new_slots(own.size), own))
+        alone = _first_rows(own, np.flatnonzero((found < 0) & (own >= 0)), _N_ALONE)
         names = tuple(column.name for column in columns)
         return KeyMatch(
             self._table.name,
             names,
             way,
-            keys,
+            np.unique(found[found >= 0]).astype(np.int64),
             possible,
             n_own,
             self._table.n_rows,
@@ -251,14 +303,6 @@ class KeyRows:
             [joined_names([column.value(int(column.codes[row])) for column in columns]) for row in alone],
             self._brought(names),
         )
-
-    def _shared_codes(self, way: Sequence[KeyColumn]) -> NDArray[np.int64]:
-        """Return the number of the query's tuple in each row, -1 for none."""
-        index, places = self._query.index, [(place, part.column) for place, part in enumerate(way)]
-        for place, column in places:
-            if (place, column) not in self._codes:
-                self._codes[place, column] = self._columns[column].query_codes(self._query, place)
-        return index.combine([self._codes[one] for one in places])
 
     def _brought(self, columns: Sequence[str]) -> list[str]:
         """Name the columns of the table that are no part of the key, and that the frame does not have."""
@@ -352,11 +396,13 @@ def stored_values(
     return stored
 
 
-def _first_rows(codes: NDArray[np.int64], rows: NDArray[np.int64], n: int) -> list[int]:
+def _first_rows(codes: NDArray[np.int32], rows: NDArray[np.int64], n: int) -> list[int]:
     """Return the first row of each of the first `n` codes that some rows have. O(rows until these are found)."""
     seen: dict[int, int] = {}
-    for start in range(0, rows.size, _PIECE):
-        piece = rows[start : start + _PIECE]
+    start = 0
+    while start < rows.size:
+        piece = rows[start : max(_PIECE, 2 * start)]
+        start += piece.size
         _, places = np.unique(codes[piece], return_index=True)
         for place in np.sort(places).tolist():
             seen.setdefault(int(codes[piece[place]]), int(piece[place]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice, product
 from math import log10, prod
 from typing import Any, NamedTuple
 
@@ -12,12 +11,12 @@ from numpy.typing import NDArray
 
 from dfjoin.index.catalog import NOT_IN_FILE
 from dfjoin.index.segment import Segment
+from dfjoin.kernels.key_tuples import count_possible, mark_held
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.key_query import KeyQuery
 from dfjoin.search.key_rows import KeyColumn, KeyRows, KeyTable, read_values, stored_values
 from dfjoin.search.params import SearchParams, SearchStats
-from dfjoin.search.shared_values import shared_mask
 from dfjoin.search.usefulness.features import features_of, query_facts
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.model import model
@@ -25,10 +24,10 @@ from dfjoin.search.usefulness.shared_evidence import count_evidence
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable
 
-__all__ = ["KeyTables", "KeyWay"]
+__all__ = ["KeyTables", "KeyWay", "TableWays"]
 
-_MOST_WAYS = 64
-"""Choices of columns of one table that are tried, the best by shared values."""
+_MOST_WAYS = 1 << 12
+"""Choices of columns of one table that are tried, those of the columns that share most values."""
 
 _SHIFT = 32
 _DECIMALS = 6
@@ -91,11 +90,6 @@ class KeyWay(NamedTuple):
     n_keys: int
 
     @property
-    def useful(self) -> float:
-        """The most that the usefulness can be, without the last rounding."""
-        return self.score * self.gain * self.most / max(1, self.possible) * self.most / max(1, self.n_keys)
-
-    @property
     def may_be_copy(self) -> bool:
         """The table may have no other columns than the frame."""
         return all(part.has_all for part in self.parts)
@@ -109,6 +103,56 @@ class KeyWay(NamedTuple):
         n_each = n_rows / max(1, matched)
         share = matched / max(1, self.n_keys)
         return round(self.score_of(matched) * self.gain * share / (1.0 + log10(max(1.0, n_each))), _DECIMALS)
+
+
+class TableWays:
+    """The choices of columns of a table for the columns of a key.
+
+    Parameters
+    ----------
+    entries : list of KeyColumn
+        Candidates for the columns of the key.
+    choices : ndarray of int32, shape (n_ways, n_parts)
+        Which of them each way has.
+    possible : ndarray of int64, shape (n_ways,)
+        See `KeyWay`, as for the other arrays.
+    n_keys : int
+
+    Attributes
+    ----------
+    most : ndarray of int64, shape (n_ways,)
+    score, gain, useful : ndarray of float64, shape (n_ways,)
+    """
+
+    def __init__(
+        self, entries: list[KeyColumn], choices: NDArray[np.int32], possible: NDArray[np.int64], n_keys: int
+    ) -> None:
+        self._entries, self._choices, self._possible, self._n_keys = entries, choices, possible, n_keys
+        rows = np.array([one.rows for one in entries], np.int64)[choices]
+        scores = np.array([one.score for one in entries])[choices]
+        self.most = np.minimum(possible, rows.min(axis=1))
+        self.score = scores.prod(axis=1) ** (1.0 / choices.shape[1])
+        self.gain = np.array([one.gain for one in entries])[choices].max(axis=1)
+        shares = self.most / np.maximum(1, possible) * self.most / max(1, n_keys)
+        self.useful = self.score * self.gain * shares
+
+    def __len__(self) -> int:
+        return len(self._choices)
+
+    def __getitem__(self, i: int) -> KeyWay:
+        parts = tuple(self._entries[entry] for entry in self._choices[i].tolist())
+        score, gain = float(self.score[i]), float(self.gain[i])
+        return KeyWay(parts, int(self._possible[i]), int(self.most[i]), score, gain, self._n_keys)
+
+    def keep(self, is_kept: NDArray[np.bool_]) -> TableWays:
+        """Keep some of the ways."""
+        return TableWays(self._entries, self._choices[is_kept], self._possible[is_kept], self._n_keys)
+
+    @property
+    def columns(self) -> list[int]:
+        """Ids of the columns that some way has."""
+        chosen = np.unique(self._choices)
+        return list(dict.fromkeys(self._entries[entry].column for entry in chosen.tolist()))
 
 
 class KeyTables:
@@ -213,40 +257,51 @@ class KeyTables:
         number, table = self._place(place)
         return int(facts_of(self._snapshot.segments[number]).family[table])
 
-    def ways(self, place: int) -> tuple[list[KeyWay], bool]:
+    def ways(self, place: int) -> tuple[TableWays, bool]:
         """Choose the columns of a table that may be the key.
 
         Returns
         -------
-        ways : list of KeyWay
+        ways : TableWays
             Different columns for the columns of the key.
         is_complete : bool
             There are no other ways.
+
+        Notes
+        -----
+        O(columns × tuples × log lists + ways × tuples).
         """
         number, _ = self._place(place)
-        segment = self._snapshot.segments[number]
-        every = [
+        of_parts = [
             sorted(found.of(int(self.tables[place])), key=lambda c: (-c.matched, -c.score, c.column))
             for found in self._candidates
         ]
-        chosen = [way for way in islice(product(*every), 8 * _MOST_WAYS) if len({c.column for c in way}) == len(way)]
-        chosen.sort(key=lambda way: -prod(c.matched for c in way))
-        is_complete = prod(map(len, every)) <= 8 * _MOST_WAYS and len(chosen) <= _MOST_WAYS
-        held: dict[tuple[int, int], NDArray[np.bool_]] = {}
-        ways = []
-        for way in chosen[:_MOST_WAYS]:
-            for part, one in enumerate(way):
-                if (part, one.column) not in held:
-                    mask = shared_mask(segment, one.column, self._groups[part].groups(number))
-                    held[part, one.column] = mask[self._query.parts[:, part]]
-            has_all = np.logical_and.reduce([held[part, one.column] for part, one in enumerate(way)])
-            possible = int(np.count_nonzero(has_all))
-            score, gain = prod(one.score for one in way) ** (1.0 / len(way)), max(one.gain for one in way)
-            most = min(possible, *(one.rows for one in way))
-            ways.append(KeyWay(way, possible, most, score, gain, self._query.n_keys))
-        return ways, is_complete
+        n_each = _sizes_within([len(columns) for columns in of_parts], _MOST_WAYS)
+        is_complete = all(n == len(columns) for n, columns in zip(n_each, of_parts, strict=True))
+        entries = [(part, one) for part, n in enumerate(n_each) for one in of_parts[part][:n]]
+        bases = np.cumsum([0, *n_each[:-1]])
+        choices = np.indices(n_each).reshape(len(n_each), -1).T + bases
+        columns = np.array([one.column for _, one in entries])[choices]
+        is_distinct = np.logical_and.reduce(
+            [columns[:, i] != columns[:, j] for i in range(len(n_each)) for j in range(i)]
+        )
+        choices = choices[is_distinct].astype(np.int32)
+        possible = np.empty(len(choices), np.int64)
+        count_possible(self._held(number, entries), choices, possible)
+        return TableWays([one for _, one in entries], choices, possible, self._query.n_keys), is_complete
 
-    def rows(self, place: int, ways: Sequence[KeyWay], end: float) -> KeyRows:
+    def _held(self, number: int, entries: Sequence[tuple[int, KeyColumn]]) -> NDArray[np.uint8]:
+        """Tell which tuples have a part that a column of a segment holds; shape (n_entries, n_keys)."""
+        segment = self._snapshot.segments[number]
+        tokens, parts = segment.tokens, self._query.table.parts
+        held = np.empty((len(entries), self._query.n_keys), np.uint8)
+        for row, (part, one) in enumerate(entries):
+            start, end = tokens.set_indptr[one.column : one.column + 2].tolist()
+            lists = tokens.set_lists[start:end].astype(np.int64) + segment.n_columns
+            mark_held(self._groups[part].groups(number), parts[part], one.column, lists, held[row])
+        return held
+
+    def rows(self, place: int, ways: TableWays, end: float) -> KeyRows:
         """Look up the rows of a table in the columns of some ways: in the index where it keeps them, else in its file.
 
         Raises
@@ -258,7 +313,7 @@ class KeyTables:
         """
         number, table = self._place(place)
         segment = self._snapshot.segments[number]
-        columns = {one.column for way in ways for one in way.parts}
+        columns = ways.columns
         if segment.rows is not None:
             stored = stored_values(segment, columns, self._tokens(number))
             if stored is not None:
@@ -274,6 +329,14 @@ class KeyTables:
             tokens = self._snapshot.segments[number].tokens
             self._found[number] = tuple(match_tokens(column.values, tokens) for column in self._query.columns)
         return self._found[number]
+
+
+def _sizes_within(sizes: list[int], most: int) -> list[int]:
+    """Make the largest of some sizes smaller until their product is not above a limit."""
+    sizes = list(sizes)
+    while prod(sizes) > most:
+        sizes[sizes.index(max(sizes))] -= 1
+    return sizes
 
 
 def _catalogued(segment: Segment, number: int) -> KeyTable:

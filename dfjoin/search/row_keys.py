@@ -69,18 +69,14 @@ class KeyIndex:
         -----
         Each distinct value is looked up once.
         """
-        return self.combine([self.part_codes(place, part) for place, part in enumerate(parts)])
-
-    def part_codes(self, place: int, part: ValueSet) -> NDArray[np.int64]:
-        """Return for each row of a column of another side the number of its value in an own column, -1 for none."""
-        return _codes_of(part, self.vocabularies[place])
-
-    def combine(self, found: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """Return the code of each row of another side from those of its parts, as `part_codes` returns them."""
-        combined = found[0]
-        for more, part, known in zip(found[1:], self.parts[1:], self.combinations, strict=True):
+        combined, *others = (_codes_of(part, known) for part, known in zip(parts, self.vocabularies, strict=True))
+        for more, part, known in zip(others, self.parts[1:], self.combinations, strict=True):
             combined = _find_pairs(pair_codes(combined, more, len(part)), known)
         return combined
+
+    def value_codes(self, place: int, part: ValueSet) -> NDArray[np.int64]:
+        """Return for each value of a column of another side its number in an own column, -1 for none."""
+        return _value_codes(part, self.vocabularies[place])
 
     def match_all(self, parts: Sequence[ValueSet]) -> tuple[NDArray[np.int64], int]:
         """Return a code for every row of another side, new ones for keys that this side lacks.
@@ -176,11 +172,16 @@ def _is_dense(end: int, n_rows: int) -> bool:
 
 def _codes_of(values: ValueSet, vocabulary: Vocabulary) -> NDArray[np.int64]:
     """Return for each row of a value set the code that its value has in a vocabulary, -1 for none."""
+    return np.append(_value_codes(values, vocabulary), -1)[values.codes]  # the last one serves code -1, the null
+
+
+def _value_codes(values: ValueSet, vocabulary: Vocabulary) -> NDArray[np.int64]:
+    """Return for each value the code that it has in a vocabulary, -1 for none."""
     tokens = match_tokens(values, vocabulary)
-    codes = np.full(len(values) + 1, -1, np.int64)  # the last one serves code -1, the null
+    codes = np.full(len(values), -1, np.int64)
     is_found = tokens >= 0
-    codes[:-1][is_found] = vocabulary.order[tokens[is_found]]
-    return codes[values.codes]
+    codes[is_found] = vocabulary.order[tokens[is_found]]
+    return codes
 
 
 def concat_values(parts: Sequence[ValueSet], settings: IndexSettings) -> ValueSet:
