@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, warn
+from dfjoin.kernels._compile import watch
 from dfjoin.search.exact.searcher import smallest_count
 from dfjoin.search.key_query import KeyQuery
 from dfjoin.search.key_rows import KeyMatch, KeyRows
@@ -187,7 +188,7 @@ class _Queue:
         self._params = params
         self._least = smallest_count(params.threshold, query.n_keys)
         self._least_score = params.smallest_score if params.is_by_usefulness else 0.0
-        self._end = monotonic() + _SECONDS
+        self._start = monotonic() - watch.seconds
         self._is_complete = True
         self._unread: dict[str, str] = {}
         self._n_read = 0
@@ -197,6 +198,11 @@ class _Queue:
             matched = int(tables.matched[place])
             most = float(tables.score[place] * tables.gain[place]) * min(1.0, matched / max(1, query.n_keys))
             self._push(most, matched, place)
+
+    @property
+    def _end(self) -> float:
+        """When to give up, by the monotonic clock; compiling kernels takes nothing of the time."""
+        return self._start + watch.seconds + _SECONDS
 
     def _push(self, useful: float, matched: int, place: int, hit: KeyHit | None = None) -> None:
         """Put a table into the queue; one that may still reach as much as a hit comes before it."""
