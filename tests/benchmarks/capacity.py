@@ -70,7 +70,7 @@ def measure_driver(sizes: list[int], engine: str, project: Path, per_directory: 
             source = make_tables(Path(scratch) / "lake", n, per_directory)
             environment = {**os.environ, "PYTHONPATH": str(project)}
             command = [sys.executable, "-c", _CHILD, str(source), str(Path(scratch) / "index"), engine]
-            done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=project, check=False)
             if done.returncode:
                 raise RuntimeError(done.stderr[-2000:])
             found.append(json.loads(done.stdout.splitlines()[-1]))
