@@ -14,8 +14,9 @@ import pandas as pd
 from dfjoin import _html
 from dfjoin import _validation as check
 from dfjoin.errors import DfjoinError, InvalidTypeError
-from dfjoin.index.manifest import Manifest, list_versions, read_manifest
+from dfjoin.index.manifest import Manifest
 from dfjoin.index.segment import Segment
+from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.store.snapshot import Snapshot, index_directory, open_snapshot
 from dfjoin.types import IndexSettings
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.components import AXES, removed_on_error, write_component
+from dfjoin.index.component_files import removed_on_error, write_component
+from dfjoin.index.components import AXES
 from dfjoin.index.manifest import GroupMeta
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.records import as_read_only

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.index.components import damaged
+from dfjoin.index.component_files import damaged
 
 __all__ = [
     "COLUMN_FIELDS",

@@ -15,8 +15,9 @@ from types import TracebackType
 
 from dfjoin.errors import ConcurrentCommitError, IndexFormatError, IndexWriteError
 from dfjoin.index.layout import MANIFESTS, RUNS, is_mark_of, manifest_path, run_directory
-from dfjoin.index.manifest import Manifest, latest_version, list_versions, read_manifest
+from dfjoin.index.manifest import Manifest
 from dfjoin.index.mirror import discard_there, mirror_of
+from dfjoin.index.versions import latest_version, list_versions, read_manifest
 
 __all__ = ["NO_ROOM", "Uncommitted", "commit", "commit_change", "scratch_directory"]
 

@@ -14,14 +14,11 @@ from typing import Any
 from dfjoin._version import __version__
 from dfjoin.errors import (
     IndexCorruptedError,
-    IndexNotFoundError,
     IndexVersionError,
-    InvalidParameterError,
     shortlist,
 )
 from dfjoin.index.components import GROUPS, ComponentMeta
-from dfjoin.index.layout import MANIFESTS, MODELS, SEGMENTS, manifest_path, version_of
-from dfjoin.index.mirror import mirror_of
+from dfjoin.index.layout import MODELS, SEGMENTS
 from dfjoin.types import IndexSettings, Root
 from dfjoin.vectors.axis_specs import AxisSpec
 
@@ -32,10 +29,8 @@ __all__ = [
     "GroupMeta",
     "Manifest",
     "SegmentMeta",
-    "latest_version",
-    "list_versions",
+    "check_seal",
     "now",
-    "read_manifest",
     "seal",
 ]
 
@@ -333,7 +328,7 @@ def _checksum(values: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(values, separators=(",", ":"), sort_keys=True).encode())
 
 
-def _check_seal(text: str, version: int, where: Path) -> None:
+def check_seal(text: str, version: int, where: Path) -> None:
     """Refuse a manifest that was edited, or put in the place of another version."""
     values = json.loads(text)
     if values.pop("crc32", None) != _checksum(values) or values["version"] != version:
@@ -380,77 +375,3 @@ def _check_names(names: list[str]) -> None:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
             raise ValueError(f"the path {name!r} leads outside the index")
-
-
-def list_versions(index: Path) -> list[int]:
-    """List the versions that have a manifest, ascending; empty when there is no index."""
-    mirror = mirror_of(index)
-    if mirror is not None:
-        mirror.fetch_manifests()
-    try:
-        names = [path.name for path in (index / MANIFESTS).iterdir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    return sorted(version for name in names if (version := version_of(name)) is not None)
-
-
-def latest_version(index: Path) -> int:
-    """Return the highest version, 0 when there is no index."""
-    return max(list_versions(index), default=0)
-
-
-def _how_to_build(index: Path) -> str:
-    """Say how an index is built where there is none; a directory of files is taken for the lake itself."""
-    if index.is_file():
-        return "it is a file: read it into a frame, or build an index of the directory that it lies in"
-    try:
-        holds_files = any(index.iterdir())
-    except OSError:  # there is no such directory
-        holds_files = False
-    if holds_files:
-        made = f"dfjoin.build_lake({str(index)!r}, {f'{index.name}.dfjoin'!r})"
-        return f"it is a directory of other files: if these are your tables, build an index of them with {made}"
-    return f"build one with dfjoin.build_lake(source, {str(index)!r})"
-
-
-def read_manifest(index: Path, version: int | None = None) -> Manifest:
-    """Read the manifest of a version, the latest by default.
-
-    Parameters
-    ----------
-    index : Path
-        Directory of the index.
-    version : int, optional
-        A version that still exists.
-
-    Returns
-    -------
-    Manifest
-
-    Raises
-    ------
-    IndexNotFoundError
-        If there is no index at that place.
-    InvalidParameterError
-        If there is one, but not this version of it.
-    """
-    versions = list_versions(index)
-    if not versions:
-        raise IndexNotFoundError(f"there is no dfjoin index at `{index}`: no manifest below it; {_how_to_build(index)}")
-    if version is None:
-        version = versions[-1]
-    elif version not in versions:
-        raise InvalidParameterError(
-            f"`version` must be a version that the index has ({shortlist(versions[::-1])}), got {version!r}"
-        )
-    path = manifest_path(index, version)
-    try:
-        text = path.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise IndexCorruptedError(
-            f"the manifest {path} cannot be read ({error}); open an older version with `version=`, call "
-            "dfjoin.repair, or build the index again"
-        ) from error
-    manifest = Manifest.from_json(text, str(path))
-    _check_seal(text, version, path)
-    return manifest

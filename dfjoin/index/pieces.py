@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
-from dfjoin.index.components import PATTERNS, removed_on_error, write_component
+from dfjoin.index.component_files import removed_on_error, write_component
+from dfjoin.index.components import PATTERNS
 from dfjoin.index.manifest import GroupMeta
 from dfjoin.kernels.records import Groups, Sets, as_read_only
 from dfjoin.kernels.sorting import argsort_u64

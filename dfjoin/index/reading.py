@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from dfjoin.index.components import damaged
+from dfjoin.index.component_files import damaged
 from dfjoin.kernels.damage import DamagedArraysError
 
 __all__ = ["reading"]

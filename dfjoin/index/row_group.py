@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.components import removed_on_error, save_array, write_component, write_rows
+from dfjoin.index.component_files import removed_on_error, save_array, write_component, write_rows
 from dfjoin.index.layout import ROW_PLACES_FILE, ROW_WORDS_FILE
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.mapping import map_npy

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.components import save_array
+from dfjoin.index.component_files import save_array
 from dfjoin.index.mapping import map_npy
 from dfjoin.kernels.grouping import expand_groups
 from dfjoin.kernels.postings import Entries, copy_values, merge_entries

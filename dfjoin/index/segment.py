@@ -12,18 +12,8 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
 from dfjoin.index.catalog import Catalog
-from dfjoin.index.components import (
-    PATTERNS,
-    ROWS,
-    SIGNATURES,
-    VECTORS,
-    ComponentMeta,
-    check_size,
-    crc_of_file,
-    damaged,
-    find_damage,
-    map_component,
-)
+from dfjoin.index.component_files import check_size, crc_of_file, damaged, find_damage, map_component
+from dfjoin.index.components import PATTERNS, ROWS, SIGNATURES, VECTORS, ComponentMeta
 from dfjoin.index.layout import segment_directory
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.tombstones import read_alive
@@ -219,7 +209,7 @@ class Segment:
         return read_alive(self.index, self.meta)
 
     def damaged(self, component: str, what: str) -> IndexCorruptedError:
-        """Return the error for a component of this segment, see `dfjoin.index.components.damaged`."""
+        """Return the error for a component of this segment, see `dfjoin.index.component_files.damaged`."""
         return damaged(self.meta.id, component, what)
 
     def alive_table_names(self) -> list[str]:

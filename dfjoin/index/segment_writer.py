@@ -14,15 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import Records, replace_field, write_catalog
-from dfjoin.index.components import (
-    TOKENS,
-    ComponentMeta,
-    ComponentStream,
-    map_component,
-    removed_on_error,
-    write_bytes,
-    write_component,
-)
+from dfjoin.index.component_files import ComponentStream, map_component, removed_on_error, write_bytes, write_component
+from dfjoin.index.components import TOKENS, ComponentMeta
 from dfjoin.index.layout import CATALOG_FILE, segment_directory
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.pieces import find_patterns, write_patterns

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError
-from dfjoin.index.components import SIGNATURES, removed_on_error, write_component
+from dfjoin.index.component_files import removed_on_error, write_component
+from dfjoin.index.components import SIGNATURES
 from dfjoin.index.manifest import GroupMeta
 from dfjoin.kernels.lsh_partitions import optimal_ends
 from dfjoin.kernels.minhash import sign_columns

@@ -10,14 +10,8 @@ from typing import Any
 import numpy as np
 
 from dfjoin.errors import IndexCorruptedError
-from dfjoin.index.components import (
-    WORD_MODEL,
-    damaged,
-    find_damage,
-    map_component,
-    removed_on_error,
-    write_component,
-)
+from dfjoin.index.component_files import damaged, find_damage, map_component, removed_on_error, write_component
+from dfjoin.index.components import WORD_MODEL
 from dfjoin.index.layout import MODELS, model_directory
 from dfjoin.index.manifest import EmbedderMeta, Manifest
 from dfjoin.vectors.abbreviations import expanding

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.components import damaged, save_array
+from dfjoin.index.component_files import damaged, save_array
 from dfjoin.index.layout import TOMBSTONES, tombstones_file
 from dfjoin.index.mirror import mirror_of
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.index.catalog import KINDS
-from dfjoin.index.components import VECTORS, removed_on_error, write_component, write_rows
+from dfjoin.index.component_files import removed_on_error, write_component, write_rows
+from dfjoin.index.components import VECTORS
 from dfjoin.index.manifest import GroupMeta
 from dfjoin.index.segment import Segment, Tokens
 from dfjoin.kernels.postings import copy_values

@@ -10,8 +10,9 @@ from dfjoin import _validation as check
 from dfjoin.errors import IndexNotFoundError, InvalidParameterError
 from dfjoin.index.commit import Uncommitted, commit
 from dfjoin.index.layout import make_directories
-from dfjoin.index.manifest import Manifest, now, read_manifest
+from dfjoin.index.manifest import Manifest, now
 from dfjoin.index.mirror import index_place
+from dfjoin.index.versions import read_manifest
 from dfjoin.ingest.axes_task import AxesReader, add_axes_of
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.chosen_embedder import choose_for_index

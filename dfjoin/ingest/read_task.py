@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from dfjoin.errors import TableReadError
 from dfjoin.index.catalog import write_catalog
-from dfjoin.index.components import removed_on_error
+from dfjoin.index.component_files import removed_on_error
 from dfjoin.index.layout import CATALOG_FILE, RUNS, run_directory
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer

@@ -17,11 +17,12 @@ from dfjoin import _validation as check
 from dfjoin.errors import ConcurrentCommitError, IncompatibleSettingsError
 from dfjoin.index.commit import Uncommitted, commit_change
 from dfjoin.index.layout import group_directory
-from dfjoin.index.manifest import Manifest, SegmentMeta, read_manifest
+from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import check_signature_settings, count_sizes, sign_large_columns, write_signatures
 from dfjoin.index.stored_model import open_embedder
+from dfjoin.index.versions import read_manifest
 from dfjoin.ingest.axes_task import AxesReader, add_axes_of
 from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, choose_for_index
 from dfjoin.ingest.driver import freeze_partitions

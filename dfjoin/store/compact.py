@@ -9,8 +9,9 @@ from dfjoin import _validation as check
 from dfjoin.errors import ConcurrentCommitError
 from dfjoin.index.commit import Uncommitted, commit_change, scratch_directory
 from dfjoin.index.layout import segment_directory
-from dfjoin.index.manifest import Manifest, SegmentMeta, read_manifest
+from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.merge_policy import choose_merges
+from dfjoin.index.versions import read_manifest
 from dfjoin.ingest.engine import InlineEngine, choose_engine
 from dfjoin.ingest.requests import compact_request, read_segment
 

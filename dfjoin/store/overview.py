@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from dfjoin.errors import IndexFormatError
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS, reason_of
-from dfjoin.index.manifest import list_versions, read_manifest
+from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["catalog_columns", "catalog_tables", "describe_table", "list_history", "summarize"]

@@ -7,8 +7,9 @@ from typing import Any
 
 from dfjoin.errors import IndexCorruptedError, IndexFormatError, IndexNotFoundError, IndexVersionError
 from dfjoin.index.commit import commit, commit_change
-from dfjoin.index.manifest import Manifest, list_versions, read_manifest
+from dfjoin.index.manifest import Manifest
 from dfjoin.index.segment import Segment
+from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.store.snapshot import index_directory
 
 __all__ = ["repair"]

@@ -10,9 +10,10 @@ from typing import Any
 
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidTypeError, TableNotFoundError, did_you_mean, shortlist
-from dfjoin.index.manifest import Manifest, read_manifest
+from dfjoin.index.manifest import Manifest
 from dfjoin.index.mirror import index_place, index_uri
 from dfjoin.index.segment import Segment, SegmentPool
+from dfjoin.index.versions import read_manifest
 from dfjoin.sources.roots import catalogued_source
 from dfjoin.types import IndexSettings, Root, TableSource
 

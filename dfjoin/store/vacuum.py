@@ -19,9 +19,10 @@ from dfjoin.errors import (
 )
 from dfjoin.index.file_store import StoredEntry
 from dfjoin.index.layout import FRAMES, MANIFESTS, MODELS, RUNS, SEGMENTS, TOMBSTONES, manifest_path
-from dfjoin.index.manifest import Manifest, SegmentMeta, list_versions, read_manifest
+from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.mirror import store_of
 from dfjoin.index.segment import Segment
+from dfjoin.index.versions import list_versions, read_manifest
 
 __all__ = ["DEFAULT_RETENTION", "vacuum"]
 

@@ -8,7 +8,8 @@ from time import monotonic
 
 from dfjoin.errors import IndexCorruptedError, IndexFormatError, InvalidParameterError, TableReadError
 from dfjoin.index.catalog import KEPT
-from dfjoin.index.components import ComponentMeta, check_size
+from dfjoin.index.component_files import check_size
+from dfjoin.index.components import ComponentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import verify_model
 from dfjoin.sources.readers import current_fingerprint

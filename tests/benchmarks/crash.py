@@ -22,7 +22,7 @@ from pathlib import Path
 import pandas as pd
 
 import dfjoin
-from dfjoin.index.manifest import list_versions
+from dfjoin.index.versions import list_versions
 from tests import oracles
 
 NAMES = ["a", "b", "c", "geo/x", "é"]

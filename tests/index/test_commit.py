@@ -11,7 +11,8 @@ import dfjoin
 from dfjoin.errors import ConcurrentCommitError, IndexNotFoundError
 from dfjoin.index import commit as module
 from dfjoin.index.commit import Uncommitted, commit, commit_change
-from dfjoin.index.manifest import Manifest, SegmentMeta, list_versions, read_manifest
+from dfjoin.index.manifest import Manifest, SegmentMeta
+from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.types import IndexSettings, Root
 
 

@@ -9,7 +9,8 @@ import pytest
 import dfjoin
 from dfjoin.errors import ConcurrentCommitError, IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError
 from dfjoin.index import commit as commit_module
-from dfjoin.index.components import PATTERNS, write_component
+from dfjoin.index.component_files import write_component
+from dfjoin.index.components import PATTERNS
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.hashing import hash_values

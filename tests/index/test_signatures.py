@@ -16,10 +16,12 @@ from dfjoin.errors import (
 )
 from dfjoin.index import commit as commit_module
 from dfjoin.index.commit import commit
-from dfjoin.index.components import SIGNATURES, write_component
-from dfjoin.index.manifest import Manifest, read_manifest
+from dfjoin.index.component_files import write_component
+from dfjoin.index.components import SIGNATURES
+from dfjoin.index.manifest import Manifest
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import SizeCounts, add_sizes, cut_partitions, partition_slots, read_signatures
+from dfjoin.index.versions import read_manifest
 from dfjoin.kernels.minhash import sign_hashes
 from dfjoin.search.shared_values import tokens_of_column
 from dfjoin.types import IndexSettings

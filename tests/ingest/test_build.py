@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableReadError
-from dfjoin.index.manifest import read_manifest
+from dfjoin.index.versions import read_manifest
 from dfjoin.ingest.build import build, find_base
 from dfjoin.ingest.build_options import BuildOptions, index_settings
 

@@ -15,7 +15,8 @@ from dfjoin.errors import (
     InvalidTypeError,
 )
 from dfjoin.index.layout import manifest_path
-from dfjoin.index.manifest import list_versions, seal
+from dfjoin.index.manifest import seal
+from dfjoin.index.versions import list_versions
 from tests.store.lakes import (
     OPTIONS,
     all_answers,

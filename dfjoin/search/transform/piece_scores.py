@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.components import damaged
+from dfjoin.index.component_files import damaged
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.postings import copy_values
 from dfjoin.kernels.ragged import expand_stretches

@@ -18,7 +18,7 @@ from dfjoin.errors import (
     InvalidTypeError,
 )
 from dfjoin.index.commit import commit
-from dfjoin.index.components import write_component
+from dfjoin.index.component_files import write_component
 from dfjoin.search.exact.costs import ReadCosts
 from tests import oracles
 

@@ -12,16 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.errors import IndexCorruptedError
-from dfjoin.index import components
-from dfjoin.index.components import (
-    TOKENS,
-    ComponentMeta,
-    ComponentStream,
-    crc_of_file,
-    map_component,
-    write_bytes,
-    write_component,
-)
+from dfjoin.index import component_files
+from dfjoin.index.component_files import ComponentStream, crc_of_file, map_component, write_bytes, write_component
+from dfjoin.index.components import TOKENS, ComponentMeta
 
 
 @pytest.mark.parametrize("name", TOKENS)
@@ -40,7 +33,7 @@ def test_round_trip(tmp_path, rng, name, size):
 
 
 def test_an_array_larger_than_a_chunk(tmp_path, monkeypatch):
-    monkeypatch.setattr(components, "_CHUNK", 64)
+    monkeypatch.setattr(component_files, "_CHUNK", 64)
     array = np.arange(1000, dtype="<u8")
     meta = write_component(tmp_path, "g", "hash", array)
     assert np.array_equal(map_component(tmp_path, meta), array)

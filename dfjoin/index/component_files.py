@@ -1,0 +1,277 @@
+"""How a component file is written, mapped and checked."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import shutil
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.components import DTYPES, TOKENS, ComponentMeta
+from dfjoin.index.mapping import map_npy
+from dfjoin.index.mirror import mirror_above
+
+__all__ = [
+    "ComponentStream",
+    "check_size",
+    "crc_of_file",
+    "damaged",
+    "find_damage",
+    "map_component",
+    "removed_on_error",
+    "save_array",
+    "write_bytes",
+    "write_component",
+    "write_rows",
+]
+
+
+_CHUNK = 16 << 20
+
+
+def damaged(segment: str | None, component: str, what: str) -> IndexCorruptedError:
+    """Return the error for a component that is not as it was written.
+
+    Parameters
+    ----------
+    segment : str or None
+        Id of its segment; None where it is not known.
+    component : str
+        Its name.
+    what : str
+        What is wrong with it, as a clause.
+    """
+    place = "the index" if segment is None else f"segment {segment}"
+    return IndexCorruptedError(
+        f"component `{component}` of {place} is damaged: {what}; call dfjoin.repair, or build the index again"
+    )
+
+
+def write_component(directory: Path, group: str, name: str, array: NDArray) -> ComponentMeta:
+    """Write one array as ``<group>/<name>.npy`` below the segment's directory, and sync it.
+
+    Parameters
+    ----------
+    directory : Path
+        The segment's directory.
+    group : str
+        Directory name of the component group.
+    name : str
+        Component name, in `TOKENS`, `SIGNATURES`, `PATTERNS`, `VECTORS`, `AXES`, `ROWS` or `WORD_MODEL`.
+    array : ndarray
+        Of the dtype that these say.
+
+    Returns
+    -------
+    ComponentMeta
+    """
+    array = np.ascontiguousarray(array, DTYPES[name])
+    return write_rows(directory, group, name, array.shape, [array])
+
+
+def write_rows(
+    directory: Path, group: str, name: str, shape: tuple[int, ...], parts: Iterable[NDArray]
+) -> ComponentMeta:
+    """Write an array that comes in parts of its first axis, so that it need not be held whole, and sync it.
+
+    Parameters
+    ----------
+    directory, group, name
+        As in `write_component`.
+    shape : tuple of int
+        Of the whole array.
+    parts : iterable of ndarray
+        Consecutive stretches of it.
+
+    Returns
+    -------
+    ComponentMeta
+    """
+    header = io.BytesIO()
+    fields = {"descr": DTYPES[name].str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, fields)
+    file = f"{group}/{name}.npy"
+    size, crc = _write(directory / file, itertools.chain([header.getvalue()], _chunks(parts, DTYPES[name])))
+    return ComponentMeta(name, file, DTYPES[name].str, shape, size, crc)
+
+
+def _chunks(parts: Iterable[NDArray], dtype: np.dtype) -> Iterator[memoryview]:
+    for part in parts:
+        view = np.ascontiguousarray(part, dtype).view(np.uint8).reshape(-1)
+        for i in range(0, view.size, _CHUNK):
+            yield view[i : i + _CHUNK].data
+
+
+@contextmanager
+def removed_on_error(directory: Path) -> Iterator[None]:
+    """Remove a directory when what writes into it fails."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def save_array(stream: BinaryIO, array: NDArray) -> None:
+    """Write an array as ``.npy``; a full disk is the system's own error here, which numpy hides."""
+    array = np.ascontiguousarray(array)
+    np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(array))
+    stream.write(array.view(np.uint8).reshape(-1).data)
+
+
+class ComponentStream:
+    """Writes a component that comes in parts, so that it is never held whole.
+
+    Parameters
+    ----------
+    directory : Path
+        The segment's directory.
+    group : str
+        Directory name of the component group.
+    name : str
+        Component name, in `TOKENS`.
+    """
+
+    def __init__(self, directory: Path, group: str, name: str) -> None:
+        self._name, self._file = name, f"{group}/{name}.npy"
+        self._path = directory / self._file
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._stream = self._path.open("xb")
+        self._stream.write(self._header(0))
+        self.length = 0
+
+    def _header(self, length: int) -> bytes:
+        """Return the header of an array of that length; as long for any other."""
+        header = io.BytesIO()
+        fields = {"descr": TOKENS[self._name].str, "fortran_order": False, "shape": (length,)}
+        np.lib.format.write_array_header_1_0(header, fields)
+        return header.getvalue()
+
+    def append(self, array: NDArray) -> None:
+        """Write the next part."""
+        self._stream.write(np.ascontiguousarray(array, TOKENS[self._name]).data)
+        self.length += array.size
+
+    def finish(self) -> ComponentMeta:
+        """Complete the header, sync the file and return what the manifest says of it."""
+        self._stream.seek(0)
+        self._stream.write(self._header(self.length))
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self._stream.close()
+        size = self._path.stat().st_size
+        # The header comes first and is known last: the checksum takes a second pass.
+        return ComponentMeta(
+            self._name, self._file, TOKENS[self._name].str, (self.length,), size, crc_of_file(self._path)
+        )
+
+
+def write_bytes(directory: Path, group: str, file_name: str, data: Any) -> ComponentMeta:
+    """Write a ready Arrow IPC file below the segment's directory, and sync it."""
+    file = f"{group}/{file_name}"
+    size, crc = _write(directory / file, [data])
+    return ComponentMeta(file_name.partition(".")[0], file, "arrow-ipc", (size,), size, crc)
+
+
+def _write(path: Path, parts: Iterable[Any]) -> tuple[int, int]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    size = crc = 0
+    with path.open("xb") as stream:
+        for part in parts:
+            stream.write(part)
+            crc = zlib.crc32(part, crc)
+            size += len(part)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return size, crc
+
+
+def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
+    """Map one component file, read-only; nothing is read yet.
+
+    Parameters
+    ----------
+    directory : Path
+        The segment's directory.
+    meta : ComponentMeta
+        What the manifest says of it.
+
+    Returns
+    -------
+    ndarray, read-only
+
+    Raises
+    ------
+    IndexCorruptedError
+        If the file is missing, has another size, or its header says another dtype or shape.
+    """
+    path = directory / meta.file
+    check_size(directory, meta)
+    try:
+        mapped = map_npy(path)
+    except (ValueError, EOFError, SyntaxError, TokenError, OverflowError) as error:
+        raise damaged(directory.name, meta.name, f"its header cannot be read ({error})") from error
+    expected = DTYPES.get(meta.name)
+    if mapped.dtype != expected or mapped.dtype.str != meta.dtype or mapped.shape != meta.shape:
+        found = f"it holds {mapped.dtype.str} of shape {mapped.shape}"
+        raise damaged(directory.name, meta.name, f"{found}, the manifest says {meta.dtype} of shape {meta.shape}")
+    return mapped
+
+
+def check_size(directory: Path, meta: ComponentMeta) -> None:
+    """Raise `IndexCorruptedError` when a component file is missing or has another size than written."""
+    try:
+        size = (directory / meta.file).stat().st_size
+    except FileNotFoundError:
+        if _is_fetched(directory, meta):
+            return
+        raise damaged(directory.name, meta.name, f"the file is missing ({meta.file})") from None
+    if size != meta.size:
+        raise damaged(directory.name, meta.name, f"it has {size} bytes, the manifest says {meta.size} ({meta.file})")
+
+
+def _is_fetched(directory: Path, meta: ComponentMeta) -> bool:
+    """Copy a component file of an index on another file system; return whether it is what was written."""
+    path = directory / meta.file
+    found = mirror_above(path)
+    if found is None or not found[0].fetch(found[1]):
+        return False
+    if path.stat().st_size == meta.size and crc_of_file(path) == meta.crc32:
+        return True
+    path.unlink()
+    raise damaged(directory.name, meta.name, f"what {found[0].uri} holds is not what was written ({meta.file})")
+
+
+def find_damage(directory: Path, meta: ComponentMeta) -> str:
+    """Read a component file where the index lies; say as a clause what is wrong with it, nothing if it is sound."""
+    path = directory / meta.file
+    elsewhere = mirror_above(path)
+    found: tuple[int, int] | None
+    if elsewhere is not None:
+        found = elsewhere[0].checksum(elsewhere[1], (meta.size, meta.crc32))
+    else:
+        found = (path.stat().st_size, crc_of_file(path)) if path.exists() else None
+    if found is None:
+        return f"the file is missing ({meta.file})"
+    if found[0] != meta.size:
+        return f"it has {found[0]} bytes, the manifest says {meta.size} ({meta.file})"
+    return "" if found[1] == meta.crc32 else f"its CRC-32 is not the recorded one ({meta.file})"
+
+
+def crc_of_file(path: Path) -> int:
+    """Compute the CRC-32 of a file, in chunks."""
+    crc = 0
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            crc = zlib.crc32(chunk, crc)
+    return crc
