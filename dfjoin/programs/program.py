@@ -18,18 +18,14 @@ from dfjoin import _html
 from dfjoin._validation import check_names, show
 from dfjoin.errors import DfjoinError, InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.programs.conditions import MAX_CONDITIONS, Condition
-from dfjoin.programs.extract import Step
-from dfjoin.programs.spark_sql import quote, when_empty
-from dfjoin.programs.step_table import FUNCTIONS, functions_of, read_condition, read_steps, step_values
-from dfjoin.programs.stored import MAX_TEXT, is_stored_text
+from dfjoin.programs.program_pieces import Combined, Extract, InputColumns, Piece, read_piece
+from dfjoin.programs.step_table import FUNCTIONS, read_condition
 from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["MAX_COLUMNS", "MAX_PIECES", "MAX_STEPS", "Constant", "Extract", "Piece", "Program"]
+__all__ = ["MAX_COLUMNS", "MAX_PIECES", "Program"]
 
 MAX_PIECES = 33
 """Most pieces of a program: 16 logical operators with constants between and around them."""
-MAX_STEPS = 8
-"""Most steps of one piece."""
 MAX_COLUMNS = 3
 """Most input columns."""
 _FEW_ROWS = 100
@@ -38,38 +34,6 @@ VERSION = 1
 """Version of the form that `Program.to_dict` writes for programs without conditions."""
 _WITH_CONDITIONS = 2
 """Version of programs with conditions, which older readers must refuse."""
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    """A piece that is the same for every row.
-
-    Parameters
-    ----------
-    text : str
-        At least one character.
-    """
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Extract:
-    """A piece that is made of one input column by steps, one after the other.
-
-    Parameters
-    ----------
-    column : int
-        Number of the input column.
-    steps : tuple of Step
-        None: the value as it is.
-    """
-
-    column: int
-    steps: tuple[Step, ...] = ()
-
-
-Piece = Constant | Extract
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +52,8 @@ class Program:
     ----------
     columns : tuple of str
         Names of the input columns, 1 to 3, in the order of the arguments.
-    pieces : tuple of Constant or Extract
-        At least one of them an `Extract`, unless there are conditions.
+    pieces : tuple of Constant, Extract or Combined
+        At least one of them reads a column, unless there are conditions.
     conditions : tuple of Condition
         What a row must meet, at most 4.
 
@@ -156,7 +120,9 @@ class Program:
     @property
     def computes(self) -> bool:
         """Whether numbers or times are computed: scaled, rounded, read with their units, written in another way."""
-        return any(step.computes for piece in self.pieces if isinstance(piece, Extract) for step in piece.steps)
+        return any(
+            isinstance(piece, Combined) or any(step.computes for step in piece.all_steps) for piece in self.pieces
+        )
 
     @property
     def n_operators(self) -> int:
@@ -164,20 +130,13 @@ class Program:
         return len(self.pieces) + len(self.conditions)
 
     def __str__(self) -> str:
-        made = " + ".join(self._describe(piece) for piece in self.pieces)
+        made = " + ".join(piece.describe(self._shown) for piece in self.pieces)
         held = " and ".join(one.describe(self._shown(one.column)) for one in self.conditions)
         return f"{made} if {held}" if held else made
 
     def _shown(self, column: int) -> str:
         name = self.columns[column]
         return name if name.isidentifier() else f"[{name}]"
-
-    def _describe(self, piece: Piece) -> str:
-        if isinstance(piece, Constant):
-            return repr(piece.text)
-        shown = self._shown(piece.column)
-        steps = "".join(d if (d := step.describe()).startswith("[") else f".{d}" for step in piece.steps)
-        return shown + steps
 
     def _repr_html_(self) -> str:
         """Write the program as a card, for notebooks: one line, and as Python."""
@@ -200,15 +159,8 @@ class Program:
         """
         if not all(condition(row[condition.column]) for condition in self.conditions):
             return None
-        out = []
-        for piece in self.pieces:
-            text = piece.text if isinstance(piece, Constant) else row[piece.column]
-            for step in () if isinstance(piece, Constant) else piece.steps:
-                text = step(text) if text else None
-            if not text:
-                return None
-            out.append(text)
-        return "".join(out)
+        made = [piece(row) for piece in self.pieces]
+        return "".join(text for text in made if text) if all(made) else None
 
     def apply(self, arrays: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array:
         """Apply the program to columns.
@@ -253,23 +205,10 @@ class Program:
 
     def _apply_to_columns(self, arrays: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array:
         """Apply step after step to whole columns."""
-        inputs = {i: StringColumn.of(arrays[i]) for i in {p.column for p in self.pieces if isinstance(p, Extract)}}
-        done: dict[tuple[int, tuple[Step, ...]], StringColumn] = {}
-        parts = []
-        for piece in self.pieces:
-            if isinstance(piece, Constant):
-                parts.append(pa.scalar(piece.text, pa.large_string()))
-                continue
-            strings = inputs[piece.column]
-            for i, step in enumerate(piece.steps):  # pieces often begin with the same steps
-                key = (piece.column, piece.steps[: i + 1])
-                if key not in done:
-                    done[key] = step.apply(strings)
-                strings = done[key]
-            parts.append(strings.to_arrow())
-        if not inputs:
-            text = "".join(piece.text for piece in self.pieces if isinstance(piece, Constant))
-            return pa.repeat(pa.scalar(text, pa.string()), len(arrays[0]))
+        if not any(piece.columns for piece in self.pieces):
+            return pa.repeat(pa.scalar("".join(filter(None, (piece(()) for piece in self.pieces)))), len(arrays[0]))
+        inputs = InputColumns(arrays)
+        parts = [piece.apply(inputs) for piece in self.pieces]
         if len(parts) == 1:
             return parts[0]
         is_small = sum(len(part.buffers()[2] or b"") for part in parts if isinstance(part, pa.Array)) < 2**30
@@ -284,13 +223,11 @@ class Program:
         -------
         dict
         """
-        pieces: list[dict[str, Any]] = [
-            {"constant": piece.text}
-            if isinstance(piece, Constant)
-            else {"column": piece.column, "steps": [step_values(s) for s in piece.steps]}
-            for piece in self.pieces
-        ]
-        values = {"version": VERSION, "columns": list(self.columns), "pieces": pieces}
+        values = {
+            "version": VERSION,
+            "columns": list(self.columns),
+            "pieces": [piece.to_dict() for piece in self.pieces],
+        }
         if self.conditions:
             values |= {"version": _WITH_CONDITIONS, "conditions": [one.to_dict() for one in self.conditions]}
         return values
@@ -326,7 +263,7 @@ class Program:
             raise InvalidTypeError(f"`columns` of a program must be 1 to {MAX_COLUMNS} names, got {columns!r:.80}")
         if not _is_list_of(pieces, Mapping, MAX_PIECES):
             raise InvalidTypeError(f"`pieces` of a program must be 1 to {MAX_PIECES} objects, got {pieces!r:.80}")
-        read = tuple(_read_piece(piece, len(columns)) for piece in pieces)
+        read = tuple(read_piece(piece, len(columns)) for piece in pieces)
         conditions: Any = values.get("conditions", [])
         if (version == _WITH_CONDITIONS or conditions != []) and not _is_list_of(conditions, Mapping, MAX_CONDITIONS):
             raise InvalidTypeError(
@@ -334,7 +271,7 @@ class Program:
                 f"got {conditions!r:.80}"
             )
         held = tuple(read_condition(condition, len(columns)) for condition in conditions)
-        if not held and not any(isinstance(piece, Extract) for piece in read):
+        if not held and not any(piece.columns for piece in read):
             raise InvalidParameterError("`pieces` of a program must take something from a column, got constants only")
         return cls(tuple(columns), read, held)
 
@@ -376,17 +313,10 @@ class Program:
             used["condition_holds"] = None
             lines.append(f"    if not ({condition.python(arguments[condition.column])}):\n        return None")
         for number, piece in enumerate(self.pieces):
-            if isinstance(piece, Constant):
-                parts.append(repr(piece.text))
-                continue
-            parts.append(f"part_{number}")
-            lines.append(f"    part_{number} = {arguments[piece.column]}")
-            for step in piece.steps:
-                function, values = step.python()
-                used.update(dict.fromkeys(functions_of(step)))
-                call = ", ".join([f"part_{number}", *(ascii(value) for value in values)])
-                lines.append(f"    part_{number} = part_{number} and {function}({call})")
-            lines.append(f"    if not part_{number}:\n        return None")
+            part, before = piece.python(f"part_{number}", arguments)
+            parts.append(part)
+            lines += [f"    {line}" for line in before]
+            used.update(dict.fromkeys(piece.functions()))
         pasted = [inspect.getsource(FUNCTIONS[function]) for function in sorted(used)]
         text = ascii(f"{self} for the columns {', '.join(self.columns)}")
         body = [f"def {name}({', '.join(arguments)}):", f"    {text}", *lines, f"    return {' + '.join(parts)}"]
@@ -424,15 +354,7 @@ class Program:
                 f"`columns` must be {len(self.columns)} SQL expressions, for {shortlist(self.columns)}; "
                 f"got {len(operands)}"
             )
-        parts = []
-        for piece in self.pieces:
-            if isinstance(piece, Constant):
-                parts.append(quote(piece.text))
-                continue
-            expression = when_empty(operands[piece.column])
-            for step in piece.steps:
-                expression = step.sql(expression)
-            parts.append(expression)
+        parts = [piece.sql(operands) for piece in self.pieces]
         made = parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})"
         held = " AND ".join(condition.sql(operands[condition.column]) for condition in self.conditions)
         return f"CASE WHEN {held} THEN {made} END" if held else made
@@ -445,23 +367,3 @@ def _is_used(name: str) -> bool:
 
 def _is_list_of(values: Any, type_: type, most: int) -> bool:
     return isinstance(values, list) and 1 <= len(values) <= most and all(isinstance(v, type_) for v in values)
-
-
-def _read_piece(values: Mapping[str, Any], n_columns: int) -> Piece:
-    """Read one piece of a stored program."""
-    if set(values) == {"constant"}:
-        text = values["constant"]
-        if not is_stored_text(text):
-            raise InvalidTypeError(
-                f"`constant` of a program must be a valid text of 1 to {MAX_TEXT} characters, got {show(text)}"
-            )
-        return Constant(text)
-    if set(values) != {"column", "steps"}:
-        names = shortlist(sorted(str(key) for key in values))
-        raise InvalidParameterError(f"a piece of a program must have constant, or column and steps; got {names}")
-    column, steps = values["column"], values["steps"]
-    if isinstance(column, bool) or not isinstance(column, int) or not 0 <= column < n_columns:
-        raise InvalidParameterError(f"`column` of a piece must be 0 to {n_columns - 1}, got {column!r:.80}")
-    if not isinstance(steps, list) or len(steps) > MAX_STEPS or not all(isinstance(s, Mapping) for s in steps):
-        raise InvalidTypeError(f"`steps` of a piece must be at most {MAX_STEPS} objects, got {steps!r:.80}")
-    return Extract(column, read_steps(steps))

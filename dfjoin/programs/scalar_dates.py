@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["date_of_days", "days_of_date", "move_date", "read_serial", "write_serial"]
+__all__ = ["combine_moments", "date_of_days", "days_of_date", "move_date", "read_serial", "write_serial"]
 
 
 def days_of_date(date: str) -> int | None:
@@ -58,6 +58,38 @@ def move_date(text: str, unit: str, months: int, days: int) -> str | None:
         day -= 1
     moved = None if start is None else date_of_days(start + days)
     return moved and moved + text[10:]
+
+
+def combine_moments(first: str, second: str, kind: str) -> str | None:
+    """Return what has passed from the second moment to the first one; days alone may be negative."""
+    clock = "([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])"
+    number, other = days_of_date(first[:10]), days_of_date(second[:10])
+    if kind in ("hours", "minutes", "seconds"):
+        if first[:10] == second[:10] == "????-??-??":
+            number = other = 0
+        known = re.fullmatch(f".{{10}}T{clock}", first), re.fullmatch(f".{{10}}T{clock}", second)
+        if number is None or other is None or not known[0] or not known[1]:
+            return None
+        passed = 86400 * (number - other)
+        for match, sign in ((known[0], 1), (known[1], -1)):
+            passed += sign * (3600 * int(match[1]) + 60 * int(match[2]) + int(match[3]))
+        unit = {"hours": 36, "minutes": 60, "seconds": 1}[kind]
+        if passed < 0 or passed % unit:
+            return None
+        if kind == "hours":
+            return f"{passed // 3600}.{passed // 36 % 100:02d}".rstrip("0").rstrip(".")
+        return str(passed // unit)
+    whole = f".{{10}}T(?:{clock}|[?]{{2}}:[?]{{2}}:[?]{{2}})"
+    if number is None or other is None or not re.fullmatch(whole, first) or not re.fullmatch(whole, second):
+        return None
+    if kind == "days":
+        return str(number - other)
+    if number < other:
+        return None
+    if kind == "weeks":
+        return str((number - other) // 7)
+    months = 12 * (int(first[:4]) - int(second[:4])) + int(first[5:7]) - int(second[5:7]) - (first[8:10] < second[8:10])
+    return str(months if kind == "months" else months // 12)
 
 
 def read_serial(text: str, origin: str) -> str | None:

@@ -11,6 +11,7 @@ import re
 __all__ = [
     "all_runs",
     "as_ratio",
+    "combine_numbers",
     "read_duration",
     "read_exponent",
     "read_isbn",
@@ -119,6 +120,19 @@ def total_of(text: str, kind: str) -> str | None:
     written = str(size).rjust(7, "0")
     written = f"{written[:-6]}.{written[-6:]}".rstrip("0").rstrip(".")
     return f"-{written}" if value < 0 and size else written
+
+
+def combine_numbers(first: str, second: str, kind: str) -> str | None:
+    """Return the sum of two plain decimals, or the first without the second, without zeros at the end."""
+    total = 0
+    for text, sign in ((first, 1), (second, 1 if kind == "sum" else -1)):
+        match = re.fullmatch("(-?)([0-9]{1,12})(?:[.]([0-9]{1,6}))?", text)
+        if match is None:
+            return None
+        size = int(match[2] + (match[3] or "").ljust(6, "0"))
+        total += sign * (-size if match[1] else size)
+    written = str(abs(total)).rjust(7, "0")
+    return ("-" if total < 0 else "") + f"{written[:-6]}.{written[-6:]}".rstrip("0").rstrip(".")
 
 
 def with_check_digit(text: str, kind: str) -> str | None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dfjoin.errors import shortlist
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.chance import MIN_BITS
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.full_columns import FullColumns, count_letters, wholeness_of

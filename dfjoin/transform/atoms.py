@@ -18,7 +18,7 @@ from dfjoin.programs.characters import CLASSES, pattern_of
 from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split, Step
 from dfjoin.programs.intervals import NthNumber
 from dfjoin.programs.listings import AllRuns
-from dfjoin.programs.program import Extract
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.ranges import FromRun, Parts, UptoRun
 from dfjoin.programs.rewrite import CASES, Case
 from dfjoin.transform.likeness import OutputLikeness, marks_beside

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 from dfjoin.programs.conditions import Condition
 from dfjoin.programs.lookup import SEPARATOR, GivenPairs
-from dfjoin.programs.program import Constant, Extract, Piece, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.compose import PIECE_WEIGHT, Learned, constant_weight, learn_programs
 from dfjoin.transform.likeness import OutputLikeness, marks_beside
 from dfjoin.transform.moments import learn_times
 from dfjoin.transform.predicates import text_features
+from dfjoin.transform.two_columns import learn_combined
 
 __all__ = ["MAX_INPUTS", "learn_from_examples"]
 
@@ -200,7 +202,7 @@ class _Teacher:
             targets = [self.targets[i] for i in sorted(group)]
             best = learn_programs(rows, targets, is_exact=self.is_exact, inputs=self.inputs, n_best=_N_BEST)
             found = [self.of_strings(learned) for learned in best]
-            self.learned[group] = [*self.of_times(rows, targets), *found]
+            self.learned[group] = [*self.of_times(rows, targets), *self.of_two_columns(rows, targets), *found]
         return self.learned[group]
 
     def of_strings(self, learned: Learned) -> _Taught:
@@ -221,6 +223,11 @@ class _Teacher:
                 ]
                 found.append(_Taught(Program((name,), tuple(pieces)), learned.weight))
         return found
+
+    def of_two_columns(self, rows: list[Row], targets: list[str]) -> list[_Taught]:
+        """Learn what is computed of two columns, as ages and sums."""
+        found = learn_combined(self.names, rows, targets, self.inputs)
+        return [_Taught(program, weight) for program, weight in found]
 
     def splits(self, group: frozenset[int]) -> list[tuple[float, Condition, frozenset[int]]]:
         """List conditions that hold for some examples of a group, with their costs, the simplest first."""

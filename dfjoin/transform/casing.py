@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from dfjoin.programs.program import Constant, Extract, Piece, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.programs.rewrite import CASES, Case
 from dfjoin.transform.prepared_columns import SETTINGS, as_columns, match_rows
 from dfjoin.transform.transform_join import Table, TransformJoin
@@ -51,7 +52,7 @@ def restore_casing(program: Program, rows: Sequence[Sequence[str | None]], targe
         return program
     votes: list[Counter[str]] = [Counter() for _ in program.pieces]
     for row, target in zip(rows, targets, strict=True):
-        parts = [_part(piece, row) for piece in program.pieces]
+        parts = [piece(row) for piece in program.pieces]
         whole = "".join(part or "" for part in parts)
         if not all(parts) or len(whole) != len(target) or whole.lower() != target.lower():
             continue
@@ -70,16 +71,6 @@ def restore_casing(program: Program, rows: Sequence[Sequence[str | None]], targe
     return changed if after >= _MIN_SHARE * len(rows) else program
 
 
-def _part(piece: Piece, row: Sequence[str | None]) -> str | None:
-    """Return what one piece makes of a row."""
-    if isinstance(piece, Constant):
-        return piece.text
-    text = row[piece.column]
-    for step in piece.steps:
-        text = step(text) if text else None
-    return text
-
-
 def _cased(text: str, style: str) -> str | None:
     return Case(style)(text) if style else text
 
@@ -91,6 +82,8 @@ def _voted(piece: Piece, votes: Counter[str]) -> Piece:
     most = max(votes.values())
     if isinstance(piece, Constant):
         return Constant(min(text for text, count in votes.items() if count == most))
+    if not isinstance(piece, Extract):  # numbers
+        return piece
     style = next(style for style in ("", *CASES) if votes[style] == most)
     is_possible = style and len(piece.steps) < _MAX_STEPS
     return Extract(piece.column, (*piece.steps, Case(style))) if is_possible else piece

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from dfjoin.programs.program import Constant, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Combined, Constant
 from dfjoin.transform.grids import grid_density
 from dfjoin.transform.numbered_names import series_chance
 from dfjoin.values.unicode import normalize_text
@@ -40,6 +41,8 @@ _MAX_DECOYS = 3
 _DIGITS = "0123456789"
 _MOVES = (1, 2, 5)
 _MAX_DIGITS = 4
+_COMBINED_BITS = 8.0
+"""Description length of the choice of what is computed from two columns, and of the second one."""
 SAMPLE_VALUES = 500
 """Values of a column from which the probability of a match is estimated."""
 
@@ -202,7 +205,8 @@ def description_bits(program: Program) -> float:
     """Return the description length of a program: the bits that single it out among all that may be learned."""
     bits = sum(condition.description_bits for condition in program.conditions)
     for piece in program.pieces:
-        bits += 2 + (len(piece.text) if isinstance(piece, Constant) else 3 * len(piece.steps))
+        bits += 2 + (len(piece.text) if isinstance(piece, Constant) else 3 * len(piece.all_steps))
+        bits += _COMBINED_BITS * isinstance(piece, Combined)
     return bits
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
 from dfjoin.transform.compose import Learned, learn_programs
 from dfjoin.transform.outcome import FULL_COVERAGE, Outcome, evaluate
 from dfjoin.transform.prepared_columns import Column
@@ -191,7 +191,7 @@ def _rank(outcome: Outcome, fresh: np.ndarray | None) -> tuple[float, int, int, 
     gain = outcome.score
     if fresh is not None:
         gain = float((outcome.row_targets[fresh] >= 0).sum()) / max(1, fresh.size)
-    steps = sum(len(piece.steps) for piece in outcome.program.pieces if isinstance(piece, Extract))
+    steps = sum(len(piece.all_steps) for piece in outcome.program.pieces)
     return -gain, outcome.program.n_operators, steps, str(outcome.program)
 
 

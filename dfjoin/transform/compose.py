@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dfjoin.programs.extract import Step
-from dfjoin.programs.program import MAX_COLUMNS, Constant, Extract, Piece, Program
+from dfjoin.programs.program import MAX_COLUMNS, Program
+from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.atoms import Atom, Outputs, find_atoms, weigh_by_inputs
 
 __all__ = ["MAX_OPERATORS", "PIECE_WEIGHT", "Learned", "constant_weight", "learn_programs"]
@@ -51,10 +52,9 @@ class Learned:
     def program(self, names: Sequence[str], pieces: tuple[Piece, ...] | None = None) -> Program:
         """Make a program of the pieces over the columns that they use."""
         chosen = pieces or self.pieces
-        used = sorted({piece.column for piece in chosen if isinstance(piece, Extract)})
+        used = sorted({column for piece in chosen for column in piece.columns})
         place = {column: i for i, column in enumerate(used)}
-        moved = tuple(p if isinstance(p, Constant) else Extract(place[p.column], p.steps) for p in chosen)
-        return Program(tuple(names[column] for column in used), moved)
+        return Program(tuple(names[column] for column in used), tuple(piece.moved(place) for piece in chosen))
 
 
 def _constant_weight(text: str) -> float:
@@ -88,9 +88,9 @@ def _stable_text(pieces: tuple[Piece, ...]) -> str:
 
     return repr(
         tuple(
-            piece
-            if isinstance(piece, Constant)
-            else _Verbatim(f"Extract(column={piece.column}, steps={tuple(map(written, piece.steps))})")
+            _Verbatim(f"Extract(column={piece.column}, steps={tuple(map(written, piece.steps))})")
+            if isinstance(piece, Extract)
+            else piece
             for piece in pieces
         )
     )
@@ -245,10 +245,10 @@ def learn_programs(
     solutions += composer.branches(wanted, MAX_OPERATORS, atoms)
     learned: dict[tuple[Piece, ...], Learned] = {}
     for parts, weight in solutions:
-        pieces = tuple(part if isinstance(part, Constant) else part.piece for part in parts)
+        pieces: tuple[Piece, ...] = tuple(part if isinstance(part, Constant) else part.piece for part in parts)
         others = tuple(() if isinstance(p, Constant) else tuple(way[1] for way in p.ways[1:]) for p in parts)
         pieces, others = _merge_constants(pieces, others)
-        columns = {piece.column for piece in pieces if isinstance(piece, Extract)}
+        columns = {column for piece in pieces for column in piece.columns}
         if columns and len(columns) <= MAX_COLUMNS:
             learned.setdefault(pieces, Learned(pieces, others, weight))
     listed = sorted(learned.values(), key=lambda one: one.complexity)

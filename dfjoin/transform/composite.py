@@ -10,7 +10,8 @@ from itertools import combinations
 import numpy as np
 
 from dfjoin.programs.extract import After, Slice, Split, Step
-from dfjoin.programs.program import MAX_COLUMNS, Constant, Extract, Piece, Program
+from dfjoin.programs.program import MAX_COLUMNS, Program
+from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.prepared_columns import Column
 
 __all__ = ["composite_keys", "join_columns", "split_column"]

@@ -16,7 +16,7 @@ from dfjoin.programs.rewrite import Pad
 from dfjoin.transform.linear import fit_linear
 from dfjoin.transform.mixed_units import parts_of_units, sums_of_units
 
-__all__ = ["check_digit_ways", "computed_ways"]
+__all__ = ["check_digit_ways", "computed_ways", "ways_of_numbers"]
 
 _PLAIN_NUMBER = re.compile("(?<![0-9A-Za-z)])-?[0-9]+(?:[.][0-9]+)?|[0-9]+(?:[.][0-9]+)?")
 _DURATION = re.compile("[0-9]+:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]+)?)?")
@@ -65,7 +65,7 @@ def computed_ways(texts: Sequence[str], targets: Sequence[str], *, is_deep: bool
             if all(made):
                 if reader:
                     yield reader
-                yield from ((*reader, *steps) for steps in _ways_of_numbers(made, targets))
+                yield from ((*reader, *steps) for steps in ways_of_numbers(made, targets))
                 if is_deep:
                     yield from ((*reader, *steps) for steps in parts_of_units(made, targets))
     if is_short and len(texts) > 1 and list(texts) != list(targets) and all(len(text) <= 12 for text in texts):
@@ -100,8 +100,14 @@ def _readers(texts: Sequence[str], is_short: bool) -> Iterator[tuple[Step, ...]]
         yield from ((Quantity(table),) for table in quantity_tables(texts) if is_short)
 
 
-def _ways_of_numbers(numbers: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[Step, ...]]:
-    """Yield what may be done to plain numbers to bring them to those of the targets."""
+def ways_of_numbers(numbers: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[Step, ...]]:
+    """Yield what may be done to plain numbers to bring them to those of the targets.
+
+    Parameters
+    ----------
+    numbers, targets : sequence of str
+        One of each for every example.
+    """
     found = [_PLAIN_NUMBER.findall(target) for target in targets]
     for index in range(min(3, *(len(one) for one in found), 3)):
         wanted = [one[index] for one in found]

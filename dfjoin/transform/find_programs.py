@@ -22,6 +22,7 @@ from dfjoin.transform.named_columns import read_named_columns, unread_columns
 from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
 from dfjoin.transform.pair_signatures import SignedValues, signature_pairs
 from dfjoin.transform.prepared_columns import Column, as_columns
+from dfjoin.transform.relate_combined import relate_combined
 from dfjoin.transform.relate_dates import days_may_be_exchanged, relate_dates
 from dfjoin.transform.relate_numbers import relate_numbers
 from dfjoin.transform.sides import DIRECTIONS, KEY_UNIQUENESS, Direction, SampledTable, sample_sides
@@ -119,7 +120,8 @@ def find_programs(
     Source: Auto-Join, PVLDB 10(10), 2017 (thesis, chapter 4). If neither direction gives a program, two programs with
     a condition are looked for (`conditional`), which the paper does not do; then key columns are split into parts
     (section 4.4.3) and both directions are tried again; then columns of numbers are related as numbers
-    (`relate_numbers`), which the paper does not do either.
+    (`relate_numbers`), and sums, differences and days between dates of two columns with one (`relate_combined`), which
+    the paper does not do either.
 
     Examples
     --------
@@ -145,6 +147,7 @@ def find_programs(
     if max((one.quality for one in accepted), default=0.0) < 2 * FULL_COVERAGE:
         accepted += relate_dates(sides, rng, tried)
         accepted += relate_numbers(sides, rng, tried)
+    accepted = accepted or relate_combined(sides, rng, tried)
     if not accepted:
         return TransformJoin(tried=tuple(tried))
     best, *others = sorted(accepted, key=lambda one: one.rank)

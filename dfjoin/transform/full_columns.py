@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dfjoin.programs.program import Constant, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant
 from dfjoin.transform.column_pair import ColumnPair
 from dfjoin.transform.outcome import Multiplicity, Outcome, evaluate
 from dfjoin.transform.prepared_columns import Column

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.programs.numeric import Linear
-from dfjoin.programs.program import Extract, Piece, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Piece
 
 __all__ = ["fit_linear", "known_lines", "number_styles"]
 
@@ -194,10 +195,10 @@ def number_styles(program: Program) -> list[Program]:
     """
 
     def plainly(piece: Piece) -> Piece:
-        if not isinstance(piece, Extract):
+        if isinstance(piece, Constant):
             return piece
         steps = (replace(s, style="plain") if isinstance(s, Linear) and s.style == "fixed" else s for s in piece.steps)
-        return Extract(piece.column, tuple(steps))
+        return replace(piece, steps=tuple(steps))
 
     other = Program(program.columns, tuple(map(plainly, program.pieces)), program.conditions)
     return [program] if other == program else [program, other]

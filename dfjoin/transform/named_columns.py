@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from dfjoin.programs.extract import Slice, Split, Step
-from dfjoin.programs.program import MAX_COLUMNS, Constant, Extract, Piece, Program
+from dfjoin.programs.program import MAX_COLUMNS, Program
+from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.full_columns import FullColumns, count_letters
 from dfjoin.transform.outcome import Outcome, evaluate
 from dfjoin.transform.prepared_columns import Column
@@ -136,7 +137,7 @@ def unread_columns(columns: FullColumns, outcomes: list[Outcome]) -> list[str]:
 
 
 def _read_columns(program: Program) -> set[str]:
-    numbers = [piece.column for piece in program.pieces if isinstance(piece, Extract)]
+    numbers = [column for piece in program.pieces for column in piece.columns]
     return {program.columns[i] for i in [*numbers, *(one.column for one in program.conditions)]}
 
 

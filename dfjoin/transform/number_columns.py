@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dfjoin.programs.extract import Slice, Step
 from dfjoin.programs.numeric import Base, Round
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.quantities import Quantity, quantity_tables
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.sorted_numbers import SortedNumbers, last_units

@@ -6,7 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.times import ReadTime, WriteTime
 from dfjoin.transform.accept import AcceptedPrograms, accept_programs
 from dfjoin.transform.column_pair import ColumnPair

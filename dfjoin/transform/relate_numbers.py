@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from dfjoin.programs.extract import Step
 from dfjoin.programs.numeric import Round
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.accept import MIN_COVERAGE, MIN_PRECISION, MIN_SCORE, AcceptedPrograms, shares_of
 from dfjoin.transform.chance import MIN_BITS, evidence_bits, matching_bits
 from dfjoin.transform.column_pair import ColumnPair

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist, warn
 from dfjoin.programs.lookup import GivenPairs
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
 from dfjoin.transform.accept import AcceptedPrograms, as_result, shares_of
 from dfjoin.transform.by_example import MAX_INPUTS, learn_from_examples
 from dfjoin.transform.column_pair import ColumnPair
@@ -259,8 +259,8 @@ def _wrong_example(source: _TaughtSide, target: _TaughtSide) -> str:
 
 def _is_general(program: Program) -> bool:
     """Tell whether a program is more than a list of the examples."""
-    pieces = [piece for piece in program.pieces if isinstance(piece, Extract)]
-    return bool(pieces) and not any(isinstance(step, GivenPairs) for piece in pieces for step in piece.steps)
+    is_read = any(piece.columns for piece in program.pieces)
+    return is_read and not any(isinstance(step, GivenPairs) for piece in program.pieces for step in piece.all_steps)
 
 
 def _column_with(table: SampledTable, values: list[str], argument: str) -> Column:

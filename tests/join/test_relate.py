@@ -14,7 +14,8 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.relate import KINDS, distinct_keys, relate, relate_again
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.programs.extract import Split
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.transform_join import RankedProgram, TransformJoin
 

@@ -6,6 +6,7 @@ from dfjoin.programs.calendars import CALENDAR_UNITS, SERIALS, MoveDate, ReadSer
 from dfjoin.programs.characters import CLASSES
 from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS, CheckDigit, Isbn, Mod97
 from dfjoin.programs.codes import CODES, EXPONENT_MARKS, Coded, Scientific, UnitPart, WeightedSum
+from dfjoin.programs.combinations import COMBINATIONS, MOMENT_KINDS, NUMBER_KINDS
 from dfjoin.programs.conditions import Condition, shape_of
 from dfjoin.programs.durations import DURATION_LAYOUTS, FIRST_UNITS, ReadDuration, WriteDuration
 from dfjoin.programs.element_wise import COUNTED, PART_ORDERS, Count, EachPart, Gaps, Headline, Reverse, Translate
@@ -14,7 +15,8 @@ from dfjoin.programs.intervals import DECIMAL_MARKS, GROUPS, ROUNDINGS, NthNumbe
 from dfjoin.programs.listings import TOTALS, AllRuns, Total
 from dfjoin.programs.lookup import TABLES, GivenPairs, Lookup
 from dfjoin.programs.numeric import BASES, GROUP_SEPARATORS, STYLES, Base, Linear, Round, StripZeros, Thousands, Year
-from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Combined, Constant, Extract
 from dfjoin.programs.quantities import QUANTITIES, Quantity
 from dfjoin.programs.ranges import FromRun, Parts, UptoRun
 from dfjoin.programs.ratios import AsRatio, Exponent, Ratio
@@ -143,6 +145,14 @@ _MOMENTS = st.builds(
     st.lists(st.sampled_from(_PARTS), min_size=1, max_size=3),
 )
 _EXTRACTS = st.builds(Extract, st.integers(0, 1), st.lists(STEPS, max_size=3).map(tuple) | _MOMENTS)
+_READ = st.builds(
+    lambda column, order: Extract(column, (ReadTime(order),)), st.integers(0, 1), st.sampled_from(sorted(ORDERS))
+)
+_COMBINED = st.one_of(
+    st.builds(Combined, st.sampled_from(MOMENT_KINDS), _READ, _READ, st.just(()) | st.just((Pad(4),))),
+    st.builds(Combined, st.sampled_from(COMBINATIONS), _EXTRACTS, _EXTRACTS),
+    st.builds(Combined, st.sampled_from(NUMBER_KINDS), st.just(Extract(0)), st.just(Extract(1))),
+)
 _CONSTANTS = st.builds(Constant, st.text(" -'\\$é", min_size=1, max_size=2))
 _CONDITIONS = st.one_of(
     st.builds(
@@ -156,8 +166,10 @@ _CONDITIONS = st.one_of(
         Condition, st.integers(0, 1), st.just("at least"), st.sampled_from(["7", "-0.45", "99.5"]), st.booleans()
     ),
 )
-_PIECES = st.lists(_EXTRACTS | _CONSTANTS, max_size=2)
-PROGRAMS = st.builds(lambda first, rest: Program(("a", "b"), (first, *rest)), _EXTRACTS, _PIECES) | st.builds(
+_PIECES = st.lists(_EXTRACTS | _CONSTANTS | _COMBINED, max_size=2)
+PROGRAMS = st.builds(
+    lambda first, rest: Program(("a", "b"), (first, *rest)), _EXTRACTS | _COMBINED, _PIECES
+) | st.builds(
     lambda pieces, rest, held: Program(("a", "b"), (pieces, *rest), tuple(held)),
     _EXTRACTS | _CONSTANTS,
     _PIECES,

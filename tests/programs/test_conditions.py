@@ -4,7 +4,8 @@ import pytest
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.programs.conditions import CONDITIONS, Condition, shape_of, shape_pattern
 from dfjoin.programs.extract import Split
-from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.programs.stored import check_condition
 
 EXTENSION = Program(("phone",), (Extract(0, (Split(" ", -1),)),), (Condition(0, "contains", " x"),))

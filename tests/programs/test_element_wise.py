@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from dfjoin.programs.element_wise import Count, EachPart, Gaps, Headline, Reverse, Translate
 from dfjoin.programs.numeric import Base, StripZeros
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.rewrite import Case, Pad
 
 

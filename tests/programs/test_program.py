@@ -9,7 +9,8 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.programs.extract import Slice, Split
 from dfjoin.programs.lookup import Lookup
 from dfjoin.programs.numeric import Base
-from dfjoin.programs.program import _FEW_ROWS, Constant, Extract, Program
+from dfjoin.programs.program import _FEW_ROWS, Program
+from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.programs.quantities import Quantity
 from dfjoin.programs.rewrite import Case, Pad
 from tests.programs.strategies import PROGRAMS, TEXTS

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.quantities import QUANTITIES, Quantity, quantity_tables, unit_factors
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from dfjoin.programs import scalar
 from dfjoin.programs.calendars import MoveDate, ReadSerial
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.step_table import FUNCTIONS
 
 

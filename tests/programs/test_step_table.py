@@ -3,7 +3,8 @@ import pytest
 from dfjoin.errors import DfjoinError
 from dfjoin.programs.element_wise import EachPart
 from dfjoin.programs.numeric import Base
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.rewrite import Pad
 
 EACH = {"step": "each_part", "separator": ".", "width": 0, "order": "kept", "joiner": "", "steps": []}

@@ -4,7 +4,8 @@ import pytest
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.programs.extract import Split
-from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.programs.rewrite import Case
 from dfjoin.programs.step_table import _STEPS
 
@@ -32,7 +33,11 @@ def piece(**step):
         (changed(pieces=[{"constant": "a"}] * 34), InvalidTypeError, "`pieces` of a program must be 1 to 33"),
         (changed(pieces=[{"constant": "a"}]), InvalidParameterError, "must take something from a column"),
         (changed(pieces=[{"constant": ""}]), InvalidTypeError, "`constant` of a program must be a valid text of 1 to"),
-        (changed(pieces=[{"x": 1}]), InvalidParameterError, "must have constant, or column and steps; got 'x'"),
+        (
+            changed(pieces=[{"x": 1}]),
+            InvalidParameterError,
+            "must have constant, column and steps, or combined, first, second and steps; got 'x'",
+        ),
         (changed(pieces=[{"column": 1, "steps": []}]), InvalidParameterError, "`column` of a piece must be 0 to 0"),
         (changed(pieces=[{"column": True, "steps": []}]), InvalidParameterError, "`column` of a piece must be 0"),
         (changed(pieces=[{"column": 0, "steps": {}}]), InvalidTypeError, "`steps` of a piece must be at most 8"),

@@ -4,6 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dfjoin.programs.combinations import COMBINATIONS
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Combined, Extract
 from tests.programs.strategies import PROGRAMS, TEXTS
 
 pytestmark = pytest.mark.spark
@@ -25,5 +28,28 @@ def run(spark, programs, rows):
 )
 def test_spark_gives_what_python_gives(spark, programs, rows):
     rows = [*rows, (None, "a"), ("", "b"), ("a, b", None)]
+    for program, found in zip(programs, run(spark, programs, rows), strict=True):
+        assert found == [program(*row) for row in rows], program
+
+
+def test_spark_combines_two_columns_as_python_does(spark):
+    moments = [
+        "1980-02-29T??:??:??",
+        "2024-02-29T10:15:00",
+        "2023-03-01T23:59:59",
+        "????-??-??T08:00:36",
+        "2023-02-30T??:??:??",
+    ]
+    texts = [
+        *moments,
+        "????-??-??T18:30:00",
+        "0000-01-01T??:??:??",
+        "2023-04-??T??:??:??",
+        "1.5",
+        "-0.000001",
+        "999999999999.5",
+    ]
+    rows = [(a, b) for a in [*texts, None, "", "x"] for b in [*texts, None, "x"]]
+    programs = [Program(("a", "b"), (Combined(kind, Extract(0), Extract(1)),)) for kind in COMBINATIONS]
     for program, found in zip(programs, run(spark, programs, rows), strict=True):
         assert found == [program(*row) for row in rows], program

@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.programs.extract import Slice, Split
-from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.transform.accept import accept_programs, as_result, is_consistent, shares_of
 from dfjoin.transform.column_pair import ColumnPair
 from dfjoin.transform.full_columns import FullColumns

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from dfjoin.programs.extract import Split
-from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.transform.chance import (
     chance_of_match,
     decoys,

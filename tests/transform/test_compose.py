@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.programs.extract import Slice, Split
-from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.programs.rewrite import Case
 from dfjoin.transform.compose import MAX_OPERATORS, learn_programs
 

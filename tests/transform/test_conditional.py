@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.programs.conditions import Condition
-from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.transform import conditional
 from dfjoin.transform.chance import description_bits
 from dfjoin.transform.find_programs import find_programs

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from dfjoin.programs.extract import Split
 from dfjoin.programs.numeric import Linear
-from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.transform.linear import fit_linear, known_lines, number_styles
 
 

@@ -3,7 +3,8 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.programs.extract import Slice, Split
-from dfjoin.programs.program import Constant, Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.transform.chance import description_bits
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column

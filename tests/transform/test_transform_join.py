@@ -7,7 +7,8 @@ import pytest
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.programs.extract import Slice
-from dfjoin.programs.program import Extract, Program
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.transform_join import RankedProgram, TransformJoin, join_rows
 

@@ -1,0 +1,308 @@
+"""The pieces of a program: constants, what steps cut out of a column, and what is computed from two columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from dfjoin._validation import show
+from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
+from dfjoin.programs.combinations import COMBINATIONS, combine, combine_columns, combine_sql, function_of
+from dfjoin.programs.extract import Step
+from dfjoin.programs.spark_sql import quote, when_empty
+from dfjoin.programs.step_table import functions_of, read_steps, step_values
+from dfjoin.programs.stored import MAX_TEXT, is_stored_text
+from dfjoin.programs.string_column import StringColumn
+
+__all__ = ["MAX_STEPS", "Combined", "Constant", "Extract", "InputColumns", "Piece", "read_piece"]
+
+MAX_STEPS = 8
+"""Most steps of one piece."""
+
+
+class InputColumns:
+    """The columns that a program is applied to, and what steps have made of them: pieces often begin alike.
+
+    Parameters
+    ----------
+    arrays : sequence of pyarrow Array or ChunkedArray of strings
+    """
+
+    def __init__(self, arrays: Sequence[pa.Array | pa.ChunkedArray]) -> None:
+        self._arrays = arrays
+        self._done: dict[tuple[int, tuple[Step, ...]], StringColumn] = {}
+
+    def after(self, column: int, steps: tuple[Step, ...]) -> StringColumn:
+        """Return a column after some steps."""
+        key = (column, steps)
+        if key not in self._done:
+            self._done[key] = (
+                steps[-1].apply(self.after(column, steps[:-1])) if steps else StringColumn.of(self._arrays[column])
+            )
+        return self._done[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A piece that is the same for every row.
+
+    Parameters
+    ----------
+    text : str
+        At least one character.
+    """
+
+    text: str
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Numbers of the input columns that the piece reads."""
+        return ()
+
+    @property
+    def all_steps(self) -> tuple[Step, ...]:
+        """The steps of the piece, in the order in which they are done."""
+        return ()
+
+    def moved(self, places: Mapping[int, int]) -> Constant:
+        """Return the piece over columns of other numbers."""
+        return self
+
+    def __call__(self, row: Sequence[str | None]) -> str | None:
+        """Apply the piece to one row."""
+        return self.text
+
+    def apply(self, inputs: InputColumns) -> pa.Array | pa.Scalar:
+        """Apply the piece to columns."""
+        return pa.scalar(self.text, pa.large_string())
+
+    def describe(self, shown: Callable[[int], str]) -> str:
+        """Write the piece for people, given the name of each column."""
+        return repr(self.text)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the piece as plain JSON values."""
+        return {"constant": self.text}
+
+    def python(self, name: str, arguments: Sequence[str]) -> tuple[str, list[str]]:
+        """Write an expression for the piece, and the lines before it that give its value to `name`."""
+        return repr(self.text), []
+
+    def functions(self) -> list[str]:
+        """Name the functions that the Python form calls."""
+        return []
+
+    def sql(self, operands: Sequence[str]) -> str:
+        """Write the piece as Spark SQL over an expression for each column."""
+        return quote(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """A piece that is made of one input column by steps, one after the other.
+
+    Its methods are those of `Constant`.
+
+    Parameters
+    ----------
+    column : int
+        Number of the input column.
+    steps : tuple of Step
+        None: the value as it is.
+    """
+
+    column: int
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return (self.column,)
+
+    @property
+    def all_steps(self) -> tuple[Step, ...]:
+        return self.steps
+
+    def moved(self, places: Mapping[int, int]) -> Extract:
+        return replace(self, column=places[self.column])
+
+    def __call__(self, row: Sequence[str | None]) -> str | None:
+        return _after_steps(row[self.column], self.steps)
+
+    def apply(self, inputs: InputColumns) -> pa.Array:
+        return inputs.after(self.column, self.steps).to_arrow()
+
+    def describe(self, shown: Callable[[int], str]) -> str:
+        return shown(self.column) + _describe_steps(self.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"column": self.column, "steps": [step_values(step) for step in self.steps]}
+
+    def python(self, name: str, arguments: Sequence[str]) -> tuple[str, list[str]]:
+        lines = [f"{name} = {arguments[self.column]}", *_steps_python(name, self.steps)]
+        return name, [*lines, f"if not {name}:\n        return None"]
+
+    def functions(self) -> list[str]:
+        return [function for step in self.steps for function in functions_of(step)]
+
+    def sql(self, operands: Sequence[str]) -> str:
+        return _steps_sql(when_empty(operands[self.column]), self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """A piece that is computed from two others, as an age from two dates, and changed by steps.
+
+    Its methods are those of `Constant`.
+
+    Parameters
+    ----------
+    kind : str
+        One of `combinations.COMBINATIONS`.
+    first, second : Extract
+        Give moments, as `times.ReadTime` does, or plain decimals.
+    steps : tuple of Step
+        Applied to the result.
+
+    Examples
+    --------
+    >>> from dfjoin.programs.program import Program
+    >>> from dfjoin.programs.times import ReadTime
+    >>> days = [Extract(column, (ReadTime("y-m-d"),)) for column in (0, 1)]
+    >>> age = Program(("at", "born"), (Combined("years", *days),))
+    >>> print(age, age("2024-02-28", "1980-02-29"), age("2024-02-29", "1980-02-29"))
+    years(at.read_time('y-m-d'), born.read_time('y-m-d')) 43 44
+    """
+
+    kind: str
+    first: Extract
+    second: Extract
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return (self.first.column, self.second.column)
+
+    @property
+    def all_steps(self) -> tuple[Step, ...]:
+        return (*self.first.steps, *self.second.steps, *self.steps)
+
+    def moved(self, places: Mapping[int, int]) -> Combined:
+        return replace(self, first=self.first.moved(places), second=self.second.moved(places))
+
+    def __call__(self, row: Sequence[str | None]) -> str | None:
+        first, second = self.first(row), self.second(row)
+        return _after_steps(combine(first, second, self.kind), self.steps) if first and second else None
+
+    def apply(self, inputs: InputColumns) -> pa.Array:
+        made = combine_columns(self.first.apply(inputs), self.second.apply(inputs), self.kind)
+        return InputColumns([made]).after(0, self.steps).to_arrow()
+
+    def describe(self, shown: Callable[[int], str]) -> str:
+        inner = f"{self.kind}({self.first.describe(shown)}, {self.second.describe(shown)})"
+        return inner + _describe_steps(self.steps)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "combined": self.kind,
+            "first": self.first.to_dict(),
+            "second": self.second.to_dict(),
+            "steps": [step_values(step) for step in self.steps],
+        }
+
+    def python(self, name: str, arguments: Sequence[str]) -> tuple[str, list[str]]:
+        first, before = self.first.python(f"{name}_first", arguments)
+        second, between = self.second.python(f"{name}_second", arguments)
+        lines = [f"{name} = {function_of(self.kind)}({first}, {second}, {self.kind!r})"]
+        lines += [*_steps_python(name, self.steps), f"if not {name}:\n        return None"]
+        return name, [*before, *between, *lines]
+
+    def functions(self) -> list[str]:
+        called = ["days_of_date"] * (function_of(self.kind) == "combine_moments")
+        steps = [function for step in self.steps for function in functions_of(step)]
+        return [*self.first.functions(), *self.second.functions(), function_of(self.kind), *called, *steps]
+
+    def sql(self, operands: Sequence[str]) -> str:
+        made = combine_sql(self.first.sql(operands), self.second.sql(operands), self.kind)
+        return _steps_sql(made, self.steps)
+
+
+Piece = Constant | Extract | Combined
+
+
+def _after_steps(text: str | None, steps: tuple[Step, ...]) -> str | None:
+    for step in steps:
+        text = step(text) if text else None
+    return text or None
+
+
+def _describe_steps(steps: tuple[Step, ...]) -> str:
+    return "".join(d if (d := step.describe()).startswith("[") else f".{d}" for step in steps)
+
+
+def _steps_python(name: str, steps: tuple[Step, ...]) -> list[str]:
+    """Write lines that change the value of a name by steps."""
+    lines = []
+    for step in steps:
+        function, values = step.python()
+        call = ", ".join([name, *(ascii(value) for value in values)])
+        lines.append(f"{name} = {name} and {function}({call})")
+    return lines
+
+
+def _steps_sql(expression: str, steps: tuple[Step, ...]) -> str:
+    for step in steps:
+        expression = step.sql(expression)
+    return expression
+
+
+def read_piece(values: Mapping[str, Any], n_columns: int) -> Piece:
+    """Read one piece of a stored program, and check every part of it.
+
+    Raises
+    ------
+    InvalidTypeError, InvalidParameterError
+    """
+    if set(values) == {"constant"}:
+        text = values["constant"]
+        if not is_stored_text(text):
+            raise InvalidTypeError(
+                f"`constant` of a program must be a valid text of 1 to {MAX_TEXT} characters, got {show(text)}"
+            )
+        return Constant(text)
+    if set(values) == {"combined", "first", "second", "steps"}:
+        return _read_combined(values, n_columns)
+    return _read_extract(values, n_columns)
+
+
+def _read_combined(values: Mapping[str, Any], n_columns: int) -> Combined:
+    kind = values["combined"]
+    if not isinstance(kind, str) or kind not in COMBINATIONS:
+        raise InvalidParameterError(f"`combined` of a piece must be one of {shortlist(COMBINATIONS)}, got {show(kind)}")
+    parts = (values["first"], values["second"])
+    for part, name in zip(parts, ("first", "second"), strict=True):
+        if not isinstance(part, Mapping):
+            raise InvalidTypeError(f"`{name}` of a piece must be an object with column and steps, got {show(part)}")
+    first, second = (_read_extract(part, n_columns) for part in parts)
+    return Combined(kind, first, second, _read_steps(values["steps"]))
+
+
+def _read_extract(values: Mapping[str, Any], n_columns: int) -> Extract:
+    if set(values) != {"column", "steps"}:
+        names = shortlist(sorted(str(key) for key in values))
+        raise InvalidParameterError(
+            "a piece of a program must have constant, column and steps, or combined, first, second and steps; "
+            f"got {names}"
+        )
+    column = values["column"]
+    if isinstance(column, bool) or not isinstance(column, int) or not 0 <= column < n_columns:
+        raise InvalidParameterError(f"`column` of a piece must be 0 to {n_columns - 1}, got {column!r:.80}")
+    return Extract(column, _read_steps(values["steps"]))
+
+
+def _read_steps(steps: Any) -> tuple[Step, ...]:
+    if not isinstance(steps, list) or len(steps) > MAX_STEPS or not all(isinstance(s, Mapping) for s in steps):
+        raise InvalidTypeError(f"`steps` of a piece must be at most {MAX_STEPS} objects, got {steps!r:.80}")
+    return read_steps(steps)
