@@ -1,5 +1,6 @@
 """A watched number behaves as its present value, and notes where another value would decide otherwise."""
 
+from argparse import Namespace
 from types import ModuleType
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.benchmarks.thresholds import THRESHOLDS, Trial, places_of, scores_with, watch
+from tests.benchmarks.thresholds import THRESHOLDS, Trial, places_of, report, scores_with, watch, without_some
 from tests.benchmarks.watched import Watched, setting
 
 NUMBERS = st.integers(-3, 3) | st.floats(-3, 3)
@@ -86,5 +87,15 @@ def test_trials_are_run_again_where_another_value_decides_otherwise(monkeypatch)
     now, affected = watch([trial(0.9), trial(0.2)], [one])
     assert list(now.values()) == [1.0, 0.0]
     assert [len(settings) for settings in affected.values()] == [0, 1]
-    found, n_again = scores_with((one, 0.15), now, affected)
-    assert (list(found.values()), n_again, runs) == ([1.0, 1.0], 1, [0.9, 0.2, 0.2])
+    found = scores_with((one, 0.15), now, affected)
+    assert (list(found.values()), runs) == ([1.0, 1.0], [0.9, 0.2, 0.2])
+    assert [without_some(one, now, affected, most) == now for most in (1, 0)] == [True, False]
+
+
+def test_the_table_says_which_value_the_folds_choose():
+    one = next(t for t in THRESHOLDS if t.name == "MIN_COVERAGE")
+    (module, name), *_ = places_of(one)
+    trials = [Trial("some", f"{i}", lambda i=i: float(i % 4 > 0 or getattr(module, name) < 0.2)) for i in range(40)]
+    now, affected = watch(trials, [one])
+    row = report(one, now, affected, Namespace(most=40, verbose=False))
+    assert row == ("| `transform.accept` `MIN_COVERAGE` | 0.3 | 0.15: +0.2500 (10), 0.5: – | 0.15 (6) | +0.2500 |")
