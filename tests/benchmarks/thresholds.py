@@ -263,6 +263,7 @@ def trials(folder: Path, lake: Path, n: int, most_rows: int) -> dict[str, Callab
 
 def places_of(threshold: Threshold) -> list[tuple[ModuleType, str]]:
     """Return the modules that hold a constant: its own, and those that import it."""
+    importlib.import_module("dfjoin.join.auto")  # which a join imports late, and with it all that decides
     home = importlib.import_module(threshold.module)
     held = getattr(home, threshold.name)
     others = [] if threshold.name.startswith("_") else [m for n, m in sys.modules.items() if n.startswith("dfjoin.")]
