@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.key_evidence import (
     MIN_ONE_SIDED,
+    MIN_ONE_SIDED_UNNAMED,
     is_row_number,
     names_agree,
     one_sided,
@@ -114,13 +115,13 @@ def _reason_against(
     matched = int(is_shared.sum())
     rows = own.values.row_counts()[is_shared], theirs.values.row_counts()[numbers[is_shared]]
     share = one_sided(*rows)
-    if share < MIN_ONE_SIDED:
+    agree = names_agree(own.name, theirs.name)
+    if share < (MIN_ONE_SIDED if agree else MIN_ONE_SIDED_UNNAMED):
         return (
             f"no key: a shared value stands in {rows[0].mean():.1f} rows on the left and {rows[1].mean():.1f} on the "
             "right; name it by `on` if that is meant"
         )
     both = own.profile.has_range and theirs.profile.has_range
-    agree = names_agree(own.name, theirs.name)
     score = score_pair(own, theirs, is_shared, right.frame.shape[1]) if both and not agree else 1.0
     if score < _CHANCE:
         reason = f"accidental, chance explains the shared values (score {score:.2f})"

@@ -85,6 +85,7 @@ THRESHOLDS = (
     Threshold("dfjoin.join.frame_join", "_MIN_SAME", (0.8, 0.97)),
     Threshold("dfjoin.join.frame_join", "_MIN_BOTH", (3, 10)),
     Threshold("dfjoin.join.key_evidence", "MIN_ONE_SIDED", (0.3, 0.8)),
+    Threshold("dfjoin.join.key_evidence", "MIN_ONE_SIDED_UNNAMED", (0.5, 0.9)),
     Threshold("dfjoin.join.key_evidence", "_STRICTLY_ONE_SIDED", (0.9, 0.99)),
     Threshold("dfjoin.join.key_evidence", "_MIN_BITS", (5.0, 20.0)),
     Threshold("dfjoin.join.key_evidence", "_SHORT", (2.5, 5.0)),
