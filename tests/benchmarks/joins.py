@@ -4,7 +4,7 @@ End to end, as a user calls it, with default arguments: the key columns unknown,
 seeds. Precision, recall and F1, averaged over the cases of a set, and the share of cases solved (both are 1); the
 spread over seeds; CPU time of a case.
 ``--settings`` measures given keys and programs alone beside, ``--precision`` asks likeness for another one than 0.95.
-``--row-number`` adds a column ``id`` of row numbers to both frames, which relates nothing. Truth is a set of row pairs, or of value pairs where a set says so.
+``--row-number`` adds a column ``id`` of row numbers to both frames, which relates nothing, in the place of one that they have. Truth is a set of row pairs, or of value pairs where a set says so.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _SETTINGS = {
 def _frame(columns, row_number: bool) -> pd.DataFrame:
     frame = pd.DataFrame({name: array.to_pandas() for name, array in columns})
     if row_number:
+        frame = frame.drop(columns="id", errors="ignore")
         frame.insert(0, "id", np.arange(len(frame)))
     return frame.assign(**{_ROW: np.arange(len(frame)) + 0.5})
 
