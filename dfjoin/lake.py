@@ -847,7 +847,8 @@ class Lake:
         Tasks of Spark embed stretches of values, then make the cells of a segment each; a task that is lost is
         repeated, and the index has the files of both engines alike. They map the arrays of a fastText model from a
         file; a function is pickled once, and each worker process opens it once, so that it may load its model when it
-        is first called. Where workers do not share files with this process, it embeds the values itself.
+        is first called. Fewer than 8,192 values are embedded by this process, and so are all where workers do not share
+        files with it.
         """
         from dfjoin.store import add_groups
 

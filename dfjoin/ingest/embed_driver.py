@@ -41,7 +41,7 @@ def add_vectors_of(
     written : Uncommitted
         Of the index; takes note of what is written.
     engine : Engine
-        Where values are embedded; training is done in this process.
+        Where values are embedded, unless they are few; training is done in this process.
     is_shown : bool
         Whether progress is shown.
 
@@ -53,8 +53,12 @@ def add_vectors_of(
     """
     if isinstance(chosen, ToTrain):
         chosen = train_embedder(chosen.abbreviations, segments, written, is_shown)
-    embed = _embed_here if engine.is_here else _TaskDriver(engine).embed
-    return embed(segments, chosen, written, is_shown), chosen
+    if engine.is_here:
+        return _embed_here(segments, chosen, written, is_shown), chosen
+    sizes = [text_tokens(Segment(written.index, one)).size for one in segments]
+    if sum(sizes) < _SMALL_STRETCH:  # the model would have to be sent first
+        return _embed_here(segments, chosen, written, is_shown), chosen
+    return _TaskDriver(engine, sizes).embed(segments, chosen, written, is_shown), chosen
 
 
 def embed_new(
@@ -88,10 +92,17 @@ def _embed_here(
 
 
 class _TaskDriver:
-    """Lets tasks of an engine embed values: stretches of all segments first, then the cells of each segment."""
+    """Lets tasks of an engine embed values: stretches of all segments first, then the cells of each segment.
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    Parameters
+    ----------
+    engine : Engine
+    sizes : list of int
+        Values of each segment that are embedded.
+    """
+
+    def __init__(self, engine: Engine, sizes: list[int]) -> None:
+        self._engine, self._sizes = engine, sizes
 
     def embed(
         self, segments: Sequence[SegmentMeta], chosen: IndexEmbedder, written: Uncommitted, is_shown: bool
@@ -99,12 +110,11 @@ class _TaskDriver:
         """Embed the values of segments; what tasks write lies in a scratch directory until all of them are done."""
         index = written.index
         with scratch_directory(index, "vectors") as work:
-            sizes = [text_tokens(Segment(index, one)).size for one in segments]
-            with Progress(is_shown, 0, sum(sizes), work, stage="embedding") as shown:
+            with Progress(is_shown, 0, sum(self._sizes), work, stage="embedding") as shown:
                 job = EmbedJob(str(index), str(work), send_embedder(chosen, index, work), chosen.meta.dimension)
                 requests = [
                     embed_request(job, stretch, work / f"embedding-{number}.json")
-                    for number, stretch in enumerate(self._stretches(segments, sizes))
+                    for number, stretch in enumerate(self._stretches(segments))
                 ]
                 found = [read_stretch(result) for result in self._engine.run(requests, work, shown.add)]
                 shown.begin("gathering", sum(stretch.n for stretch in found))
@@ -118,12 +128,12 @@ class _TaskDriver:
             by_id = {one.id: one for one in made}
             return [by_id[one.id] for one in segments]
 
-    def _stretches(self, segments: Sequence[SegmentMeta], sizes: Sequence[int]) -> list[Stretch]:
+    def _stretches(self, segments: Sequence[SegmentMeta]) -> list[Stretch]:
         """Cut the values of segments into stretches: enough for all slots, none hardly worth a task."""
-        step = max(_SMALL_STRETCH, -(-sum(sizes) // (self._engine.n_slots * _STRETCHES_PER_SLOT)))
+        step = max(_SMALL_STRETCH, -(-sum(self._sizes) // (self._engine.n_slots * _STRETCHES_PER_SLOT)))
         return [
             Stretch(one.to_dict(), first, min(size, first + step))
-            for one, size in zip(segments, sizes, strict=True)
+            for one, size in zip(segments, self._sizes, strict=True)
             for first in range(0, size, step)
         ]
 

@@ -136,3 +136,13 @@ def test_signatures_and_patterns(run, tmp_path):
     assert (settings.permutations, settings.signature_min, settings.partitions) == (32, 50, 2)
     assert "version 3" in run("add-patterns", path)[1] and dfjoin.open_lake(path).settings.patterns
     assert json.loads(run("add-patterns", path, "--json")[1])["version"] == 3
+
+
+def test_vectors_are_added_where_it_is_said(run, index):
+    status, out, err = run("add-vectors", index, "--engine", "inline", "--quiet")
+    assert status == 0 and err == "" and "version 2" in out
+    lake = dfjoin.open_lake(index)
+    assert all(segment.meta.group("vectors") for segment in lake.segments)
+    assert run("add-vectors", index, "--quiet")[0] == 0 and dfjoin.open_lake(index).version == 2
+    status, _, err = run("add-vectors", index, "--embedder", "no such file")
+    assert status != 0 and "which is no file" in err

@@ -181,6 +181,14 @@ def test_tasks_write_the_same_files_as_this_process(many, monkeypatch):
     assert [len(list((many.path / "segments" / s.meta.id).glob("vectors-*"))) for s in many.segments] == [1, 1]
 
 
+def test_few_values_are_embedded_here(many, monkeypatch):
+    engine = Tasks()
+    monkeypatch.setattr(add_groups, "choose_engine", lambda name, spark: engine)
+    monkeypatch.setattr(embed_driver, "_SMALL_STRETCH", 1000)
+    many.add_vectors(letters, engine="spark", progress=False)
+    assert engine.seen == [] and len(files_of(many)) == 2
+
+
 def test_a_model_of_a_file_is_mapped_by_tasks(many, monkeypatch, tmp_path):
     """Its arrays are written once beside the work, and abbreviations are written out by tasks, too."""
     path = tmp_path / "model.bin"

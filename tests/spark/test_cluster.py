@@ -32,7 +32,9 @@ import pandas as pd
 import dfjoin
 import spark_ext
 from dfjoin.errors import EngineError, TableReadError
+from dfjoin.ingest import embed_driver
 
+embed_driver._SMALL_STRETCH = 200  # the example lake has few values
 shared, master = Path(sys.argv[1]), sys.argv[2]
 facts = {}
 began = time.monotonic()

@@ -10,12 +10,18 @@ import pytest
 import dfjoin
 import spark_ext
 from dfjoin.errors import InvalidParameterError
+from dfjoin.ingest import embed_driver
 from tests.ingest.test_embed_driver import files_of
 from tests.vectors.makers import letters
 
 pytestmark = pytest.mark.spark
 
 NAMES = pd.DataFrame({"name": [f"{a}{b} {c}" for a in "bcdfg" for b in ("ado", "ena") for c in ("street", "av", "7")]})
+
+
+@pytest.fixture(autouse=True)
+def few_are_worth_a_task(monkeypatch):
+    monkeypatch.setattr(embed_driver, "_SMALL_STRETCH", 10)
 
 
 def same_vectors(one, other):
@@ -85,6 +91,7 @@ def test_a_task_that_is_killed_leaves_nothing_broken(spark, tmp_path):
     assert lake.version == 1 and lake.verify() == [] and mark.exists()
     lake.add_vectors(dies_once, spark=spark, progress=False)
     other = dfjoin.build_lake({"t": NAMES}, tmp_path / "y", engine="inline", progress=False, embedder=letters)
+    lake.vacuum(0)  # a task that outlives its job may leave a file of the scratch directory
     assert same_vectors(lake, other) and not list((lake.path / "runs").iterdir())
     assert len(list((lake.path / "segments").glob("*/vectors-*"))) == 1
 
