@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import dfjoin
 import spark_ext
 from dfjoin.errors import InvalidParameterError, JoinExpansionError
 from spark_ext import join as spark_join
@@ -114,6 +115,15 @@ def test_a_lake_is_joined_by_dates_and_by_periods(spark, build, sales, prices):
         found = sales[1].auto_join(lake, **options)
         assert rows(found) == rows(want), options
         assert rows(sales[1].auto_join(spark_ext.report(found).to_dict()["plan"])) == rows(want)
+
+
+def test_a_lake_of_spark_tables_is_joined_by_dates(spark, sales, prices, tmp_path):
+    prices[1].withColumnRenamed("place", "shop").createOrReplaceTempView("dfjoin_prices")
+    lake = dfjoin.build_lake("dfjoin_prices", tmp_path / "ix", spark=spark, engine="spark", progress=False)
+    options = {"on": ["shop", "day"], "how": "asof"}
+    want = sales[0].auto_join(lake, **options)
+    assert want["price"].notna().sum() == 4
+    assert rows(sales[1].auto_join(lake, **options)) == rows(want)
 
 
 def test_what_is_too_large_is_refused(sales, prices, in_spark, monkeypatch):
