@@ -16,6 +16,7 @@ from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 import dfjoin
 
@@ -43,9 +44,15 @@ def shipments(n: int, seed: int) -> pd.DataFrame:
 
 
 def model():
-    """Make a model of the columns that are numbers."""
-    numbers = make_column_transformer(("passthrough", make_column_selector(dtype_include="number")))
-    return make_pipeline(numbers, RandomForestRegressor(60, min_samples_leaf=5, random_state=0, n_jobs=1))
+    """Make a model of numbers and of the frequent texts."""
+    columns = make_column_transformer(
+        ("passthrough", make_column_selector(dtype_include="number")),
+        (
+            OneHotEncoder(max_categories=8, handle_unknown="infrequent_if_exist"),
+            make_column_selector(dtype_exclude="number"),
+        ),
+    )
+    return make_pipeline(columns, RandomForestRegressor(60, min_samples_leaf=5, random_state=0, n_jobs=1))
 
 
 def main() -> None:

@@ -108,8 +108,9 @@ class GreedyChoice:
         """Take the best table as long as its gain is sure."""
         heap = [(-self._gains[i].share, i, 0) for i in sorted(self._left)]
         heapq.heapify(heap)
+        unsure: list[tuple[float, int, int]] = []
         while heap and len(self._chosen) < self._k:
-            _, i, seen = heapq.heappop(heap)
+            share, i, seen = heapq.heappop(heap)
             if seen < len(self._chosen) and self._gains[i].share < _LEAST_GAIN:
                 continue
             if seen < len(self._chosen):
@@ -118,6 +119,11 @@ class GreedyChoice:
                 heapq.heappush(heap, (-self._gains[i].share, i, len(self._chosen)))
             elif gain := self._sure_gain([i], self._gains[i]):
                 self._take(i, gain)
+                for entry in unsure:
+                    heapq.heappush(heap, entry)
+                unsure = []
+            else:
+                unsure.append((share, i, seen))
 
     def _take_together(self) -> None:
         """Take the tables that may add something if they do so together; half of them where they do not."""

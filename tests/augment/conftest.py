@@ -47,10 +47,10 @@ class World:
 
 @pytest.fixture(scope="session", autouse=True)
 def few_trees():
-    """What helps here helps much: a few trees see it."""
+    """What helps here helps much: a few trees see it, in one thread as in `find_features`."""
     from dfjoin.augment import held_out
 
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, held_out.one_thread():
         patch.setattr(held_out, "_TREES", 12)
         yield
 

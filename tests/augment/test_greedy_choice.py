@@ -62,6 +62,17 @@ def test_tables_that_add_nothing_are_not_tried_together(choice_of):
     assert choice_of(gain) == [], "less than 0.5 % for each of them"
 
 
+def test_a_gain_that_is_not_sure_is_measured_anew_after_each_table(choice_of):
+    """Its error becomes smaller as the loss does."""
+    errors = iter([0.2, 0.05, 0.05])
+
+    def gain(tables):
+        known = {"t0": Gain(0.2, 0.05), "t1": Gain(0.3, next(errors)) if tables == ["t1"] else None}
+        return known.get(tables[0]) or Gain(-0.01, 0.01)
+
+    assert choice_of(gain) == ["t0", "t1"]
+
+
 @pytest.fixture
 def greedy(rng):
     """A choice that took tables: what they tell is given."""
