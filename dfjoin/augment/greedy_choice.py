@@ -33,7 +33,10 @@ _BEYOND_NOISE = 0.75
 0.005 and school 0.003 with a few columns more, less than their noise."""
 
 _STILL_SURE = 1.0
-"""Smallest gain of a table beside all others that were taken, in standard errors, to be kept."""
+"""Smallest gain of a table beside all others that were taken, in standard errors, to be kept: a round number.
+
+With it bioresponse is joined with 5.2 tables instead of 5.4, at the same accuracy; credit and school do not change.
+"""
 
 _OTHER_FOLDS, _FOLDS_OF_CHECK = 500, 1000
 """What the seed of the folds grows by where the tables that were chosen are measured again."""

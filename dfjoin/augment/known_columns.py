@@ -12,7 +12,8 @@ from dfjoin.augment.encoding import EncodedColumn
 __all__ = ["KnownColumns", "tell_the_same_apart"]
 
 _NEARLY_EQUAL = 0.9999
-"""Correlation of two columns of numbers above which one of them is enough."""
+"""Correlation of two columns of numbers above which one of them is enough: 0.999 changes nothing, 0.99 leaves
+out a useful column more in 100."""
 
 _COVERED = 0.98
 """Share of the values of a column beside which another one has to have a value as well, to say the same."""

