@@ -14,7 +14,7 @@ import json
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,6 +181,34 @@ def show(name: str, found: dict[str, pd.DataFrame], worth: dict[str, pd.Series],
     )
 
 
+def refusals_of(splits: list[Gathered]) -> pd.DataFrame:
+    """One row for each case, see `refusals`."""
+    return pd.DataFrame({split.case.name: refusals(split) for split in splits}).T
+
+
+def selection_of(splits: list[Gathered]) -> pd.DataFrame:
+    """One row for each case, see `selection`."""
+    return pd.DataFrame({split.case.name: selection(split) for split in splits}).T
+
+
+def compare(
+    thresholds: tuple[tuple[Any, str, tuple[float, ...]], ...],
+    first: pd.DataFrame,
+    measure: Callable[[], pd.DataFrame],
+    worth: Callable[[pd.DataFrame], pd.Series],
+    options: argparse.Namespace,
+) -> None:
+    """Measure each value of each threshold, the others as they are, and print what it gives."""
+    for module, constant, values in thresholds:
+        if options.only and constant not in options.only:
+            continue
+        found = {str(values[0]): first}
+        for value in values[1:]:
+            with threshold(module, constant, value):
+                found[str(value)] = measure()
+        show(constant, found, {value: worth(frame) for value, frame in found.items()}, options.long)
+
+
 def main() -> None:
     """Print for each threshold and value what it gives, and what the choice by the other cases gives."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -196,27 +224,21 @@ def main() -> None:
     names = options.names or sorted(path.parent.name for path in options.cases.glob("*/meta.json"))
     cases = [benchmark_case(options.cases / name) for name in names]
     cases += generated_cases(options.lake, options.generated, options.seed)
-    splits = {case.name: gather(case) for case in cases}
-    first = pd.DataFrame({name: refusals(split) for name, split in splits.items()}).T
+    splits = [gather(case) for case in cases]
+    first = refusals_of(splits)
     print(f"thresholds in use\n{first.round(3).to_string()}\nmeans\n{first.mean().round(4).to_string()}", flush=True)
-    for module, constant, values in REFUSALS:
-        if not options.only or constant in options.only:
-            found = {str(values[0]): first}
-            for value in values[1:]:
-                with threshold(module, constant, value):
-                    found[str(value)] = pd.DataFrame({case.name: refusals(gather(case)) for case in cases}).T
-            show(constant, found, {value: -frame.sum(axis=1) for value, frame in found.items()}, options.long)
+    compare(
+        REFUSALS,
+        first,
+        lambda: refusals_of([gather(case) for case in cases]),
+        lambda frame: -frame.sum(axis=1),
+        options,
+    )
     if options.only and not set(options.only) & {constant for _, constant, _ in SELECTION}:
         return
-    first = pd.DataFrame({name: selection(split) for name, split in splits.items()}).T
+    first = selection_of(splits)
     print(f"\nthresholds in use\n{first.round(3).to_string()}", flush=True)
-    for module, constant, values in SELECTION:
-        if not options.only or constant in options.only:
-            found = {str(values[0]): first}
-            for value in values[1:]:
-                with threshold(module, constant, value):
-                    found[str(value)] = pd.DataFrame({name: selection(split) for name, split in splits.items()}).T
-            show(constant, found, {value: frame["score"] for value, frame in found.items()}, options.long)
+    compare(SELECTION, first, lambda: selection_of(splits), lambda frame: frame["score"], options)
 
 
 if __name__ == "__main__":
