@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin.join.key_relation import DistinctKeys, KeyPairs, Relation
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.relate import DistinctKeys, KeyPairs, Relation
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.row_keys import KeyIndex
 from dfjoin.transform.chance import evidence_bits

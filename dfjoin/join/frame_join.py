@@ -21,10 +21,11 @@ from dfjoin.join.choose_key import choose_equal_keys
 from dfjoin.join.dated_rows import is_of_dates_alone
 from dfjoin.join.execute import RightSide
 from dfjoin.join.key_evidence import is_row_number
+from dfjoin.join.key_relation import KINDS, Relation
 from dfjoin.join.keys import KeyColumns, expand_pairs, is_measure
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
-from dfjoin.join.relate import KINDS, Relation, relate, relate_again
+from dfjoin.join.relate import relate, relate_again
 from dfjoin.join.report import JoinAccount
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.programs.program import MAX_COLUMNS

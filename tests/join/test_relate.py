@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.join import relate as relate_module
+from dfjoin.join.key_relation import KINDS, distinct_keys
 from dfjoin.join.options import JoinOptions
-from dfjoin.join.relate import KINDS, distinct_keys, relate, relate_again
+from dfjoin.join.pair_keys import texts_to_compare
+from dfjoin.join.relate import relate, relate_again
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.programs.extract import Split
 from dfjoin.programs.program import Program
@@ -267,4 +269,4 @@ def test_likeness_compares_whole_keys_where_a_program_relates_few_of_them():
     for share, expected in ((0.4, ["north wei state", "south wei state"]), (0.6, ["north", "south"])):
         programs = TransformJoin("left_to_right", ("a",), ("b",), Program.identity("b"), (first,), 0.1, share)
         other = distinct_keys({"b": pa.array(["north", "south"])})
-        assert relate_module._texts_to_compare(programs, keys, other)[0].to_pylist() == expected
+        assert texts_to_compare(programs, keys, other)[0].to_pylist() == expected
