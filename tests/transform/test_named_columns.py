@@ -50,7 +50,7 @@ def people(seed, n_first, n_last, n):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("n_first", "n_last"), [(1, 60), (2, 300), (30, 60), (60, 3)])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0])
 def test_strangers_who_share_one_of_the_named_columns_are_not_joined(form, n_first, n_last, seed):
     rng, known = people(seed, n_first, n_last, 80)
     half = len(known) // 2
