@@ -40,6 +40,24 @@ def test_spark_and_inline_build_the_same_index(on_spark, example_lake):
     assert list((lake.path / "runs").iterdir()) == []
 
 
+def test_spark_and_inline_keep_the_same_rows(spark, tmp_path):
+    """Of files; a table that tasks read in parts has none, and is read through Spark by a search."""
+    lakes = []
+    for engine, options in (("spark", {"spark": spark}), ("inline", {})):
+        place = tmp_path / engine
+        lake = dfjoin.build_lake(EXAMPLE_LAKE, place, engine=engine, progress=False, **options)
+        lakes.append(lake.add_row_signatures(engine=engine, **options))
+    settings = {"row_signatures": True}
+    lakes.append(dfjoin.build_lake(EXAMPLE_LAKE, tmp_path / "built", spark=spark, progress=False, settings=settings))
+    for lake in lakes[1:]:
+        for one, other in zip(lakes[0].segments[0].rows, lake.segments[0].rows, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert lakes[0].segments[0].rows.bits.any()
+    frame = spark.createDataFrame([(f"w{i % 30}", f"v{i}") for i in range(60)], "a string, b string").repartition(3)
+    parts = dfjoin.build_lake({"t": frame}, tmp_path / "parts", spark=spark, progress=False, settings=settings)
+    assert not parts.segments[0].rows.bits.any() and parts.verify() == []
+
+
 def test_spark_and_inline_make_the_same_signatures(spark, on_spark, tmp_path):
     """Of files, and of a table whose columns no task sees whole."""
     words = [f"w{i}" for i in range(600)]
