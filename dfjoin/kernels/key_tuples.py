@@ -234,6 +234,9 @@ def count_tuples(codes, ways, numbers, key, counts):
     """
     for way in range(ways.columns.shape[0]):
         chosen, starts = ways.columns[way], ways.starts[way]
+        if chosen.shape[0] >= 2 and key.strides[0] > 0:
+            _count_by_place(codes, way, ways, numbers, key, counts)
+            continue
         matched, n_rows = 0, 0
         for row in range(codes.shape[1]):
             found = _find_tuple(codes, row, chosen, numbers, starts, key)
@@ -244,6 +247,36 @@ def count_tuples(codes, ways, numbers, key, counts):
                     matched += 1
         counts.matched[way] = matched
         counts.rows[way] = n_rows
+
+
+@njit_inner
+def _count_by_place(codes, way, ways, numbers, key, counts):
+    """Count as `count_tuples` where each combination of parts has a slot: in less than half the time of hashing."""
+    chosen, starts = ways.columns[way], ways.starts[way]
+    first, second = codes[chosen[0]], codes[chosen[1]]
+    first_start, second_start = starts[0] + 1, starts[1] + 1
+    matched, n_rows = 0, 0
+    for row in range(codes.shape[1]):
+        number, other = numbers[first_start + first[row]], numbers[second_start + second[row]]
+        if number < 0 or other < 0:
+            continue
+        place = number * key.strides[0] + other * key.strides[1]
+        for i in range(2, chosen.shape[0]):
+            number = numbers[starts[i] + 1 + codes[chosen[i], row]]
+            if number < 0:
+                place = -1
+                break
+            place += number * key.strides[i]
+        if place < 0:
+            continue
+        found = key.slots[place]
+        if found >= 0:
+            n_rows += 1
+            if counts.marks[found] != way:
+                counts.marks[found] = way
+                matched += 1
+    counts.matched[way] = matched
+    counts.rows[way] = n_rows
 
 
 @njit_lean
