@@ -17,7 +17,7 @@ from dfjoin.errors import EngineError, TableReadError
 from dfjoin.ingest.apart import FilePart, carry_out_apart, keep_file, request_places, run_apart
 from dfjoin.ingest.at_store import STORE_TASKS, StorePlace, store_place
 from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
-from dfjoin.ingest.requests import execute
+from dfjoin.ingest.requests import execute, head_of
 from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.types import IndexSettings, Root
 from spark_ext.probe import cause_of, collect_or_explain, probe_workers
@@ -152,8 +152,9 @@ class _WaitingRequests:
         self.tasks: set[str] = set()
         for request in requests:
             self._file(self.n).write_text(request)
-            self.places_of.append(request_places(request))
-            self.tasks.add(json.loads(request)["task"])
+            head = head_of(request)
+            self.places_of.append(request_places(head))
+            self.tasks.add(head["task"])
 
     @property
     def n(self) -> int:

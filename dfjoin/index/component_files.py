@@ -97,12 +97,17 @@ def write_rows(
     -------
     ComponentMeta
     """
+    file = f"{group}/{name}.npy"
+    size, crc = _write(directory / file, itertools.chain([_header(name, shape)], _chunks(parts, DTYPES[name])))
+    return ComponentMeta(name, file, DTYPES[name].str, shape, size, crc)
+
+
+def _header(name: str, shape: tuple[int, ...]) -> bytes:
+    """Return the header of a component; those of one component are equally long for any lengths of one dimension."""
     header = io.BytesIO()
     fields = {"descr": DTYPES[name].str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(header, fields)
-    file = f"{group}/{name}.npy"
-    size, crc = _write(directory / file, itertools.chain([header.getvalue()], _chunks(parts, DTYPES[name])))
-    return ComponentMeta(name, file, DTYPES[name].str, shape, size, crc)
+    return header.getvalue()
 
 
 def _chunks(parts: Iterable[NDArray], dtype: np.dtype) -> Iterator[memoryview]:
@@ -147,15 +152,8 @@ class ComponentStream:
         self._path = directory / self._file
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._stream = self._path.open("xb")
-        self._stream.write(self._header(0))
+        self._stream.write(_header(self._name, (0,)))
         self.length = 0
-
-    def _header(self, length: int) -> bytes:
-        """Return the header of an array of that length; as long for any other."""
-        header = io.BytesIO()
-        fields = {"descr": TOKENS[self._name].str, "fortran_order": False, "shape": (length,)}
-        np.lib.format.write_array_header_1_0(header, fields)
-        return header.getvalue()
 
     def append(self, array: NDArray) -> None:
         """Write the next part."""
@@ -165,7 +163,7 @@ class ComponentStream:
     def finish(self) -> ComponentMeta:
         """Complete the header, sync the file and return what the manifest says of it."""
         self._stream.seek(0)
-        self._stream.write(self._header(self.length))
+        self._stream.write(_header(self._name, (self.length,)))  # as long as the first one
         self._stream.flush()
         os.fsync(self._stream.fileno())
         self._stream.close()

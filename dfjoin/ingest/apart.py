@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from dfjoin.errors import EngineError
 from dfjoin.index.layout import RUNS, make_directories
@@ -27,9 +28,9 @@ class FilePart:
     data: bytes
 
 
-def request_places(request: str) -> frozenset[str]:
-    """Return the local places that a request reads tables from; none for a request that merges."""
-    places = {local_path(root["uri"]) for root in json.loads(request).get("roots", [])}
+def request_places(head: dict[str, Any]) -> frozenset[str]:
+    """Return the local places that a request reads tables from, by its head; none for a request that merges."""
+    places = {local_path(root["uri"]) for root in head.get("roots", [])}
     return frozenset(place for place in places if place is not None)
 
 

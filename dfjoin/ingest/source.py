@@ -9,7 +9,7 @@ import uuid
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -182,12 +182,14 @@ def _gather_files(source: Any, roots: list[Root]) -> Input:
     start = f"{below}/" if below else ""
     prefix = start if not roots or root == roots[0] else f"{root.name}/{start}"
     tables = TableSpool(
-        replace(
-            table,
-            root=root,
-            name=prefix + table.name,
-            path=start + table.path,
-            parts=tuple(start + part for part in table.parts),
+        TableSource(
+            prefix + table.name,
+            root,
+            start + table.path,
+            table.format,
+            table.size,
+            table.mtime_ns,
+            tuple([start + part for part in table.parts]),
         )
         for table in listing.tables()
     )

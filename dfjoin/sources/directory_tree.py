@@ -132,7 +132,7 @@ class LocalScan:
                     is_hidden = entry.name.startswith((".", "_"))
                     children[entry.name] = Directory(name) if is_hidden else self.directory(entry.path, name)
                 else:
-                    stat = entry.stat()
+                    stat = entry.stat()  # what the first look at the entry has kept
                     files.append(ListedFile(name, stat.st_size, stat.st_mtime_ns))
             except OSError as error:
                 self.skip(name, f"it cannot be read ({error.strerror})")

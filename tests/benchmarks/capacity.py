@@ -62,6 +62,16 @@ def make_tables(place: Path, n: int, per_directory: int = 1000) -> Path:
     return place
 
 
+def make_wide_tables(place: Path, n: int) -> Path:
+    """Write `n` tables of 100 columns and three rows each."""
+    place.mkdir(parents=True)
+    for number in range(n):
+        names = ",".join(f"c{i}" for i in range(100))
+        rows = "\n".join(",".join(f"v{number + i * row}" for i in range(100)) for row in range(3))
+        (place / f"w{number:04d}.csv").write_text(f"{names}\n{rows}\n")
+    return place
+
+
 def measure_driver(sizes: list[int], engine: str, project: Path, per_directory: int = 1000) -> pd.DataFrame:
     """Build lakes of tiny tables, each in a new process; return what the driving process held and took."""
     found = []
@@ -86,22 +96,25 @@ def measure_constants(lake_dir: Path, n_tiny: int = 4000) -> dict[str, float]:
     import dfjoin
 
     with tempfile.TemporaryDirectory(prefix="dfjoin-capacity-") as scratch:
-        tiny = make_tables(Path(scratch) / "tiny", n_tiny)
+        tiny, wide = make_tables(Path(scratch) / "tiny", n_tiny), make_wide_tables(Path(scratch) / "wide", n_tiny // 10)
         dfjoin.build_lake(make_tables(Path(scratch) / "warm", 50), Path(scratch) / "w", engine="inline", progress=False)
         costs, counts, lakes = [], [], []
-        for number, source in enumerate((lake_dir, tiny)):
+        for number, source in enumerate((lake_dir, tiny, wide)):
             start = time.process_time()
             lakes.append(
                 dfjoin.build_lake(source, Path(scratch) / str(number), engine="inline", axes=None, progress=False)
             )
             costs.append(time.process_time() - start)
             counts.append(lakes[-1].manifest.counts)
-        per_column, per_pair = np.linalg.solve([[c["columns"], c["pairs"]] for c in counts], costs)
+        parts = ("tables", "columns", "pairs")
+        per_table, per_column, per_pair = np.linalg.solve([[c[part] for part in parts] for c in counts], costs)
         lake, total = lakes[0], counts[0]
         bytes_of = _bytes_of_groups(lake)
         return {
             "columns per table": total["columns"] / total["tables"],
             "columns indexed, share": total["indexed_columns"] / total["columns"],
+            "build, s in all": costs[0],
+            "build, s per table": per_table,
             "build, s per column": per_column,
             "build, s per pair": per_pair,
             "input, bytes per pair": float(lake.tables["size"].sum()) / total["pairs"],
@@ -159,7 +172,7 @@ def on_paper(c: dict[str, float], driver_bytes: float, driver_seconds: float) ->
         Of the driving process, for each table.
     """
     tables = COLUMNS / c["columns per table"]
-    work = COLUMNS * c["build, s per column"] + PAIRS * c["build, s per pair"]
+    work = tables * c["build, s per table"] + COLUMNS * c["build, s per column"] + PAIRS * c["build, s per pair"]
     stored = {
         "tokens": PAIRS * c["tokens, bytes per pair"],
         "catalog": COLUMNS * c["catalog, bytes per column"],

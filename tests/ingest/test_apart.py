@@ -9,9 +9,9 @@ from dfjoin.errors import EngineError
 from dfjoin.index.layout import make_directories, run_directory
 from dfjoin.ingest import apart as module
 from dfjoin.ingest.apart import FilePart, carry_out_apart, keep_file, request_places
-from dfjoin.ingest.requests import execute, merge_request, read_meta, read_segment, run_request
+from dfjoin.ingest.requests import execute, head_of, merge_request, read_meta, read_segment, run_request
 from dfjoin.sources.listing import list_tables
-from dfjoin.types import IndexSettings
+from dfjoin.types import IndexSettings, Root, TableSource
 
 SETTINGS = IndexSettings(permutations=0)
 
@@ -53,5 +53,13 @@ def test_a_file_that_belongs_to_no_run_is_refused(tmp_path, name):
 def test_where_a_request_reads(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\nx,y\n")
     _, tables, _ = list_tables(tmp_path)
-    assert request_places(run_request(tmp_path, SETTINGS, tables, "skip", None)) == {str(tmp_path)}
-    assert request_places(merge_request(tmp_path, SETTINGS, [], [])) == frozenset()
+    assert request_places(head_of(run_request(tmp_path, SETTINGS, tables, "skip", None))) == {str(tmp_path)}
+    assert request_places(head_of(merge_request(tmp_path, SETTINGS, [], []))) == frozenset()
+
+
+def test_the_head_of_a_request_is_all_but_its_tables(tmp_path):
+    """Whatever texts it has: a quote within one is written with a backslash."""
+    root = Root(0, ', "tables": [', '/x, "tables": [{"')
+    request = run_request(tmp_path, SETTINGS, [TableSource("t", root, "t", "parquet", 1, 2)], "skip", None)
+    values = json.loads(request)
+    assert list(values)[-1] == "tables" and head_of(request) == {k: v for k, v in values.items() if k != "tables"}

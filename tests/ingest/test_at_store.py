@@ -76,6 +76,23 @@ def test_segments_are_compacted_where_the_index_lies(tmp_path, elsewhere):
     assert meta.counts["tables"] == 2 and (tmp_path / "there" / "segments" / meta.id).is_dir()
 
 
+def test_a_driver_that_dies_before_the_commit_leaves_the_version_before(tmp_path, elsewhere):
+    """Segments that no manifest names are orphans, wherever they were written."""
+    elsewhere("driver")
+    uri = f"local://{tmp_path / 'there'}"
+    lake = dfjoin.build_lake({"a": pd.DataFrame({"c": ["p", "q"]})}, uri, engine="inline", progress=False)
+    store = store_place(lake.path / "runs")
+    request = compact_request(lake.path, lake.settings, list(lake.manifest.segments))
+    elsewhere("worker")
+    orphan = read_segment(store.carry_out(request))[1].id
+    elsewhere("another driver")
+    again = dfjoin.open_lake(uri)
+    assert again.version == 1 and again.verify() == [] and again.tables["table"].tolist() == ["a"]
+    assert (tmp_path / "there" / "segments" / orphan).is_dir()
+    again.vacuum(0)
+    assert not (tmp_path / "there" / "segments" / orphan).exists() and again.verify() == []
+
+
 def test_what_fails_sends_nothing(tmp_path, elsewhere):
     (tmp_path / "b.parquet").write_bytes(b"no table")
     _, tables, _ = list_tables(tmp_path / "b.parquet")
