@@ -2,7 +2,8 @@
 
 A threshold is put in place of a module's constant as a `Watched` number. It behaves as its present value; the settings
 in which a comparison has another result are noted, so that only where something was noted a run with that value can
-differ from the present one. What cannot be followed (a use as an integer, arithmetic with arrays) is noted as well.
+differ from the present one. What cannot be followed (a use as an integer, arithmetic with arrays) is noted as well. With
+numpy 2.0 comparisons of its scalars go unnoticed: measure with a newer one.
 """
 
 from __future__ import annotations
