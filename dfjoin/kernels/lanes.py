@@ -1,4 +1,4 @@
-"""Sixteen numbers in float32 side by side: the operations that scans of vectors are made of.
+"""Sixteen numbers in float32, or eight words, side by side: the operations that scans are made of.
 
 A loop that a compiler has to recognise as one over such vectors is checked, cut and stored at each turn; these
 operations are vectors from the start, and stay in registers. LLVM makes of them what a processor has: one register of
@@ -15,10 +15,27 @@ from numba.core import cgutils
 from numba.core.datamodel import models, register_default
 from numba.extending import intrinsic
 
-__all__ = ["LANES", "add_lanes", "add_product", "add_square", "lanes_of", "lanes_up_to", "no_lanes", "sum_of_lanes"]
+__all__ = [
+    "LANES",
+    "WORDS",
+    "add_lanes",
+    "add_product",
+    "add_square",
+    "lanes_of",
+    "lanes_up_to",
+    "no_lanes",
+    "sum_of_lanes",
+    "words_near",
+]
 
 LANES = 16
 """Numbers of a vector."""
+
+WORDS = 8
+"""Words of 64 bits that are compared at once."""
+
+_ROWS = 4
+"""Words of a signature."""
 
 if config.DISABLE_JIT:  # the same operations in plain Python, for coverage and readable failures
 
@@ -53,6 +70,12 @@ if config.DISABLE_JIT:  # the same operations in plain Python, for coverage and 
             lanes, width = lanes[:width] + lanes[width : 2 * width], width // 2
         return lanes[0]
 
+    def words_near(words: Any, place: int, own: Any, number: int, most: Any) -> Any:
+        """Return a number with bit i set where column ``place + i`` of four rows differs from one by few bits."""
+        columns = words[:, int(place) : int(place) + WORDS] ^ own[:, int(number)][:, None]
+        bits = np.bitwise_count(columns).sum(axis=0)
+        return np.uint64(sum(1 << i for i in np.flatnonzero(bits <= most).tolist()))
+
 else:
     ir = cgutils.ir
     _VECTOR = ir.VectorType(ir.FloatType(), LANES)
@@ -71,11 +94,11 @@ else:
 
     _LANES = _Lanes()
 
-    def _spread(builder: Any, number: Any) -> Any:
+    def _spread(builder: Any, number: Any, kind: Any = _VECTOR) -> Any:
         """Make a vector of one number."""
-        nothing = ir.Constant(_VECTOR, ir.Undefined)
+        nothing = ir.Constant(kind, ir.Undefined)
         first = builder.insert_element(nothing, number, _NUMBER(0))
-        return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_NUMBER, LANES), None))
+        return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_NUMBER, kind.count), None))
 
     def _multiply_add(builder: Any, one: Any, other: Any, sums: Any) -> Any:
         """Call ``one · other + sums``, rounded once where the processor can."""
@@ -155,3 +178,31 @@ else:
             return builder.extract_element(sums, _NUMBER(0))
 
         return types.float32(lanes), codegen
+
+    @intrinsic
+    def words_near(typingctx: Any, words: Any, place: Any, own: Any, number: Any, most: Any) -> Any:
+        """Return a number with bit i set where column ``place + i`` of four rows differs from one by few bits.
+
+        Both tables have four rows of 64-bit words; eight columns are compared, and the caller guarantees the bounds.
+        """
+        kind = ir.VectorType(ir.IntType(64), WORDS)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            def entry(table: int, row: int) -> Any:
+                array = context.make_array(signature.args[table])(context, builder, args[table])
+                width = cgutils.unpack_tuple(builder, array.shape)[1]
+                start = builder.mul(width, width.type(row))
+                return builder.gep(array.data, [builder.add(start, args[table + 1])])
+
+            count_type = ir.FunctionType(kind, [kind])
+            count = cgutils.get_or_insert_function(builder.module, count_type, f"llvm.ctpop.v{WORDS}i64")
+            bits = ir.Constant(kind, None)
+            for row in range(_ROWS):
+                loaded = builder.load(builder.bitcast(entry(0, row), kind.as_pointer()))
+                loaded.align = 8
+                gaps = builder.xor(loaded, _spread(builder, builder.load(entry(2, row)), kind))
+                bits = builder.add(bits, builder.call(count, [gaps]))
+            is_near = builder.icmp_unsigned("<=", bits, _spread(builder, args[4], kind))
+            return builder.zext(builder.bitcast(is_near, ir.IntType(WORDS)), ir.IntType(64))
+
+        return types.uint64(words, types.uint64, own, types.uint64, types.uint64), codegen

@@ -18,7 +18,7 @@ import pandas as pd
 import dfjoin
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.segment import Segment
-from dfjoin.ingest.embed_task import training_texts
+from dfjoin.ingest.chosen_embedder import training_texts
 from dfjoin.search.embedding.near_pairs import pairs_within
 from dfjoin.search.embedding.near_search import embedder_of, reach_of
 from dfjoin.search.fuzzy.similar_texts import SimilarTexts, TextReach

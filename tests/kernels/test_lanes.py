@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from dfjoin.kernels._compile import njit_lean
 from dfjoin.kernels.lanes import (
     LANES,
+    WORDS,
     add_lanes,
     add_product,
     add_square,
@@ -15,6 +16,7 @@ from dfjoin.kernels.lanes import (
     lanes_up_to,
     no_lanes,
     sum_of_lanes,
+    words_near,
 )
 from dfjoin.kernels.records import as_read_only
 
@@ -34,9 +36,28 @@ def product(one, other, n):
     return sum_of_lanes(sums)
 
 
+@njit_lean
+def near(words, place, own, number, most):
+    return words_near(words, np.uint64(place), own, np.uint64(number), np.uint64(most))
+
+
 @given(st.integers(0, 10**6))
 @settings(max_examples=30, deadline=None)
-def test_bits_tell_the_lanes_that_are_low(seed):
+def test_bits_tell_the_words_that_differ_by_few_bits(seed):
+    rng = np.random.default_rng(seed)
+    one = rng.integers(0, 1 << 63, (4, 5)).astype(np.uint64) << np.uint64(1)
+    flipped = np.uint64(1) << rng.integers(0, 64, (4, 20)).astype(np.uint64)
+    words = one[:, [3]] ^ np.where(rng.random((4, 20)) < 0.5, flipped, np.uint64(0))
+    place, most = int(rng.integers(0, 13)), int(rng.integers(0, 5))
+    gaps = words[:, place : place + WORDS] ^ one[:, [3]]
+    bits = [sum(bin(int(word)).count("1") for word in column) for column in gaps.T]
+    found = int(near(as_read_only(words), place, as_read_only(one), 3, most))
+    assert found == sum(1 << i for i, n in enumerate(bits) if n <= most)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_bits_tell_the_lanes_the_lanes_that_are_low(seed):
     rng = np.random.default_rng(seed)
     array, place = rng.integers(-9, 10, 40).astype(np.float32), int(rng.integers(0, 24))
     number, most = np.float32(rng.integers(-9, 10)), np.float32(rng.integers(0, 200))

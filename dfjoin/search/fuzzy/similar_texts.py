@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, shortlist
+from dfjoin.kernels.lanes import WORDS
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.text_scan import ScanPairs, ScanScratch, ScanTexts, TextLimit, scan_texts, sign_texts
+from dfjoin.kernels.text_compare import GRAM_SLOTS, CompareScratch, SpelledPairs, compare_texts
+from dfjoin.kernels.text_scan import ScanTexts, TextCandidates, TextLimit, propose_texts, sign_texts
 from dfjoin.vectors.fasttext_model import Texts, texts_with_letters
 
 __all__ = ["EQUAL", "LONGEST", "SPELLING_METRICS", "SimilarTexts", "TextReach", "text_reach"]
@@ -25,9 +26,13 @@ SPELLING_METRICS = ("edit", "jaccard")
 
 _DEFAULTS = {"edit": 0.15, "jaccard": 0.4}
 """Chosen with misspelled names, see tests/benchmarks/README.md."""
-_ROOM = 1 << 16
-_MOST_ROOM = 1 << 24
-_BATCH = 64
+_ROOM = 1 << 18
+"""Candidates that are compared at once."""
+
+_MOST_PAIRS = 1 << 24
+"""Pairs that are held at once; fewer query texts are looked for together where they have more."""
+
+_BATCH = 1024
 _ASCII = 128
 
 
@@ -90,14 +95,6 @@ def text_reach(radius: float | None, unit: str | None, metric: str | None) -> Te
     return TextReach(metric, _DEFAULTS[metric] if radius is None else radius, unit)
 
 
-class _FoundTexts(NamedTuple):
-    """Pairs of a query text and a text, and their distance; by query text."""
-
-    queries: NDArray[np.int64]
-    texts: NDArray[np.int64]
-    distances: NDArray[np.float64]
-
-
 class SimilarTexts:
     """Texts by size and signature; those without a letter, and those of more than 256 characters, are left out.
 
@@ -122,6 +119,8 @@ class SimilarTexts:
         kept = np.flatnonzero((sizes >= 0) & texts_with_letters((offsets, data)))
         order = kept[np.argsort(sizes[kept], kind="stable")]
         sizes = sizes[order]
+        words = np.zeros((4, order.size + WORDS), np.uint64)
+        words[:, : order.size] = signatures[:, order]
         most = int(sizes[-1]) if sizes.size else 0
         self.numbers = order
         self.is_grams = is_grams
@@ -130,13 +129,11 @@ class SimilarTexts:
             as_read_only(offsets[order]),
             as_read_only(offsets[order + 1]),
             as_read_only(sizes),
-            as_read_only(signatures[0][order]),
-            as_read_only(signatures[1][order]),
-            as_read_only(np.ascontiguousarray(signatures[2:, order].T)),
+            as_read_only(words),
             as_read_only(np.searchsorted(sizes, np.arange(most + 2)).astype(np.int64)),
         )
 
-    def near(self, queries: SimilarTexts, reach: TextReach, stats: NDArray[np.int64]) -> Iterator[_FoundTexts]:
+    def near(self, queries: SimilarTexts, reach: TextReach, stats: NDArray[np.int64]) -> Iterator[SpelledPairs]:
         """Find the texts within a radius of each of others, some of these at a time.
 
         Parameters
@@ -150,8 +147,8 @@ class SimilarTexts:
         Yields
         ------
         tuple of ndarray
-            Numbers of the query text and of the text, as they were given, and their distance. All pairs of a query text
-            come at once.
+            Numbers of the query text and of the text, as they were given, and their distance, in no order. All pairs of
+            a query text come at once.
         """
         own = queries._texts
         limit = TextLimit(float(reach.radius), reach.unit == "fraction", reach.is_grams)
@@ -159,43 +156,52 @@ class SimilarTexts:
         begin, step = 0, _BATCH
         while begin < own.sizes.size:
             stop = min(begin + step, own.sizes.size)
-            pairs = _with_room(own, (begin, stop), self._texts, limit, scratch, stats)
+            pairs = _near(own, (begin, stop), self._texts, limit, scratch, stats)
             if pairs is None:
-                step = max(1, step // 4)
+                step = max(1, (stop - begin) // 4)
                 continue
-            yield _FoundTexts(queries.numbers[pairs.queries], self.numbers[pairs.texts], pairs.distances)
+            yield SpelledPairs(queries.numbers[pairs.queries], self.numbers[pairs.texts], pairs.distances)
             begin = stop
 
-    def pairs(self, queries: SimilarTexts, reach: TextReach) -> _FoundTexts:
+    def pairs(self, queries: SimilarTexts, reach: TextReach) -> SpelledPairs:
         """Return all that `near` finds at once."""
         none = np.empty(0, np.int64)
-        found = [_FoundTexts(none, none, np.empty(0)), *self.near(queries, reach, np.zeros(2, np.int64))]
-        return _FoundTexts(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        found = [SpelledPairs(none, none, np.empty(0)), *self.near(queries, reach, np.zeros(2, np.int64))]
+        return SpelledPairs(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
-def _with_room(
+def _near(
     own: ScanTexts,
     stretch: tuple[int, int],
     texts: ScanTexts,
     limit: TextLimit,
-    scratch: ScanScratch,
+    scratch: CompareScratch,
     stats: NDArray[np.int64],
-) -> ScanPairs | None:
-    """Scan with more and more room for pairs; None where several query texts have too many together."""
-    room = _ROOM
-    while True:
-        pairs = ScanPairs(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
-        read = np.zeros(2, np.int64)
-        n = scan_texts(own, *stretch, texts, limit, scratch, pairs, read)
-        if n >= 0:
-            stats += read
-            return ScanPairs(pairs.queries[:n], pairs.texts[:n], pairs.distances[:n])
-        if room >= _MOST_ROOM and stretch[1] - stretch[0] > 1:
+) -> SpelledPairs | None:
+    """Find the pairs of a batch of query texts; None where several have too many together."""
+    n = stretch[1] - stretch[0]
+    room, most = max(_ROOM, 64 * n), np.empty(n, np.int64)
+    proposed = TextCandidates(*np.empty((2, room), np.int32))
+    pairs = SpelledPairs(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
+    state, read, found, is_done = np.zeros(3, np.int64), np.zeros(2, np.int64), [], False
+    n_found = 0
+    while not is_done:
+        is_done = propose_texts(own, *stretch, texts, limit, most, proposed, state, read)
+        m = int(state[2])
+        order = np.argsort((proposed.queries[:m] - stretch[0]).astype(np.uint16), kind="stable")  # sorted by radix
+        candidates = TextCandidates(*(as_read_only(array[:m][order]) for array in proposed))
+        n_kept = compare_texts(own, candidates, m, texts, limit, scratch, pairs)
+        read[1] += m
+        found.append(tuple(array[:n_kept].copy() for array in pairs))
+        n_found += n_kept
+        if n_found > _MOST_PAIRS and n > 1:
             return None
-        room *= 4
+    stats += read
+    queries, places, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return SpelledPairs(queries, places, distances)
 
 
-def _scratch_of(queries: ScanTexts) -> ScanScratch:
+def _scratch_of(queries: ScanTexts) -> CompareScratch:
     """Number the characters of query texts, and make room for the longest text."""
     points: set[str] = set()
     data, starts, ends = queries.data, queries.starts, queries.ends
@@ -206,7 +212,7 @@ def _scratch_of(queries: ScanTexts) -> ScanScratch:
     ascii_numbers[codes[codes < _ASCII]] = codes[codes < _ASCII] + 1
     alphabet = codes[codes >= _ASCII]
     n_blocks = LONGEST // 64
-    return ScanScratch(
+    return CompareScratch(
         ascii_numbers,
         as_read_only(alphabet),
         np.empty(LONGEST + 2, np.int64),
@@ -216,6 +222,6 @@ def _scratch_of(queries: ScanTexts) -> ScanScratch:
         np.zeros((_ASCII + 1 + alphabet.size, n_blocks), np.uint64),
         np.empty(n_blocks, np.uint64),
         np.empty(n_blocks, np.uint64),
-        np.empty(64, bool),
         np.zeros(_ASCII, np.uint64),
+        *np.full((2, GRAM_SLOTS), -1),
     )

@@ -55,12 +55,24 @@ def test_long_texts_and_texts_of_one_character(metric):
         assert pairs_of([*base, *moved], base, reach) == expected_pairs([*base, *moved], base, reach)
 
 
-def test_many_pairs_need_more_room(monkeypatch):
-    monkeypatch.setattr(similar_texts, "_ROOM", 4)
-    monkeypatch.setattr(similar_texts, "_MOST_ROOM", 16)
+@pytest.mark.parametrize("reach", [TextReach("edit", 1, "absolute"), TextReach("jaccard", 0.6, "fraction")])
+def test_pairs_do_not_depend_on_batches_and_room(reach, monkeypatch):
+    words = [a + b + c for a in "abcdefgh" for b in "xyz" for c in "klmnopqr"]
+    assert len(words) > 128  # more than a block
+    expected = expected_pairs(words[::9], words, reach)
+    assert pairs_of(words[::9], words, reach) == expected
+    for name, value in {"_BATCH": 3, "_ROOM": 1, "_MOST_PAIRS": 8}.items():
+        monkeypatch.setattr(similar_texts, name, value)
+    assert pairs_of(words[::9], words, reach) == expected
+
+
+def test_all_pairs_of_a_query_text_come_at_once(monkeypatch):
+    monkeypatch.setattr(similar_texts, "_BATCH", 4)
     words = [a + b for a in "abcde" for b in "xyz"]
-    reach = TextReach("edit", 1, "absolute")
-    assert pairs_of(words, words, reach) == expected_pairs(words, words, reach)
+    reach, seen = TextReach("edit", 1, "absolute"), []
+    for found in texts_of(words, reach).near(texts_of(words, reach), reach, np.zeros(2, np.int64)):
+        seen += np.unique(found.queries).tolist()
+    assert sorted(seen) == list(range(len(words)))
 
 
 def test_counts_of_what_was_compared():
