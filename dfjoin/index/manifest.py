@@ -142,6 +142,8 @@ class EmbedderMeta:
         Its files.
     abbreviations : dict
         What words of a text are written out as before it is embedded.
+    radius : float
+        Of a search that gives none, a fraction; 0 where none is known for the embedder.
     """
 
     identity: str
@@ -152,6 +154,7 @@ class EmbedderMeta:
     ngrams: tuple[int, int] = (0, 0)
     components: tuple[ComponentMeta, ...] = ()
     abbreviations: dict[str, str] = field(default_factory=dict)
+    radius: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -167,7 +170,8 @@ class EmbedderMeta:
         texts = (str(values["place"]), str(values["model"]))
         table = {str(word): str(text) for word, text in values.get("abbreviations", {}).items()}
         ngrams = shortest, longest
-        return cls(str(values["identity"]), int(values["dimension"]), probe, *texts, ngrams, components, table)
+        radius = float(values.get("radius", 0.0))
+        return cls(str(values["identity"]), int(values["dimension"]), probe, *texts, ngrams, components, table, radius)
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,17 @@ from dfjoin.ingest.progress import Progress
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
 from dfjoin.vectors.abbreviations import abbreviations_for, expand_texts, expanding
-from dfjoin.vectors.embedders import Embedder, choose_embedder, remember_embedder
+from dfjoin.vectors.embedders import Embedder, choose_embedder, remember_embedder, unit_rows
 from dfjoin.vectors.fasttext_model import TrainingOptions, texts_with_letters, train_fasttext
+from dfjoin.vectors.usual_radius import usual_radius
 
 __all__ = ["IndexEmbedder", "ToTrain", "choose_for_index", "train_embedder", "training_texts"]
 
 _MAX_TRAINING_TEXTS = 4_000_000
 _MIN_BUCKETS = 4096
+_OF_RADIUS = 4096
+"""Texts that the radius of searches that give none is chosen by."""
+
 _TRAINING = "training vectors"
 
 
@@ -103,7 +107,10 @@ def train_embedder(
         model = train_fasttext(expand_texts((offsets, data), table), options, partial(progress.tell, _TRAINING))
         trained, meta = write_model(written.index, model)
         written.add(model_directory(written.index, meta.model))
-        return IndexEmbedder(expanding(trained, table), replace(meta, abbreviations=table))
+        embedder = expanding(trained, table)
+        rows = unit_rows(embedder.embed((offsets[: _OF_RADIUS + 1], data)))
+        radius = usual_radius(rows[rows.any(axis=1)])
+        return IndexEmbedder(embedder, replace(meta, abbreviations=table, radius=radius))
 
 
 def training_texts(segments: Sequence[Segment]) -> tuple[np.ndarray, np.ndarray]:

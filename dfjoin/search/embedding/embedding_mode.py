@@ -105,7 +105,7 @@ class EmbeddingMode(DistanceMode):
     ) -> tuple[NearFound, Hits]:
         _check_vectors(snapshot)
         identity = embedder_of(snapshot).identity
-        params = with_radius(params, identity)
+        params = with_radius(params, snapshot.manifest.embedder)
         rows = query_rows(snapshot, query)
         hits, stats = search_near(snapshot, query, rows, params, record)
         found = NearFound(

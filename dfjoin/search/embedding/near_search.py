@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError
+from dfjoin.index.manifest import EmbedderMeta
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import open_embedder
@@ -83,7 +84,7 @@ class Reach:
 
 
 _RADII = {"fasttext-lake": 0.2}
-"""Kind of embedder → default radius, a fraction; chosen with misspelled names, see tests/benchmarks/README.md."""
+"""Kind of embedder → default radius, a fraction, of an index that states none."""
 
 _RADIUS = 0.06
 """Default radius of other embedders, that of the paper."""
@@ -95,16 +96,18 @@ NO_REACH = Reach("euclidean", 0.0, 0.0, 1.0)
 """Nothing but equal vectors."""
 
 
-def with_radius(params: SearchParams, embedder: str = "") -> SearchParams:
+def with_radius(params: SearchParams, embedder: EmbedderMeta | None = None) -> SearchParams:
     """Return a search among texts with the radius, unit and metric that it has if none are given.
 
     Parameters
     ----------
     params : SearchParams
-    embedder : str
-        Identity; one that is trained on a lake has a radius of its own.
+    embedder : EmbedderMeta, optional
+        One that is trained on a lake has a radius of its own.
     """
-    default = _RADII.get(embedder.partition(":")[0], _RADIUS)
+    default = _RADIUS
+    if embedder is not None:
+        default = embedder.radius or _RADII.get(embedder.identity.partition(":")[0], _RADIUS)
     radius = default if params.radius is None else params.radius
     unit, metric = params.radius_unit or "fraction", params.metric or "euclidean"
     return replace(params, radius=radius, radius_unit=unit, metric=metric)

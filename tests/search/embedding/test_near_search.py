@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
+from dfjoin.index.manifest import EmbedderMeta
 from dfjoin.search.embedding.near_search import reach_of, with_radius
 from dfjoin.search.params import search_params
 from tests.oracles.vectors import count_near, unit
@@ -153,9 +154,26 @@ def test_many_query_columns_and_threads(lakes):
 
 def test_the_default_radius_is_that_of_the_embedder():
     params = search_params(mode="embedding")
-    trained, other = (with_radius(params, identity) for identity in ("fasttext-lake:ab12", "function:a.b"))
-    assert (trained.radius, trained.radius_unit, trained.metric) == (0.2, "fraction", "euclidean")
-    assert other.radius == 0.06 and with_radius(search_params(mode="embedding", radius=0.3), "x").radius == 0.3
+    earlier, trained, other = (
+        EmbedderMeta("fasttext-lake:ab12", 4, []),
+        EmbedderMeta("fasttext-lake:ab12", 4, [], radius=0.37),
+        EmbedderMeta("function:a.b", 4, []),
+    )
+    found = with_radius(params, trained)
+    assert (found.radius, found.radius_unit, found.metric) == (0.37, "fraction", "euclidean")
+    assert (with_radius(params, earlier).radius, with_radius(params, other).radius) == (0.2, 0.06)
+    assert with_radius(search_params(mode="embedding", radius=0.3), trained).radius == 0.3
+
+
+def test_a_trained_index_states_its_radius(tmp_path):
+    rng = np.random.default_rng(0)
+    names = [" ".join(rng.choice(WORDS, 2)) + str(i) for i in range(200)]
+    lake = dfjoin.build_lake({"t": pd.DataFrame({"name": names})}, tmp_path / "i", embedder="fasttext", progress=False)
+    radius = lake.manifest.embedder.radius
+    assert 0.05 <= radius <= 0.45
+    assert lake.manifest.embedder == EmbedderMeta.from_dict(lake.manifest.embedder.to_dict())
+    hits = dfjoin.discover_joinable(pd.DataFrame({"q": names[:20]}), "q", lake, mode="embedding")
+    assert f"up to {2 * radius:g} ({radius:g} of 2)" in str(hits.explain(0))
 
 
 def test_reach():
