@@ -1,5 +1,10 @@
 """Pairs by cells do not depend on batches and room."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pytest
 
@@ -38,3 +43,51 @@ def test_pairs_do_not_depend_on_batches(radius, monkeypatch):
     for name, value in {"_BATCH": 7, "_CELLS": 3, "_STEP": 2, "_ROOM": 700, "_MOST_PAIRS": 1400}.items():
         monkeypatch.setattr(cell_search, name, value)
     assert pairs() == expected
+
+
+_ENDLESS = """
+import sys, numpy as np
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.vector_search import QueryVectors, VectorTable
+from dfjoin.search.embedding.cell_search import near_places
+from dfjoin.search.fuzzy.similar_texts import SimilarTexts, TextReach
+from dfjoin.vectors.embedders import to_texts, unit_rows
+from dfjoin.vectors.near_cells import build_cells
+from dfjoin.vectors.trees import features_of
+
+def vectors(n, n_queries):
+    rows = unit_rows(np.random.default_rng(0).normal(size=(n, 32)))
+    cells, order = build_cells(rows)
+    table = VectorTable(as_read_only(rows[order]), as_read_only(np.arange(n, dtype=np.uint32)))
+    own = rows[:n_queries]
+    numbers = np.arange(n_queries), np.full(n_queries, -1), np.ones(n_queries, np.int64)
+    queries = QueryVectors(*map(as_read_only, (features_of(own, cells.projection), own, *numbers)))
+    return lambda: list(near_places(cells, table, queries, 0.9, np.zeros(4, np.int64)))
+
+def texts(n, n_queries):
+    words = ["north street number " + str(i) for i in range(n)]
+    reach = TextReach("jaccard", 0.4, "fraction")
+    one, other = (SimilarTexts(to_texts(part), True) for part in (words[:n_queries], words))
+    return lambda: other.pairs(one, reach)
+
+make = {"vectors": vectors, "texts": texts}[sys.argv[1]]
+make(200, 20)()
+search = make(40_000, 1_000)
+print("ready", flush=True)
+while True:
+    search()
+"""
+
+
+@pytest.mark.parametrize("kind", ["vectors", "texts"])
+def test_a_search_ends_within_two_seconds_of_an_interrupt(kind):
+    with subprocess.Popen(
+        [sys.executable, "-c", _ENDLESS, kind], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        assert run.stdout.readline() == b"ready\n"
+        time.sleep(0.3)
+        start = time.monotonic()
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate(timeout=30)
+        assert time.monotonic() - start < 2
+    assert b"KeyboardInterrupt" in errors
