@@ -14,8 +14,9 @@ from dfjoin.errors import InvalidTypeError
 from dfjoin.programs.program import Program
 from dfjoin.programs.spark_sql import quote
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import normalize_column, respell_zeros
+from dfjoin.values.normalize import normalize_column
 from dfjoin.values.nulls import NULL_TEXTS
+from dfjoin.values.zero_padding import respell_zeros
 from spark_ext.canonical_sql import DATE_LIKE, FOLD, KeyClasses, key_sql
 from spark_ext.compiled_fold import fold_compiled
 from spark_ext.queries import check_named, is_searchable, wall_time, wall_type

@@ -20,7 +20,8 @@ from dfjoin.programs.program import Program
 from dfjoin.store.snapshot import open_snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.values.frames import frame_to_table
-from dfjoin.values.normalize import ValueSet, normalize_column
+from dfjoin.values.normalize import normalize_column
+from dfjoin.values.value_set import ValueSet
 from spark_ext.join_keys import PREFIX, classes_of_keys
 from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, RightTable, texts_of_rows
 

@@ -26,7 +26,8 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import frame_to_table
 from dfjoin.values.names import clean_names
-from dfjoin.values.normalize import ValueSet, settings_for
+from dfjoin.values.normalize import settings_for
+from dfjoin.values.value_set import ValueSet
 from spark_ext.canonical_sql import KeyClasses
 from spark_ext.join_keys import PREFIX, classes_of, classes_of_keys, program_key, with_key
 from spark_ext.join_rules import aggregate_rows, rule_of

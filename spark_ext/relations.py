@@ -27,7 +27,8 @@ from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.transform_join import TransformJoin
-from dfjoin.values.normalize import ValueSet, normalize_column
+from dfjoin.values.normalize import normalize_column
+from dfjoin.values.value_set import ValueSet
 from spark_ext.join_keys import PREFIX, choose_key, program_key, type_of
 from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, RightTable, shipped, spark_rows
 from spark_ext.transfer import collect, quoted, to_pandas, to_spark

@@ -20,17 +20,10 @@ from dfjoin.kernels.numbers import DAY_MONTH_YEAR
 from dfjoin.kernels.postings import Entries
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, is_searchable_type
-from dfjoin.values.normalize import (
-    ValueSet,
-    drop_nulls,
-    keep_values,
-    normalize_batch,
-    null_places,
-    read_dates,
-    unite_value_sets,
-)
+from dfjoin.values.normalize import drop_nulls, normalize_batch, null_places, read_dates, unite_value_sets
 from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, merge_profiles, profile_values
+from dfjoin.values.value_set import ValueSet, keep_values
 
 __all__ = ["ColumnReader", "EntryBuffer"]
 

@@ -16,9 +16,10 @@ from dfjoin.ingest.column_buffer import EntryBuffer
 from dfjoin.ingest.read_task import Collected, write_collected
 from dfjoin.ingest.undecided import Undecided, read_undecided
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import ValueSet, normalize_batch, read_dates
+from dfjoin.values.normalize import normalize_batch, read_dates
 from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, profile_values
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["decided_part"]
 

@@ -14,9 +14,10 @@ from dfjoin.ingest.column_buffer import EntryBuffer
 from dfjoin.ingest.undecided import Undecided
 from dfjoin.kernels.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import ValueSet, keep_values, normalize_batch, null_places, read_dates, unite_value_sets
+from dfjoin.values.normalize import normalize_batch, null_places, read_dates, unite_value_sets
 from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, kind_of, merge_profiles
+from dfjoin.values.value_set import ValueSet, keep_values
 
 __all__ = ["LeftOutColumn", "describe_left_out", "is_wanted"]
 

@@ -19,8 +19,10 @@ from dfjoin.search.row_keys import KeyIndex
 from dfjoin.types import IndexSettings
 from dfjoin.values.float_values import lists_of, spell_lists
 from dfjoin.values.frames import column_to_arrow, select_column
-from dfjoin.values.normalize import ValueSet, keep_values, normalize_column, respell_zeros
+from dfjoin.values.normalize import normalize_column
 from dfjoin.values.profile import profile_values
+from dfjoin.values.value_set import ValueSet, keep_values
+from dfjoin.values.zero_padding import respell_zeros
 
 __all__ = ["KeyColumns", "expand_pairs", "is_measure", "take_values"]
 

@@ -18,7 +18,8 @@ from dfjoin.search.row_keys import pair_codes
 from dfjoin.search.shared_values import shared_mask
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import column_to_arrow
-from dfjoin.values.normalize import ValueSet, normalize_column
+from dfjoin.values.normalize import normalize_column
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["IndexedKey", "adds_columns", "adds_columns_by_index"]
 

@@ -15,8 +15,8 @@ from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, KeyIndex
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
-from dfjoin.values.normalize import ValueSet
 from dfjoin.values.periods import GRANULARITIES, PeriodColumn, is_year_name, read_periods
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["PeriodLink"]
 

@@ -27,7 +27,8 @@ from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.prepared_columns import SETTINGS
 from dfjoin.transform.transform_join import TransformJoin, join_rows
-from dfjoin.values.normalize import ValueSet, normalize_column, unite_value_sets
+from dfjoin.values.normalize import normalize_column, unite_value_sets
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["KeyLink", "TableRows", "brought_columns", "left_out_columns", "link_keys", "read_rows"]
 

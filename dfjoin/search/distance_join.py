@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.normalize import ValueSet
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["PARTNERS", "DistanceKeys", "DistanceRelation", "PairedKeys", "TextKeys", "nearest_pairs", "with_partners"]
 

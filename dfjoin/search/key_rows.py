@@ -19,7 +19,7 @@ from dfjoin.search.row_keys import concat_values
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from dfjoin.search.usefulness.headers import headers_of
 from dfjoin.store.table import LakeTable
-from dfjoin.values.normalize import ValueSet
+from dfjoin.values.value_set import ValueSet
 
 __all__ = [
     "KeyColumn",

@@ -22,8 +22,10 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import ValueSet, keep_values, normalize_column, pad_integers, respell_zeros
+from dfjoin.values.normalize import normalize_column
 from dfjoin.values.profile import Profile, profile_values
+from dfjoin.values.value_set import ValueSet, keep_values
+from dfjoin.values.zero_padding import pad_integers, respell_zeros
 
 __all__ = [
     "LostZeros",

@@ -15,8 +15,10 @@ from dfjoin.kernels.numbers import parse_integers
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, whole_text
 from dfjoin.values.frames import column_to_arrow
-from dfjoin.values.normalize import ValueSet, normalize_column, pad_integers
+from dfjoin.values.normalize import normalize_column
 from dfjoin.values.profile import Profile, profile_values
+from dfjoin.values.value_set import ValueSet
+from dfjoin.values.zero_padding import pad_integers
 
 __all__ = ["HeldValues", "QueryColumn", "make_query", "normalize_key"]
 

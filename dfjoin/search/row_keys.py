@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import ValueSet, unite_value_sets
+from dfjoin.values.normalize import unite_value_sets
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["KeyIndex", "concat_values", "number_rows", "pair_codes"]
 

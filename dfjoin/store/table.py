@@ -31,8 +31,9 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.float_values import is_list_type, spell_lists
 from dfjoin.values.frames import arrow_to_series
-from dfjoin.values.normalize import ValueSet, normalize_batch, normalize_column, read_dates, settings_for
+from dfjoin.values.normalize import normalize_batch, normalize_column, read_dates, settings_for
 from dfjoin.values.profile import kind_of
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["ON_STALE", "LakeTable", "content_of", "read_frame", "void_reason", "with_types"]
 

@@ -22,7 +22,8 @@ from dfjoin.transform.chance import (
     without_constants,
 )
 from dfjoin.transform.prepared_columns import SETTINGS, Column, count_distinct, match_rows
-from dfjoin.values.normalize import ValueSet, normalize_column
+from dfjoin.values.normalize import normalize_column
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["FULL_COVERAGE", "Multiplicity", "Outcome", "evaluate"]
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import ValueSet, normalize_column
+from dfjoin.values.normalize import normalize_column
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["SETTINGS", "Column", "as_columns", "count_distinct", "match_rows", "order_rows"]
 

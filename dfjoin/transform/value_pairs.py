@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels import suffixes
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.values.normalize import ValueSet
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["LONGEST_EXAMPLE", "SuffixArray", "ValuePairs", "find_pairs", "no_pairs"]
 

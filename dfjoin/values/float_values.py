@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.numbers import INTEGER, NUMBER
 from dfjoin.values.cells import CONVERSION_ERRORS
-from dfjoin.values.normalize import ValueSet
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["is_list_type", "lists_of", "parse_lists", "spell_lists", "to_floats", "to_rows"]
 

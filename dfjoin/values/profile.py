@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from dfjoin.kernels import numbers as spellings
 from dfjoin.values.cells import cell_type, is_searchable_type
-from dfjoin.values.normalize import ValueSet
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["INDEXED_KINDS", "Profile", "kind_of", "merge_profiles", "profile_values"]
 

@@ -12,14 +12,9 @@ from hypothesis import strategies as st
 
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import is_searchable_type
-from dfjoin.values.normalize import (
-    normalize_batch,
-    normalize_column,
-    pack_strings,
-    pad_integers,
-    read_dates,
-    unite_value_sets,
-)
+from dfjoin.values.normalize import normalize_batch, normalize_column, read_dates, unite_value_sets
+from dfjoin.values.value_set import pack_strings
+from dfjoin.values.zero_padding import pad_integers
 from tests.oracles import canonical
 
 SETTINGS = IndexSettings(null_evidence=False)  # for what evidence does, see test_nulls.py

@@ -14,7 +14,7 @@ from dfjoin.search.distance_join import PARTNERS, DistanceKeys, DistanceRelation
 from dfjoin.search.embedding.axes_search import axes_reach
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.float_values import parse_lists, to_floats
-from dfjoin.values.normalize import ValueSet
+from dfjoin.values.value_set import ValueSet
 from dfjoin.vectors.axis_points import distinct_points, near_points, place_points
 
 __all__ = ["AxesKeys", "AxesRelation"]

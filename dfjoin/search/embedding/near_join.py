@@ -16,7 +16,7 @@ from dfjoin.search.embedding.near_search import Reach, embedder_of, reach_of
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.normalize import ValueSet
+from dfjoin.values.value_set import ValueSet
 from dfjoin.vectors.embedders import unit_rows
 
 __all__ = ["NearKeys", "NearRelation"]

@@ -11,7 +11,7 @@ from dfjoin.kernels.postings import build_directory, copy_values, directory_bits
 from dfjoin.kernels.records import Dictionary
 from dfjoin.kernels.sorting import argsort_u64
 from dfjoin.kernels.vocabulary import find_tokens
-from dfjoin.values.normalize import ValueSet
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["Vocabulary", "match_tokens", "vocabulary_of"]
 

@@ -20,7 +20,7 @@ from dfjoin.search.hits import Hits, join_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import HeldValues
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.normalize import ValueSet
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["MatchedQuery", "Searcher", "searcher_of", "smallest_count"]
 

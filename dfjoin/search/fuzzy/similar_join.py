@@ -13,7 +13,7 @@ from dfjoin.search.distance_join import DistanceRelation, TextKeys
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.fuzzy.similar_texts import SPELLING_METRICS, SimilarTexts, TextReach, text_reach
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.normalize import ValueSet
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["SimilarKeys", "SimilarRelation"]
 

@@ -29,7 +29,7 @@ from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.transform_join import RowJoin, TransformJoin, join_rows
 from dfjoin.values.frames import column_to_arrow
-from dfjoin.values.normalize import ValueSet
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["ProgramsFound", "candidate_texts", "query_texts", "search_programs", "spell_values"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.header_words import GENERIC, NAMING, UNSPECIFIC, HeaderWords, cut_headers
 from dfjoin.kernels.records import as_read_only
-from dfjoin.values.normalize import pack_strings
+from dfjoin.values.value_set import pack_strings
 
 __all__ = ["headers_of", "is_generic", "is_naming", "table_stems"]
 

@@ -29,8 +29,8 @@ from dfjoin.kernels.usefulness import (
 )
 from dfjoin.search.usefulness.headers import headers_of, table_stems
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.normalize import pack_strings
 from dfjoin.values.profile import Profile
+from dfjoin.values.value_set import pack_strings
 
 __all__ = ["FIRST_YEAR", "LAST_YEAR", "SERIAL_SHARE", "LakeFacts", "facts_of", "record_of", "series_of"]
 

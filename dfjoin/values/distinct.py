@@ -1,0 +1,120 @@
+"""Texts → their distinct canonical values: the kernel, the tables it fills, and what it leaves to Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dfjoin.kernels import strings
+from dfjoin.values.unicode import ascii_table, fold_table, identity_table, normalize_text
+from dfjoin.values.value_set import PADDING, ValueSet, pack_strings, read_only
+
+__all__ = ["distinct_packed", "distinct_values"]
+
+_NO_BITMAP = read_only(np.empty(0, np.uint8))
+
+
+def _table_size(n: int) -> int:
+    """Return the size of a hash table for n values: a power of two above 1.5 n."""
+    return 1 << max(4, int(1.5 * n).bit_length())
+
+
+def _new_table(n: int, n_bytes: int) -> strings.ValueTable:
+    """Make an empty table for n values, with so many bytes of room."""
+    offsets = np.empty(n + 1, np.int64)
+    offsets[0] = 0
+    slots, hashes = np.zeros(_table_size(n), np.uint64), np.empty(n, np.uint64)
+    return strings.ValueTable(
+        np.empty(n_bytes, np.uint8), slots, hashes, offsets, np.empty(n, np.int8), np.zeros(1, np.int64)
+    )
+
+
+def _new_block() -> strings.Block:
+    n = strings.BLOCK
+    recent = np.full(strings.RECENT, -1)
+    sources = np.empty(n, np.int64)
+    return strings.Block(np.empty(n + 1, np.int64), np.empty(n, np.int8), np.empty(n, np.uint64), sources, recent)
+
+
+def _text_of(array: pa.Array) -> strings.Text:
+    """View an Arrow string array as the kernel takes it: read-only, offsets of 64 bits."""
+    bitmap, starts_buffer, data_buffer = array.buffers()
+    n = len(array)
+    dtype = np.dtype(np.int64 if pa.types.is_large_string(array.type) else np.int32)
+    if starts_buffer is None or n == 0:
+        starts = np.zeros(n + 1, np.int64)
+    else:
+        starts = np.frombuffer(starts_buffer, dtype, n + 1, array.offset * dtype.itemsize).astype(np.int64)
+    # `_fold` never loads past the end of a value's own bytes, so the data need no padding.
+    data = _NO_BITMAP if data_buffer is None else np.frombuffer(data_buffer, np.uint8)
+    validity = _NO_BITMAP if bitmap is None else np.frombuffer(bitmap, np.uint8)
+    return strings.Text(read_only(data), read_only(starts), read_only(validity))
+
+
+def distinct_values(array: pa.Array, seed: int, null_hashes: NDArray[np.uint64]) -> ValueSet:
+    """Run the kernel over one Arrow string array; hand the rest to Python."""
+    n = len(array)
+    text = _text_of(array)
+    raw_bytes = int(text.starts[-1]) - int(text.starts[0])
+    table = _new_table(n, raw_bytes * 2 + 32 * n + 64)
+    codes = np.empty(n, np.int32)
+    rules = strings.TextRules(fold_table() if _has_high_bytes(text) else ascii_table(), null_hashes)
+    strings.add_text(text, array.offset, rules, np.uint64(seed), table, codes, _new_block())
+    if table.size[0] < n:  # else every row brought a value of its own: none can be deferred
+        _add_deferred(array, codes, rules, seed, table)
+    return _values_of(table, codes)
+
+
+def _values_of(table: strings.ValueTable, codes: NDArray[np.int32]) -> ValueSet:
+    """Return the values of a table, read-only."""
+    size = int(table.size[0])
+    end = int(table.offsets[size])
+    data = table.data
+    if 4 * end + 1024 < data.shape[0]:  # do not hold on to much more than the values
+        data = data[: end + PADDING].copy()
+    return ValueSet(table.hashes[:size], data, table.offsets[: size + 1], table.classes[:size], codes)
+
+
+def _has_high_bytes(text: strings.Text) -> bool:
+    """Tell whether any byte of the slice is not ASCII."""
+    piece = text.data[int(text.starts[0]) : int(text.starts[-1])]
+    words = piece[: piece.size & ~7].view(np.uint64)
+    if words.size and bool(np.bitwise_or.reduce(words) & np.uint64(0x8080808080808080)):
+        return True
+    tail = piece[piece.size & ~7 :]
+    return bool(tail.size and tail.max() >= 128)
+
+
+def _add_deferred(
+    array: pa.Array, codes: NDArray[np.int32], rules: strings.TextRules, seed: int, table: strings.ValueTable
+) -> None:
+    """Normalise in Python the values that the kernel left, each distinct one once."""
+    if codes.min(initial=0) != strings.DEFERRED:
+        return
+    rows = np.flatnonzero(codes == strings.DEFERRED)
+    encoded = pc.dictionary_encode(array.take(pa.array(rows)))
+    raw = encoded.dictionary.cast(pa.large_binary()).to_pylist()  # a file may hold bytes that are no UTF-8
+    data, starts = pack_strings([normalize_text(value.decode("utf-8", "replace")) for value in raw])
+    needed = int(table.offsets[table.size[0]]) + int(starts[-1]) + 32 * len(raw) + 64
+    if needed > table.data.shape[0]:
+        table.data.resize(needed, refcheck=False)
+    new_codes = np.empty(len(raw), np.int32)
+    text = strings.Text(data, starts, _NO_BITMAP)
+    rules = rules._replace(fold_table=identity_table())
+    strings.add_text(text, 0, rules, np.uint64(seed), table, new_codes, _new_block())
+    codes[rows] = new_codes[encoded.indices.to_numpy()]
+
+
+def distinct_packed(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], seed: int, null_hashes: NDArray[np.uint64]
+) -> ValueSet:
+    """Make a ValueSet of packed canonical values that may repeat; without those of the null hashes."""
+    n = offsets.shape[0] - 1
+    table = _new_table(n, int(offsets[-1]) + 32 * n + 64)
+    codes = np.empty(n, np.int32)
+    rules = strings.TextRules(identity_table(), null_hashes)
+    text = strings.Text(data, offsets, _NO_BITMAP)
+    strings.add_text(text, 0, rules, np.uint64(seed), table, codes, _new_block())
+    return _values_of(table, codes)
