@@ -56,16 +56,20 @@ def encoded(train: pd.DataFrame, test: pd.DataFrame) -> tuple[pd.DataFrame, pd.D
     return pd.DataFrame(parts[0], index=train.index), pd.DataFrame(parts[1], index=test.index)
 
 
+def is_regression(y: pd.Series) -> bool:
+    """Numbers of more than 20 values are predicted as numbers."""
+    return pd.api.types.is_numeric_dtype(y.dtype) and y.nunique() > 20
+
+
 def score(train: pd.DataFrame, test: pd.DataFrame, y: tuple[pd.Series, pd.Series], seed: int) -> list[float]:
     """Accuracy (of a regression R²) of gradient boosting and of a random forest."""
     train, test = encoded(train, test)
     held = train.columns[train.notna().any()]
     train, test = train[held], test[held]
-    is_class = not (pd.api.types.is_float_dtype(y[0].dtype) and y[0].nunique() > 20)
     models = (
-        (HistGradientBoostingClassifier(random_state=seed), RandomForestClassifier(200, random_state=seed))
-        if is_class
-        else (HistGradientBoostingRegressor(random_state=seed), RandomForestRegressor(200, random_state=seed))
+        (HistGradientBoostingRegressor(random_state=seed), RandomForestRegressor(200, random_state=seed))
+        if is_regression(y[0])
+        else (HistGradientBoostingClassifier(random_state=seed), RandomForestClassifier(200, random_state=seed))
     )
     with threadpool_limits(1):  # threads that wait for each other would be measured on a shared machine
         return [model.fit(train, y[0]).score(test, y[1]) for model in models]
@@ -130,8 +134,7 @@ def measure(case: Path, contenders: list[str], seeds: int, k: int, max_hops: int
     rows = []
     for seed in range(seeds):
         y = base[meta["target"]]
-        is_class = not (pd.api.types.is_float_dtype(y.dtype) and y.nunique() > 20)
-        parts = train_test_split(base, test_size=1 / 3, random_state=seed, stratify=y if is_class else None)
+        parts = train_test_split(base, test_size=1 / 3, random_state=seed, stratify=None if is_regression(y) else y)
         answers = tuple(part[meta["target"]] for part in parts)
         parts = [part.drop(columns=meta["target"]) for part in parts]
         for name in contenders:

@@ -21,7 +21,7 @@ from sklearn.model_selection import cross_val_predict
 import dfjoin
 from dfjoin.augment.encoding import encode_column
 from dfjoin.augment.screening import screening_reason
-from tests.benchmarks.augmentation import encoded
+from tests.benchmarks.augmentation import encoded, is_regression
 
 USEFUL, USELESS, VOID, LEAK, HONEST = "useful", "useless", "void", "leak", "honest"
 """Kinds of columns: real ones of the same table; shuffled ones; ids, constants and what the base table has; what gives the target away;
@@ -45,11 +45,6 @@ class GeneratedCase:
     target: str
     lake: dfjoin.Lake
     kinds: dict[tuple[str, str], str] = field(default_factory=dict)
-
-
-def is_regression(y: pd.Series) -> bool:
-    """Numbers of more than 20 values are predicted as numbers."""
-    return pd.api.types.is_numeric_dtype(y.dtype) and y.nunique() > 20
 
 
 def skill(X: pd.DataFrame, y: pd.Series, seed: int = 0) -> float:

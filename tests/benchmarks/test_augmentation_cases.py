@@ -1,5 +1,8 @@
 """Generated cases of augmentation: a seed gives the same ones, and each column is of the kind that it is said to be."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +10,7 @@ import pytest
 pytest.importorskip("sklearn")
 
 from tests.benchmarks.augmentation_cases import LEAK, USELESS, VOID, cut_case, generated_cases, honest, leaks
+from tests.conftest import PROJECT
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +54,13 @@ def test_noise_is_as_much_as_its_name_says(y):
             else:
                 agree = column.groupby(y).agg(lambda values: values.value_counts().iloc[0]).sum() / len(y)
                 assert 1 - agree == pytest.approx(share, rel=0.5)
+
+
+def test_the_measure_of_time_prints_a_line_for_each_budget(tmp_path):
+    command = [sys.executable, "-m", "tests.benchmarks.augmentation_time", "--rows", "600", "--keys", "300"]
+    done = subprocess.run(
+        [*command, "--tables", "8", "--budget", "30"], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    default, limited = done.stdout.splitlines()
+    assert default.startswith("budget None: fit ") and limited.startswith("budget 30.0: fit ")
+    assert "MB above what it began with" in default and "of 8 that were read; not stopped" in default
