@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from dfjoin.errors import EngineError, TableReadError
 from dfjoin.ingest.apart import FilePart, carry_out_apart, keep_file, request_places, run_apart
-from dfjoin.ingest.at_store import STORE_TASKS, StorePlace, store_place
+from dfjoin.ingest.at_store import StorePlace, store_place
 from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
 from dfjoin.ingest.requests import execute, head_of
 from dfjoin.ingest.source import Input, SparkReader
@@ -66,10 +66,12 @@ class SparkEngine:
         if workers.shares_files:
             return self._run_tasks(waiting.n, _TaskRunner(str(waiting.place)))
         own = [number for number, places in enumerate(waiting.places_of) if not places <= workers.sees]
-        store = store_place(work) if workers.reaches_store and waiting.tasks <= set(STORE_TASKS) else None
+        store = store_place(work) if workers.reaches_store else None
         if store is None:
             return self._run_apart(waiting, own)
         results = [store.carry_out(waiting.read(number)) for number in own]
+        for path in sorted(waiting.sent):
+            store.send_new(Path(path))
         store.send(waiting.place)
         return results + self._run_tasks(waiting.n, _TaskRunner(str(waiting.place), frozenset(own), store))
 
@@ -149,12 +151,13 @@ class _WaitingRequests:
         self.place = work / f"requests-{uuid.uuid4().hex[:8]}"
         self.place.mkdir()
         self.places_of: list[frozenset[str]] = []
-        self.tasks: set[str] = set()
+        self.sent: set[str] = set()
+        """Directories that tasks read, and that the driver may have written here."""
         for request in requests:
             self._file(self.n).write_text(request)
             head = head_of(request)
             self.places_of.append(request_places(head))
-            self.tasks.add(head["task"])
+            self.sent.update(head.get("sent", []))
 
     @property
     def n(self) -> int:

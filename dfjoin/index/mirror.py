@@ -233,6 +233,11 @@ class Mirror:
         for file in self._files_of([name]):
             self.store.copy_from(self.directory / file, file)
 
+    def send_new(self, name: str) -> None:
+        """Copy the files below a directory of the mirror that the index does not have."""
+        for file in self._new_files([name]):
+            self.store.copy_from(self.directory / file, file)
+
     def checksum(self, name: str, expected: tuple[int, int]) -> tuple[int, int] | None:
         """Read a file of the index there; return its bytes and CRC-32, None where it is missing.
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from dfjoin.index.layout import RUNS
 from dfjoin.index.mirror import Mirror, index_place, mirror_above, mirror_of
-from dfjoin.ingest.requests import execute, written_by
+from dfjoin.ingest.requests import execute, inputs_of, written_by
 
-__all__ = ["STORE_TASKS", "StorePlace", "store_place"]
+__all__ = ["StorePlace", "store_place"]
 
-STORE_TASKS = ("run", "merge", "compact")
-"""Tasks whose files are read and written where the index lies."""
+_LEFT_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -33,32 +35,30 @@ class StorePlace:
     Notes
     -----
     A task works in the mirror of its own machine. It leaves there what it read of segments, within the bounds of the
-    cache, and nothing of what it wrote.
+    cache, an embedder for a day, and nothing of what it wrote.
     """
 
     uri: str
     base: str
 
     def carry_out(self, request: str) -> str:
-        """Carry out a request: fetch the runs that it names, copy what it writes to the index, return its result.
-
-        It is one of `STORE_TASKS`: what another one reads and writes is not known here.
-        """
-        values = json.loads(request)
+        """Carry out a request: fetch its inputs, copy what it writes to the index, return its result."""
         mirror = self._mirror()
-        below, runs = self.name(values["index"]), [self.name(run) for run in values.get("runs", [])]
-        here: dict[str, Any] = {"index": str(mirror.directory / below), "progress": None}
-        if runs:
-            here["runs"] = [str(mirror.directory / run) for run in runs]
+        values = {**_moved(json.loads(request), self.base, str(mirror.directory)), "progress": None}
+        if "into" in values:  # a group of components is written where it belongs
+            values["into"] = str(mirror.directory)
+        place = Path(values["job"]["work"] if "job" in values else values["index"])
+        inputs = inputs_of(values)
+        _remove_left(mirror.directory / RUNS)
         try:
-            for run in runs:
-                mirror.fetch_all(run)
-            (mirror.directory / below / RUNS).mkdir(parents=True, exist_ok=True)
-            result = execute(json.dumps({**values, **here}))
+            for path in inputs:
+                mirror.fetch_all(path.relative_to(mirror.directory).as_posix())
+            (place / RUNS).mkdir(parents=True, exist_ok=True)
+            result = execute(json.dumps(values))
         finally:
-            for run in runs:
-                shutil.rmtree(mirror.directory / run, ignore_errors=True)
-        self._send_written(mirror, below, written_by(values["task"], result))
+            for path in inputs:
+                shutil.rmtree(path, ignore_errors=True)
+        _send_written(mirror, written_by(values, result))
         return result
 
     def write_run(self, work: Path, write: Callable[[Path], str]) -> str:
@@ -71,20 +71,12 @@ class StorePlace:
         write : callable
             Writes a run below the directory that it is given, and returns its result.
         """
-        mirror, below = self._mirror(), self.name(str(work))
-        (mirror.directory / below / RUNS).mkdir(parents=True, exist_ok=True)
-        result = write(mirror.directory / below)
-        self._send_written(mirror, below, written_by("run", result))
+        mirror = self._mirror()
+        place = mirror.directory / self.name(str(work))
+        (place / RUNS).mkdir(parents=True, exist_ok=True)
+        result = write(place)
+        _send_written(mirror, written_by({"task": "run", "index": str(place)}, result))
         return result
-
-    def _send_written(self, mirror: Mirror, below: str, names: list[str]) -> None:
-        """Copy directories that a task has written to the index, and remove them here."""
-        for name in names:
-            written = PurePosixPath(below) / name
-            try:
-                mirror.send_all(written.as_posix())
-            finally:
-                shutil.rmtree(mirror.directory / written, ignore_errors=True)
 
     def request(self, path: str) -> str:
         """Read a request that the driver has sent."""
@@ -93,6 +85,10 @@ class StorePlace:
     def send(self, path: Path) -> None:
         """Copy a file of the driver, or the files below a directory, to the index."""
         self._mirror().send_all(self.name(str(path)))
+
+    def send_new(self, path: Path) -> None:
+        """Copy the files below a directory of the driver that the index does not have yet."""
+        self._mirror().send_new(self.name(str(path)))
 
     def discard(self, path: Path) -> None:
         """Remove what was sent."""
@@ -107,6 +103,32 @@ class StorePlace:
         mirror = mirror_of(index_place(self.uri))
         assert mirror is not None  # only an index on another file system is a store
         return mirror
+
+
+def _moved(value: Any, base: str, target: str) -> Any:
+    """Return a request whose paths below one directory lie below another one."""
+    if isinstance(value, str):
+        return target + value[len(base) :] if value == base or value.startswith(f"{base}{os.sep}") else value
+    if isinstance(value, list):
+        return [_moved(one, base, target) for one in value]
+    return {name: _moved(one, base, target) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def _remove_left(runs: Path) -> None:
+    """Remove what tasks have left of builds that nothing was written for since a day."""
+    for directory in runs.iterdir() if runs.is_dir() else ():
+        with suppress(OSError):  # another task removes it
+            if time.time() - directory.stat().st_mtime > _LEFT_SECONDS:
+                shutil.rmtree(directory, ignore_errors=True)
+
+
+def _send_written(mirror: Mirror, written: list[Path]) -> None:
+    """Copy directories that a task has written to the index, and remove them here."""
+    for path in written:
+        try:
+            mirror.send_all(path.relative_to(mirror.directory).as_posix())
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def store_place(work: Path) -> StorePlace | None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from dfjoin.index.commit import Uncommitted, scratch_directory
 from dfjoin.index.layout import group_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
+from dfjoin.index.mirror import mirror_of
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import open_embedder
-from dfjoin.index.vector_group import embed_segment, text_tokens
+from dfjoin.index.vector_group import embed_segment, text_columns
 from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, train_embedder
 from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch
 from dfjoin.ingest.engine import Engine
@@ -55,7 +56,7 @@ def add_vectors_of(
         chosen = train_embedder(chosen.abbreviations, segments, written, is_shown)
     if engine.is_here:
         return _embed_here(segments, chosen, written, is_shown), chosen
-    sizes = [text_tokens(Segment(written.index, one)).size for one in segments]
+    sizes = [_most_texts(Segment(written.index, one)) for one in segments]
     if sum(sizes) < _SMALL_STRETCH:  # the model would have to be sent first
         return _embed_here(segments, chosen, written, is_shown), chosen
     return _TaskDriver(engine, sizes).embed(segments, chosen, written, is_shown), chosen
@@ -69,6 +70,12 @@ def embed_new(
         return list(segments)
     chosen = IndexEmbedder(open_embedder(written.index, base), base.embedder)
     return add_vectors_of(segments, chosen, written, engine, is_shown)[0]
+
+
+def _most_texts(segment: Segment) -> int:
+    """Return a number that the values of text columns do not exceed, from the catalogue alone."""
+    sizes = segment.catalog.numbers["cardinality"]
+    return min(segment.n_tokens, int(sizes[text_columns(segment) > 0].sum()))
 
 
 def _embed_here(
@@ -98,7 +105,7 @@ class _TaskDriver:
     ----------
     engine : Engine
     sizes : list of int
-        Values of each segment that are embedded.
+        At least as many as the values of each segment that are embedded.
     """
 
     def __init__(self, engine: Engine, sizes: list[int]) -> None:
@@ -107,7 +114,11 @@ class _TaskDriver:
     def embed(
         self, segments: Sequence[SegmentMeta], chosen: IndexEmbedder, written: Uncommitted, is_shown: bool
     ) -> list[SegmentMeta]:
-        """Embed the values of segments; what tasks write lies in a scratch directory until all of them are done."""
+        """Embed the values of segments.
+
+        What tasks write lies in a scratch directory until all of them are done. Tasks of an index on another file
+        system write groups where they belong: those of a job that fails are orphans.
+        """
         index = written.index
         with scratch_directory(index, "vectors") as work:
             with Progress(is_shown, 0, sum(self._sizes), work, stage="embedding") as shown:
@@ -119,7 +130,7 @@ class _TaskDriver:
                 found = [read_stretch(result) for result in self._engine.run(requests, work, shown.add)]
                 shown.begin("gathering", sum(stretch.n for stretch in found))
                 requests = [
-                    cells_request(job, one, _of_segment(found, one), work / f"gathering-{number}.json")
+                    cells_request(job, one, _of_segment(found, one), (work, work / f"gathering-{number}.json"))
                     for number, one in enumerate(segments)
                 ]
                 made = [read_vectors(result) for result in self._engine.run(requests, work, shown.add)]
@@ -132,21 +143,24 @@ class _TaskDriver:
         """Cut the values of segments into stretches: enough for all slots, none hardly worth a task."""
         step = max(_SMALL_STRETCH, -(-sum(self._sizes) // (self._engine.n_slots * _STRETCHES_PER_SLOT)))
         return [
-            Stretch(one.to_dict(), first, min(size, first + step))
+            Stretch(one.to_dict(), part, n_parts, size // n_parts)
             for one, size in zip(segments, self._sizes, strict=True)
-            for first in range(0, size, step)
+            for n_parts in [-(-size // step)]
+            for part in range(n_parts)
         ]
 
 
 def _of_segment(found: list[EmbeddedStretch], segment: SegmentMeta) -> list[EmbeddedStretch]:
     """Return the stretches of a segment, in order."""
-    return sorted((one for one in found if one.segment == segment.id), key=lambda one: one.first)
+    return sorted((one for one in found if one.segment == segment.id), key=lambda one: one.part)
 
 
 def _move_group(segment: SegmentMeta, work: Path, written: Uncommitted) -> None:
-    """Move the vectors that a task has written to their segment."""
+    """Move the vectors that a task has written to their segment, unless it wrote them where the index lies."""
     group = segment.group("vectors")
     assert group is not None
     target = group_directory(written.index, segment.id, group.id)
     written.add(target)
-    group_directory(work, segment.id, group.id).rename(target)
+    made = group_directory(work, segment.id, group.id)
+    if made.exists() or mirror_of(written.index) is None:
+        made.rename(target)

@@ -17,15 +17,28 @@ from numpy.typing import NDArray
 from dfjoin.errors import InvalidParameterError
 from dfjoin.index.layout import segment_directory
 from dfjoin.index.manifest import EmbedderMeta, SegmentMeta
+from dfjoin.index.mirror import fetch_below
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import open_model
 from dfjoin.index.vector_group import VectorPart, VectorWriter, embed_values, text_tokens
 from dfjoin.vectors.abbreviations import expanding
 from dfjoin.vectors.embedders import Embedder
 
-__all__ = ["EmbedJob", "EmbeddedStretch", "Stretch", "embed_stretch", "open_sent_embedder", "write_cells"]
+__all__ = [
+    "FUNCTION_FILE",
+    "EmbedJob",
+    "EmbeddedStretch",
+    "Stretch",
+    "embed_stretch",
+    "open_sent_embedder",
+    "write_cells",
+]
+
+FUNCTION_FILE = "function.pickle"
+"""Holds an embedder that is a function, in the directory that `send_embedder` names."""
 
 _STEP_VECTORS = 1 << 16
+_ROWS_FILE, _TOKENS_FILE = "rows", "tokens"
 
 
 @dataclass(frozen=True)
@@ -35,44 +48,56 @@ class EmbedJob:
     Parameters
     ----------
     index, work : str
-        Directory of the index, and the one that tasks write into.
-    embedder : str
+        Directory of the index, and the one that stretches are written into.
+    embedder : dict
         As `send_embedder` returns it.
     dimension : int
     """
 
     index: str
     work: str
-    embedder: str
+    embedder: dict[str, Any]
     dimension: int
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """The values of a segment that a task embeds: from the first to the last one of those that are embedded."""
+    """A part of a segment's values that a task embeds.
+
+    The driver does not read the values. It says how many parts there are, and the task cuts them.
+
+    Parameters
+    ----------
+    segment : dict
+        Manifest entry.
+    part, n_parts : int
+        Number of this part, from 0, and how many there are.
+    weight : int
+        How many values the part counts for in the progress.
+    """
 
     segment: dict[str, Any]
-    first: int
-    last: int
+    part: int
+    n_parts: int
+    weight: int
 
 
 @dataclass(frozen=True)
 class EmbeddedStretch:
-    """The vectors of a stretch: two files below the work directory, and the number of vectors."""
+    """The vectors of a stretch: a directory of two files below the work directory, and the number of vectors."""
 
     segment: str
-    first: int
-    file: str
+    part: int
+    directory: str
     n: int
 
 
-@lru_cache(maxsize=1)
-def open_sent_embedder(sent: str) -> Embedder:
-    """Open what `send_embedder` has written, once in this process.
+def open_sent_embedder(sent: dict[str, Any]) -> Embedder:
+    """Open what `send_embedder` has written, once in this process; copy it here first if it lies elsewhere.
 
     Parameters
     ----------
-    sent : str
+    sent : dict
         What it returned.
 
     Raises
@@ -80,11 +105,18 @@ def open_sent_embedder(sent: str) -> Embedder:
     InvalidParameterError
         If a function cannot be unpickled here.
     """
+    return _open_once(json.dumps(sent))
+
+
+@lru_cache(maxsize=1)
+def _open_once(sent: str) -> Embedder:
     values: dict[str, Any] = json.loads(sent)
-    if "model" in values:
-        return open_model(Path(values["place"]), EmbedderMeta.from_dict(values["model"]))
+    directory = Path(values["directory"])
+    fetch_below(directory)
+    if values["model"] is not None:
+        return open_model(directory.parent.parent, EmbedderMeta.from_dict(values["model"]))
     try:
-        with Path(values["file"]).open("rb") as stream:
+        with (directory / FUNCTION_FILE).open("rb") as stream:
             embedder: Embedder = pickle.load(stream)
     except Exception as error:  # of foreign code, which unpickling runs
         raise InvalidParameterError(
@@ -97,38 +129,47 @@ def open_sent_embedder(sent: str) -> Embedder:
 def embed_stretch(
     job: EmbedJob, stretch: Stretch, on_chunk: Callable[[int, int], None] | None = None
 ) -> EmbeddedStretch:
-    """Embed a stretch of values; vectors and tokens wait in two files, named anew by each attempt.
+    """Embed a stretch of values; vectors and tokens wait in a directory, named anew by each attempt.
 
     Parameters
     ----------
     job : EmbedJob
     stretch : Stretch
     on_chunk : callable, optional
-        Called with (values, values) after each part.
+        Called with the number of values, of the weight of the stretch, twice after each chunk.
     """
     segment = Segment(Path(job.index), SegmentMeta.from_dict(stretch.segment))
-    chosen = text_tokens(segment)[stretch.first : stretch.last]
-    name = f"stretch-{uuid.uuid4().hex}"
+    chosen = text_tokens(segment)
+    first, last = (chosen.size * part // stretch.n_parts for part in (stretch.part, stretch.part + 1))
+    chosen = chosen[first:last]
     embedder = open_sent_embedder(job.embedder)
-    told = None if on_chunk is None else lambda n: on_chunk(n, n)
-    n = 0
-    with _rows_file(job, name).open("xb") as rows_file, _tokens_file(job, name).open("xb") as tokens_file:
-        for rows, tokens in embed_values(segment, chosen, embedder, job.dimension, told):
+    told = _in_steps(stretch.weight, on_chunk)
+    name, n, done = f"stretch-{uuid.uuid4().hex}", 0, 0
+
+    def tell(n_values: int) -> None:
+        nonlocal done
+        done += n_values
+        told(done / chosen.size)
+
+    place = Path(job.work) / name
+    place.mkdir()
+    with (place / _ROWS_FILE).open("xb") as rows_file, (place / _TOKENS_FILE).open("xb") as tokens_file:
+        for rows, tokens in embed_values(segment, chosen, embedder, job.dimension, tell):
             rows_file.write(np.ascontiguousarray(rows).data)
             tokens_file.write(np.ascontiguousarray(tokens).data)
             n += tokens.size
-    return EmbeddedStretch(segment.meta.id, stretch.first, name, n)
+    told(1.0)
+    return EmbeddedStretch(segment.meta.id, stretch.part, name, n)
 
 
 def write_cells(
     job: EmbedJob,
     segment: SegmentMeta,
     stretches: list[EmbeddedStretch],
+    into: Path,
     on_step: Callable[[int, int], None] | None = None,
 ) -> SegmentMeta:
     """Put the vectors of a segment into cells; return its manifest entry with the group ``vectors``.
-
-    The group is written below the work directory; the driver moves it when all tasks are done.
 
     Parameters
     ----------
@@ -136,10 +177,21 @@ def write_cells(
     segment : SegmentMeta
     stretches : list of EmbeddedStretch
         Of all its values, in order.
+    into : Path
+        Directory to write the group below, as if it were the index.
     on_step : callable, optional
         Called with (vectors, vectors) after each part.
     """
-    total, told = sum(stretch.n for stretch in stretches), 0
+    total = sum(stretch.n for stretch in stretches)
+    directory = segment_directory(into, segment.id)
+    directory.mkdir(parents=True, exist_ok=True)
+    group = VectorWriter(directory, job.dimension, _in_steps(total, on_step)).write(_parts(job, stretches), total)
+    return segment.with_group(group)
+
+
+def _in_steps(total: int, on_step: Callable[[int, int], None] | None) -> Callable[[float], None]:
+    """Return what takes the share of the work that is done, and tells what was added to it, in units of `total`."""
+    told = 0
 
     def tell(share: float) -> None:
         nonlocal told
@@ -148,27 +200,15 @@ def write_cells(
             on_step(done - told, done - told)
             told = done
 
-    directory = segment_directory(Path(job.work), segment.id)
-    directory.mkdir(parents=True, exist_ok=True)
-    group = VectorWriter(directory, job.dimension, tell).write(_parts(job, stretches), total)
-    return segment.with_group(group)
+    return tell
 
 
 def _parts(job: EmbedJob, stretches: list[EmbeddedStretch]) -> Iterator[VectorPart]:
     """Read the vectors of stretches, part by part."""
     for stretch in stretches:
         if stretch.n:
-            rows: NDArray[Any] = np.memmap(
-                _rows_file(job, stretch.file), np.float32, "r", shape=(stretch.n, job.dimension)
-            )
-            tokens = np.fromfile(_tokens_file(job, stretch.file), np.int64)
+            place, shape = Path(job.work) / stretch.directory, (stretch.n, job.dimension)
+            rows: NDArray[Any] = np.memmap(place / _ROWS_FILE, np.float32, "r", shape=shape)
+            tokens = np.fromfile(place / _TOKENS_FILE, np.int64)
             for start in range(0, stretch.n, _STEP_VECTORS):
                 yield rows[start : start + _STEP_VECTORS], tokens[start : start + _STEP_VECTORS]
-
-
-def _rows_file(job: EmbedJob, name: str) -> Path:
-    return Path(job.work) / f"{name}.rows"
-
-
-def _tokens_file(job: EmbedJob, name: str) -> Path:
-    return Path(job.work) / f"{name}.tokens"

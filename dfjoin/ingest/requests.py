@@ -16,7 +16,7 @@ import numpy as np
 
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.index.commit import NO_ROOM
-from dfjoin.index.layout import run_directory, segment_directory
+from dfjoin.index.layout import group_directory, run_directory, segment_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import SizeCounts, count_sizes
@@ -32,6 +32,7 @@ __all__ = [
     "embed_request",
     "execute",
     "head_of",
+    "inputs_of",
     "merge_request",
     "read_built",
     "read_meta",
@@ -109,18 +110,33 @@ def compact_request(index: Path, settings: IndexSettings, segments: list[Segment
 
 def embed_request(job: EmbedJob, stretch: Stretch, progress: Path) -> str:
     """Write the request to embed a stretch of a segment's values."""
-    return json.dumps({"task": "embed", "job": asdict(job), "stretch": asdict(stretch), "progress": str(progress)})
+    segment = segment_directory(Path(job.index), stretch.segment["id"])
+    return json.dumps(
+        {
+            "task": "embed",
+            "job": asdict(job),
+            "stretch": asdict(stretch),
+            "sent": [job.embedder["directory"], str(segment)],
+            "progress": str(progress),
+        }
+    )
 
 
-def cells_request(job: EmbedJob, segment: SegmentMeta, stretches: list[EmbeddedStretch], progress: Path) -> str:
-    """Write the request to put the vectors of a segment into cells."""
+def cells_request(
+    job: EmbedJob, segment: SegmentMeta, stretches: list[EmbeddedStretch], places: tuple[Path, Path]
+) -> str:
+    """Write the request to put the vectors of a segment into cells.
+
+    `places` are the directory to write them below, and the file to count in.
+    """
     return json.dumps(
         {
             "task": "cells",
             "job": asdict(job),
             "segment": segment.to_dict(),
             "stretches": [asdict(stretch) for stretch in stretches],
-            "progress": str(progress),
+            "into": str(places[0]),
+            "progress": str(places[1]),
         }
     )
 
@@ -212,12 +228,25 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
         return json.dumps({"no_room": error.errno})
 
 
-def written_by(task: str, result: str) -> list[str]:
-    """Name the directories that a request has written, below its index; none if it failed."""
-    values = json.loads(result)
-    if task == "run":
-        return [run_directory(Path(), values["id"]).as_posix()] if "id" in values else []
-    return [segment_directory(Path(), values["segment"]["id"]).as_posix()] if "segment" in values else []
+def inputs_of(values: dict[str, Any]) -> list[Path]:
+    """Name the directories of a build's scratch directory that a request reads, and no other request does."""
+    if values["task"] == "cells":
+        return [Path(values["job"]["work"]) / stretch["directory"] for stretch in values["stretches"]]
+    return [Path(run) for run in values.get("runs", [])]
+
+
+def written_by(values: dict[str, Any], result: str) -> list[Path]:
+    """Name the directories that a request has written; none if it failed."""
+    found = json.loads(result)
+    match values["task"]:
+        case "run":
+            return [run_directory(Path(values["index"]), found["id"])] if "id" in found else []
+        case "embed":
+            return [Path(values["job"]["work"]) / found["directory"]] if "directory" in found else []
+        case "cells":
+            own = [group["id"] for group in found.get("groups", []) if group["name"] == "vectors"]
+            return [group_directory(Path(values["into"]), found["id"], group) for group in own]
+    return [segment_directory(Path(values["index"]), found["segment"]["id"])] if "segment" in found else []
 
 
 def _execute(request: str, on_table: Callable[[int, int], None] | None) -> str:
@@ -264,7 +293,7 @@ def _embed(values: dict[str, Any], report: _Report | None) -> str:
 def _put_into_cells(values: dict[str, Any], report: _Report | None) -> str:
     stretches = [EmbeddedStretch(**stretch) for stretch in values["stretches"]]
     meta = SegmentMeta.from_dict(values["segment"])
-    return json.dumps(write_cells(EmbedJob(**values["job"]), meta, stretches, report).to_dict())
+    return json.dumps(write_cells(EmbedJob(**values["job"]), meta, stretches, Path(values["into"]), report).to_dict())
 
 
 _TASKS: dict[str, Callable[[dict[str, Any], _Report | None], str]] = {

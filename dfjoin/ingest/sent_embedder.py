@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
 from dfjoin.errors import InvalidParameterError
+from dfjoin.index.layout import model_directory
 from dfjoin.index.stored_model import write_model
 from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain
+from dfjoin.ingest.embed_task import FUNCTION_FILE
 from dfjoin.ingest.engine import pickled
 from dfjoin.vectors.abbreviations import ExpandingEmbedder
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder
@@ -15,7 +17,7 @@ from dfjoin.vectors.embedders import Embedder, FastTextEmbedder
 __all__ = ["require_sendable", "send_embedder"]
 
 
-def send_embedder(chosen: IndexEmbedder, index: Path, work: Path) -> str:
+def send_embedder(chosen: IndexEmbedder, index: Path, work: Path) -> dict[str, Any]:
     """Write what tasks need of an embedder.
 
     Parameters
@@ -29,8 +31,9 @@ def send_embedder(chosen: IndexEmbedder, index: Path, work: Path) -> str:
 
     Returns
     -------
-    str
-        For `open_sent_embedder`.
+    dict
+        For `open_sent_embedder`: the ``directory`` that holds it, the ``model`` (None for a function), and
+        ``abbreviations``.
 
     Raises
     ------
@@ -39,13 +42,15 @@ def send_embedder(chosen: IndexEmbedder, index: Path, work: Path) -> str:
     """
     embedder, table = _parts(chosen.embedder)
     if not isinstance(embedder, FastTextEmbedder):
-        file = work / "embedder.pickle"
-        file.write_bytes(_pickled(embedder))
-        return json.dumps({"file": str(file), "abbreviations": table})
+        directory = model_directory(work, "function")
+        directory.mkdir(parents=True)
+        (directory / FUNCTION_FILE).write_bytes(_pickled(embedder))
+        return {"directory": str(directory), "model": None, "abbreviations": table}
     place, meta = index, chosen.meta
     if not meta.model:
         place, meta = work, write_model(work, embedder.model)[1]
-    return json.dumps({"place": str(place), "model": {**meta.to_dict(), "abbreviations": table}})
+    directory = model_directory(place, meta.model)
+    return {"directory": str(directory), "model": {**meta.to_dict(), "abbreviations": table}, "abbreviations": table}
 
 
 def require_sendable(chosen: IndexEmbedder | ToTrain) -> None:

@@ -104,6 +104,7 @@ if __name__ == "__main__":
             lake = dfjoin.open_lake(place).add_vectors("fasttext", progress=False, **engine)
             vectors.append([(c.name, c.crc32) for s in lake.manifest.segments for c in s.group("vectors").components])
         note(f"vectors {place.name}", [vectors[0] == vectors[1], *is_clean(place)])
+    of_private = vectors[0]
 
     # The index on another file system; its copy is the driver's, and each executor has one of its own.
     uri = f"local://{shared / 'remote'}"
@@ -125,6 +126,12 @@ if __name__ == "__main__":
     note("written by executors", [tokens, left])
     found = spark.range(0, 1, 1, 1).mapInArrow(search, "matched long").toArrow()["matched"].to_pylist()
     note("remote", [same(lake, inline), lake.verify() == [], str(lake.path).startswith(str(hidden)), found == [2]])
+
+    # Vectors of the same texts: executors write them where the index lies.
+    lake.add_vectors("fasttext", spark=spark, progress=False)
+    made = [(c.name, c.crc32) for s in lake.manifest.segments for c in s.group("vectors").components]
+    own = [path.name for path in Path(lake.path).rglob("*.npy") if path.name.startswith("vector")]
+    note("vectors remote", [made == of_private, own, lake.verify()])
 
     # It lives there: tables that only the driver sees, tables of Spark, compaction in tasks, and what is left over.
     lake.add("own", engine="spark", progress=False)
@@ -269,6 +276,7 @@ def test_a_cluster_builds_and_survives_what_is_killed(cluster):
     assert facts["vectors index"] == facts["vectors private"] == [True] * 4
     assert facts["remote"] == [True] * 4
     assert facts["written by executors"] == [[], ["manifests", "segments"]]
+    assert facts["vectors remote"] == [True, [], []]
     assert facts["lives"] == [27, ["own/t.csv", "s"], [], 1]
     assert facts["vacuum"] == [True, 1]
     assert facts["own"] == [3, 3]
