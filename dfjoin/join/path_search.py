@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from dfjoin import _validation as check
 from dfjoin.errors import (
     ColumnNotFoundError,
     InvalidParameterError,
@@ -20,13 +21,13 @@ from dfjoin.errors import (
 from dfjoin.join.date_columns import date_columns
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lake_join import join_candidates, join_plan
-from dfjoin.join.options import JoinOptions
+from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.output_names import is_generic
 from dfjoin.join.period_search import find_period_candidates
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.report import JoinAccount
 from dfjoin.join.second_column import find_second_column
-from dfjoin.join.table_hops import FrameKeys, ReachedTable, TableHop, UnreachedTable
+from dfjoin.join.table_hops import FrameKeys, ReachedTable, TableHop, UnreachedTable, path_keys
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import make_key, query_columns, search_columns, search_queries
 from dfjoin.search.modes import mode_of
@@ -35,7 +36,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["PathLead", "PathOptions", "PathSearch"]
+__all__ = ["PathLead", "PathOptions", "PathSearch", "path_options"]
 
 _OBSTACLES = (TableChangedError, TableReadError, InvalidParameterError, ColumnNotFoundError, JoinExpansionError)
 """Errors for which a table is passed over."""
@@ -92,6 +93,13 @@ class PathOptions:
     join: JoinOptions = field(default_factory=JoinOptions)
     as_of: Any = None
     undated: Sequence[str] = ()
+
+
+def path_options(on: Any, max_hops: Any, min_score: Any, threshold: Any) -> PathOptions:
+    """Check the arguments of `dfjoin.Lake.paths` and make their record."""
+    join = join_options(min_score=min_score, threshold=threshold)
+    keys, hops = path_keys(on), check.check_positive_int(max_hops, "max_hops")
+    return PathOptions(keys, max_hops=hops, min_score=join.min_score, threshold=join.threshold, join=join)
 
 
 @dataclass(frozen=True)

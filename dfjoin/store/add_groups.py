@@ -1,7 +1,7 @@
 """Component groups that an existing index is given: signatures, pattern tokens, vectors, axes, row signatures.
 
 The methods ``add_signatures``, ``add_patterns``, ``add_vectors``, ``add_axes`` and ``add_row_signatures`` of
-`dfjoin.lake.Lake` call these. The last two read tables, the others take what they need from the segments.
+`dfjoin.Lake` call these. The last two read tables, the others take what they need from the segments.
 """
 
 from __future__ import annotations
@@ -33,7 +33,24 @@ from dfjoin.types import IndexSettings
 from dfjoin.vectors.axis_specs import check_axes
 from dfjoin.vectors.embedders import TRAINED
 
-__all__ = ["EmbedderChoice", "add_axes", "add_patterns", "add_row_signatures", "add_signatures", "add_vectors"]
+__all__ = [
+    "EmbedderChoice",
+    "SignatureChoice",
+    "add_axes",
+    "add_patterns",
+    "add_row_signatures",
+    "add_signatures",
+    "add_vectors",
+]
+
+
+class SignatureChoice(NamedTuple):
+    """The arguments of `Lake.add_signatures`; settings of an index have the same names."""
+
+    permutations: int
+    signature_min: int | None
+    partitions: int
+    partitioning: str
 
 
 class EmbedderChoice(NamedTuple):
@@ -43,10 +60,10 @@ class EmbedderChoice(NamedTuple):
     abbreviations: Any = None
 
 
-def add_signatures(path: Path, **signature_settings: Any) -> Manifest:
+def add_signatures(path: Path, given: SignatureChoice) -> Manifest:
     """Give the latest version signatures, see `Lake.add_signatures`."""
     base = read_manifest(path)
-    wanted = check_signature_settings(replace(base.settings, **signature_settings))
+    wanted = check_signature_settings(replace(base.settings, **given._asdict()))
     check.check_positive_int(wanted.permutations, "permutations")
     has_all = all(segment.group("signatures") is not None for segment in base.segments)
     if has_all and wanted == base.settings:

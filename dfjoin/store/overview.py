@@ -10,12 +10,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dfjoin import _html
 from dfjoin.errors import IndexFormatError
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS, reason_of
 from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["catalog_columns", "catalog_tables", "describe_table", "list_history", "summarize"]
+__all__ = ["catalog_columns", "catalog_tables", "describe_table", "list_history", "snapshot_html", "summarize"]
 
 _NO_COUNTS = {"tables": 0, "columns": 0, "segments": 0, "created_by": ""}
 
@@ -158,6 +159,15 @@ def summarize(snapshot: Snapshot) -> dict[str, Any]:
         "skipped": skipped,
         "skipped_reasons": reasons,
     }
+
+
+def snapshot_html(snapshot: Snapshot) -> str:
+    """Write what an index holds as a card, for notebooks."""
+    items = [(name.replace("_", " "), f"{number:,}") for name, number in snapshot.manifest.counts.items()]
+    items.append(("roots", ", ".join(_html.escape(place) for place in snapshot.places().values())))
+    lines = ['df.discover_joinable("column", lake)', 'lake.search("words")']
+    head = f'{_html.escape(snapshot.path)} <span class="soft">version {snapshot.version}</span>'
+    return _html.page([_html.card(head, [_html.pairs(items), *map(_html.code, lines)])])
 
 
 def list_history(path: Path) -> pd.DataFrame:

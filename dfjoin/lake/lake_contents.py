@@ -1,0 +1,335 @@
+"""What a lake holds, and how its tables join: the methods of `Lake` that only read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from dfjoin import _validation as check
+from dfjoin.lake.opened_lake import OpenedLake
+from dfjoin.store import overview
+
+if TYPE_CHECKING:
+    from dfjoin.containment.join_graph import JoinGraph
+    from dfjoin.containment.result_stream import ContainedPairs
+
+__all__ = ["LakeContents"]
+
+
+class LakeContents(OpenedLake):
+    """The tables and columns of a lake, its rows, and the joins between its tables. Nothing is changed."""
+
+    def has_table(self, name: str) -> bool:
+        """Tell whether the lake has a table of that name.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        bool
+        """
+        return self._snapshot.has_table(name)
+
+    @property
+    def tables(self) -> pd.DataFrame:
+        """The tables of the lake, one row each, in order of name.
+
+        Returns
+        -------
+        DataFrame
+            ``table, n_rows, n_columns, size, format, root``.
+        """
+        return overview.catalog_tables(self._snapshot)
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """The columns of the lake, one row each, in order of (table, column).
+
+        Returns
+        -------
+        DataFrame
+            ``table, column, kind, is_indexed, reason, n_rows, n_null, cardinality, key_likeness, min, max,
+            samples, null_spellings``; `reason` tells why a column is not indexed; `key_likeness` is cardinality per
+            non-null row, 1 for a key; `null_spellings` are texts that the other values make nulls.
+        """
+        return overview.catalog_columns(self._snapshot)
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """Return what the catalogue says of one table.
+
+        Parameters
+        ----------
+        name : str
+            Name of the table.
+
+        Returns
+        -------
+        dict
+            ``table, n_rows, n_columns, size, format, root``, and ``columns``: a frame as `Lake.columns`, without the
+            name of the table, in the order of the file.
+
+        Raises
+        ------
+        TableNotFoundError
+            If there is no such table; the nearest names are told.
+        """
+        return overview.describe_table(self._snapshot, name)
+
+    def table(self, name: str, columns: str | list[str] | None = None, *, on_stale: str = "error") -> pd.DataFrame:
+        """Read a table of the lake.
+
+        Parameters
+        ----------
+        name : str
+            Name of the table.
+        columns : str or list of str, optional
+            The columns wanted; all by default. One name gives a frame of one column.
+        on_stale : {"error", "warn", "ignore"}
+            What to do when the table is no longer the one that was indexed.
+
+        Returns
+        -------
+        DataFrame
+            With the dtypes that the catalogue's kinds say.
+
+        Raises
+        ------
+        TableNotFoundError
+            If there is no such table.
+        TableChangedError
+            If its size or fingerprint differ from the indexed ones.
+        """
+        from dfjoin.store import table
+
+        return table.read_frame(self._snapshot, name, columns, on_stale=on_stale)
+
+    def search(self, words: str, *, k: int | None = 10) -> pd.DataFrame:
+        """Find tables by words in their names, in the names of their columns, and in the samples of their values.
+
+        Parameters
+        ----------
+        words : str
+            Words; order and case do not matter, nor whether a word is plural. ``by`` and the like do not count.
+        k : int, optional
+            Most tables, default 10; None: all that hold one of the words.
+
+        Returns
+        -------
+        DataFrame
+            ``table``; ``score`` (BM25, without a unit); ``words`` that the table holds; ``columns``, a list of those
+            that hold one, best first; ``n_rows, n_columns``. Best first; ties by name.
+
+        Raises
+        ------
+        InvalidParameterError
+            If there is no word in `words`.
+
+        Notes
+        -----
+        The names and samples of the catalogue are read once for each version, and then scanned for each word:
+        O(bytes of the names and samples). See `dfjoin.store.word_search`.
+
+        Examples
+        --------
+        >>> import dfjoin, pandas as pd, tempfile, pathlib
+        >>> index = pathlib.Path(tempfile.mkdtemp()) / "lake.dfjoin"
+        >>> frames = {"geo/counties": pd.DataFrame({"county": ["Ada", "Bay"], "population": [5, 7]})}
+        >>> lake = dfjoin.build_lake(frames, index, engine="inline", progress=False)
+        >>> lake.search("population by county")[["table", "words", "columns"]]
+                  table              words               columns
+        0  geo/counties  population county  [county, population]
+        """
+        from dfjoin.store import word_search
+
+        return word_search.search_words(self._snapshot, words, k)
+
+    def info(self) -> dict[str, Any]:
+        """Summarise the index: counts, bytes, settings, roots, segments and what was skipped.
+
+        Returns
+        -------
+        dict
+            Plain values; ``skipped`` lists the files that could not be read, with reasons, and
+            ``skipped_reasons`` counts them by reason. A table whose file could not be read again is listed, too:
+            the index has it as it was before.
+        """
+        return overview.summarize(self._snapshot)
+
+    def paths(
+        self,
+        df: pd.DataFrame,
+        table: str,
+        *,
+        on: Any = None,
+        max_hops: int = 2,
+        min_score: float = 0.5,
+        threshold: float = 0.5,
+    ) -> pd.DataFrame:
+        """List the ways in which a frame joins with a table, directly or through other tables.
+
+        Parameters
+        ----------
+        df : DataFrame
+        table : str
+            Name of the table.
+        on : column label, list of labels, or list of lists, optional
+            Key of `df`, of one column or several, or several keys; by default each column but measures and columns of
+            two values.
+        max_hops : int, default 2
+            Joins on the way, at most.
+        min_score, threshold : float, default 0.5
+            Smallest product of the scores along a path, and of the containments.
+
+        Returns
+        -------
+        DataFrame
+            ``path``, as in ``country → geo/countries.csv.iso2 → codes/dialling.csv``: the column ``country`` of `df` is
+            the key of the first table, and its column ``iso2`` the key of the next. ``n_hops`` (int64); ``score`` and
+            ``containment`` (float64): products along the path; ``on`` and ``column``: the first and the last key;
+            ``relationship`` of each join. The shortest paths first, of equally long ones the highest score.
+
+        Raises
+        ------
+        TableNotFoundError
+            If there is no such table.
+        ColumnNotFoundError, InvalidParameterError
+            If an argument is illegal.
+
+        See Also
+        --------
+        dfjoin.LakeAugmenter : joins along such paths what helps to predict a target.
+        Lake.join_graph : foreign keys between the tables of the lake; its `shortest_paths` leads from table to table.
+
+        Notes
+        -----
+        Tables on the way are read, at most 60 for each distance from the frame; the last table is not.
+
+        Examples
+        --------
+        >>> import dfjoin, pandas as pd, tempfile
+        >>> lands, codes = ["Peru", "Chad", "Oman", "Togo"], ["PER", "TCD", "OMN", "TGO"]
+        >>> frames = {
+        ...     "lands": pd.DataFrame({"land": lands, "code": codes}),
+        ...     "areas": pd.DataFrame({"code": codes, "area": [1285, 1284, 309, 56]}),
+        ... }
+        >>> lake = dfjoin.build_lake(frames, tempfile.mkdtemp() + "/lake", engine="inline", progress=False)
+        >>> lake.paths(pd.DataFrame({"land": ["peru", "togo", "oman"]}), "areas")["path"].tolist()
+        ['land → lands.code → areas']
+        """
+        from dfjoin.join.path_search import path_options
+        from dfjoin.join.table_paths import paths_to_table
+
+        return paths_to_table(df, self._snapshot, table, path_options(on, max_hops, min_score, threshold))
+
+    def containment_join(
+        self,
+        threshold: float = 1.0,
+        min_cardinality: int = 2,
+        *,
+        method: str | None = None,
+        memory_budget: int | None = None,
+    ) -> ContainedPairs:
+        """Find all pairs of columns of different tables of which one holds all values of the other, or a share of them.
+
+        Parameters
+        ----------
+        threshold : float, default 1.0
+            Share of the distinct values of the left column that the right one holds, above 0.
+        min_cardinality : int, default 2
+            Distinct values that either column has at least.
+        method : {None, "scan", "cross", "tree", "partitions"}
+            As in `dfjoin.containment_join`.
+        memory_budget : int, optional
+            Bytes of memory, as in `dfjoin.containment_join`, for the columns of one segment over its mapped sets; what
+            two segments share is in memory beside it.
+
+        Returns
+        -------
+        ContainedPairs
+            ``left_table, left_column, right_table, right_column, left_cardinality, right_cardinality, matched,
+            containment``, the left column contained in the right one. Iterate over frames, write them with
+            ``to_parquet(path)``, or collect them with ``to_frame()``: a lake of small numbers and codes has millions of
+            pairs.
+
+        Raises
+        ------
+        InvalidTypeError, InvalidParameterError
+            If an argument is out of its range, or a method or a budget is given for a threshold below 1.
+
+        Warns
+        -----
+        DfjoinWarning
+            If the index keeps no sets of large columns (``keep_sets=False``): these are in no pair.
+
+        Notes
+        -----
+        Exact, over the posting lists of the index; values that the same columns hold are one element. Deleted tables
+        and columns that are not indexed are in no pair. See `dfjoin.containment_join`; `join_graph` finds the pairs
+        that are likely foreign keys.
+
+        Examples
+        --------
+        >>> import dfjoin, pandas as pd, tempfile, pathlib
+        >>> index = pathlib.Path(tempfile.mkdtemp()) / "lake.dfjoin"
+        >>> cities, countries = pd.DataFrame({"in": ["fr", "de", "fr"]}), pd.DataFrame({"id": ["de", "fr", "it"]})
+        >>> frames = {"city": cities, "country": countries}
+        >>> lake = dfjoin.build_lake(frames, index, engine="inline", progress=False)
+        >>> lake.containment_join().to_frame()[["left_table", "left_column", "right_table", "right_column"]]
+          left_table left_column right_table right_column
+        0       city          in     country           id
+        """
+        from dfjoin.containment.column_pairs import join_columns
+        from dfjoin.containment.subset_join import containment_options
+
+        least = check.check_positive_int(min_cardinality, "min_cardinality")
+        return join_columns(self._snapshot, least, containment_options(threshold, method, memory_budget))
+
+    def join_graph(self, threshold: float = 0.9, *, min_score: float = 0.5) -> JoinGraph:
+        """Find the likely foreign keys of the lake: which column refers to which key of which table.
+
+        Parameters
+        ----------
+        threshold : float, default 0.9
+            Share of the distinct values of a column that the key holds, at least; real keys miss some.
+        min_score : float, default 0.5
+            The smallest probability of an edge.
+
+        Returns
+        -------
+        JoinGraph
+            ``edges`` and ``candidates`` are frames, ``explain(table, column)`` says what speaks for and against each
+            key, ``paths(table, table)`` finds the shortest ways to join two tables, ``to_graphml(path)`` and ``plot()``
+            export.
+
+        Raises
+        ------
+        InvalidTypeError, InvalidParameterError
+            If an argument is out of its range.
+
+        Notes
+        -----
+        A candidate is a column whose values a key holds: a column that is unique and has no nulls, of the same kind, of
+        another table or the same one. Small numbers are in many keys by chance, so that a small logistic regression
+        weighs names of columns and tables, uniqueness, serial numbers, the number of keys that hold the column, and
+        which of them is the smallest (weights and figures in ``dfjoin/containment/key_model.json``). A column refers to
+        one key at most, and no edges form a circle of columns. A column of a single value is looked up by the sample
+        that the catalogue keeps of it. Composite keys are not found.
+
+        Examples
+        --------
+        >>> import dfjoin, pandas as pd, tempfile, pathlib
+        >>> index = pathlib.Path(tempfile.mkdtemp()) / "lake.dfjoin"
+        >>> species = pd.DataFrame({"id": [1, 2, 3], "name": ["oak", "elm", "fir"]})
+        >>> trees = pd.DataFrame({"tree": ["a", "b", "c", "d"], "species_id": [1, 1, 2, 3]})
+        >>> frames = {"species": species, "trees": trees}
+        >>> graph = dfjoin.build_lake(frames, index, engine="inline", progress=False).join_graph()
+        >>> graph.edges[["table", "column", "key_table", "key_column"]]
+           table      column key_table key_column
+        0  trees  species_id   species         id
+        """
+        from dfjoin.containment.join_graph import build_graph
+
+        return build_graph(self._snapshot, threshold, min_score)
