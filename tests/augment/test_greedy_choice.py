@@ -21,7 +21,7 @@ def choice_of(rng, monkeypatch):
     """A choice among five tables, of which it is told what any set of them adds."""
     y = rng.normal(size=N)
 
-    def make(gain_of, k=5):
+    def make(gain_of, k=5, more_rounds=None):
         candidates = []
         for i in range(5):
             encoded = encode_column(pd.Series(y + rng.normal(size=N)))
@@ -30,8 +30,9 @@ def choice_of(rng, monkeypatch):
             candidates.append(CandidateTable(reached, (feature,), {}))
         task = SelectionTask(encode_target(y, "auto"), [], lambda candidate: None, 0, AugmentBudget.of(None, False))
 
-        def told(choice, some, is_control=False):
-            return gain_of([one.reached.table for one in some])
+        def told(choice, some, n_rounds=1, *, is_control=False):
+            tables = [one.reached.table for one in some]
+            return gain_of(tables) if more_rounds is None or n_rounds == 1 else more_rounds(tables)
 
         monkeypatch.setattr(GreedyChoice, "_gain", told)
         return [one.candidate.reached.table for one in GreedyChoice(task, k, candidates).run().chosen]
@@ -71,6 +72,30 @@ def test_a_gain_that_is_not_sure_is_measured_anew_after_each_table(choice_of):
         return known.get(tables[0]) or Gain(-0.01, 0.01)
 
     assert choice_of(gain) == ["t0", "t1"]
+
+
+def test_a_gain_that_is_nearly_sure_is_measured_in_more_rounds(choice_of):
+    """One that turns out sure is taken, one that does not is not, others are not measured again."""
+    once = {
+        "t0": Gain(0.1, 0.02),
+        "t1": Gain(0.2, 0.15),
+        "t2": Gain(0.3, 0.2),
+        "t3": Gain(0.2, 0.5),
+        "t4": Gain(-0.1, 0.1),
+    }
+
+    def gain(tables):
+        return once[tables[0]] if len(tables) == 1 else Gain(-0.1, 0.1)
+
+    def more_rounds(tables):
+        measured.append(*tables)
+        return {"t1": Gain(0.18, 0.08), "t2": Gain(0.25, 0.18)}[tables[0]]
+
+    measured = []
+    assert choice_of(gain, more_rounds=more_rounds) == ["t0", "t1"]
+    assert measured == ["t2", "t1", "t1"], "the largest first; what is sure once more with shuffled rows"
+    measured = []
+    assert choice_of(gain, k=1, more_rounds=more_rounds) == ["t0"] and measured == []
 
 
 @pytest.fixture

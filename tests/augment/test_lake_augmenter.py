@@ -414,11 +414,11 @@ def test_time_is_kept_at_each_stage(world, world_lake, monkeypatch):
     real = greedy_choice.GreedyChoice._gain
     measured = []
 
-    def late(choice, candidates, is_control=False):
+    def late(choice, candidates, n_rounds=1, *, is_control=False):
         if len(measured) == 1 and not is_control:
             raise OutOfTimeError("the budget of 1 seconds is used")
         measured.append(candidates[0].reached.table)
-        return real(choice, candidates, is_control)
+        return real(choice, candidates, n_rounds, is_control=is_control)
 
     monkeypatch.setattr(greedy_choice.GreedyChoice, "_gain", late)
     found = dfjoin.LakeAugmenter(world_lake, max_hops=1).fit(world.X, world.y)

@@ -58,6 +58,7 @@ REFUSALS: tuple[tuple[Any, str, tuple[float, ...]], ...] = (
 )
 SELECTION: tuple[tuple[Any, str, tuple[float, ...]], ...] = (
     (greedy_choice, "_SURE", (2.0, 1.5, 3.0)),
+    (greedy_choice, "_NEARLY_SURE", (0.5, 1.0, 9.0)),
     (greedy_choice, "_LEAST_GAIN", (0.005, 0.0, 0.02)),
     (greedy_choice, "_BEYOND_NOISE", (0.75, 0.5, 1.0)),
     (greedy_choice, "_STILL_SURE", (1.0, -9.0, 2.0)),
