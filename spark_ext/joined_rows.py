@@ -178,7 +178,7 @@ def _filled(frame: Any, name: str, spelled: dict[str, str], left_mark: str) -> A
 
 
 def _is_counted(related: Related) -> bool:
-    """Tell whether a join is 1:m: a key stands in several rows of the right side, and none in several of the left."""
+    """Tell whether keys are 1:m: one stands in several rows of the right side, and none in several of the left."""
     right = related.right
     if right.most_rows is not None and right.most_rows <= 1:
         return False

@@ -119,8 +119,9 @@ def auto_join(
           is an error.
         - None: every pair of rows is kept.
 
-        Unless it is None, a column ``<stem>_rows`` counts the right rows where the relationship is 1:m. Where it is
-        m:m, a table of a lake is passed over; elsewhere, and with None, m:m is warned of.
+        Unless it is None, a column ``<stem>_rows`` counts the right rows where a key has several, and stands in
+        one row of `df`. Where keys stand in several rows on both sides, a table of a lake is passed over; elsewhere,
+        and with None, m:m is warned of, unless values match by distance.
     max_expansion : float, default 10.0
         Most rows out per row in, with ``aggregate=None``. A join that would make more is refused before it is made.
     indicator : bool, default False

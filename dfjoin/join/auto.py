@@ -14,6 +14,7 @@ from dfjoin.join.frame_join import join_frame_again, join_frames
 from dfjoin.join.lake_join import join_candidates, join_lake, join_plan
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinPlan
+from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.report import JoinAccount, report_values
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import check_frame
@@ -119,15 +120,18 @@ def _refuse_unused_rules(account: JoinAccount, rules: dict[Any, str]) -> None:
 
 
 def _warn_of_many_to_many(account: JoinAccount) -> None:
-    """Warn of joins of rows that the key tells apart on neither side."""
+    """Warn of joins of rows that the key tells apart on neither side; keys within a distance are asked for as such."""
     for step in account.joined:
-        if step["relationship"] == "m:m":
-            dated = step.get("relation", {}).get("dated", {"on": step["on"][0], "right_on": []})
+        relation = step.get("relation", {})
+        if step["relationship"] == "m:m" and distance_relation(relation) is None:
+            dated = relation.get("dated", {"on": step["on"][0], "right_on": []})
+            is_learned = not {"transform", "fuzzy"}.isdisjoint(relation)
+            why = "rows have several partners" if is_learned else "keys stand in several rows"
             sides = [*step["on"], dated["on"]], [*step["right_on"], *dated["right_on"]]
             on, right_on = (" + ".join(dict.fromkeys(map(str, side))) for side in sides)
             warn(
-                f"the join with {step['table'] or 'the other frame'} on {on} = {right_on} is m:m: keys stand in "
-                "several rows on both sides, so that rows meet which may have nothing to do with each other; join on a "
+                f"the join with {step['table'] or 'the other frame'} on {on} = {right_on} is m:m: {why} "
+                "on both sides, so that rows meet which may have nothing to do with each other; join on a "
                 "key that one side has once, for example with more columns"
             )
 

@@ -51,6 +51,8 @@ class RightSide:
         How the keys are related where they are not equal, as plain JSON values for the report.
     left_out : dict of str
         Columns of the table that are not brought though nobody left them out → why.
+    rows : ndarray of int64, shape (n_rows,), or None
+        Row of the table for each row, where one stands there once for each of its keys; None: each stands there once.
     object_kinds : dict of str
         Columns that are held as objects → what the whole column holds ("decimal", "date", …), so that the dtype of
         the result does not depend on the rows that match. A column that is not named tells it by its rows.
@@ -64,6 +66,7 @@ class RightSide:
     relation: dict[str, Any] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     object_kinds: dict[str, str] = field(default_factory=dict)
+    rows: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class StepResult:
     counted : str
         Name of the column that counts the right rows of each row; empty where there is none.
     relationship : str
-        1:1, 1:m, m:1 or m:m.
+        1:1, 1:m, m:1 or m:m: the first is m where a right row joins several left rows, whatever their keys.
     rows_matched, values_matched : int
         Left rows with a partner, and their distinct keys.
     """
@@ -98,12 +101,35 @@ class StepResult:
     values_matched: int
 
 
-def relationship_of(left: NDArray[np.int64], right: NDArray[np.int64], n_keys: int) -> str:
-    """Measure the relationship of the rows that pair: ``1:1``, ``1:m``, ``m:1`` or ``m:m``."""
-    both = np.bincount(left[left >= 0], minlength=n_keys), np.bincount(right[right >= 0], minlength=n_keys)
-    shared = (both[0] > 0) & (both[1] > 0)
-    sides = ["m" if (side[shared] > 1).any() else "1" for side in both]
-    return ":".join(sides)
+def relationship_of(
+    left: NDArray[np.int64], right: NDArray[np.int64], n_keys: int, rows: NDArray[np.int64] | None = None
+) -> str:
+    """Measure the relationship of the rows that pair: ``1:1``, ``1:m``, ``m:1`` or ``m:m``.
+
+    Parameters
+    ----------
+    left, right : ndarray of int64
+        Key of each row of either side, -1 for none.
+    n_keys : int
+        Keys are below it.
+    rows : ndarray of int64, optional
+        Row of the table for each entry of `right`, where a row has several keys: it is joined with all rows of the left
+        side that have one of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> belgium_belarus, bel = np.array([0, 1]), np.array([0, 1])  # two names, and the one code that both lead to
+    >>> relationship_of(belgium_belarus, bel, 2, rows=np.array([0, 0]))
+    'm:1'
+    """
+    n_left, n_right = (np.bincount(side[side >= 0], minlength=n_keys) for side in (left, right))
+    n_partners = np.where(n_right > 0, n_left, 0)
+    if rows is not None:
+        has_key = right >= 0
+        n_partners = np.bincount(rows[has_key], weights=n_left[right[has_key]])
+    sides = n_partners, n_right[n_left > 0]
+    return ":".join("m" if (side > 1).any() else "1" for side in sides)
 
 
 def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide, options: JoinOptions) -> StepResult:
@@ -116,7 +142,7 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     step : JoinStep
         Its `aggregate` is None to keep every pair of rows, else there is one row per left row; its `names` are
         those that an earlier join gave, by default free ones are found; its `counted` says whether the right rows
-        are counted, by default where the relationship is 1:m.
+        are counted, by default where keys are 1:m.
     left : KeyIndex
         The keys of `df`.
     right : RightSide
@@ -137,7 +163,7 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     df = workable_frame(df)
     right = replace(right, frame=workable_frame(right.frame), keys=workable_frame(right.keys))
     aggregate = check_aggregate(step.aggregate, list(right.frame.columns))
-    relationship = relationship_of(left.codes, right.codes, right.n_keys)
+    relationship = relationship_of(left.codes, right.codes, right.n_keys, right.rows)
     rules: dict[str, str] = {}
     disagreeing: dict[str, int] = {}
     frame, keys, codes = right.frame, right.keys, right.codes
@@ -147,7 +173,10 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     else:
         made_one = one_row_per_key(right, aggregate)
         frame, keys, codes, rules, disagreeing = made_one[:5]
-        count = made_one.counts if (relationship == "1:m" if step.counted is None else step.counted) else None
+        is_counted = step.counted
+        if is_counted is None:
+            is_counted = relationship_of(left.codes, right.codes, right.n_keys) == "1:m"
+        count = made_one.counts if is_counted else None
     n_right_rows = np.bincount(codes[codes >= 0], minlength=right.n_keys)
     has_partner = (left.codes >= 0) & (n_right_rows[np.maximum(left.codes, 0)] > 0 if right.n_keys else False)
     left_rows, right_rows = _positions(left.codes, codes, right.n_keys, has_partner, options.how)

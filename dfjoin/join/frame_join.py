@@ -458,4 +458,5 @@ def _related_side(frame: pd.DataFrame, relation: Relation, options: JoinOptions)
         kinds = [*np.array(KINDS, object)[relation.pairs.kinds[of_pair]].tolist(), *[None] * n_alone]
         taken[_MATCH] = pd.Series(kinds, dtype="str")
         taken[_DISTANCE] = np.concatenate([relation.pairs.distances[of_pair], np.full(n_alone, np.nan)])
-    return RightSide(taken, taken.iloc[:, :0], codes, n_keys, "right", relation.describe(), object_kinds=kinds_held)
+    none = taken.iloc[:, :0]
+    return RightSide(taken, none, codes, n_keys, "right", relation.describe(), object_kinds=kinds_held, rows=rows)

@@ -59,7 +59,7 @@ class JoinStep:
     period : {"year", "quarter", "month", "week"}, optional
         The keys are dates or periods, and equal if they lie in the same one, see `dfjoin.join.period_rows.PeriodLink`.
     counted : bool or None
-        Whether a column counts the table's rows, as it was when the join was first made; None: where it is 1:m.
+        Whether a column counts the table's rows, as it was when the join was first made; None: where keys are 1:m.
     """
 
     on: list[Any]

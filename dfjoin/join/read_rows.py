@@ -197,7 +197,8 @@ def _side_of_pairs(
     chosen, codes = chosen[order], codes[order]
     frame = rows.to_frame(brought_columns(rows.table, link.step), chosen)
     left_out = left_out_columns(rows.table, link.step)
-    return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem_of(rows.table.name), relation, left_out, rows.kinds)
+    stem = stem_of(rows.table.name)
+    return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem, relation, left_out, rows.kinds, chosen)
 
 
 class _DistanceLink:

@@ -35,6 +35,7 @@ def test_each_row_gets_its_nearest_partner(lake):
     assert wide["mayor"].fillna("").tolist() == ["p", "n", "b", "l", "", "", "p"]
     assert wide["city"].iloc[0] == "Paris" and wide["people"].iloc[3] == 11.0  # the mean over both rows
     report = wide.attrs["dfjoin"]
+    assert report["joined"][0]["relationship"] == "m:m"  # Paris for two rows, and two rows of Lima for one
     relation = report["joined"][0]["relation"]["near"]
     assert (relation["radius"], relation["metric"]) == (0.25, "euclidean")
     assert "by distance: the nearest key up to 0.25 (fraction), euclidean" in str(dfjoin.report(wide))

@@ -281,6 +281,18 @@ def test_relationship_is_of_the_rows_that_pair(left, right, expected):
     assert relationship_of(np.array(left, np.int64), np.array(right, np.int64), 2) == expected
 
 
+@given(
+    left=st.lists(st.integers(-1, 4), max_size=8),
+    pairs=st.sets(st.tuples(st.integers(-1, 4), st.integers(0, 5)), max_size=12),
+)
+def test_rows_with_several_keys_count_once(left, pairs):
+    keys, rows = (np.array([pair[i] for pair in sorted(pairs)], np.int64) for i in (0, 1))
+    met = {(own, row) for own, key in enumerate(left) for other, row in pairs if key == other >= 0}
+    sides = [[pair[i] for pair in met] for i in (1, 0)]  # several left rows have one right row, and the other way round
+    expected = ":".join("m" if len(side) > len(set(side)) else "1" for side in sides)
+    assert relationship_of(np.array(left, np.int64), keys, 5, rows) == expected
+
+
 CATEGORICAL = {
     "text": pd.Series(["a", "b"]),
     "text categories": pd.Series(pd.Categorical(["a", "b"])),

@@ -239,3 +239,60 @@ def test_a_relation_of_other_columns_is_taken_if_it_joins_the_same_rows_and_more
     # Where equality joins nearly all, nothing else is looked for.
     wide = dfjoin.auto_join(left, right.assign(town=[*towns[:28], *others[5:12]]), aggregate=None)
     assert wide.attrs["dfjoin"]["joined"][0]["on"] == ["town"]
+
+
+NATIONS = [
+    "Belgium",
+    "Belize",
+    "Austria",
+    "Canada",
+    "Denmark",
+    "France",
+    "Germany",
+    "Hungary",
+    "Italy",
+    "Japan",
+    "Kenya",
+]
+
+
+def _relationship(left, right, **options):
+    (step,) = dfjoin.auto_join(left, right, **options).attrs["dfjoin"]["joined"]
+    return step["relationship"]
+
+
+@pytest.mark.parametrize("how", ["left", "outer"])
+def test_programs_that_lead_to_one_row_are_many_to_one(how):
+    nations = pd.DataFrame({"nation": NATIONS})
+    codes = pd.DataFrame({"code": [name[:3].upper() for name in NATIONS[1:]]})
+    options = {"on": "nation", "right_on": "code", "how": how}
+    assert _relationship(nations, codes, **options) == "m:1"
+    assert _relationship(nations[1:], codes, **options) == "1:1"
+    assert _relationship(nations, pd.concat([codes, codes[1:2]]), aggregate=None, **options) == "m:m"
+    options |= {"on": "code", "right_on": "nation"}
+    assert _relationship(codes, nations, aggregate=None, **options) == "1:m"
+    assert _relationship(pd.concat([codes, codes[1:2]]), nations, aggregate=None, **options) == "m:m"
+
+
+def test_likeness_and_numbers_that_lead_to_one_row_are_many_to_one():
+    words = [
+        f"{a} {b} company" for a in ("north", "south", "blue", "green") for b in ("water", "steel", "paper", "glass")
+    ]
+    typed = pd.DataFrame({"firm": [word.replace("company", "compnay") for word in words]})
+    options = {"on": "firm", "transform": False, "fuzzy": True}
+    assert _relationship(pd.DataFrame({"firm": words}), typed, **options) == "1:1"
+    twice = pd.DataFrame({"firm": [*words, words[0].replace(" ", "-", 1)]})
+    assert _relationship(twice, typed, **options) == "m:1"
+    assert _relationship(typed, twice, **options) == "1:m"
+    celsius = np.random.default_rng(1).permutation(4_000)[:200] / 8 + 0.125
+    exact = pd.DataFrame({"celsius": celsius})
+    rounded = pd.DataFrame({"fahrenheit": np.unique(np.round(celsius * 1.8 + 32)).astype(int)})
+    assert rounded.size < exact.size
+    assert _relationship(exact, rounded, on="celsius", right_on="fahrenheit") == "m:1"
+
+
+def test_many_to_many_of_a_program_is_warned_of():
+    nations = pd.DataFrame({"nation": NATIONS})
+    codes = pd.DataFrame({"code": [name[:3].upper() for name in [*NATIONS[1:], "Belize"]]})
+    with pytest.warns(DfjoinWarning, match="on nation = code is m:m: rows have several partners on both sides"):
+        dfjoin.auto_join(nations, codes, on="nation", right_on="code", aggregate=None)

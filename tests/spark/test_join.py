@@ -195,6 +195,17 @@ def test_a_learned_plan_joins_a_frame_that_stays_in_spark(spark, in_spark):
         assert "Python" not in found._jdf.queryExecution().executedPlan().toString()
 
 
+def test_the_report_counts_both_sides_of_a_learned_join(spark):
+    spark_ext.enable(spark)
+    mine, own = pair(spark, name=[*NAMES[:4], "Bush, George W.(2000-)"], a=[1, 2, 3, 4, 5])
+    theirs, others = pair(spark, president=PRESIDENTS[:4], party=list("DDRD"))
+    options = {"on": "name", "right_on": "president"}
+    want = mine.auto_join(theirs, **options)
+    (step,) = want.attrs["dfjoin"]["joined"]
+    assert step["relationship"] == "m:1"
+    assert spark_ext.report(own.auto_join(others, **options)).to_dict()["joined"] == [step]
+
+
 def test_likeness_is_found_on_distinct_keys(spark):
     spark_ext.enable(spark)
     words = [
