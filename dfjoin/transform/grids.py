@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from calendar import monthrange
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
@@ -38,6 +39,11 @@ _MIN_REPETITION = 3
 _MAIN_SHARE = 0.8
 """Share of the outputs that must have one build."""
 _MAX_DIGITS = 18
+_MAX_DAYS = 4
+"""Days of a month, as the first and the fifteenth, that make a grid where all days are one of them."""
+_MIN_DAYS = 10
+"""Values for each of these days, if there are several."""
+_FIELDS = ("day", "month", "time", "number", "word")
 
 _Cells = list[int | str]
 
@@ -92,7 +98,8 @@ def grid_density(outputs: Sequence[str], targets: Sequence[str]) -> float | None
     -----
     Values of one build (digit runs, days, months of a year, times of day and words between the same separators) are
     points of a grid with one axis for each field. An axis of numbers reaches from the smallest to the
-    largest one, a twentieth at either end left out, in steps of their greatest common divisor. An axis of words has
+    largest one, a twentieth at either end left out, in steps of their greatest common divisor. Days that are all one
+    of few days of their month, or all its last one, are numbered by these. An axis of words has
     as many places as there are words, if each occurs three times on average; names of months and weekdays are
     numbers. A field that repeats another one is no axis. Other words, and digit runs above 18 digits, are on no
     axis, and the values on no grid. A fifth of the outputs may be of another build. The density is the larger of
@@ -108,7 +115,8 @@ def grid_density(outputs: Sequence[str], targets: Sequence[str]) -> float | None
     known = [cells for kinds, cells in map(_parse, targets) if kinds == build]
     if not known:
         return 0.0
-    axes = [_axis([row[i] for row in own], [row[i] for row in known]) for i in range(len(own[0]))]
+    fields = [kind for kind in build if kind in _FIELDS]
+    axes = [_axis([row[i] for row in own], [row[i] for row in known], kind) for i, kind in enumerate(fields)]
     if any(axis is None for axis in axes):
         return None
     numbers: list[tuple[NDArray[np.float64], NDArray[np.float64], float]] = []
@@ -120,11 +128,12 @@ def grid_density(outputs: Sequence[str], targets: Sequence[str]) -> float | None
     return max(_filled(theirs, mine, steps) * len(theirs), _filled(mine, theirs, steps) * len(theirs))
 
 
-def _axis(own: _Cells, known: _Cells) -> tuple[NDArray[np.float64], NDArray[np.float64], float] | None:
+def _axis(own: _Cells, known: _Cells, kind: str) -> tuple[NDArray[np.float64], NDArray[np.float64], float] | None:
     """Return the places of both columns on one axis of the grid, and its step; None if the field is no axis."""
     words = {cell for cell in (*own, *known) if isinstance(cell, str)}
     if not words:
         places = np.array([*own, *known], np.int64)
+        places = _in_months(places) if kind == "day" else places
         distinct = np.unique(places)
         step = int(np.gcd.reduce(np.diff(distinct))) if distinct.size > 1 else 1
         numbers = places.astype(np.float64)
@@ -134,6 +143,21 @@ def _axis(own: _Cells, known: _Cells) -> tuple[NDArray[np.float64], NDArray[np.f
     place = {word: number for number, word in enumerate(sorted(words))}
     numbers = np.array([place.get(cell, -1) if isinstance(cell, str) else -1 for cell in (*own, *known)], np.float64)
     return numbers[: len(own)], numbers[len(own) :], 1.0
+
+
+def _in_months(days: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number days by the few that their months can have: the first one, say, or the last one; others stay as they are.
+
+    Months are of unequal length, so that such days have no common step.
+    """
+    dates = [date.fromordinal(day) for day in days.tolist()]
+    months = np.array([12 * day.year + day.month for day in dates], np.int64)
+    if all(day.day == monthrange(day.year, day.month)[1] for day in dates):
+        return months
+    held, places = np.unique([day.day for day in dates], return_inverse=True)
+    if held.size == 1 or (held.size <= _MAX_DAYS and held.size * _MIN_DAYS <= days.size):
+        return months * held.size + places
+    return days
 
 
 def _is_moved(

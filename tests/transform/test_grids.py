@@ -3,11 +3,16 @@
 import itertools
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dfjoin.transform.chance import MIN_BITS, chance_of_match, evidence_bits
 from dfjoin.transform.grids import grid_density, same_tokens
+from dfjoin.transform.prepared_columns import SETTINGS
+from dfjoin.values.normalize import normalize_column
 
 
 @settings(max_examples=40)
@@ -48,6 +53,36 @@ def test_values_that_fill_their_grid_are_dense_and_few_of_them_are_not(kind):
     order = np.random.default_rng(0).permutation(len(values))
     halves = [[values[i] for i in order[part::2]] for part in (0, 1)]
     assert 0.3 < grid_density(*halves) < 0.75
+
+
+STEPS = {
+    "month starts": "MS",
+    "month ends": "ME",
+    "twice a month": "SMS",
+    "quarters": "QS",
+    "weeks": "W-MON",
+    "hours": "h",
+}
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+@pytest.mark.parametrize("spelling", ["%Y-%m-%dt%H:%M:%S", "%Y-%m-%d"])
+def test_half_of_a_calendar_is_half_of_its_grid(step, spelling):
+    if step == "h" and "H" not in spelling:
+        return
+    days = pd.Series(pd.date_range("1951-04-01", periods=240, freq=step)).sample(frac=1, random_state=1)
+    halves = [
+        normalize_column(pa.array(half.dt.strftime(spelling)), SETTINGS).values() for half in (days[::2], days[1::2])
+    ]
+    assert 0.35 < grid_density(*halves) < 0.65
+    moved = sorted({value[:6] + value[:1] + value[7:] for value in halves[0]})  # to the first of the ten months
+    n_hits = len(set(halves[1]).intersection(moved))
+    assert evidence_bits(n_hits, len(moved), chance_of_match(moved, halves[1])) < MIN_BITS
+
+
+def test_few_days_of_different_months_are_days():
+    days = ["2024-01-05", "2024-02-11", "2024-03-05", "2024-05-11", "2024-07-23"]
+    assert grid_density(days, days) < 0.05
 
 
 def test_names_and_random_codes_lie_on_no_grid_or_a_wide_one():
