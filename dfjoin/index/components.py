@@ -77,8 +77,8 @@ VECTORS: dict[str, np.dtype] = {
     "vector_tokens": np.dtype("<u4"),
     # Centers of the cells.
     "vector_centers": np.dtype("<f4"),
-    # Features of 64 neighbours, axis by axis: what a search reads first.
-    "vector_blocks": np.dtype("<f4"),
+    # Rounded features of 64 neighbours, two in a word: what a search reads first.
+    "vector_words": np.dtype("<i4"),
     # Where each cell begins.
     "vector_cells": np.dtype("<i8"),
     # Cosine of each vector to the center of its cell.
@@ -89,6 +89,10 @@ VECTORS: dict[str, np.dtype] = {
     "vector_center": np.dtype("<f8"),
 }
 """Components of the ``vectors`` group and their dtypes; their shapes are in FORMAT.md."""
+
+EARLIER_VECTORS = {name.replace("_words", "_blocks"): dtype for name, dtype in VECTORS.items()}
+EARLIER_VECTORS["vector_blocks"] = np.dtype("<f4")
+"""Components as earlier versions wrote them: features are not rounded."""
 
 AXES: dict[str, np.dtype] = {
     # The distinct points, in the order of the blocks.
@@ -135,7 +139,7 @@ WORD_MODEL: dict[str, np.dtype] = {
 }
 """Components of a trained model of words, which lies beside the segments."""
 
-DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS, **VECTORS, **AXES, **ROWS, **WORD_MODEL}
+DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS, **EARLIER_VECTORS, **VECTORS, **AXES, **ROWS, **WORD_MODEL}
 """Every component and its dtype."""
 
 GROUPS = ("tokens", "catalog", "signatures", "patterns", "vectors", "axes", "rows")

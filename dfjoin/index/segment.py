@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
 from dfjoin.index.catalog import Catalog
 from dfjoin.index.component_files import check_size, crc_of_file, damaged, find_damage, map_component
-from dfjoin.index.components import PATTERNS, ROWS, SIGNATURES, VECTORS, ComponentMeta
+from dfjoin.index.components import EARLIER_VECTORS, PATTERNS, ROWS, SIGNATURES, VECTORS, ComponentMeta
 from dfjoin.index.layout import segment_directory
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.tombstones import read_alive
@@ -167,15 +167,18 @@ class Segment:
         from dfjoin.vectors.near_cells import make_cells  # compiles kernels
         from dfjoin.vectors.trees import MAX_AXES, Projection
 
-        rows, tokens, centers, blocks, ends, cosines, axes, center = self._map("vectors", VECTORS)
+        is_earlier = any(meta.name == "vector_blocks" for meta in self._group("vectors").components)
+        arrays = self._map("vectors", EARLIER_VECTORS if is_earlier else VECTORS)
+        rows, tokens, centers, blocks, ends, cosines, axes, center = arrays
         fits = rows.ndim == 2 and tokens.shape == rows.shape[:1] == cosines.shape and center.shape == rows.shape[1:]
-        n_axes = min(center.size, MAX_AXES, max(0, blocks.shape[1] - 1))  # earlier versions kept 16 axes
+        most_axes = blocks.shape[1] - 1 if is_earlier else 2 * (blocks.shape[1] - 2)
+        n_axes = min(center.size, MAX_AXES, max(0, most_axes))  # earlier versions kept 16 axes
         if not fits or axes.shape != (center.size, n_axes):
             raise self.damaged("vector_rows", "the vectors do not fit their tokens and axes")
         try:
             cells = make_cells(Projection(axes, center), centers, blocks, ends, cosines)
         except ValueError as error:
-            raise self.damaged("vector_blocks", str(error)) from error
+            raise self.damaged("vector_blocks" if is_earlier else "vector_words", str(error)) from error
         return Vectors(rows, tokens, cells)
 
     @cached_property

@@ -24,6 +24,7 @@ from dfjoin.kernels.vocabulary import find_tokens
 from dfjoin.vectors.embedders import Embedder, unit_rows
 from dfjoin.vectors.fasttext_model import Texts
 from dfjoin.vectors.near_cells import build_cells
+from dfjoin.vectors.rounded_features import word_count
 from dfjoin.vectors.trees import feature_width
 
 __all__ = [
@@ -231,7 +232,7 @@ class VectorWriter:
         arrays: dict[str, Any] = {
             "vector_tokens": tokens[places],
             "vector_centers": cells.centers,
-            "vector_blocks": cells.blocks.lanes.reshape(-1, feature_width(cells.projection), BLOCK),
+            "vector_words": cells.blocks.words.reshape(-1, word_count(feature_width(cells.projection)), BLOCK),
             "vector_cells": cells.blocks.indptr,
             "vector_cosines": cells.blocks.cosines,
             "vector_axes": cells.projection.axes,

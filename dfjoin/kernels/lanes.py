@@ -1,4 +1,4 @@
-"""Sixteen numbers in float32, or eight words, side by side: the operations that scans are made of.
+"""Sixteen numbers in float32 or whole ones, or eight words, side by side: the operations that scans are made of.
 
 A loop that a compiler has to recognise as one over such vectors is checked, cut and stored at each turn; these
 operations are vectors from the start, and stay in registers. LLVM makes of them what a processor has: one register of
@@ -19,8 +19,10 @@ __all__ = [
     "LANES",
     "WORDS",
     "add_lanes",
+    "add_pairs",
     "add_product",
     "add_square",
+    "lanes_from",
     "lanes_of",
     "lanes_up_to",
     "no_lanes",
@@ -44,7 +46,7 @@ if config.DISABLE_JIT:  # the same operations in plain Python, for coverage and 
         return np.zeros(LANES, np.float32)
 
     def lanes_of(array: Any, place: int) -> Any:
-        """Return the 16 numbers from a place of a float32 array, row after row."""
+        """Return the 16 numbers from a place of a float32 or int32 array, row after row."""
         return array.reshape(-1)[int(place) : int(place) + LANES]
 
     def add_lanes(one: Any, other: Any) -> Any:
@@ -58,6 +60,15 @@ if config.DISABLE_JIT:  # the same operations in plain Python, for coverage and 
     def add_product(sums: Any, one: Any, other: Any) -> Any:
         """Return ``sums + one · other``."""
         return sums + one * other
+
+    def add_pairs(sums: Any, lanes: Any, pair: Any) -> Any:
+        """Return ``sums + low · low + high · high`` of the halves of each lane and of ``pair``, of 16 bits each."""
+        halves = np.ascontiguousarray(lanes).view(np.int16).reshape(-1, 2).astype(np.int32)
+        return sums + (halves * np.array([pair], np.int32).view(np.int16)).sum(axis=1, dtype=np.int32)
+
+    def lanes_from(lanes: Any, least: Any) -> Any:
+        """Return a number with bit i set where lane i, a whole number, is ``least`` at least."""
+        return np.uint64(sum(1 << i for i in np.flatnonzero(lanes >= least).tolist()))
 
     def lanes_up_to(lanes: Any, most: Any) -> Any:
         """Return a number with bit i set where lane i is ``most`` at most."""
@@ -80,19 +91,21 @@ else:
     ir = cgutils.ir
     _VECTOR = ir.VectorType(ir.FloatType(), LANES)
     _NUMBER = ir.IntType(32)
+    _WHOLE = ir.VectorType(_NUMBER, LANES)
 
     class _Lanes(types.Type):  # type: ignore[misc]
-        """The type of 16 numbers of float32."""
+        """The type of 16 numbers of float32, or of int32."""
 
-        def __init__(self) -> None:
-            super().__init__(name="lanes of float32")
+        def __init__(self, kind: Any) -> None:
+            self.vector = _VECTOR if kind == types.float32 else _WHOLE
+            super().__init__(name=f"lanes of {kind}")
 
     @register_default(_Lanes)
     class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
         def __init__(self, manager: Any, own: Any) -> None:
-            super().__init__(manager, own, _VECTOR)
+            super().__init__(manager, own, own.vector)
 
-    _LANES = _Lanes()
+    _LANES, _WHOLE_LANES = _Lanes(types.float32), _Lanes(types.int32)
 
     def _spread(builder: Any, number: Any, kind: Any = _VECTOR) -> Any:
         """Make a vector of one number."""
@@ -117,15 +130,16 @@ else:
 
     @intrinsic
     def lanes_of(typingctx: Any, array: Any, place: Any) -> Any:
-        """Return the 16 numbers from a place of a float32 array, row after row; the caller guarantees the bounds."""
+        """Return the 16 numbers from a place of a float32 or int32 array; the caller guarantees the bounds."""
+        lanes = _LANES if array.dtype == types.float32 else _WHOLE_LANES
 
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             data = context.make_array(signature.args[0])(context, builder, args[0]).data
-            loaded = builder.load(builder.bitcast(builder.gep(data, [args[1]]), _VECTOR.as_pointer()))
+            loaded = builder.load(builder.bitcast(builder.gep(data, [args[1]]), lanes.vector.as_pointer()))
             loaded.align = 4
             return loaded
 
-        return _LANES(array, types.uint64), codegen
+        return lanes(array, types.uint64), codegen
 
     @intrinsic
     def add_lanes(typingctx: Any, one: Any, other: Any) -> Any:
@@ -154,6 +168,40 @@ else:
             return _multiply_add(builder, args[1], args[2], args[0])
 
         return _LANES(sums, one, other), codegen
+
+    @intrinsic
+    def add_pairs(typingctx: Any, sums: Any, lanes: Any, pair: Any) -> Any:
+        """Return ``sums + low · low + high · high`` of the halves of each lane and of ``pair``, of 16 bits each.
+
+        Products of all halves, then sums of neighbours: the form that LLVM takes for one instruction (vpdpwssd).
+        """
+        halves, products = ir.VectorType(ir.IntType(16), 2 * LANES), ir.VectorType(_NUMBER, 2 * LANES)
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            own, other = (
+                builder.sext(builder.bitcast(vector, halves), products)
+                for vector in (args[1], _spread(builder, args[2], _WHOLE))
+            )
+            product = builder.mul(own, other)
+            low, high = (
+                builder.shuffle_vector(
+                    product, product, ir.Constant(_WHOLE, [_NUMBER(2 * i + half) for i in range(LANES)])
+                )
+                for half in (0, 1)
+            )
+            return builder.add(args[0], builder.add(low, high))
+
+        return _WHOLE_LANES(_WHOLE_LANES, _WHOLE_LANES, types.int32), codegen
+
+    @intrinsic
+    def lanes_from(typingctx: Any, lanes: Any, least: Any) -> Any:
+        """Return a number with bit i set where lane i, a whole number, is ``least`` at least."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            is_high = builder.icmp_signed(">=", args[0], _spread(builder, args[1], _WHOLE))
+            return builder.zext(builder.bitcast(is_high, ir.IntType(LANES)), ir.IntType(64))
+
+        return types.uint64(_WHOLE_LANES, types.int32), codegen
 
     @intrinsic
     def lanes_up_to(typingctx: Any, lanes: Any, most: Any) -> Any:

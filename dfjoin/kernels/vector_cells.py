@@ -12,9 +12,9 @@ from dfjoin.kernels._compile import njit_inner, njit_lean
 from dfjoin.kernels.edit_distance import count_bits
 from dfjoin.kernels.lanes import (
     LANES,
-    add_lanes,
+    add_pairs,
     add_product,
-    add_square,
+    lanes_from,
     lanes_of,
     lanes_up_to,
     no_lanes,
@@ -35,10 +35,10 @@ __all__ = [
     "scan_cells",
 ]
 
-_EIGHT, _HALF, _SIXTEEN = 8, 4, np.uint64(16)
+_SIXTEEN = np.uint64(16)
 _PARTS = BLOCK // LANES
-_ONE, _AXIS, _THIRTY_TWO = np.uint64(1), np.uint64(BLOCK), np.uint64(32)
-_FOUR, _LOW_BITS = 4, np.uint64(0xFFFF)
+_ONE, _WORD, _THIRTY_TWO = np.uint64(1), np.uint64(BLOCK), np.uint64(32)
+_FOUR = 4
 _NO_COSINE = np.float32(-3)
 """Less than any bound of a cosine."""
 
@@ -48,14 +48,14 @@ class CellBlocks(NamedTuple):
 
     Parameters
     ----------
-    lanes : ndarray of float32, shape (n_blocks * n_axes * 64,)
-        Features, block by block, axis by axis: of 8 i + 1 axes the last is the length of what the others leave out.
+    words : ndarray of int32, shape (n_blocks * n_words * 64,)
+        Rounded features, block by block, word by word; see `dfjoin.vectors.rounded_features.words_of`.
     indptr : ndarray of int64, shape (n_cells + 1,)
         Vectors of cell c: ``indptr[c] : indptr[c + 1]``.
     cosines : ndarray of float32, shape (n,)
     """
 
-    lanes: NDArray[np.float32]
+    words: NDArray[np.int32]
     indptr: NDArray[np.int64]
     cosines: NDArray[np.float32]
 
@@ -71,8 +71,6 @@ class CellReach(NamedTuple):
         Product above which a pair lies within the radius, whatever the error.
     error : float32
         Error of a product in float32.
-    bound : float32
-        Squared distance of features up to which two vectors may lie within the radius.
     radius : float
     """
 
@@ -80,7 +78,6 @@ class CellReach(NamedTuple):
     sine: np.float32
     sure: np.float32
     error: np.float32
-    bound: np.float32
     radius: float
 
 
@@ -89,13 +86,17 @@ class CellQueries(NamedTuple):
 
     Parameters
     ----------
-    features : ndarray of float32, shape (n, n_axes)
+    pairs : ndarray of int32, shape (n, n_words - 1)
+        Rounded features, two in each word.
+    least : ndarray of int32, shape (n,)
+        Bound of their products, see `dfjoin.vectors.rounded_features.query_pairs`.
     rows : ndarray of float32, shape (n, d)
     tails : ndarray of float32, shape (n, 16)
         The last 16 numbers of each row, zero where a whole sixteen holds them already; empty rows without need.
     """
 
-    features: NDArray[np.float32]
+    pairs: NDArray[np.int32]
+    least: NDArray[np.int32]
     rows: NDArray[np.float32]
     tails: NDArray[np.float32]
 
@@ -112,9 +113,8 @@ class CellScratch(NamedTuple):
 
     Parameters
     ----------
-    chosen, active, passed : ndarray of int32, shape (n_queries + 4,)
-        Queries that may have a vector of the cell near them; those whose sixteens hold the present one; those of them
-        that the first axes leave near it.
+    chosen, active : ndarray of int32, shape (n_queries + 4,)
+        Queries that may have a vector of the cell near them; those whose sixteens hold the present one.
     lasts, following : ndarray of int32, shape (n_queries + 4,)
         Behind the last sixteen of each query; the next query with the same first one, -1 for none.
     heads : ndarray of int32
@@ -126,7 +126,6 @@ class CellScratch(NamedTuple):
 
     chosen: NDArray[np.int32]
     active: NDArray[np.int32]
-    passed: NDArray[np.int32]
     lasts: NDArray[np.int32]
     following: NDArray[np.int32]
     heads: NDArray[np.int32]
@@ -135,12 +134,13 @@ class CellScratch(NamedTuple):
     wide_sums: NDArray[np.float64]
 
 
-def make_cell_queries(features: NDArray[np.float32], rows: NDArray[np.float32]) -> CellQueries:
+def make_cell_queries(pairs: NDArray[np.int32], least: NDArray[np.int32], rows: NDArray[np.float32]) -> CellQueries:
     """Return query vectors as a scan takes them.
 
     Parameters
     ----------
-    features : ndarray of float32, shape (n, n_axes)
+    pairs : ndarray of int32, shape (n, n_words - 1)
+    least : ndarray of int32, shape (n,)
     rows : ndarray of float32, shape (n, d)
     """
     n, d = rows.shape
@@ -148,7 +148,7 @@ def make_cell_queries(features: NDArray[np.float32], rows: NDArray[np.float32]) 
     left = d % LANES if d > LANES else 0
     if left:
         tails[:, -left:] = rows[:, -left:]
-    return CellQueries(*(as_read_only(np.ascontiguousarray(array)) for array in (features, rows, tails)))
+    return CellQueries(*(as_read_only(np.ascontiguousarray(array)) for array in (pairs, least, rows, tails)))
 
 
 def make_cell_scratch(n_queries: int, indptr: NDArray[np.int64]) -> CellScratch:
@@ -162,15 +162,15 @@ def make_cell_scratch(n_queries: int, indptr: NDArray[np.int64]) -> CellScratch:
     """
     most = int(np.diff(indptr).max(initial=0))
     n_parts = -(-(most // LANES + 2) // LANES) * LANES
-    numbers, cosines = np.empty((5, n_queries + _FOUR), np.int32), np.empty((2, n_parts), np.float32)
+    numbers, cosines = np.empty((4, n_queries + _FOUR), np.int32), np.empty((2, n_parts), np.float32)
     return CellScratch(*numbers, np.empty(n_parts, np.int32), *cosines, np.empty(32))
 
 
 @njit_inner
-def _first_axes(lanes, place, features, active, first, bound):
-    """Bound the squared distances of four queries to 16 vectors by two groups of axes; return 16 bits for each query.
+def _near_lanes(words, place, queries, active, first):
+    """Tell which of 16 vectors may lie near each of four queries, by rounded features: 16 bits for each query.
 
-    Each axis is read once for the four. Places are unsigned, so that none is taken to count from the end.
+    Each word is read once for the four. Places are unsigned, so that none is taken to count from the end.
     """
     q0, q1, q2, q3 = (
         np.uint64(active[first]),
@@ -178,34 +178,19 @@ def _first_axes(lanes, place, features, active, first, bound):
         np.uint64(active[first + 2]),
         np.uint64(active[first + 3]),
     )
-    end, axis = min(np.uint64(features.shape[1]) - _ONE, _SIXTEEN), np.uint64(0)
-    s0 = s1 = s2 = s3 = no_lanes()
-    while axis < end:
-        for _ in range(_EIGHT):
-            own = lanes_of(lanes, place)
-            s0 = add_square(s0, own, features[q0, axis])
-            s1 = add_square(s1, own, features[q1, axis])
-            s2 = add_square(s2, own, features[q2, axis])
-            s3 = add_square(s3, own, features[q3, axis])
-            place += _AXIS
-            axis += _ONE
-    bits = lanes_up_to(s0, bound) | (lanes_up_to(s1, bound) << _SIXTEEN)
-    others = lanes_up_to(s2, bound) | (lanes_up_to(s3, bound) << _SIXTEEN)
+    end, word = np.uint64(queries.pairs.shape[1]), np.uint64(0)
+    s0 = s1 = s2 = s3 = lanes_of(words, place)
+    while word < end:
+        place += _WORD
+        own = lanes_of(words, place)
+        s0 = add_pairs(s0, own, queries.pairs[q0, word])
+        s1 = add_pairs(s1, own, queries.pairs[q1, word])
+        s2 = add_pairs(s2, own, queries.pairs[q2, word])
+        s3 = add_pairs(s3, own, queries.pairs[q3, word])
+        word += _ONE
+    bits = lanes_from(s0, queries.least[q0]) | (lanes_from(s1, queries.least[q1]) << _SIXTEEN)
+    others = lanes_from(s2, queries.least[q2]) | (lanes_from(s3, queries.least[q3]) << _SIXTEEN)
     return bits | (others << _THIRTY_TWO)
-
-
-@njit_inner
-def _all_axes(lanes, place, features, q, bound):
-    """Bound the squared distances of a query to 16 vectors by all axes; return a bit for each that is near enough."""
-    own, axis, last = np.uint64(q), np.uint64(0), np.uint64(features.shape[1]) - _ONE
-    sums = others = no_lanes()
-    while axis < last:
-        for _ in range(_HALF):
-            sums = add_square(sums, lanes_of(lanes, place), features[own, axis])
-            others = add_square(others, lanes_of(lanes, place + _AXIS), features[own, axis + _ONE])
-            place += _AXIS + _AXIS
-            axis += _ONE + _ONE
-    return lanes_up_to(add_square(add_lanes(sums, others), lanes_of(lanes, place), features[own, last]), bound)
 
 
 @njit_inner
@@ -306,18 +291,26 @@ def _list_queries(cosines, n_chosen, n_parts, reach, scratch):
 
 
 @njit_inner
-def _choose_active(n_active, place, lanes, features, bound, scratch):
-    """List the active queries that the first axes leave near one of 16 vectors; return how many these are."""
+def _scan_part(part, bounds, n_active, cells, table, queries, reach, found, n_found, scratch, stats):
+    """Find the pairs of the active queries and 16 vectors; return how many pairs are found so far."""
+    begin, end, _ = bounds
+    place = np.uint64(part // _PARTS * (queries.pairs.shape[1] + 1) * BLOCK + part % _PARTS * LANES)
     for i in range(n_active, n_active + _FOUR - 1):
         scratch.active[i] = scratch.active[0]
-    n_passed = 0
     for first in range(0, n_active, _FOUR):
-        bits = _first_axes(lanes, place, features, scratch.active, first, bound)
-        for i in range(first, min(first + _FOUR, n_active)):
-            scratch.passed[n_passed] = scratch.active[i]
-            n_passed += np.int64(bits & _LOW_BITS != 0)
-            bits >>= _SIXTEEN
-    return n_passed
+        bits = _near_lanes(cells.words, place, queries, scratch.active, first)
+        while bits:
+            lane = count_bits(~bits & (bits - _ONE))
+            bits &= bits - _ONE
+            i, vector = first + lane // LANES, part * LANES + lane % LANES
+            if i >= n_active or vector < begin or vector >= end:
+                continue
+            stats[2] += 1
+            if _is_near(queries, scratch.active[i], table.rows, vector, reach, scratch.wide_sums):
+                found.queries[n_found] = scratch.active[i]
+                found.places[n_found] = vector
+                n_found += 1
+    return n_found
 
 
 @njit_inner
@@ -326,7 +319,7 @@ def _scan_cell(bounds, cells, table, queries, reach, found, n_found, scratch, st
 
     Sixteens are the outer loop, so that one is read into the nearest cache once for all its queries.
     """
-    begin, end, n_parts = bounds
+    begin, _, n_parts = bounds
     n_active = 0
     for step in range(n_parts):
         q = scratch.heads[step]
@@ -338,20 +331,7 @@ def _scan_cell(bounds, cells, table, queries, reach, found, n_found, scratch, st
             return -1
         stats[1] += n_active
         part = begin // LANES + step
-        place = np.uint64(part // _PARTS * queries.features.shape[1] * BLOCK + part % _PARTS * LANES)
-        for i in range(_choose_active(n_active, place, cells.lanes, queries.features, reach.bound, scratch)):
-            q = scratch.passed[i]
-            bits = _all_axes(cells.lanes, place, queries.features, q, reach.bound)
-            while bits:
-                vector = part * LANES + count_bits(~bits & (bits - _ONE))
-                bits &= bits - _ONE
-                if vector < begin or vector >= end:
-                    continue
-                stats[2] += 1
-                if _is_near(queries, q, table.rows, vector, reach, scratch.wide_sums):
-                    found.queries[n_found] = q
-                    found.places[n_found] = vector
-                    n_found += 1
+        n_found = _scan_part(part, bounds, n_active, cells, table, queries, reach, found, n_found, scratch, stats)
         n_kept = 0
         for i in range(n_active):
             q = scratch.active[i]
@@ -394,8 +374,8 @@ def scan_cells(cells, table, queries, products, reach, found, scratch, state, st
     2005: cells around centers, in each of which what lies near the query's own distance to the center is scanned.
     Deviation: distances are angles between unit vectors, for which the triangle inequality is sharper than for the
     chords: if q and x are an angle t apart at most, the angles of both to the center differ by t at most. What is
-    scanned is bounded by projections, see `count_within`, then compared by its product in float32, and in float64 where
-    the error of the product leaves it open. Cells are the outer loop, so that a cell is read once for all query
+    scanned is bounded by rounded projections, then compared by its product in float32, and in float64 where the error
+    of the product leaves it open. Cells are the outer loop, so that a cell is read once for all query
     vectors. O(cells n_queries + sixteens scanned).
     """
     n = queries.rows.shape[0]

@@ -173,7 +173,7 @@ class LakeGroups(OpenedLake):
         Notes
         -----
         No table is read: each distinct value of the columns of text is embedded once. Training takes less than a
-        minute, whatever the size of the lake; embedding 2 to 4 µs a value. A vector takes ``4 d`` bytes, and 80 more
+        minute, whatever the size of the lake; embedding 2 to 4 µs a value. A vector takes ``4 d`` bytes, and 70 more
         for the cells. Tables that are added later get vectors as well.
 
         Tasks of Spark embed stretches of values, then make the cells of a segment each; a task that is lost is

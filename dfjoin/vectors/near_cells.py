@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_blocks import BLOCK, fill_blocks
+from dfjoin.kernels.vector_blocks import BLOCK
 from dfjoin.kernels.vector_cells import CellBlocks, CellReach
-from dfjoin.vectors.trees import Projection, bound_of, feature_width, features_of, fit_projection
+from dfjoin.vectors.rounded_features import blocks_of_floats, blocks_of_words, word_count, words_of
+from dfjoin.vectors.trees import Projection, feature_width, features_of, fit_projection
 
 __all__ = ["VectorCells", "build_cells", "cell_reach", "make_cells"]
 
@@ -23,8 +24,6 @@ _OF_SAMPLE = 64
 
 _ROUNDS = 8
 _CHUNK = 1 << 16
-_FEATURE_SCALE = 2.0
-"""No feature of a unit vector is longer."""
 
 
 @dataclass(frozen=True)
@@ -92,34 +91,49 @@ def build_cells(
     order = np.concatenate([*orders, np.empty(0, np.int64)])
     indptr = np.concatenate([[0], np.cumsum(np.concatenate([*counts, np.empty(0, np.int64)]))]).astype(np.int64)
     projection = fit_projection(rows)
-    blocks = np.empty((max(1, -(-n // BLOCK)), feature_width(projection), BLOCK), np.float32)
-    fill_blocks(features_of(rows, projection), order, blocks)
-    arrays = np.concatenate(centers), blocks, indptr, np.concatenate([*cosines, np.empty(0, np.float32)])
+    words = np.empty((n, word_count(feature_width(projection))), np.int32)
+    for start in range(0, n, _CHUNK):
+        words[start : start + _CHUNK] = words_of(features_of(rows[start : start + _CHUNK], projection))
+    arrays = (
+        np.concatenate(centers),
+        blocks_of_words(words, order),
+        indptr,
+        np.concatenate([*cosines, np.empty(0, np.float32)]),
+    )
     return make_cells(projection, *arrays), order
 
 
 def make_cells(
     projection: Projection,
     centers: NDArray[np.float32],
-    blocks: NDArray[np.float32],
+    blocks: NDArray[np.int32] | NDArray[np.float32],
     indptr: NDArray[np.int64],
     cosines: NDArray[np.float32],
 ) -> VectorCells:
     """Return cells of their stored arrays.
+
+    Parameters
+    ----------
+    projection : Projection
+    centers : ndarray of float32, shape (n_cells, d)
+    blocks : ndarray of int32, shape (n_blocks, n_words, 64)
+        Rounded features; or the features in float32, shape (n_blocks, width, 64), as earlier versions stored them.
+    indptr : ndarray of int64, shape (n_cells + 1,)
+    cosines : ndarray of float32, shape (n,)
 
     Raises
     ------
     ValueError
         If the arrays do not fit together.
     """
-    n = cosines.size
-    shape = max(1, -(-n // BLOCK)), feature_width(projection), BLOCK
-    if blocks.shape != shape:
+    n, width, is_earlier = cosines.size, feature_width(projection), blocks.dtype == np.float32
+    if blocks.shape != (max(1, -(-n // BLOCK)), width if is_earlier else word_count(width), BLOCK):
         raise ValueError(f"blocks of shape {blocks.shape} do not hold {n} vectors")
     is_whole = indptr.size == centers.shape[0] + 1 and indptr[0] == 0 and indptr[-1] == n
     if not is_whole or bool((np.diff(indptr) < 0).any()) or centers.shape[1:] != projection.center.shape:
         raise ValueError(f"{centers.shape[0]} centers and {indptr.size} ends of cells do not divide {n} vectors")
-    parts = CellBlocks(as_read_only(blocks.reshape(-1)), as_read_only(indptr), as_read_only(cosines))
+    words = blocks_of_floats(np.asarray(blocks, np.float32), n) if is_earlier else blocks
+    parts = CellBlocks(as_read_only(words.reshape(-1)), as_read_only(indptr), as_read_only(cosines))
     return VectorCells(projection, centers, parts)
 
 
@@ -142,7 +156,7 @@ def cell_reach(radius: float, d: int) -> CellReach:
     sine = np.sqrt(1 - cosine**2) + error
     sure = 1 - radius**2 / 2 + error
     numbers = np.float32(cosine), np.float32(sine), np.float32(sure), np.float32(error)
-    return CellReach(*numbers, bound_of(radius, _FEATURE_SCALE), radius)
+    return CellReach(*numbers, radius)
 
 
 def _sample_of(rows: NDArray[np.float32], n_centers: int) -> NDArray[np.float32]:

@@ -1,5 +1,7 @@
 """The group `vectors`: what it holds of a segment, and what is left of it when segments are merged."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +10,10 @@ import dfjoin
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError
 from dfjoin.index.components import VECTORS
 from dfjoin.index.vector_group import text_columns, text_tokens, texts_of
+from dfjoin.kernels.vector_blocks import FAR, fill_blocks
 from dfjoin.search.shared_values import value_of_token
 from dfjoin.vectors.embedders import to_texts, unit_rows
+from dfjoin.vectors.trees import features_of
 from tests.vectors.makers import letters
 
 OPTIONS = {"engine": "inline", "progress": False}
@@ -117,7 +121,7 @@ def test_an_index_without_vectors_says_so(build):
     [
         "vector_tokens",
         "vector_center",
-        "vector_blocks",
+        "vector_words",
         "vector_axes",
         "vector_cells",
         "vector_cosines",
@@ -132,3 +136,18 @@ def test_components_that_do_not_fit_are_damage(build, component):
     segment._map = lambda *_: list(arrays.values())
     with pytest.raises(IndexCorruptedError, match="component `vector_"):
         _ = segment.vectors
+
+
+def test_features_that_earlier_versions_wrote_are_read(build):
+    lake = build(frames(), embedder=letters)
+    (segment,) = lake.segments
+    stored = segment.vectors
+    floats = np.full((-(-len(stored.rows) // 64), 25, 64), FAR, np.float32)
+    fill_blocks(features_of(stored.rows, stored.cells.projection), np.arange(len(stored.rows)), floats)
+    arrays = dict(zip(VECTORS, segment._map("vectors", VECTORS), strict=True)) | {"vector_words": floats}
+    group = segment._group("vectors")
+    older = tuple(replace(c, name=c.name.replace("_words", "_blocks")) for c in group.components)
+    segment._group = lambda _: replace(group, components=older)
+    segment._map = lambda _, names: list(arrays.values()) if "vector_blocks" in names else []
+    del segment.vectors
+    np.testing.assert_array_equal(segment.vectors.cells.blocks.words, stored.cells.blocks.words)

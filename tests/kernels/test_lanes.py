@@ -10,8 +10,10 @@ from dfjoin.kernels.lanes import (
     LANES,
     WORDS,
     add_lanes,
+    add_pairs,
     add_product,
     add_square,
+    lanes_from,
     lanes_of,
     lanes_up_to,
     no_lanes,
@@ -39,6 +41,33 @@ def product(one, other, n):
 @njit_lean
 def near(words, place, own, number, most):
     return words_near(words, np.uint64(place), own, np.uint64(number), np.uint64(most))
+
+
+@njit_lean
+def pair_products(words, place, pairs, least):
+    """Bits of the columns whose products with pairs, on top of the first row, are high enough."""
+    sums = lanes_of(words, np.uint64(place))
+    for k in range(pairs.size):
+        place += words.shape[1]
+        sums = add_pairs(sums, lanes_of(words, np.uint64(place)), pairs[k])
+    return lanes_from(sums, least)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([3, 2**12, 2**14]))
+@settings(max_examples=30, deadline=None)
+def test_bits_tell_the_columns_with_a_high_product_of_halves(seed, most):
+    rng = np.random.default_rng(seed)
+    halves = rng.integers(-most, most + 1, (3, 20, 2)).astype(np.int16)
+    halves[:, 2], own = most, rng.integers(-most, most + 1, (3, 2)).astype(np.int16)
+    own[:2] = rng.choice([-most, most])
+    first = rng.integers(-(2**28), 1, (1, 20)).astype(np.int32)
+    words, place = np.concatenate([first, halves.view(np.int32)[:, :, 0]]), int(rng.integers(0, 5))
+    sums = first[0].astype(int) + np.einsum("kjh,kh->j", halves.astype(int), own.astype(int))
+    least = int(rng.choice(sums)) + int(rng.integers(-1, 2))
+    found = int(
+        pair_products(as_read_only(words), place, as_read_only(own.view(np.int32)[:, 0].copy()), np.int32(least))
+    )
+    assert found == sum(1 << i for i in np.flatnonzero(sums[place : place + LANES] >= least).tolist())
 
 
 @given(st.integers(0, 10**6))

@@ -12,6 +12,7 @@ from dfjoin.kernels.vector_search import VectorTable
 from dfjoin.vectors import near_cells as vector_cells
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.near_cells import build_cells, cell_reach
+from dfjoin.vectors.rounded_features import query_pairs
 from dfjoin.vectors.trees import features_of
 
 
@@ -32,7 +33,7 @@ def scan(rows, queries, radius, room):
     """Scan all cells; return the pairs, how often there was no room, and what was read."""
     cells, order = build_cells(rows)
     n = len(queries)
-    made = make_cell_queries(features_of(queries, cells.projection), queries)
+    made = make_cell_queries(*query_pairs(features_of(queries, cells.projection), radius), queries)
     table = VectorTable(*sealed(rows[order], np.arange(len(rows), dtype=np.uint32)))
     state, stats, n_full = np.zeros(3, np.int64), np.zeros(4, np.int64), 0
     found = NearPlaces(np.empty(room, np.int32), np.empty(room, np.int32))

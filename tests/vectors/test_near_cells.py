@@ -43,7 +43,7 @@ def test_the_reach_of_a_radius_is_on_the_safe_side():
 def test_arrays_that_do_not_fit_are_refused(rows):
     cells, _ = build_cells(rows)
     parts = cells.blocks
-    blocks = parts.lanes.reshape(-1, 17, 64)
+    blocks = parts.words.reshape(-1, 10, 64)
     arrays = {"centers": cells.centers, "blocks": blocks, "indptr": parts.indptr, "cosines": parts.cosines}
     assert make_cells(cells.projection, **arrays).blocks.indptr is not None
     for changed in (

@@ -12,6 +12,7 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_cells import NearPlaces, make_cell_queries, make_cell_scratch, scan_cells
 from dfjoin.kernels.vector_search import QueryVectors, VectorTable
 from dfjoin.vectors.near_cells import VectorCells, cell_reach
+from dfjoin.vectors.rounded_features import query_pairs
 
 __all__ = ["near_places"]
 
@@ -76,7 +77,7 @@ def _find(
     """Find the pairs of a batch: query numbers and places; None where it has too many and can be cut."""
     n, d = queries.rows.shape
     reach, scratch = cell_reach(radius, d), make_cell_scratch(n, cells.blocks.indptr)
-    made = make_cell_queries(queries.features, queries.rows)
+    made = make_cell_queries(*query_pairs(queries.features, radius), queries.rows)
     transposed = np.zeros((d, -(-n // LANES) * LANES), np.float32)
     transposed[:, :n] = queries.rows.T
     found = NearPlaces(np.empty(_ROOM, np.int32), np.empty(_ROOM, np.int32))
