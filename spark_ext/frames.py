@@ -33,6 +33,8 @@ _NOTE = """{summary}
 _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
         Where the search runs.
 
+        Dates are not searched for by the periods in which they lie, as in pandas: no row has ``period``.
+
         - ``"driver"``: the distinct values of the query columns come to this process, up to 64 MiB.
         - ``"cluster"``: in tasks, which have to find the index at the same path.
         - ``"auto"``: here, and in tasks where the values are too many."""

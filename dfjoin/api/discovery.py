@@ -169,6 +169,10 @@ def discover_joinable(
         - ``method`` (str): the mode.
         - ``exact`` (bool): the numbers of the row are counts, not estimates.
         - ``pad`` (Int64), where some row has it: the width of codes that lost the zeros in front of them.
+        - ``period`` (str), where some row has it: month, quarter, week or year, for a column of periods in which the
+          dates of the query lie, however they are spelled. ``matched`` and ``query_cardinality`` count periods then.
+          Such a row is there if it is more useful than what equal values of its table are; not with
+          ``rank="matched"``.
         - ``containment_error`` (float64), in ``mode="lsh"``: standard error of `containment`, 0 for counts.
         - ``program`` (str), in ``mode="transform"``: the programs as JSON. ``explain(i)`` prints them, and
           ``pairs(i)`` lists the values that they join.
@@ -272,8 +276,8 @@ def discover_joinable(
     0  capitals  country        2                  3
     """
     from dfjoin.lake import refuse_swapped, resolve_lake
-    from dfjoin.search.discover import discover
     from dfjoin.search.params import search_params
+    from dfjoin.search.period_search import discover_with_periods
 
     params = search_params(
         mode=mode,
@@ -300,7 +304,7 @@ def discover_joinable(
     columns = getattr(df, "columns", ())
     if not (isinstance(on, str) and on in columns):
         refuse_swapped(on, lake, columns)
-    return discover(df, on, resolve_lake(lake).snapshot, params)
+    return discover_with_periods(df, on, resolve_lake(lake).snapshot, params)
 
 
 def discover_joinable_batch(
@@ -353,7 +357,8 @@ def discover_joinable_batch(
 
     Notes
     -----
-    The rows do not depend on the number of threads. No zero-padding warnings are given.
+    The rows do not depend on the number of threads. No zero-padding warnings are given, and dates are not searched for
+    by the periods in which they lie: `discover_joinable` does.
 
     Examples
     --------

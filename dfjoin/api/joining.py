@@ -74,7 +74,8 @@ def auto_join(
         numbers whose header names no identifier and that are no years are no keys then. Where a candidate of one column
         is m:m and a second column makes it m:1 (entity and year), it is joined on both, as the report says. Where no
         equal key does, dates of `df` are joined with columns of the weeks, months, quarters or years that they lie in,
-        however these are spelled (``APR 1948``, ``1833-01``, ``2020Q1``, ``2020-W05``).
+        however these are spelled (``APR 1948``, ``1833-01``, ``2020Q1``, ``2020-W05``); so are dates that are a part of
+        a key of several columns (county and date with county and month).
         Between two frames the columns that join best are taken, and it is an error when two are equally good.
     right_on : column label or list of labels, optional
         Key of the other frame; the same labels as `on` by default.

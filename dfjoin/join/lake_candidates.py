@@ -13,7 +13,6 @@ from dfjoin.join.execute import RightSide, relationship_of
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.novelty import IndexedKey, adds_columns, adds_columns_by_index
 from dfjoin.join.options import JoinOptions
-from dfjoin.join.period_search import PeriodCandidate
 from dfjoin.join.plan import JoinStep, json_label
 from dfjoin.join.read_rows import KeyLink, TableRows, brought_columns, link_keys, read_rows
 from dfjoin.join.report import JoinAccount
@@ -21,6 +20,7 @@ from dfjoin.join.second_column import find_second_column
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.distance_join import with_partners
 from dfjoin.search.found import SearchContext
+from dfjoin.search.period_search import PeriodCandidate
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import has_dates_alone
 from dfjoin.store.table import LakeTable, content_of
@@ -104,7 +104,6 @@ class LakeCandidates:
         self._joined: set[str] = set()
         self._useless: dict[Any, KeyColumns] = {}
         self._extended: dict[Place, Any] = {}
-        self._periods: dict[Place, str] = {}
         self._contexts: dict[Place, SearchContext] = {}
         self._n_extended = 0
         self._opened: dict[str, LakeTable | str] = {}
@@ -147,7 +146,6 @@ class LakeCandidates:
                 f"on={names[0]!r}, for example"
             )
         self._contexts |= {place: one.hits.context for place, one in best.items()}
-        self._periods = {place: one.granularity for place, one in best.items()}
         rows = [row for row in rows if row.query_column == names[0]]
         self._ways = {row.table: [row] for row in reversed(rows)}
         return rows
@@ -207,7 +205,7 @@ class LakeCandidates:
 
     def _extend(self, left: KeyColumns, row: Any) -> bool:
         """Look for a second column that makes a candidate m:1, to be joined in its place."""
-        if self._n_extended >= _MOST_EXTENDED or place_of(row) in self._periods:
+        if self._n_extended >= _MOST_EXTENDED or self._has_period(row):
             return False
         self._n_extended += 1
         found = find_second_column(left, row, self._context, self.options)
@@ -266,7 +264,7 @@ class LakeCandidates:
         except TableReadError as error:
             return f"it cannot be read: {error}"
         except InvalidParameterError as error:
-            if place_of(row) not in self._periods:
+            if not self._has_period(row):
                 raise
             return str(error)  # its rows are finer than the period, or hold others
         codes, right = prepared.link.index.codes, prepared.right
@@ -336,9 +334,16 @@ class LakeCandidates:
         found = [row for row in self._ways.get(table, []) if self._is_picked or not self.rank_reason(row)]
         return found if self._is_picked else list({row.query_column: row for row in reversed(found)}.values())
 
+    def _context_of(self, row: Any) -> SearchContext:
+        """Return the search that found a candidate."""
+        return self._contexts.get(place_of(row), self._context)
+
+    def _has_period(self, row: Any) -> bool:
+        return self._context_of(row).period_of(row) is not None
+
     def _step(self, table: LakeTable, row: Any) -> JoinStep:
         """Write a candidate as the step of a plan."""
-        context = self._contexts.get(place_of(row), self._context)
+        context = self._context_of(row)
         on, right_on, query = context.key_of(row)
         columns = None if self.options.columns is None else list(self.options.columns)
         if columns is not None and not self._is_picked:
@@ -348,8 +353,11 @@ class LakeCandidates:
             aggregate = {name: rule for name, rule in aggregate.items() if name in table.column_names}
         relation = with_partners(context.relation_of(row), self.options.partners)
         step = JoinStep(on, row.table, right_on, columns, {}, aggregate, query.pad, query.dayfirst, relation)
-        if place_of(row) in self._periods:
-            return replace(step, period=self._periods[place_of(row)])
+        period = context.period_of(row)
+        if period is not None:
+            place, granularity = period
+            on, right_on = ([*key[:place], *key[place + 1 :], key[place]] for key in (on, right_on))
+            return replace(step, on=on, right_on=right_on, period=granularity)
         return step if self.options.as_of is None else self._dated(step)
 
     def _dated(self, step: JoinStep) -> JoinStep:

@@ -13,7 +13,6 @@ from dfjoin.join.choose_column import ColumnChoice
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lake_candidates import LakeCandidates, Place, place_of
 from dfjoin.join.options import MANY_HOWS, JoinOptions
-from dfjoin.join.period_search import PeriodCandidate, find_period_candidates
 from dfjoin.join.plan import JoinPlan, json_label
 from dfjoin.join.read_rows import link_keys, read_rows
 from dfjoin.join.report import JoinAccount, joined_before
@@ -21,6 +20,7 @@ from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import has_composite_key, make_key, query_columns, search_columns, search_queries
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
+from dfjoin.search.period_search import PeriodCandidate, find_period_candidates, find_period_keys
 from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import LakeTable
@@ -155,11 +155,15 @@ class _LakeRanking:
         return self.search(is_first=False)
 
     def search_periods(self) -> list[PeriodCandidate]:
-        """Return columns of periods in which dates of the frame lie; none where keys are not single or not equal."""
+        """Return columns of periods in which dates of the frame lie; none where keys are not to be equal."""
         options = self._options
         is_plain = options.as_of is None and not options.keeps_right_rows and mode_of(options.mode).is_by_equality
-        if self._key is not None or not is_plain:
+        if not is_plain:
             return []
+        if self._key is not None:
+            limits = replace(self._params, threshold=options.threshold, min_score=options.min_score)
+            found = find_period_keys(self._key, self._snapshot, limits)
+            return found or find_period_keys(self._key, self._snapshot, self._params)  # the report says why none is
         labels = list(self._df.columns) if self.is_every_column else [query.label for query in self.queries]
         columns = [(label, self._df.iloc[:, i]) for i, label in enumerate(self._df.columns) if label in labels]
         return find_period_candidates(columns, self._snapshot, self._params)

@@ -23,7 +23,6 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lake_join import join_candidates, join_plan
 from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.output_names import is_generic
-from dfjoin.join.period_search import find_period_candidates
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.report import JoinAccount
 from dfjoin.join.second_column import find_second_column
@@ -32,6 +31,7 @@ from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import make_key, query_columns, search_columns, search_queries
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
+from dfjoin.search.period_search import find_period_candidates
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.store.snapshot import Snapshot

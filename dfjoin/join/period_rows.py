@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin._validation import show
@@ -15,21 +16,26 @@ from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, KeyIndex
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
+from dfjoin.types import IndexSettings
+from dfjoin.values.normalize import normalize_column
 from dfjoin.values.periods import GRANULARITIES, PeriodColumn, is_year_name, read_periods
 from dfjoin.values.value_set import ValueSet
 
 __all__ = ["PeriodLink"]
 
+_SETTINGS = IndexSettings(null_evidence=False)
+"""Of numbers of periods, all of which count, as -1 does."""
+
 
 class PeriodLink:
-    """A date of the frame belongs to the period of the table that it lies in.
+    """A date of the frame belongs to the period of the table that it lies in, and further keys are equal.
 
     Parameters
     ----------
     left : KeyColumns
         The frame.
     step : JoinStep
-        With one key on either side; `period` is the granularity at which they are equal.
+        `period` is the granularity at which the last keys of both sides are equal.
     columns : list of str
         Columns to bring.
     left_out : mapping of str
@@ -48,13 +54,12 @@ class PeriodLink:
         self._period = step.period
         self._columns = list(columns)
         self._left_out = dict(left_out)
-        column = left.frame.iloc[:, left.position(step.on[0])]
+        *others, label = step.on
+        column = left.frame.iloc[:, left.position(label)]
         periods = self._checked(read_periods(column, is_year=is_year_name(column.name)), column.name)
         self._is_finer = periods.granularity != step.period
-        numbers = periods.numbers(step.period)
-        self._numbers = np.unique(numbers[~periods.is_null])
-        codes = np.where(periods.is_null, -1, np.searchsorted(self._numbers, numbers))
-        self._index = KeyIndex(codes.astype(np.int64), self._numbers.size)
+        parts = [left.values(left.position(other), step.pad, step.dayfirst) for other in others]
+        self._index = KeyIndex.of([*parts, _numbered(periods, step.period)])
 
     @property
     def step(self) -> JoinStep:
@@ -76,38 +81,39 @@ class PeriodLink:
             )
         return periods
 
-    def _codes(self, values: ValueSet) -> NDArray[np.int64]:
-        """Return the number of the frame's period of each row of the table, -1 where the frame has none."""
+    def _codes(self, parts: Sequence[ValueSet]) -> NDArray[np.int64]:
+        """Return the number of the frame's key of each row of the table, -1 where the frame has none."""
+        *others, values = parts
         texts = pd.Series(np.array([*values.values(), None], object)[values.codes])
         if texts.isna().all():
             return np.full(len(texts), -1, np.int64)
-        name = self._step.right_on[0]
+        name = self._step.right_on[-1]
         periods = self._checked(read_periods(texts, is_year=self._period == "year" or is_year_name(name)), name)
-        if self._is_finer and periods.granularity != self._period:
-            starts = PeriodColumn(periods.granularity, periods.starts - 1, periods.ends, periods.is_null)
-            is_first = starts.numbers(self._period) != periods.numbers(self._period)
-            if not is_first[~periods.is_null].all():
-                raise InvalidParameterError(
-                    f"`on` must not be finer on both sides than the {self._period} at which they are joined, got days "
-                    f"of {show(name)}: rows would meet later ones"
-                )
-        numbers = periods.numbers(self._period)
-        places = np.minimum(np.searchsorted(self._numbers, numbers), max(0, self._numbers.size - 1))
-        is_known = ~periods.is_null & (self._numbers[places] == numbers if self._numbers.size else False)
-        return np.where(is_known, places, -1).astype(np.int64)
+        if self._is_finer and periods.granularity != self._period and not periods.are_first_of(self._period):
+            raise InvalidParameterError(
+                f"`on` must not be finer on both sides than the {self._period} at which they are joined, got days of "
+                f"{show(name)}: rows would meet later ones"
+            )
+        return self._index.match([*others, _numbered(periods, self._period)])
 
     def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
         """Tell of each row of a batch, by the canonical values of its key, whether it may join."""
-        return self._codes(parts[0]) >= 0
+        return self._codes(parts) >= 0
 
     def right_side(self, rows: Any, keeps_all: bool) -> RightSide:
         """Return the rows that join."""
         if keeps_all:
             raise InvalidParameterError('`how` must be "left" or "inner" for a join by periods')
-        codes = self._codes(rows.keys[self._step.right_on[0]])
+        codes = self._codes([rows.keys[name] for name in self._step.right_on])
         chosen = np.flatnonzero(codes >= 0)
         frame = rows.to_frame(self._columns, chosen)
         relation = {"period": self._period}
         stem = stem_of(rows.table.name)
         keys = frame.iloc[:, :0]
-        return RightSide(frame, keys, codes[chosen], self._numbers.size, stem, relation, self._left_out, rows.kinds)
+        n_keys = self._index.n_keys
+        return RightSide(frame, keys, codes[chosen], n_keys, stem, relation, self._left_out, rows.kinds)
+
+
+def _numbered(periods: PeriodColumn, granularity: str) -> ValueSet:
+    """Return the numbers of the periods in which others lie, as a part of a key."""
+    return normalize_column(pa.array(periods.numbers(granularity), mask=periods.is_null), _SETTINGS)

@@ -57,7 +57,8 @@ class JoinStep:
         Which rows of the table a row of the frame gets by their dates: ``{"on": label, "right_on": [columns], "rule":
         "before" or "latest"}``, see `dfjoin.join.dated_rows.DatedLink`. None: all that have its key.
     period : {"year", "quarter", "month", "week"}, optional
-        The keys are dates or periods, and equal if they lie in the same one, see `dfjoin.join.period_rows.PeriodLink`.
+        The last keys are dates or periods, and equal if they lie in the same one, see
+        `dfjoin.join.period_rows.PeriodLink`.
     counted : bool or None
         Whether a column counts the table's rows, as it was when the join was first made; None: where keys are 1:m.
     """
@@ -185,8 +186,8 @@ def _step(values: dict[str, Any]) -> JoinStep:
         _check_relation(step)
     if step.dated is not None:
         _check_dated(step.dated, is_of_lake=bool(step.table))
-    if step.period is not None and (step.period not in PERIODS or len(step.on) != 1 or step.relation is not None):
-        raise TypeError(f"`period` of a step of one key is one of {', '.join(PERIODS)}, or null")
+    if step.period is not None and (step.period not in PERIODS or step.relation is not None or not step.table):
+        raise TypeError(f"`period` of a step without a relation is one of {', '.join(PERIODS)}, or null")
     return step
 
 

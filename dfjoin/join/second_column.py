@@ -15,6 +15,7 @@ from dfjoin.search.found import SearchContext
 from dfjoin.search.key_query import make_key_query
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
+from dfjoin.search.period_search import find_period_keys
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import reason_against_key
 
@@ -51,7 +52,8 @@ def find_second_column(
     Notes
     -----
     The first 8 columns of the frame that may be keys are tried. A column that holds the same things as the first one is
-    none: a pair of teams is not a team and something of it. O(columns × (values + postings + rows of the table)).
+    none: a pair of teams is not a team and something of it. Dates are tried as they are; where no column makes a key,
+    the periods in which they lie. O(columns × (values + postings + rows of the table)).
     """
     on, _, first = context.key_of(row)
     if len(on) > 1 or first.pad is not None or not mode_of(context.params.mode).has_composite_keys:
@@ -62,14 +64,17 @@ def find_second_column(
     params = search_params(
         k=1, threshold=options.threshold, min_score=options.min_score, tables=[row.table], families=False
     )
-    best = None
-    for other in others[:_MOST_TRIED]:
-        key = make_key_query([first, replace(other, companions=names)])
-        found = search_columns(context.snapshot, key, params)
-        found = found[(found["table"] == row.table) & found["relationship"].str.endswith(":1")]
-        if len(found) and (best is None or found["usefulness"].iloc[0] > best["usefulness"].iloc[0]):
-            best = found
-    return best
+    keys = [make_key_query([first, replace(other, companions=names)]) for other in others[:_MOST_TRIED]]
+    best = _best_of([search_columns(context.snapshot, key, params) for key in keys])
+    if best is not None:
+        return best
+    return _best_of([one.hits for key in keys for one in find_period_keys(key, context.snapshot, params, parts=(1,))])
+
+
+def _best_of(results: list[JoinCandidates]) -> JoinCandidates | None:
+    """Return the most useful key of some results by which each row finds one row of the table at most."""
+    keys = [found[found["relationship"].str.endswith(":1")] for found in results]
+    return max((found for found in keys if len(found)), key=lambda found: found["usefulness"].iloc[0], default=None)
 
 
 def _is_same_domain(own: QueryColumn, other: QueryColumn) -> bool:

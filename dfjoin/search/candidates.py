@@ -133,8 +133,9 @@ class JoinCandidates(pd.DataFrame):
         -----
         The query is not searched again: what the search learned of it is kept with the frame.
         """
-        if self.context.key is not None:
-            return explain_key(self.context.snapshot, self.context.key, self._key_hit(i))
+        key = self.context.of(self._row(i)).key
+        if key is not None:
+            return explain_key(self.context.snapshot, key, self._key_hit(i))
         candidate = self._candidate(i)
         return mode_of(self.context.params.mode).explain(candidate)
 
@@ -149,12 +150,14 @@ class JoinCandidates(pd.DataFrame):
         Returns
         -------
         DataFrame
-            ``query_value`` in the user's spelling, ``candidate_value`` in canonical form, and
+            ``query_value`` in the user's spelling, or the period in which the user's dates lie,
+            ``candidate_value`` in canonical form, and
             ``query_rows``, the rows of the user's frame that hold it; in order of first row. A value that
             programs join with several has a row for each.
         """
-        if self.context.key is not None:
-            return key_pairs(self.context.key, self._key_hit(i))
+        key = self.context.of(self._row(i)).key
+        if key is not None:
+            return key_pairs(key, self._key_hit(i))
         candidate = self._candidate(i)
         return mode_of(self.context.params.mode).pairs(candidate)
 
@@ -254,11 +257,15 @@ class JoinCandidates(pd.DataFrame):
             names.remove("relationship")
         if "relationship" in names and self["relationship"].isna().all():  # of a search by distance
             names.remove("relationship")
+        if "period" in self.columns and self["period"].notna().any():
+            names.insert(names.index("column") + 1, "period")
         widths = {"query_column": 12, "table": 22, "column": 12}
         if self["query_column"].nunique() == 1:
             names.remove("query_column")
             widths = {"table": 28, "column": 20}
         shown = pd.DataFrame({name: self[name].to_numpy() for name in names}, index=self.index)
+        if "period" in shown:
+            shown["period"] = shown["period"].astype(object).where(shown["period"].notna(), "")
         for name in shown.columns.intersection(["containment", "row_containment"]):
             shown[name] = shown[name].map("{:.3f}".format)
         available = shutil.get_terminal_size((_NO_WIDTH, 24)).columns

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dfjoin import _html
 from dfjoin.errors import DfjoinError
-from dfjoin.search.explanation import Explanation
+from dfjoin.search.explanation import Explanation, tell_period
 from dfjoin.search.found import Candidate
 from dfjoin.store.table import void_reason
 
@@ -50,6 +50,7 @@ def _candidate_card(hits: JoinCandidates, i: int) -> str:
             _html.escape(row["brings"] if "brings" in row else _quietly(lambda: brought(hits._candidate(i))) or ""),
         ),
         ("zeros", f"codes of {int(row['pad'])} digits" if "pad" in row and not pd.isna(row["pad"]) else ""),
+        ("periods", tell_period(row["period"]) if "period" in row and not pd.isna(row["period"]) else ""),
         ("similar tables", f"{int(row['n_similar']):,}" if row.get("n_similar", 0) > 0 else ""),
     ]
     parts = [_html.bar(share, told, verdict)]

@@ -126,6 +126,7 @@ def explain_key(snapshot: Snapshot, search: KeySearch, hit: KeyHit) -> Explanati
         evidence_against=told[False],
         rows=_joined_rows(snapshot, search, hit),
         code=join_code(match.table, joined_names(match.columns)),
+        period=query.period,
     )
 
 

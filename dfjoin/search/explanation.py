@@ -10,7 +10,7 @@ from dfjoin.search.joined_rows import rows_as_text
 from dfjoin.search.usefulness.evidence_words import judge_candidate
 from dfjoin.search.usefulness.ranking import verdict_of
 
-__all__ = ["N_EXAMPLES", "Explanation", "explain_hit", "join_code", "tell_zeros"]
+__all__ = ["N_EXAMPLES", "Explanation", "explain_hit", "join_code", "tell_period", "tell_zeros"]
 
 N_EXAMPLES = 5
 """Values that an explanation shows of each kind."""
@@ -56,6 +56,8 @@ class Explanation:
     pad : int or None
         Digits up to which the integers of the query were written with zeros in front; −5: its codes of five digits
         were read without theirs.
+    period : str or None
+        Granularity of the periods that are compared: the dates of the query lie in them.
     """
 
     query_column: str
@@ -82,6 +84,7 @@ class Explanation:
     code: str = ""
     n_alone: int | None = None
     pad: int | None = None
+    period: str | None = None
 
     def __str__(self) -> str:
         """Write the explanation in a few lines."""
@@ -99,6 +102,8 @@ class Explanation:
         lines[1:1] = [f"  by {line}" for line in self.program.splitlines()]
         if self.pad:
             lines.insert(1, "  zeros: " + tell_zeros(self.pad, "your column", "the table"))
+        if self.period:
+            lines.insert(1, f"  periods: {tell_period(self.period)}; {self.query_cardinality:,} of them are compared")
         if self.verdict:
             lines.append(f"  {self.verdict}: score {self.score:.2f}, usefulness {self.usefulness:.2f}")
         lines += [f"    for: {text}" for text in self.evidence_for]
@@ -149,6 +154,17 @@ def tell_zeros(pad: int, own: str, other: str) -> str:
     return f"codes of {-pad} digits of {own} were read without their zeros in front, which {other} has lost"
 
 
+def tell_period(granularity: str) -> str:
+    """Say how dates and periods are compared.
+
+    Examples
+    --------
+    >>> tell_period("month")
+    'your dates are compared by the month in which they lie'
+    """
+    return f"your dates are compared by the {granularity} in which they lie"
+
+
 def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: Any) -> Explanation:
     """Make the explanation of a candidate from its hit.
 
@@ -171,6 +187,7 @@ def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: A
         "accidental": bool(row["accidental"]),
         "found_by": candidate.found.stats.to_dict(),
         "pad": candidate.found.query.pad,
+        "period": candidate.found.query.period,
         "score": judged.score,
         "usefulness": judged.usefulness,
         "verdict": verdict_of(judged.score),

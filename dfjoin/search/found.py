@@ -112,6 +112,8 @@ class SearchContext:
         Name → what the search of its codes with other zeros found; rows with `pad` are of these.
     key : KeySearch or None
         What the search with a key of several columns found, in place of `found`.
+    periods : dict
+        Query column, table and column of each row with `period` → the search by periods that found it.
     """
 
     snapshot: Snapshot
@@ -119,24 +121,42 @@ class SearchContext:
     found: dict[str, Found]
     respelled: dict[str, Found] = field(default_factory=dict)
     key: KeySearch | None = None
+    periods: dict[tuple[str, str, str], SearchContext] = field(default_factory=dict)
+
+    def of(self, row: Any) -> SearchContext:
+        """Return the search that found a row: this one, or one by periods."""
+        period = row.get("period") if isinstance(row, pd.Series) else getattr(row, "period", None)
+        if period is None or pd.isna(period):
+            return self
+        return self.periods.get((row.query_column, row.table, row.column), self)
 
     def key_hit(self, row: Any) -> KeyHit | None:
         """Return the hit of a key of several columns that a row shows; None where the key is one column."""
-        return None if self.key is None else self.key.hit_of(str(row.table), str(row.column))
+        key = self.of(row).key
+        return None if key is None else key.hit_of(str(row.table), str(row.column))
 
     def key_of(self, row: Any) -> tuple[list[Any], list[str], QueryColumn]:
         """Return the labels of the key that found a row, the columns of the table, and the first one's query."""
-        hit = self.key_hit(row)
-        if self.key is not None and hit is not None:
-            columns = self.key.query.columns
+        key, hit = self.of(row).key, self.key_hit(row)
+        if key is not None and hit is not None:
+            columns = key.query.columns
             return [column.label for column in columns], list(hit.match.columns), columns[0]
         found = self.found_of(row)
         assert found is not None  # the row is of this result
         place = _place_of(found, row)
         return found.query.labels, [row.column] if place is None else found.keys_of(place), found.query
 
+    def period_of(self, row: Any) -> tuple[int, str] | None:
+        """Return which column of the key that found a row was searched by periods, and their granularity."""
+        key, found = self.of(row).key, self.found_of(row)
+        columns = key.query.columns if key is not None else () if found is None else (found.query,)
+        return next(((place, one.period) for place, one in enumerate(columns) if one.period), None)
+
     def found_of(self, row: Any) -> Found | None:
         """Return the search that found a row of the result."""
+        context = self.of(row)
+        if context is not self:
+            return context.found_of(row)
         # `row.pad` of a Series is a method in pandas 2.
         pad = row.get("pad") if isinstance(row, pd.Series) else getattr(row, "pad", None)
         searches = self.found if pad is None or pd.isna(pad) else self.respelled

@@ -59,6 +59,11 @@ class KeyQuery:
         return joined_names([column.name for column in self.columns])
 
     @property
+    def period(self) -> str | None:
+        """Granularity of the part that holds periods, None where no part does."""
+        return next((column.period for column in self.columns if column.period), None)
+
+    @property
     def n_keys(self) -> int:
         """Distinct tuples without a null."""
         return self.index.n_keys

@@ -30,6 +30,7 @@ from dfjoin.values.zero_padding import pad_integers, respell_zeros
 __all__ = [
     "LostZeros",
     "find_lost_zeros_between",
+    "in_order",
     "is_clearly_more",
     "merge_respelled",
     "respell_query",
@@ -152,7 +153,7 @@ def merge_respelled(
     rest = frame[np.array([place not in taken for place in _places(frame)], bool)]
     both = [rest.assign(pad=pd.array([None] * len(rest), "Int64")), better.assign(pad=pads[better.index])]
     queries = list(dict.fromkeys([*frame["query_column"], *found]))
-    return JoinCandidates(_in_order(pd.concat(both), queries, frame.context.params.k))
+    return JoinCandidates(in_order(pd.concat(both), queries, frame.context.params.k))
 
 
 def _places(frame: pd.DataFrame) -> list[tuple[str, ...]]:
@@ -185,7 +186,7 @@ def _is_better(snapshot: Snapshot, plain: Found, respelled: Found, place: int) -
     return bool(numbers["has_range"][column]) and smallest >= 0 and len(str(largest)) == -width
 
 
-def _in_order(frame: pd.DataFrame, queries: list[str], k: int | None) -> pd.DataFrame:
+def in_order(frame: pd.DataFrame, queries: list[str], k: int | None) -> pd.DataFrame:
     """Sort rows as a result is sorted, query column by query column, and keep the k best of each."""
     counts = frame["matched_rows" if "matched_rows" in frame else "matched"].to_numpy()
     useful = frame["usefulness"].to_numpy(float) if "usefulness" in frame else np.zeros(len(frame))

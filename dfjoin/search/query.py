@@ -54,6 +54,8 @@ class QueryColumn:
         Names of the columns of its frame, where this is known.
     held : HeldValues, optional
         How many columns of the lake hold each value, where a part of the lake is searched.
+    period : str or None
+        The values are periods of this granularity, in which dates of the frame lie, in one of their spellings.
     """
 
     name: str
@@ -65,6 +67,7 @@ class QueryColumn:
     dayfirst: bool | None = None
     companions: tuple[str, ...] = ()
     held: HeldValues | None = None
+    period: str | None = None
 
     @property
     def labels(self) -> list[Any]:

@@ -106,6 +106,18 @@ class PeriodColumn:
         }[granularity]()
         return np.where(self.is_null, np.iinfo(np.int64).min, found)
 
+    def are_first_of(self, granularity: str) -> bool:
+        """Tell whether each begins with a coarser period: columns of months may hold first days of them.
+
+        Examples
+        --------
+        >>> read_periods(pd.Series(["2020-01-01", "2020-04-01"])).are_first_of("quarter")
+        True
+        """
+        before = PeriodColumn(self.granularity, self.starts - 1, self.ends, self.is_null)
+        is_first = before.numbers(granularity) != self.numbers(granularity)
+        return bool(is_first[~self.is_null].all())
+
 
 def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | None:
     """Read a column as dates or periods.

@@ -86,7 +86,7 @@ def test_what_has_no_periods_is_told(build, rng):
     values = JoinPlan((JoinStep(["day"], "rates", ["period"], period="year"),), index="x").to_dict()
     values["steps"][0]["period"] = "decade"
     with pytest.raises(
-        InvalidParameterError, match="`period` of a step of one key is one of year, quarter, month, week"
+        InvalidParameterError, match="`period` of a step without a relation is one of year, quarter, month, week"
     ):
         JoinPlan.from_dict(values)
 

@@ -1,0 +1,284 @@
+"""Columns of a lake that hold the periods in which the dates of a frame lie, however they are spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.discover import (
+    discover,
+    has_composite_key,
+    make_key,
+    query_columns,
+    search_columns,
+    search_queries,
+)
+from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
+from dfjoin.search.key_query import KeyQuery, make_key_query
+from dfjoin.search.lost_zeros import in_order
+from dfjoin.search.modes import mode_of
+from dfjoin.search.params import SearchParams
+from dfjoin.search.query import QueryColumn, make_query
+from dfjoin.search.shared_values import tokens_of_column, value_of_token
+from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.periods import GRANULARITIES, PeriodColumn, is_year_name, read_periods, spell_periods
+
+__all__ = ["PeriodCandidate", "discover_with_periods", "find_period_candidates", "find_period_keys"]
+
+_SECONDS = 4.0
+"""How long keys of several columns are searched for by periods, beyond the first search."""
+
+_MOST_PERIODS = 1 << 16
+"""Distinct values of a column of periods; a column with more of them holds something else."""
+
+_PLACE = ("query_column", "table", "column")
+"""Columns of a result that name a candidate."""
+
+_SAMPLES = 64
+"""Values of a column that are looked at first, to tell whether they are periods."""
+
+
+@dataclass(frozen=True)
+class PeriodCandidate:
+    """A column of the lake that shares periods with a column of a frame, or a key of which this is a part.
+
+    Parameters
+    ----------
+    label : column label
+        Of the frame, the column of dates.
+    granularity : str
+        Of the periods that both have.
+    hits : JoinCandidates
+    place : int
+        Its row in `hits`.
+    row : tuple
+        That row.
+    """
+
+    label: Any
+    granularity: str
+    hits: JoinCandidates
+    place: int
+    row: Any
+
+
+def find_period_candidates(
+    columns: Iterable[tuple[Any, pd.Series]],
+    snapshot: Snapshot,
+    params: SearchParams,
+    companions: tuple[str, ...] = (),
+) -> list[PeriodCandidate]:
+    """Search for the periods in which the dates of some columns lie, and for other spellings of their periods.
+
+    Parameters
+    ----------
+    columns : iterable of (label, Series)
+        Those that hold no dates or periods are passed over.
+    snapshot : Snapshot
+    params : SearchParams
+    companions : tuple of str
+        Names of the columns of their frame.
+
+    Returns
+    -------
+    list of PeriodCandidate
+        For each column the finest granularity first; a table and column may stand there several times.
+
+    Notes
+    -----
+    The index has texts and days; so periods are spelled in all the ways that tables spell them, at most 5 for a
+    granularity, and each spelling of which the lake holds enough is searched.
+    """
+    found = []
+    for label, column in columns:
+        for query in _spelled(label, column, snapshot, params):
+            hits = search_queries(snapshot, [replace(query, companions=companions)], params, is_first=False)
+            found += _candidates(query, hits)
+    return found
+
+
+def find_period_keys(
+    key: KeyQuery, snapshot: Snapshot, params: SearchParams, parts: Sequence[int] | None = None
+) -> list[PeriodCandidate]:
+    """Search with a key of several columns, of which one holds dates, by the periods in which these lie.
+
+    Parameters
+    ----------
+    key : KeyQuery
+    snapshot : Snapshot
+    params : SearchParams
+    parts : sequence of int, optional
+        The columns of the key that may be dates; by default each of them.
+
+    Returns
+    -------
+    list of PeriodCandidate
+        The finest granularity first; a table may stand there several times. `label` is that of the dates.
+
+    Notes
+    -----
+    Each spelling of the periods is a search with a key, see `dfjoin.search.composite_search.search_key`. No further one
+    begins after 4 seconds.
+    """
+    end = monotonic() + _SECONDS
+    found: list[PeriodCandidate] = []
+    for place in range(len(key.columns)) if parts is None else parts:
+        part = key.columns[place]
+        for query in _spelled(part.label, part.column, snapshot, params):
+            if monotonic() > end:
+                return found
+            columns = list(key.columns)
+            columns[place] = replace(query, companions=part.companions)
+            found += _candidates(query, search_columns(snapshot, make_key_query(columns), params))
+    return found
+
+
+def _candidates(query: QueryColumn, hits: JoinCandidates) -> list[PeriodCandidate]:
+    assert query.period is not None
+    plain = pd.DataFrame(hits)
+    plain.attrs = {}  # pandas copies them for each column of each row
+    rows = enumerate(plain.itertuples(index=False))
+    return [PeriodCandidate(query.label, query.period, hits, place, row) for place, row in rows]
+
+
+def _spelled(label: Any, column: pd.Series, snapshot: Snapshot, params: SearchParams) -> Iterator[QueryColumn]:
+    """Spell the periods in which dates lie, the finest first, in each way of which the lake holds enough values."""
+    periods = read_periods(column, is_year=is_year_name(label))
+    for granularity in _coarser(periods):
+        assert periods is not None
+        for way in spell_periods(periods.numbers(granularity), granularity):
+            query = make_query(way.rename(label), snapshot.settings, name=str(label))
+            if query.profile.is_indexable and _may_reach(query, snapshot, params):
+                yield replace(query, period=granularity)
+
+
+def _may_reach(query: QueryColumn, snapshot: Snapshot, params: SearchParams) -> bool:
+    """Tell whether the lake holds so many values of a query that a column may reach the smallest containment."""
+    matched = MatchedQuery(snapshot, query.values)
+    is_held = np.zeros(len(query.values), bool)
+    for number, segment in enumerate(snapshot.segments):
+        if segment.n_tokens:
+            is_held |= matched.groups(number) >= 0
+    return int(np.count_nonzero(is_held)) >= max(1, smallest_count(params.threshold, len(query.values)))
+
+
+def _coarser(periods: PeriodColumn | None) -> list[str]:
+    """Return the granularities at which a column may be joined, the finest first."""
+    if periods is None:
+        return []
+    if periods.granularity == "week":
+        return ["week"]
+    order = ["week", "month", "quarter", "year"] if periods.granularity in ("day", "second") else []
+    return order or list(GRANULARITIES[GRANULARITIES.index(periods.granularity) :: -1])
+
+
+# In the result of a search --------------------------------------------------------------------------------
+
+
+def discover_with_periods(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams) -> Any:
+    """Search a lake as `dfjoin.search.discover.discover` does, and for the periods in which dates lie.
+
+    Parameters
+    ----------
+    df : DataFrame
+    on : column label, list of labels, "*" or None
+    snapshot : Snapshot
+    params : SearchParams
+
+    Returns
+    -------
+    JoinCandidates, or an iterator of them when `params.progressive`
+        Rows of periods have their granularity in the column `period`, which is missing where no row has one. They are
+        there in the order by usefulness alone, and only if no equal key of their table is at least as useful.
+    """
+    found = discover(df, on, snapshot, params)
+    mode = mode_of(params.mode)
+    if not (mode.is_by_equality and params.verify and params.is_by_usefulness and not params.progressive):
+        return found
+    if has_composite_key(on, params):
+        periods = find_period_keys(make_key(df, on, snapshot, params), snapshot, params)
+    else:
+        queries = query_columns(df, on, snapshot, params)
+        names = tuple(map(str, df.columns))
+        columns = [(query.label, query.column) for query in queries]
+        periods = find_period_candidates(columns, snapshot, params, names)
+    return _merged(found, periods, params)
+
+
+def _merged(hits: JoinCandidates, periods: Sequence[PeriodCandidate], params: SearchParams) -> JoinCandidates:
+    """Put candidates by periods into a result, where no equal key of their table is at least as useful."""
+    chosen = _more_useful(hits, periods, params.k)
+    if not chosen:
+        return hits
+    places = [_place_of(one.row) for one in chosen]
+    names = zip(*(hits[name].tolist() for name in _PLACE), strict=True)
+    parts: list[tuple[str | None, pd.DataFrame]] = [(None, hits[[name not in set(places) for name in names]])]
+    for searched in {id(one.hits): one.hits for one in chosen}.values():
+        own = [one for one in chosen if one.hits is searched]
+        parts.append((own[0].granularity, searched.iloc[[one.place for one in own]]))
+    text = hits["table"].dtype
+    told = [
+        pd.DataFrame(part).assign(period=pd.array([period] * len(part), text)) for period, part in parts if len(part)
+    ]
+    context = hits.context
+    queries = [*context.queries] if context.key is None else [context.key.query.name]
+    merged = JoinCandidates(in_order(pd.concat(told), queries, params.k))
+    contexts = {place: one.hits.context for place, one in zip(places, chosen, strict=True)}
+    merged._context = replace(context, periods=contexts)
+    merged.attrs = dict(hits.attrs)
+    return merged
+
+
+def _place_of(row: Any) -> tuple[str, str, str]:
+    return row.query_column, row.table, row.column
+
+
+def _more_useful(hits: JoinCandidates, periods: Sequence[PeriodCandidate], k: int | None) -> list[PeriodCandidate]:
+    """Choose the best candidate by periods of each table that an equal key does not reach, `k` of a query at most."""
+    best: dict[tuple[str, str], float] = {}
+    shown: dict[str, list[float]] = {}
+    for name, table, useful in zip(hits["query_column"], hits["table"], hits["usefulness"], strict=True):
+        best[name, table] = max(best.get((name, table), 0.0), useful)
+        shown.setdefault(name, []).append(useful)
+    chosen = []
+    for one in sorted(periods, key=lambda one: (-one.row.usefulness, -one.row.matched)):
+        row = one.row
+        ahead = sum(useful >= row.usefulness for useful in shown.get(row.query_column, ()))
+        is_better = row.usefulness > best.get((row.query_column, row.table), 0.0) and (k is None or ahead < k)
+        if is_better and not row.accidental and _holds_periods(hits.context.snapshot, one):
+            best[row.query_column, row.table] = row.usefulness
+            shown.setdefault(row.query_column, []).append(row.usefulness)
+            chosen.append(one)
+    return chosen
+
+
+def _holds_periods(snapshot: Snapshot, found: PeriodCandidate) -> bool:
+    """Tell whether the column that shares spellings of periods holds periods, and none that are finer."""
+    context = found.hits.context
+    _, names, _ = context.key_of(found.row)
+    period = context.period_of(found.row)
+    assert period is not None
+    name = names[period[0]]
+    segment, table = snapshot.find_table(found.row.table)
+    column = segment.catalog.find_column(table, name)
+    tokens = tokens_of_column(segment, column)
+    if not 0 < tokens.size <= _MOST_PERIODS:
+        return False
+    is_year = is_year_name(name)  # whole numbers are no years by themselves
+    some = tokens[:: max(1, tokens.size // _SAMPLES)]
+    return all(
+        _are_periods([value_of_token(segment, token) for token in part.tolist()], found.granularity, is_year)
+        for part in (some, tokens)
+    )
+
+
+def _are_periods(texts: list[str], granularity: str, is_year: bool) -> bool:
+    """Tell whether texts are periods of a granularity, or the first days of such."""
+    periods = read_periods(pd.Series(texts, dtype=object), is_year=is_year)
+    return periods is not None and (periods.granularity == granularity or periods.are_first_of(granularity))
