@@ -175,8 +175,9 @@ def register_functions(spark: Any) -> None:
     A table function, also named ``discover_joinable``:
 
     - ``dfjoin_discover(TABLE(SELECT c FROM t), column => 'c', lake => 'index', k => 10)``: the rows of
-      `dfjoin.discover_joinable` with ``rank="useful"``, but for those with ``period``. One task collects the distinct values, up to a million; the
-      index has to lie where executors read it. For more values use ``sdf.discover_joinable``.
+      `dfjoin.discover_joinable` with ``rank="useful"``, but for those with ``period``. One task collects the distinct
+      values, up to a million; the index has to lie where executors read it. For more values use
+      ``sdf.discover_joinable``.
 
     A data source: ``spark.read.format("dfjoin").load(index)`` has a row for each column of the lake, as `Lake.columns`;
     with ``option("content", "tables")`` a row for each table.
