@@ -8,7 +8,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinError, DfjoinWarning, InvalidParameterError, JoinExpansionError, NoMatchError
-from dfjoin.join import frame_join
+from dfjoin.join import frame_relation
 
 LAND = ["peru", "chad", "mali"]
 
@@ -58,7 +58,7 @@ def test_cells_that_list_keys_are_reported_and_joined_again_by_a_plan():
 
 def test_a_chosen_column_that_is_nearly_a_key_on_one_side_is_enough(monkeypatch):
     asked = []
-    monkeypatch.setattr(frame_join, "relate", lambda *args, **kwargs: asked.append(args) or (None, []))
+    monkeypatch.setattr(frame_relation, "relate", lambda *args, **kwargs: asked.append(args) or (None, []))
     df = pd.DataFrame({"kind": list("abcde") * 4})
     nearly = pd.DataFrame({"kind": [*"abcdefgh", "a", "b"], "v": range(10)})
     assert dfjoin.auto_join(df, nearly)["v"].notna().all() and not asked
