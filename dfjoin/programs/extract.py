@@ -39,7 +39,7 @@ class Step(Protocol):
         return strings.mapped(self)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
-        """Name the function of `dfjoin.programs.scalar` and its arguments behind the text."""
+        """Name the function in `step_table.FUNCTIONS` and its arguments behind the text."""
 
     def sql(self, operand: str) -> str:
         """Write the step as Spark SQL."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dfjoin.programs import scalar
+from dfjoin.programs import scalar_numbers
 from dfjoin.programs.extract import Step
 from dfjoin.programs.spark_sql import END, bind, quote, when_empty
 
@@ -39,7 +39,7 @@ class NthNumber(Step):
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        return scalar.nth_number(text, self.index, self.mark)
+        return scalar_numbers.nth_number(text, self.index, self.mark)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "nth_number", (self.index, self.mark)
@@ -83,7 +83,7 @@ class RoundTo(Step):
     computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
-        return scalar.round_to(text, self.before, self.interval, self.mode, self.after)
+        return scalar_numbers.round_to(text, self.before, self.interval, self.mode, self.after)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "round_to", (self.before, self.interval, self.mode, self.after)
@@ -135,7 +135,7 @@ class WriteNumber(Step):
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        return scalar.write_number(text, self.least, self.most, self.mark, self.group)
+        return scalar_numbers.write_number(text, self.least, self.most, self.mark, self.group)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "write_number", (self.least, self.most, self.mark, self.group)

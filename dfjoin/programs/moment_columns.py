@@ -59,7 +59,7 @@ class Moments:
 
     @classmethod
     def read(cls, texts: pa.Array, pattern: str, fields: str, pivot: int) -> Moments:
-        """Read texts of ASCII by the pattern of an order, as `scalar.read_time` does.
+        """Read texts of ASCII by the pattern of an order, as `scalar_times.read_time` does.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Moments:
         return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64) + np.maximum(day, 1) - 1
 
     def moved(self, before: int, interval: int, after: int) -> Moments:
-        """Move moments as `scalar.move_time` does."""
+        """Move moments as `scalar_times.move_time` does."""
         year, month, day, hour, minute, second = self.parts
         is_timeless = (year < 0) & (month < 0) & (day < 0)
         is_valid = self.is_valid & (hour >= 0) & (self.is_dated | is_timeless)
@@ -186,7 +186,7 @@ class Moments:
         return pc.if_else(pa.array(self.is_valid), written, pa.scalar(None, pa.large_string()))
 
     def written(self, layout: str) -> pa.Array:
-        """Write moments in a layout as `scalar.write_time` does."""
+        """Write moments in a layout as `scalar_times.write_time` does."""
         pieces: list[pa.Array | pa.Scalar] = []
         for style, token, literal in re.findall("%([-^~]?)([A-Za-z%])|([^%]+)", layout):
             text = literal or ("%" if token == "%" else "")

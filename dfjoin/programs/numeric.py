@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels import rewriting
 from dfjoin.kernels.spans import Spans
-from dfjoin.programs import scalar
+from dfjoin.programs import scalar_numbers
 from dfjoin.programs.extract import Step
 from dfjoin.programs.rewrite import rewritten
 from dfjoin.programs.spark_sql import END, bind, quote
@@ -55,7 +55,7 @@ class StripZeros(Step):
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        return scalar.strip_zeros(text)
+        return scalar_numbers.strip_zeros(text)
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Narrow the spans."""
@@ -101,7 +101,7 @@ class Round(Step):
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        return scalar.round_number(text, self.digits)
+        return scalar_numbers.round_number(text, self.digits)
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Round as decimals of 38 digits."""
@@ -138,7 +138,7 @@ class Thousands(Step):
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        return scalar.group_digits(text, self.separator)
+        return scalar_numbers.group_digits(text, self.separator)
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Copy with separators."""
@@ -174,7 +174,7 @@ class Year(Step):
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        return scalar.expand_year(text, self.pivot)
+        return scalar_numbers.expand_year(text, self.pivot)
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Apply to the distinct strings of two bytes, at most some thousands."""
@@ -220,7 +220,7 @@ class Linear(Step):
     computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
-        return scalar.scale_number(text, self.scale, self.offset, self.digits, self.style)
+        return scalar_numbers.scale_number(text, self.scale, self.offset, self.digits, self.style)
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Compute with decimals of 38 digits."""
@@ -314,7 +314,7 @@ class Base(Step):
     computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
-        return scalar.change_base(text, self.old, self.new)
+        return scalar_numbers.change_base(text, self.old, self.new)
 
     def python(self) -> tuple[str, tuple[Any, ...]]:
         return "change_base", (self.old, self.new)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dfjoin.programs import scalar
+from dfjoin.programs import scalar_numbers
 from dfjoin.programs.characters import LOWER, UPPER
 from dfjoin.programs.extract import Step
 from dfjoin.programs.rewrite import Case, translate
@@ -93,7 +93,7 @@ class Quantity(Step):
     computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
-        return scalar.read_quantity(text, *unit_factors(self.table), *UPPER)
+        return scalar_numbers.read_quantity(text, *unit_factors(self.table), *UPPER)
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Compute with decimals of 38 digits."""

@@ -1,4 +1,4 @@
-"""The steps that read and write durations, fractions, lists of numbers and check digits, on one string.
+"""The steps that read and write numbers, quantities, durations, lists of numbers and check digits, on one string.
 
 The same contract as `dfjoin.programs.scalar`: `Program.to_python` pastes the source of each function, which uses
 built-ins and `re` alone.
@@ -11,16 +11,164 @@ import re
 __all__ = [
     "all_runs",
     "as_ratio",
+    "change_base",
     "combine_numbers",
+    "expand_year",
+    "group_digits",
+    "nth_number",
     "read_duration",
     "read_exponent",
     "read_isbn",
+    "read_quantity",
     "read_ratio",
+    "round_number",
+    "round_to",
+    "scale_number",
+    "strip_zeros",
     "total_of",
     "with_check_digit",
     "with_mod_97",
     "write_duration",
+    "write_number",
 ]
+
+
+def strip_zeros(text: str) -> str:
+    """Drop the zeros at the front, but not the last character."""
+    return text[:-1].lstrip("0") + text[-1]
+
+
+def round_number(text: str, digits: int) -> str | None:
+    """Round a plain decimal number half away from zero, to so many digits after the point."""
+    if not re.fullmatch("-?[0-9]{1,18}([.][0-9]{1,18})?", text):
+        return None
+    whole, _, rest = text.lstrip("-").partition(".")
+    scaled = (int(whole + rest.ljust(18, "0")) * 2 + 10 ** (18 - digits)) // (2 * 10 ** (18 - digits))
+    written = str(scaled).rjust(digits + 1, "0")
+    sign = "-" if text[0] == "-" and scaled else ""
+    return sign + (f"{written[:-digits]}.{written[-digits:]}" if digits else written)
+
+
+def group_digits(text: str, separator: str) -> str | None:
+    """Put a separator between groups of three digits of a plain decimal number."""
+    if not re.fullmatch("-?[0-9]+([.][0-9]+)?", text):
+        return None
+    whole, point, rest = text.partition(".")
+    return re.sub("(?<=[0-9])(?=(?:[0-9]{3})+(?![0-9]))", separator, whole) + point + rest
+
+
+def expand_year(text: str, pivot: int) -> str | None:
+    """Write a year of two digits with four: those from `pivot` on belong to 19.., the others to 20.."""
+    if not re.fullmatch("[0-9]{2}", text):
+        return None
+    return ("19" if int(text) >= pivot else "20") + text
+
+
+def scale_number(text: str, scale: str, offset: str, digits: int, style: str) -> str | None:
+    """Multiply a plain decimal number, add to it, and write the result rounded half away from zero."""
+    if not re.fullmatch("-?[0-9]{1,9}([.][0-9]{1,6})?", text):
+        return None
+    parts = []
+    for number, places in ((text, 6), (scale, 15), (offset, 21)):
+        whole, _, rest = number.lstrip("-").partition(".")
+        parts.append(int(whole + rest.ljust(places, "0")) * (-1 if number[0] == "-" else 1))
+    exact = parts[0] * parts[1] + parts[2]  # with 21 digits after the point
+    size = abs(exact)
+    if style == "significant":
+        if size == 0:
+            return "0"
+        level = len(str(size)) - 22
+        if not level >= -6:
+            return None
+        digits = min(max(digits - 1 - min(level, 14), 0), 12)
+    unit = 10 ** (21 - digits)
+    rounded = (2 * size + unit) // (2 * unit)
+    if style != "significant" and digits > 6 and rounded < 10 ** (digits - 6):
+        return None
+    written = str(rounded).rjust(digits + 1, "0")
+    if digits:
+        written = f"{written[:-digits]}.{written[-digits:]}"
+        if style != "fixed":
+            written = written.rstrip("0").rstrip(".")
+    return f"-{written}" if exact < 0 and rounded else written
+
+
+def change_base(text: str, old: int, new: int) -> str | None:
+    """Write a whole number of at most 12 digits in another base."""
+    digits = "0123456789ABCDEF"
+    if len(text) > 12 or not all(c in digits[:old] for c in text.upper()) or not text.isascii():
+        return None
+    number, written = int(text, old), ""
+    while number:
+        number, digit = divmod(number, new)
+        written = digits[digit] + written
+    return written or "0"
+
+
+def read_quantity(text: str, units: str, factors: str, lower: str, upper: str) -> str | None:
+    """Read the only number of a text, times the factor of the unit behind it; without units whatever stands there."""
+    parts = re.fullmatch("([^0-9]*)([0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,12})([.][0-9]{1,6})?([^0-9]*)", text)
+    if not parts:
+        return None
+    factor = "1"
+    if units:
+        key = parts[4].lstrip(" ").rstrip(". ")
+        table = dict(zip(units.split(","), factors.split(","), strict=True))
+        factor = table.get(key) or table.get(key.translate(str.maketrans(upper, lower)), "")
+        if not factor:
+            return None
+    number = int(parts[2].replace(",", "") + (parts[3] or ".")[1:].ljust(6, "0"))
+    whole, _, rest = factor.partition(".")
+    value = number * int(whole + rest.ljust(9, "0"))  # with 15 digits after the point
+    if value < 10**9:
+        return None if value else "0"
+    sign = "-" if re.search("(?:^|[^0-9A-Za-z])[-\u2212][ $\u20ac\u00a3\u00a5]*\\Z", parts[1]) else ""
+    return sign + f"{value // 10**15}.{value % 10**15:015}".rstrip("0").rstrip(".")
+
+
+def nth_number(text: str, index: int, mark: str) -> str | None:
+    """Return one of the numbers of a text as a plain decimal; `mark` is its point, the other of ``,.`` groups."""
+    if mark == ",":
+        text = text.translate(str.maketrans(",.", ".,"))
+    start = r"(?:(?<![0-9A-Za-z.,)])-)?(?<![0-9])(?<![^A-Za-z][.])(?<!\A[.])"
+    numbers = re.findall(start + "(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:[.][0-9]+)?", text)
+    return numbers[index].replace(",", "") if -len(numbers) <= index < len(numbers) else None
+
+
+def round_to(text: str, before: str, step: str, mode: str, after: str) -> str | None:
+    """Add to a plain decimal number, take it to a multiple of a step, and add again."""
+    if not re.fullmatch("-?[0-9]{1,15}([.][0-9]{1,9})?", text):
+        return None
+    numbers = []
+    for number in (text, before, step, after):
+        whole, _, rest = number.lstrip("-").partition(".")
+        numbers.append(int(whole + rest.ljust(9, "0")) * (-1 if number[0] == "-" else 1))
+    value = numbers[0] + numbers[1]
+    size = value if mode in ("floor", "ceiling") else abs(value)
+    if mode == "nearest":
+        size += numbers[2] // 2
+    size += -size % numbers[2] if mode in ("ceiling", "up") else -(size % numbers[2])
+    result = (-size if value < 0 and mode not in ("floor", "ceiling") else size) + numbers[3]
+    digits = max(len(number.partition(".")[2]) for number in (step, after))
+    written = str(abs(result)).rjust(10, "0")
+    written = f"{written[:-9]}.{written[-9:]}"[: len(written) - 9 + digits + 1].rstrip("." if not digits else "")
+    return f"-{written}" if result < 0 else written
+
+
+def write_number(text: str, least: int, most: int | None, mark: str, group: str) -> str | None:
+    """Write a plain decimal number with so many digits after the point, rounded half away from zero."""
+    if not re.fullmatch("-?[0-9]{1,18}([.][0-9]{1,18})?", text):
+        return None
+    whole, _, rest = text.lstrip("-").partition(".")
+    sign = "-" if text[0] == "-" else ""
+    if most is not None:
+        scaled = (int(whole + rest.ljust(18, "0")) * 2 + 10 ** (18 - most)) // (2 * 10 ** (18 - most))
+        written = str(scaled).rjust(most + 1, "0")
+        whole, rest = written[: len(written) - most], written[len(written) - most :].rstrip("0")
+        sign = sign if scaled else ""
+    rest = rest.ljust(least, "0")
+    whole = re.sub("(?<=[0-9])(?=(?:[0-9]{3})+(?![0-9]))", group, whole) if group else whole
+    return sign + whole + (mark + rest if rest else "")
 
 
 def read_duration(text: str, first: str) -> str | None:

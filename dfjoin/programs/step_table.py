@@ -26,6 +26,7 @@ from dfjoin.programs import (
     scalar_dates,
     scalar_numbers,
     scalar_texts,
+    scalar_times,
     times,
 )
 from dfjoin.programs.conditions import Condition
@@ -58,7 +59,7 @@ _STEPS: dict[str, Any] = {
 """Stored name of each step → its class."""
 FUNCTIONS: dict[str, Any] = {
     name: getattr(module, name)
-    for module in (scalar, scalar_dates, scalar_numbers, scalar_texts)
+    for module in (scalar, scalar_dates, scalar_numbers, scalar_texts, scalar_times)
     for name in module.__all__
 }
 """Name of each function that `Program.to_python` may paste → the function."""

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dfjoin.programs import scalar
+from dfjoin.programs import scalar_times
 from dfjoin.programs.extract import Step
 from dfjoin.programs.moment_columns import Moments
 from dfjoin.programs.spark_sql import END, bind, quote
@@ -148,7 +148,7 @@ class ReadTime(Step):
     computes: ClassVar[bool] = True
 
     def __call__(self, text: str) -> str | None:
-        return scalar.read_time(text, patterns_of(self.orders), self.pivot)
+        return scalar_times.read_time(text, patterns_of(self.orders), self.pivot)
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Read each distinct string: many by arrays of their parts, few one by one."""
@@ -238,7 +238,7 @@ class MoveTime(Step):
     weight: ClassVar[int] = 3
 
     def __call__(self, text: str) -> str | None:
-        return scalar.move_time(text, self.before, self.interval, self.after)
+        return scalar_times.move_time(text, self.before, self.interval, self.after)
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Move each distinct string: many by arrays of their parts, few one by one."""
@@ -306,7 +306,7 @@ class WriteTime(Step):
     weight: ClassVar[int] = 2
 
     def __call__(self, text: str) -> str | None:
-        return scalar.write_time(text, self.layout)
+        return scalar_times.write_time(text, self.layout)
 
     def apply(self, strings: StringColumn) -> StringColumn:
         """Write each distinct string: many by arrays of their parts, few one by one."""

@@ -3,7 +3,6 @@ import inspect
 
 import pytest
 
-from dfjoin.programs import scalar
 from dfjoin.programs.calendars import MoveDate, ReadSerial
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
@@ -47,4 +46,4 @@ def test_what_a_function_calls_is_pasted_with_it():
     ],
 )
 def test_functions_on_one_string(name, arguments, expected):
-    assert getattr(scalar, name)(*arguments) == expected
+    assert FUNCTIONS[name](*arguments) == expected
