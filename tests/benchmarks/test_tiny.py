@@ -1,5 +1,6 @@
 """A tiny run of every benchmark, so that the runner cannot rot."""
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.benchmarks.capacity import measure_constants, measure_driver, on_pape
 from tests.benchmarks.contenders import Pairs
 from tests.benchmarks.generate import generate
 from tests.benchmarks.plans import measure_cold, measure_warm
+from tests.benchmarks.thresholds import THRESHOLDS
 from tests.conftest import EXAMPLE_LAKE, PROJECT
 
 ALL = ["dfjoin", "dfjoin mergelist", "dfjoin probeset", "dfjoin josie", "numpy"]
@@ -131,3 +133,8 @@ def test_costs_of_a_large_lake_are_computed_from_measured_ones():
 def test_memory_of_the_driver_is_measured():
     table = measure_driver([20, 60], "inline", PROJECT, per_directory=10)
     assert table.index.tolist() == [20, 60] and (table["peak MB"] >= 0).all()
+
+
+def test_each_measured_threshold_is_a_constant_of_its_module():
+    for one in THRESHOLDS:
+        assert hasattr(importlib.import_module(one.module), one.name), one

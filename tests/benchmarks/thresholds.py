@@ -60,7 +60,7 @@ class Threshold(NamedTuple):
 _BY_COLUMN = ("er_magellan",)
 THRESHOLDS = (
     Threshold("dfjoin.join.relate", "_MIN_ALIKE", (2, 6)),
-    Threshold("dfjoin.join.relate", "_MIN_SHARE_CUT", (0.3, 0.8)),
+    Threshold("dfjoin.join.pair_keys", "_MIN_SHARE_CUT", (0.3, 0.8)),
     Threshold("dfjoin.join.relate", "_MIN_SHARE_ALIKE", (0.05, 0.4)),
     Threshold("dfjoin.join.relate", "_MIN_NONE_EQUAL", (3, 10)),
     Threshold("dfjoin.join.relate", "_MIN_SHARE_NONE_EQUAL", (0.2, 0.6)),
