@@ -82,8 +82,9 @@ class SparkEngine:
         return collect_or_explain(frame).column("result").to_pylist()
 
     def _run_apart(self, waiting: _WaitingRequests, own: list[int]) -> list[str]:
-        """Carry out requests by workers that share no files with the driver; it merges, and reads its `own`."""
-        afar = [number for number in range(waiting.n) if waiting.places_of[number] and number not in own]
+        """Carry out requests by workers that share no files with the driver; they read tables into runs alone."""
+        here = waiting.of_index.union(own)
+        afar = [number for number in range(waiting.n) if waiting.places_of[number] and number not in here]
         results = [execute(waiting.read(number)) for number in range(waiting.n) if number not in afar]
         if not afar:
             return results
@@ -152,12 +153,16 @@ class _WaitingRequests:
         self.place.mkdir()
         self.places_of: list[frozenset[str]] = []
         self.sent: set[str] = set()
-        """Directories that tasks read, and that the driver may have written here."""
+        """Directories of the index that tasks read, and that the driver may have written here."""
+        self.of_index: set[int] = set()
+        """Requests that read such directories."""
         for request in requests:
             self._file(self.n).write_text(request)
             head = head_of(request)
+            if "sent" in head:
+                self.of_index.add(self.n)
+                self.sent.update(head["sent"])
             self.places_of.append(request_places(head))
-            self.sent.update(head.get("sent", []))
 
     @property
     def n(self) -> int:

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,12 +158,13 @@ def _open_space(segment: Segment, group: GroupMeta) -> AxisSpace:
     return AxisSpace(shape, as_read_only(rows), postings, columns, sizes, tree, float(arrays["axis_unit"][0]))
 
 
-def write_axes(segment: Segment, sets: Iterable[AxisSet]) -> list[GroupMeta]:
+def write_axes(directory: Path, sets: Iterable[AxisSet]) -> list[GroupMeta]:
     """Write the ``axes`` groups of a segment; none for sets without a point.
 
     Parameters
     ----------
-    segment : Segment
+    directory : Path
+        Of the segment, or one to move them from.
     sets : iterable of AxisSet
 
     Returns
@@ -178,10 +180,10 @@ def write_axes(segment: Segment, sets: Iterable[AxisSet]) -> list[GroupMeta]:
     for one in sets:
         if len(one.points):
             by_shape.setdefault(one.shape, []).append(one)
-    return [_write_space(segment, shape, by_shape[shape]) for shape in sorted(by_shape)]
+    return [_write_space(directory, shape, by_shape[shape]) for shape in sorted(by_shape)]
 
 
-def _write_space(segment: Segment, shape: AxisShape, sets: list[AxisSet]) -> GroupMeta:
+def _write_space(directory: Path, shape: AxisShape, sets: list[AxisSet]) -> GroupMeta:
     sets = sorted(sets, key=lambda one: one.columns)
     points, codes = distinct_points(np.concatenate([one.points for one in sets]))
     owners = np.repeat(np.arange(len(sets)), [len(one.points) for one in sets])
@@ -203,8 +205,8 @@ def _write_space(segment: Segment, shape: AxisShape, sets: list[AxisSet]) -> Gro
         "axis_unit": np.array([unit]),
     }
     group = f"axes-{uuid.uuid4().hex[:8]}"
-    with removed_on_error(segment.directory / group):
-        written = [write_component(segment.directory, group, name, arrays[name]) for name in AXES]
+    with removed_on_error(directory / group):
+        written = [write_component(directory, group, name, arrays[name]) for name in AXES]
     return GroupMeta("axes", group, tuple(written))
 
 
@@ -238,7 +240,7 @@ def carry_axes(sources: Sequence[Segment], segment: Segment) -> list[GroupMeta]:
     segment : Segment
         Holds their tables but for those that were deleted.
     """
-    return write_axes(segment, [one for source in sources for one in _alive_sets(source, segment)])
+    return write_axes(segment.directory, [one for source in sources for one in _alive_sets(source, segment)])
 
 
 def _alive_sets(source: Segment, segment: Segment) -> Iterable[AxisSet]:

@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.errors import DfjoinError, shortlist, warn
-from dfjoin.index.axis_group import AxisSet, AxisShape, write_axes
+from dfjoin.errors import DfjoinError
+from dfjoin.index.axis_group import AxisSet, AxisShape
 from dfjoin.index.catalog import KINDS, NOT_IN_FILE
-from dfjoin.index.commit import Uncommitted
-from dfjoin.index.layout import group_directory
-from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.ingest.left_out import is_wanted
 from dfjoin.sources.readers import open_table
@@ -27,7 +24,7 @@ from dfjoin.values.normalize import normalize_batch
 from dfjoin.vectors.axis_points import distinct_points, place_points
 from dfjoin.vectors.axis_specs import AxisSpec, find_places
 
-__all__ = ["AxesReader", "add_axes_of", "axes_of_new"]
+__all__ = ["AxesReader"]
 
 _NUMBERS = tuple(KINDS.index(kind) for kind in ("integer", "decimal", "float"))
 _RANGES = ((-90.0, 90.0), (-180.0, 360.0))
@@ -53,19 +50,25 @@ class AxesReader:
     roots: Sequence[Root]
     axes: tuple[AxisSpec, ...]
 
-    def sets(self, segment: Segment) -> Iterator[AxisSet]:
-        """Read the points of each table of a segment that has such columns.
-
-        Tables that cannot be read again have none; a warning names them.
-        """
-        catalog, unread = segment.catalog, []
+    def tables(self, segment: Segment) -> Iterator[dict[str, Any]]:
+        """List the records of the tables of a segment that may have points, by their headers."""
+        catalog = segment.catalog
         names = catalog.columns().field("name").to_pylist()
         for number in np.flatnonzero(segment.alive_tables()).tolist():
             record = catalog.table_record(number)
             first = record["first_column"]
+            if self._may_have(names[first : first + record["n_columns"]]):
+                yield record
+
+    def sets(self, segment: Segment, unread: list[str]) -> Iterator[AxisSet]:
+        """Read the points of each table of a segment that has such columns.
+
+        Tables that cannot be read again have none; `unread` takes their names and the reasons.
+        """
+        catalog = segment.catalog
+        for record in self.tables(segment):
+            first = record["first_column"]
             ids = range(first, first + record["n_columns"])
-            if not self._may_have(names[first : ids.stop]):
-                continue
             columns = [{**column, "id": i} for i, column in zip(ids, catalog.column_records(ids), strict=True)]
             chosen = self._choose(record["name"], columns)
             if not chosen:
@@ -74,11 +77,6 @@ class AxesReader:
                 yield from self._read(record, chosen)
             except DfjoinError as error:
                 unread.append(f"{record['name']} ({error})")
-        if unread:
-            warn(
-                f"the numbers of {len(unread)} tables could not be read again, so that their places and axes are not "
-                f"found: {shortlist(unread)}; repeat it with `lake.add_axes()`"
-            )
 
     def _may_have(self, headers: list[str]) -> bool:
         """Tell whether a table with these headers may have points, before its records are read."""
@@ -171,32 +169,3 @@ class _Points:
         points = np.concatenate(self._parts) if self._parts else np.empty((0, 1))
         points = points if len(self._parts) == 1 else distinct_points(points)[0]
         return AxisSet(tuple(columns), AxisShape(len(columns), points.shape[1], self._spec.scales), points)
-
-
-def add_axes_of(segments: Sequence[SegmentMeta], reader: AxesReader, written: Uncommitted) -> list[SegmentMeta]:
-    """Read the points of segments; return their manifest entries with ``axes``.
-
-    Parameters
-    ----------
-    segments : sequence of SegmentMeta
-    reader : AxesReader
-    written : Uncommitted
-        Of the index; takes note of what is written.
-    """
-    done = []
-    for one in segments:
-        segment = Segment(written.index, one)
-        groups = write_axes(segment, reader.sets(segment))
-        for group in groups:
-            written.add(group_directory(written.index, one.id, group.id))
-        done.append(one.with_groups("axes", groups))
-    return done
-
-
-def axes_of_new(
-    base: Manifest, segments: Sequence[SegmentMeta], roots: Sequence[Root], written: Uncommitted
-) -> list[SegmentMeta]:
-    """Read the points of new segments of an index that has axes; others are returned as they are."""
-    if base.axes is None:
-        return list(segments)
-    return add_axes_of(segments, AxesReader(written.index, base.settings, roots, base.axes), written)

@@ -13,7 +13,8 @@ from dfjoin.index.layout import make_directories
 from dfjoin.index.manifest import Manifest, now
 from dfjoin.index.mirror import index_place
 from dfjoin.index.versions import read_manifest
-from dfjoin.ingest.axes_task import AxesReader, add_axes_of
+from dfjoin.ingest.axes_driver import add_axes_of
+from dfjoin.ingest.axes_task import AxesReader
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.chosen_embedder import choose_for_index
 from dfjoin.ingest.driver import freeze_partitions, write_segments
@@ -92,7 +93,7 @@ def build(path: Path, base: Manifest | None, settings: IndexSettings, options: B
             embedder = made.meta
         if options.axes is not None:
             reader = AxesReader(path, settings, given.roots, options.axes)
-            segments = add_axes_of(segments, reader, written)
+            segments = add_axes_of(segments, reader, written, engine)
         manifest = Manifest(
             base.index_uuid if base else uuid.uuid4().hex,
             base.version + 1 if base else 1,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from dfjoin.index.commit import Uncommitted, scratch_directory
 from dfjoin.index.layout import group_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
-from dfjoin.index.mirror import mirror_of
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import open_embedder
 from dfjoin.index.vector_group import embed_segment, text_columns
 from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, train_embedder
 from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch
 from dfjoin.ingest.engine import Engine
+from dfjoin.ingest.moved_groups import move_groups
 from dfjoin.ingest.progress import Progress
 from dfjoin.ingest.requests import cells_request, embed_request, read_stretch, read_vectors
 from dfjoin.ingest.sent_embedder import send_embedder
@@ -135,7 +134,7 @@ class _TaskDriver:
                 ]
                 made = [read_vectors(result) for result in self._engine.run(requests, work, shown.add)]
             for one in made:
-                _move_group(one, work, written)
+                move_groups("vectors", one, work, written)
             by_id = {one.id: one for one in made}
             return [by_id[one.id] for one in segments]
 
@@ -153,14 +152,3 @@ class _TaskDriver:
 def _of_segment(found: list[EmbeddedStretch], segment: SegmentMeta) -> list[EmbeddedStretch]:
     """Return the stretches of a segment, in order."""
     return sorted((one for one in found if one.segment == segment.id), key=lambda one: one.part)
-
-
-def _move_group(segment: SegmentMeta, work: Path, written: Uncommitted) -> None:
-    """Move the vectors that a task has written to their segment, unless it wrote them where the index lies."""
-    group = segment.group("vectors")
-    assert group is not None
-    target = group_directory(written.index, segment.id, group.id)
-    written.add(target)
-    made = group_directory(work, segment.id, group.id)
-    if made.exists() or mirror_of(written.index) is None:
-        made.rename(target)

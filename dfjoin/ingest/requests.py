@@ -15,18 +15,22 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from dfjoin.errors import InvalidParameterError, TableReadError
+from dfjoin.index.axis_group import write_axes
 from dfjoin.index.commit import NO_ROOM
 from dfjoin.index.layout import group_directory, run_directory, segment_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import SizeCounts, count_sizes
+from dfjoin.ingest.axes_task import AxesReader
 from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch, embed_stretch, write_cells
 from dfjoin.ingest.merge_task import merge_into_segment, merge_segments
 from dfjoin.ingest.read_task import RunMeta, build_run
 from dfjoin.types import IndexSettings, Root, TableSource
+from dfjoin.vectors.axis_specs import AxisSpec
 
 __all__ = [
     "BuiltSegment",
+    "axes_request",
     "cells_request",
     "compact_request",
     "embed_request",
@@ -36,6 +40,7 @@ __all__ = [
     "merge_request",
     "read_built",
     "read_meta",
+    "read_points",
     "read_segment",
     "read_stretch",
     "read_vectors",
@@ -141,6 +146,24 @@ def cells_request(
     )
 
 
+def axes_request(reader: AxesReader, segment: Segment, into: Path) -> str:
+    """Write the request to read the points of a segment's tables; `into` is the directory to write them below."""
+    used = set(segment.catalog.tables().field("root").to_pylist())
+    return json.dumps(
+        {
+            "task": "axes",
+            "index": str(reader.index),
+            "settings": reader.settings.to_dict(),
+            "roots": [root.__dict__ for root in reader.roots if root.id in used],
+            "axes": [spec.to_dict() for spec in reader.axes],
+            "segment": segment.meta.to_dict(),
+            "sent": [str(segment.directory)],
+            "into": str(into),
+            "progress": None,
+        }
+    )
+
+
 def _table_to_dict(table: TableSource) -> dict[str, Any]:
     """Return a table source as plain JSON values, its root by its id."""
     return {**table.__dict__, "root": table.root.id}
@@ -194,6 +217,12 @@ def read_vectors(result: str) -> SegmentMeta:
     return SegmentMeta.from_dict(_result(result))
 
 
+def read_points(result: str) -> tuple[SegmentMeta, list[str]]:
+    """Read the result of an ``axes`` request: the entry of a segment with axes, and the tables that were not read."""
+    values = _result(result)
+    return SegmentMeta.from_dict(values), values["unread"]
+
+
 def _result(text: str) -> dict[str, Any]:
     """Read a result; raises the `OSError` of a task that found no room to write."""
     values: dict[str, Any] = json.loads(text)
@@ -216,9 +245,9 @@ def execute(request: str, on_table: Callable[[int, int], None] | None = None) ->
     Returns
     -------
     str
-        What `read_meta`, `read_segment`, `read_stretch` or `read_vectors` read. With ``on_error="raise"`` an
-        unreadable table comes back as ``{"error": …}``, so that Spark does not try it again, an embedder that fails as
-        ``{"invalid": …}``, and a full disk as ``{"no_room": <errno>}``.
+        What `read_meta`, `read_segment`, `read_stretch`, `read_vectors` or `read_points` read. With
+        ``on_error="raise"`` an unreadable table comes back as ``{"error": …}``, so that Spark does not try it again, an
+        embedder that fails as ``{"invalid": …}``, and a full disk as ``{"no_room": <errno>}``.
     """
     try:
         return _execute(request, on_table)
@@ -243,8 +272,9 @@ def written_by(values: dict[str, Any], result: str) -> list[Path]:
             return [run_directory(Path(values["index"]), found["id"])] if "id" in found else []
         case "embed":
             return [Path(values["job"]["work"]) / found["directory"]] if "directory" in found else []
-        case "cells":
-            own = [group["id"] for group in found.get("groups", []) if group["name"] == "vectors"]
+        case "cells" | "axes":
+            name = "vectors" if values["task"] == "cells" else "axes"
+            own = [group["id"] for group in found.get("groups", []) if group["name"] == name]
             return [group_directory(Path(values["into"]), found["id"], group) for group in own]
     return [segment_directory(Path(values["index"]), found["segment"]["id"])] if "segment" in found else []
 
@@ -296,11 +326,21 @@ def _put_into_cells(values: dict[str, Any], report: _Report | None) -> str:
     return json.dumps(write_cells(EmbedJob(**values["job"]), meta, stretches, Path(values["into"]), report).to_dict())
 
 
+def _read_points(values: dict[str, Any], report: _Report | None) -> str:
+    index, settings = _place_and_settings(values)
+    roots = [Root(**root) for root in values["roots"]]
+    reader = AxesReader(index, settings, roots, tuple(AxisSpec.from_dict(spec) for spec in values["axes"]))
+    segment, unread = Segment(index, SegmentMeta.from_dict(values["segment"])), list[str]()
+    groups = write_axes(segment_directory(Path(values["into"]), segment.meta.id), reader.sets(segment, unread))
+    return json.dumps({**segment.meta.with_groups("axes", groups).to_dict(), "unread": unread})
+
+
 _TASKS: dict[str, Callable[[dict[str, Any], _Report | None], str]] = {
     "run": _run,
     "merge": _merge,
     "embed": _embed,
     "cells": _put_into_cells,
+    "axes": _read_points,
 }
 
 

@@ -23,7 +23,8 @@ from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import check_signature_settings, count_sizes, sign_large_columns, write_signatures
 from dfjoin.index.stored_model import open_embedder
 from dfjoin.index.versions import read_manifest
-from dfjoin.ingest.axes_task import AxesReader, add_axes_of
+from dfjoin.ingest.axes_driver import add_axes_of
+from dfjoin.ingest.axes_task import AxesReader
 from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, choose_for_index
 from dfjoin.ingest.driver import freeze_partitions
 from dfjoin.ingest.embed_driver import add_vectors_of
@@ -127,7 +128,8 @@ def add_axes(path: Path, axes: Any, moved: dict[int, str]) -> Manifest:
     with Uncommitted(path) as written:
         segments: Sequence[SegmentMeta] = [segment.with_groups("axes", []) for segment in base.segments]
         if specs is not None:
-            segments = add_axes_of(segments, AxesReader(path, base.settings, roots, specs), written)
+            reader = AxesReader(path, base.settings, roots, specs)
+            segments = add_axes_of(segments, reader, written, InlineEngine())
 
         def change(latest: Manifest) -> Manifest:
             if (latest.segments, latest.settings, latest.axes) != (base.segments, base.settings, base.axes):

@@ -25,7 +25,7 @@ from dfjoin.index.mirror import store_of
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.tombstones import write_alive
 from dfjoin.index.versions import read_manifest
-from dfjoin.ingest.axes_task import axes_of_new
+from dfjoin.ingest.axes_driver import axes_of_new
 from dfjoin.ingest.build_options import BuildOptions
 from dfjoin.ingest.driver import write_segments
 from dfjoin.ingest.embed_driver import embed_new
@@ -89,7 +89,7 @@ def add(
         segments = [one.meta for one in write_segments(given, base.settings, runner, options, written)]
         segments = embed_new(base, segments, written, runner, options.progress)
         present_roots = [replace(root, uri=moved.get(root.id, root.uri)) for root in given.roots]
-        segments = axes_of_new(base, segments, present_roots, written)
+        segments = axes_of_new(base, segments, present_roots, written, runner)
         addition = _Addition(opened, base, given, replaces)
         return commit_change(path, lambda latest: addition.apply(latest, segments))
 

@@ -32,9 +32,10 @@ import pandas as pd
 import dfjoin
 import spark_ext
 from dfjoin.errors import EngineError, TableReadError
-from dfjoin.ingest import embed_driver
+from dfjoin.ingest import axes_driver, embed_driver
 
 embed_driver._SMALL_STRETCH = 200  # the example lake has few values
+axes_driver._SMALL_BYTES = 1
 shared, master = Path(sys.argv[1]), sys.argv[2]
 facts = {}
 began = time.monotonic()
@@ -120,8 +121,8 @@ if __name__ == "__main__":
         hits = pd.DataFrame({"c": ["France", "peru"]}).discover_joinable("c", dfjoin.open_lake(uri), rank="matched", k=1)
         yield pa.record_batch({"matched": hits["matched"].to_numpy()})
 
-    # The driver named the segments, and neither wrote nor read their tokens; it reads points of places itself.
-    tokens = [path.name for path in Path(lake.path).rglob("*.npy") if not path.name.startswith("axis")]
+    # The driver named the segments, and neither wrote nor read their tokens, nor the points of their tables.
+    tokens = [path.name for path in Path(lake.path).rglob("*.npy")]
     left = sorted(path.name for path in (shared / "remote").iterdir() if any(path.iterdir()))
     note("written by executors", [tokens, left])
     found = spark.range(0, 1, 1, 1).mapInArrow(search, "matched long").toArrow()["matched"].to_pylist()
@@ -131,6 +132,8 @@ if __name__ == "__main__":
     lake.add_vectors("fasttext", spark=spark, progress=False)
     made = [(c.name, c.crc32) for s in lake.manifest.segments for c in s.group("vectors").components]
     own = [path.name for path in Path(lake.path).rglob("*.npy") if path.name.startswith("vector")]
+    points = [[c.crc32 for g in one.manifest.segments[0].groups_of("axes") for c in g.components] for one in (lake, inline)]
+    note("axes remote", [points[0] == points[1], len(points[0]) > 0])
     note("vectors remote", [made == of_private, own, lake.verify()])
 
     # It lives there: tables that only the driver sees, tables of Spark, compaction in tasks, and what is left over.
@@ -277,6 +280,7 @@ def test_a_cluster_builds_and_survives_what_is_killed(cluster):
     assert facts["remote"] == [True] * 4
     assert facts["written by executors"] == [[], ["manifests", "segments"]]
     assert facts["vectors remote"] == [True, [], []]
+    assert facts["axes remote"] == [True, True]
     assert facts["lives"] == [27, ["own/t.csv", "s"], [], 1]
     assert facts["vacuum"] == [True, 1]
     assert facts["own"] == [3, 3]
