@@ -36,7 +36,8 @@ columns of noise pass."""
 _STILL_SURE = 1.0
 """Smallest gain of a table beside all others that were taken, in standard errors, to be kept: a round number.
 
-With it bioresponse is joined with 5.2 tables instead of 5.4, at the same accuracy; credit and school do not change.
+Without it none of thirteen cases changes (over five splits, bioresponse is joined with 5.4 tables instead of 5.2, at
+the same accuracy); 2.0 costs bioresponse 0.014.
 """
 
 _NEARLY_SURE = 0.5

@@ -13,7 +13,10 @@ _BINS = 10
 """Most bins of a column; nulls have one more."""
 
 _DETERMINED = 0.9
-"""Share of the entropy of a column that another one tells, from which the column says nothing new."""
+"""Share of the entropy of a column that another one tells, from which the column says nothing new.
+
+Of thirteen cases 0.7 adds 0.005 to school, 0.99 changes none; see ``tests/benchmarks/README.md``.
+"""
 
 
 def bins_for(n_independent: int) -> int:

@@ -17,11 +17,14 @@ from dfjoin.augment.screening import CandidateTable, FeatureColumn, screening_re
 __all__ = ["ChosenTable", "SelectionTask", "TableChoice", "n_independent", "relevant_columns"]
 
 _COLUMNS_A_TABLE = 12
-"""Columns that are taken of one table, at most."""
+"""Columns that are taken of one table, at most: 6 costs school 0.014, 24 adds 0.012 to it; no other
+of thirteen cases changes."""
 
 _RELEVANT = 2.0
-"""Smallest relevance of a column, in standard deviations above chance, see `dfjoin.augment.relevance.relevance`: 1.0 or
-none costs credit 0.006, and changes bioresponse by 0.002."""
+"""Smallest relevance of a column, in standard deviations above chance, see `dfjoin.augment.relevance.relevance`.
+
+Of thirteen cases none at all costs credit 0.012 and adds 0.009 to bioresponse, 3.0 costs bioresponse 0.014.
+"""
 
 
 @dataclass(frozen=True)
