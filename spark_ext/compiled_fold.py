@@ -1,85 +1,21 @@
-"""The fold of texts by methods of Java and ICU that Spark compiles into its stage, where the session has a JVM at hand.
-
-SQL reaches such methods by `reflect`, which looks them up in every row and keeps Spark from compiling the stage as one.
-A classic session builds the expressions that Spark's own functions are made of; Connect has no way to them.
-"""
+"""The fold of texts, and of what programs make of them, by methods of Java and ICU that Spark compiles."""
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from py4j.protocol import Py4JError
 from pyspark.sql import functions as F
 
+from dfjoin.programs.extract import After, Slice, Split, Step, overlaps_itself
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Combined, Constant, Piece
 from spark_ext.canonical_sql import SPACES
+from spark_ext.java_methods import JavaMethods, compiled
 
-__all__ = ["fold_compiled"]
-
-_STRINGS = "org.apache.commons.lang3.StringUtils"
-_SPARK_TEXT = "org.apache.spark.unsafe.types.UTF8String"
-
-
-class _Java:
-    """Builds expressions of Spark that call methods of Java."""
-
-    def __init__(self, frame: Any) -> None:
-        from pyspark.sql.classic.column import Column
-
-        self._column_of = Column
-        self._jvm = frame.sparkSession._jvm
-        self._expressions = self._jvm.org.apache.spark.sql.catalyst.expressions
-        self._columns = self._jvm.org.apache.spark.sql.classic.ExpressionUtils
-        self._string = self._type_of("java.lang.String")
-        self._spark_string = self._jvm.org.apache.spark.sql.types.DataType.fromDDL("string")
-        self._boolean = self._jvm.org.apache.spark.sql.types.DataType.fromDDL("boolean")
-
-    def _class(self, name: str) -> Any:
-        return self._jvm.java.lang.Class.forName(name)
-
-    def _type_of(self, name: str) -> Any:
-        return self._jvm.org.apache.spark.sql.types.ObjectType(self._class(name))
-
-    def _list(self, values: list[Any]) -> Any:
-        made = self._jvm.java.util.ArrayList()
-        for value in values:
-            made.add(value)
-        return self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(made).toSeq()
-
-    def _method(self, target: Any, name: str, type_: Any, *arguments: Any) -> Any:
-        """Call a method of an object; null where the object is null."""
-        none = self._list([])
-        return self._expressions.objects.Invoke(
-            target, name, type_, self._list(list(arguments)), none, True, True, True
-        )
-
-    def _function(self, class_: str, name: str, type_: Any, *arguments: Any) -> Any:
-        """Call a static method of a class; null where an argument is null."""
-        none, no_function = self._list([]), self._jvm.scala.Option.empty()
-        return self._expressions.objects.StaticInvoke(
-            self._class(class_), type_, name, self._list(list(arguments)), none, True, True, True, no_function
-        )
-
-    def _text(self, column: Any) -> Any:
-        """Return a column as strings of Java."""
-        return self._method(self._columns.expression(column._jc), "toString", self._string)
-
-    def _column(self, expression: Any) -> Any:
-        return self._column_of(self._columns.column(expression))
-
-    def is_printable(self, column: Any) -> Any:
-        """Tell the texts of printable ASCII."""
-        return self._column(self._function(_STRINGS, "isAsciiPrintable", self._boolean, self._text(column)))
-
-    def holds(self, column: Any, text: str) -> Any:
-        """Tell the texts that contain another one."""
-        constant = self._expressions.Literal.fromObject(text)
-        return self._column(self._method(self._text(column), "contains", self._boolean, constant))
-
-    def rewritten(self, column: Any, class_: str, name: str) -> Any:
-        """Rewrite texts by a static method of a text and a flag, which is set."""
-        flag = self._columns.expression(F.lit(True)._jc)
-        made = self._function(class_, name, self._string, self._text(column), flag)
-        return self._column(self._function(_SPARK_TEXT, "fromString", self._spark_string, made))
+__all__ = ["fold_compiled", "fold_program"]
 
 
 def fold_compiled(frame: Any, name: str) -> Any:
@@ -94,16 +30,103 @@ def fold_compiled(frame: Any, name: str) -> Any:
     Returns
     -------
     pyspark Column or None
-        None where the session cannot build it: SQL then does the same, more slowly.
+        None where the session cannot build it.
     """
-    if not type(frame).__module__.startswith("pyspark.sql.classic"):
+    return compiled(frame, lambda java: _folded(java, java.text(F.col(name))))
+
+
+def fold_program(frame: Any, program: Program, operands: Sequence[str]) -> Any:
+    """Fold what a program makes of columns: what `Program.to_spark_sql` and `fold_compiled` give one after the other.
+
+    Parameters
+    ----------
+    frame : pyspark DataFrame
+    program : Program
+    operands : sequence of str
+        An SQL expression of type STRING for each input column.
+
+    Returns
+    -------
+    pyspark Column or None
+        None where the session cannot build it, and where a step has no compiled form.
+
+    Notes
+    -----
+    Texts stay texts of Java from the columns to the key; Spark makes what several pieces have in common once.
+    """
+    return compiled(frame, lambda java: _folded_program(java, program, operands))
+
+
+def _folded(java: JavaMethods, text: Any) -> Any:
+    """Fold texts of Java: lower case is enough for printable ASCII without a space that folding removes."""
+    spaces = (("contains", "  "), ("startsWith", " "), ("endsWith", " "))
+    is_spaced = functools.reduce(operator.or_, (java.test(text, method, space) for method, space in spaces))
+    composed = java.spark_text(java.rewritten(text, "com.ibm.icu.text.Normalizer", "compose"))
+    spaced = java.text(F.trim(F.regexp_replace(composed, SPACES, " ")))
+    folded = java.spark_text(java.rewritten(spaced, "com.ibm.icu.lang.UCharacter", "foldCase"))
+    plain = java.spark_text(java.lower(text))
+    return F.when(java.is_printable(text) & ~is_spaced, plain).when(java.is_known(text), folded)
+
+
+def _folded_program(java: JavaMethods, program: Program, operands: Sequence[str]) -> Any:
+    texts = [java.text(F.expr(operand)) for operand in operands]
+    made = None
+    for piece in program.pieces:
+        text = _piece(java, piece, texts)
+        if text is None:
+            return None
+        made = text if made is None else java.joined(made, text)
+    folded = _folded(java, made)
+    for condition in program.conditions:
+        folded = F.when(F.expr(condition.sql(operands[condition.column])), folded)
+    return folded
+
+
+def _piece(java: JavaMethods, piece: Piece, texts: Sequence[Any]) -> Any:
+    """Return what a piece makes of texts of Java, null for nothing; None if a step has no compiled form."""
+    if isinstance(piece, Constant):
+        return java.constant(piece.text)
+    if isinstance(piece, Combined):
         return None
-    try:
-        java, text = _Java(frame), F.col(name)
-        is_plain = java.is_printable(text) & ~java.holds(text, "  ") & ~text.startswith(" ") & ~text.endswith(" ")
-        composed = java.rewritten(text, "com.ibm.icu.text.Normalizer", "compose")
-        spaced = F.trim(F.regexp_replace(composed, SPACES, " "))
-        folded = java.rewritten(spaced, "com.ibm.icu.lang.UCharacter", "foldCase")
-    except (Py4JError, TypeError, AttributeError):  # another Spark: a class that is missing is no callable
+    text = texts[piece.column]
+    for step in piece.steps:
+        form = _FORMS.get(type(step))
+        text = None if form is None else form(java, text, step)
+        if text is None:
+            return None
+    return java.null_if_empty(text)
+
+
+# Steps: an empty text stays empty, and becomes null at the end of its piece ---------------------------------
+
+_MOST_CUTS = 4
+"""Occurrences of a separator that are looked for one after the other."""
+
+
+def _split(java: JavaMethods, text: Any, step: Split) -> Any:
+    separator = step.separator
+    if step.index == -1 and not overlaps_itself(separator):
+        # With a separator in front there is always one to look for.
+        return java.cut(java.joined(java.constant(separator), text), "substringAfterLast", separator)
+    if not 0 <= step.index <= _MOST_CUTS:
         return None
-    return F.when(is_plain, F.lower(text)).when(text.isNotNull(), folded)
+    for _ in range(step.index):
+        text = java.cut(text, "substringAfter", separator)
+    return java.cut(text, "substringBefore", separator)
+
+
+def _after(java: JavaMethods, text: Any, step: After) -> Any:
+    return java.cut(text, "substringAfter", step.separator)
+
+
+def _slice(java: JavaMethods, text: Any, step: Slice) -> Any:
+    """Count characters in Spark's texts: Java counts those beyond U+FFFF twice."""
+    start, stop = step.start, step.stop
+    if (stop is not None and stop < 0) or (stop is not None and start < 0):
+        return None
+    length = _TO_THE_END if stop is None else max(0, stop - start)
+    return java.text(F.substring(java.spark_text(text), start + 1 if start >= 0 else start, length))
+
+
+_TO_THE_END = 2**31 - 1
+_FORMS: dict[type[Step], Callable[[JavaMethods, Any, Any], Any]] = {Split: _split, After: _after, Slice: _slice}

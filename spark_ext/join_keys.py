@@ -18,7 +18,7 @@ from dfjoin.values.normalize import normalize_column
 from dfjoin.values.nulls import NULL_TEXTS
 from dfjoin.values.zero_padding import respell_zeros
 from spark_ext.canonical_sql import DATE_LIKE, FOLD, KeyClasses, key_sql
-from spark_ext.compiled_fold import fold_compiled
+from spark_ext.compiled_fold import fold_compiled, fold_program
 from spark_ext.queries import check_named, is_searchable, wall_time, wall_type
 from spark_ext.transfer import collect, quoted
 
@@ -68,13 +68,24 @@ def row_number(frame: Any, columns: Sequence[str]) -> Any:
     return F.pmod(F.xxhash64(*simple) if simple else F.lit(0), F.lit(_SPREAD)).cast("int")
 
 
-def with_sql(frame: Any, steps: Sequence[str], name: str) -> Any:
-    """Add a column that a chain of expressions makes, each of the one before it, ``{0}``; folds are compiled."""
+def with_sql(frame: Any, steps: Sequence[Any], name: str) -> Any:
+    """Add a column that a chain of expressions makes, each of the one before it, ``{0}``; folds are compiled.
+
+    Parameters
+    ----------
+    frame : pyspark DataFrame
+    steps : sequence of str or pyspark Column
+        As from `key_sql`; a column is no text, and reads the frame.
+    name : str
+    """
     operand = ""
     for number, step in enumerate(steps):
         last = name if number == len(steps) - 1 else f"{name}_{number}"
-        folded = fold_compiled(frame, operand) if step == FOLD else None
-        frame = frame.withColumn(last, F.expr(step.replace("{0}", operand)) if folded is None else folded)
+        made = step
+        if isinstance(step, str):
+            folded = fold_compiled(frame, operand) if step == FOLD else None
+            made = F.expr(step.replace("{0}", operand)) if folded is None else folded
+        frame = frame.withColumn(last, made)
         operand = quoted(last)
     return frame.drop(*(f"{name}_{number}" for number in range(len(steps) - 1)))
 
@@ -174,10 +185,15 @@ def program_key(frame: Any, program: Program, columns: dict[str, str], name: str
         Of the keys of the other side.
     """
     settings = IndexSettings(null_evidence=False)
+    classes = replace(classes, has_null_texts=False)
     texts = [f"cast({quoted(columns[own])} AS string)" for own in program.columns]
-    made = f"{name}_made"
-    frame = frame.withColumn(made, F.expr(program.to_spark_sql(texts)))
-    return with_key(frame, made, name, replace(classes, has_null_texts=False), settings).drop(made)
+    written = program.to_spark_sql(texts)
+    if classes.decides_whole_columns("string"):
+        made = f"{name}_made"
+        return with_key(frame.withColumn(made, F.expr(written)), made, name, classes, settings).drop(made)
+    steps: list[Any] = key_sql(written, "string", classes, settings, None)
+    folded = fold_program(frame, program, texts)
+    return with_sql(frame, steps if folded is None else [folded, *steps[2:]], name)
 
 
 def choose_key(frame: Any, candidates: Sequence[str], keys: Any, name: str) -> Any:

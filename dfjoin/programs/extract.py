@@ -19,7 +19,18 @@ from dfjoin.programs.characters import CLASSES, class_table, pattern_of
 from dfjoin.programs.spark_sql import bind, quote, when_empty
 from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["After", "Before", "CharacterRun", "RunStep", "Slice", "Split", "Step", "as_bytes", "position"]
+__all__ = [
+    "After",
+    "Before",
+    "CharacterRun",
+    "RunStep",
+    "Slice",
+    "Split",
+    "Step",
+    "as_bytes",
+    "overlaps_itself",
+    "position",
+]
 
 
 class Step(Protocol):
@@ -70,7 +81,7 @@ _SHORT = 200
 """Characters of an operand up to which an expression of Spark names it several times."""
 
 
-def _overlaps_itself(separator: str) -> bool:
+def overlaps_itself(separator: str) -> bool:
     """Tell whether two occurrences of a separator may share characters, as ``--`` in ``---``."""
     return any(separator.startswith(separator[size:]) for size in range(1, len(separator)))
 
@@ -110,7 +121,7 @@ class Split(Step):
         third of the time. It counts occurrences that overlap, so that the separator has to be one that cannot.
         """
         separator = quote(self.separator)
-        if not _overlaps_itself(self.separator):
+        if not overlaps_itself(self.separator):
             if self.index in (0, -1):
                 return when_empty(f"substring_index({operand}, {separator}, {1 if self.index == 0 else -1})")
             if self.index == 1 and len(operand) <= _SHORT:

@@ -9,7 +9,7 @@ import pytest
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.unicode import UNICODE_VERSION
-from spark_ext import compiled_fold, join_keys
+from spark_ext import join_keys
 from spark_ext.canonical_sql import FOLD, KeyClasses, key_sql
 from spark_ext.join_keys import with_sql
 from spark_ext.transfer import collect, to_spark
@@ -75,9 +75,3 @@ def test_the_fold_is_compiled_into_the_stage(spark):
     plan = with_sql(frame, ["t", FOLD], "k")._jdf.queryExecution().executedPlan().toString()
     assert "reflect(" not in plan and "foldCase" in plan
     assert plan.count("*(1) ") == 3, plan  # a projection, one before it, and the rows
-
-
-def test_another_spark_folds_by_sql(spark, monkeypatch):
-    monkeypatch.setattr(compiled_fold, "_STRINGS", "org.apache.Unknown")
-    assert compiled_fold.fold_compiled(spark.range(1), "`id`") is None
-    assert compiled_fold.fold_compiled(object(), "`id`") is None
