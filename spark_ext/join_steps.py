@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from dfjoin.errors import InvalidParameterError
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep
@@ -36,6 +37,9 @@ __all__ = ["Decision", "StepRun"]
 
 _SMALL_FILE = 64 << 20
 """Bytes of a table of a lake that is read in this process with ``where="auto"``."""
+
+_MOST_BYTES = 512 << 20
+"""Bytes of a table of a lake that is read in this process for its dates, unless ``where="driver"`` asks for it."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,13 @@ class StepRun:
         if source is not None:
             frame, how = source
             return with_spark_moments(frame, self.step, self._brought(frame.columns), how)
+        if self.where != "driver" and self._table.size > _MOST_BYTES:
+            raise InvalidParameterError(
+                f"table {self.step.table!r} of the lake has {self._table.size >> 20:,} MiB; in a join by dates, one of "
+                f"at most {_MOST_BYTES >> 20} MiB is read in this process; read it by Spark and pass that frame as "
+                "`other`, as in sdf.auto_join(spark.read.parquet(path), on=[key, date], how='asof'), or pass "
+                "where='driver' where memory is enough"
+            )
         brought, dates = brought_columns(self._table, self.step), self.step.dated["right_on"]
         wanted = [*brought, *(name for name in dates if name not in brought)]
         rows = lake_rows(self._table, replace(self.step, columns=wanted), None)

@@ -12,7 +12,7 @@ import dfjoin
 import spark_ext
 from dfjoin.errors import InvalidParameterError, JoinExpansionError
 from spark_ext import join as spark_join
-from spark_ext import relations
+from spark_ext import join_steps, relations
 from tests.spark.frames import pair, rows
 
 pytestmark = pytest.mark.spark
@@ -115,6 +115,16 @@ def test_a_lake_is_joined_by_dates_and_by_periods(spark, build, sales, prices):
         found = sales[1].auto_join(lake, **options)
         assert rows(found) == rows(want), options
         assert rows(sales[1].auto_join(spark_ext.report(found).to_dict()["plan"])) == rows(want)
+
+
+def test_a_large_table_of_a_lake_is_not_read_here_for_its_dates(spark, build, sales, prices, monkeypatch):
+    lake = build({"prices": prices[0].rename(columns={"place": "shop"})})
+    options = {"on": ["shop", "day"], "how": "asof"}
+    monkeypatch.setattr(join_steps, "_MOST_BYTES", 100)
+    for where in ("auto", "cluster"):
+        with pytest.raises(InvalidParameterError, match=r"table 'prices.*at most 0 MiB.*spark\.read.*where='driver'"):
+            sales[1].auto_join(lake, where=where, **options)
+    assert rows(sales[1].auto_join(lake, where="driver", **options)) == rows(sales[0].auto_join(lake, **options))
 
 
 def test_a_lake_of_spark_tables_is_joined_by_dates(spark, sales, prices, tmp_path):
