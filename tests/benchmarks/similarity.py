@@ -18,6 +18,8 @@ import numpy as np
 import pandas as pd
 
 import dfjoin
+from dfjoin.index.segment import Segment
+from dfjoin.index.vector_group import texts_of
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
@@ -48,6 +50,16 @@ def clustered(n: int, d: int, seed: int = 0) -> np.ndarray:
 def isotropic(n: int, d: int, seed: int = 0) -> np.ndarray:
     """Make unit vectors without structure, the worst case."""
     return unit_rows(np.random.default_rng(seed).normal(size=(n, d)))
+
+
+def number_like(segment: Segment) -> np.ndarray:
+    """Return the vectors of the texts at least half of whose bytes are digits."""
+    stored = segment.vectors
+    order = np.argsort(stored.tokens)
+    offsets, data = texts_of(segment.tokens, stored.tokens[order].astype(np.int64))
+    n_digits = np.concatenate([[0], np.cumsum((data >= ord("0")) & (data <= ord("9")))])
+    is_chosen = 2 * np.diff(n_digits[offsets]) >= np.diff(offsets)
+    return stored.rows[np.sort(order[is_chosen])]
 
 
 def near_queries(rows: np.ndarray, n: int, seed: int = 1) -> np.ndarray:
@@ -242,9 +254,15 @@ def main(arguments: list[str] | None = None) -> None:
         "isotropic, 300 numbers": lambda: isotropic(min(options.vectors, 300_000), 300),
     }
     if options.index is not None:
-        stored = dfjoin.open_lake(options.index).segments[0].vectors
-        step = max(1, len(stored.rows) // options.vectors)
-        data = {f"texts of {options.index.name}": lambda: np.ascontiguousarray(stored.rows[::step])} | data
+        segment = dfjoin.open_lake(options.index).segments[0]
+
+        def thinned(rows: np.ndarray) -> np.ndarray:
+            return np.ascontiguousarray(rows[:: max(1, len(rows) // options.vectors)])
+
+        data = {
+            f"texts of {options.index.name}": lambda: thinned(segment.vectors.rows),
+            f"number-like texts of {options.index.name}": lambda: thinned(number_like(segment)),
+        } | data
     for name, make in data.items():
         rows = make()
         made = Contenders(rows)
