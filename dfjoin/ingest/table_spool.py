@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import weakref
 from collections.abc import Collection, Iterable, Iterator
 
 from dfjoin.ingest.balance import estimated_bytes
@@ -37,6 +38,7 @@ class TableSpool(Collection[TableSource]):
 
     def __init__(self, tables: Iterable[TableSource]) -> None:
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (closed with the spool)
+        weakref.finalize(self, self._file.close)
         self._roots: list[Root] = []
         self._n = self.n_bytes = self.work = 0
         for table in tables:

@@ -146,6 +146,7 @@ CALLS = {
     "Lake.remove": on_a_copy("remove", tables="t"),
     "Lake.add_signatures": on_a_copy("add_signatures"),
     "Lake.add_vectors": on_a_copy("add_vectors"),
+    "Lake.add_row_signatures": on_a_copy("add_row_signatures"),
     "Lake.add_axes": on_a_copy("add_axes"),
     "Lake.paths": (
         dfjoin.Lake.paths,
