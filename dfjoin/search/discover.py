@@ -41,8 +41,10 @@ __all__ = [
     "finish_search",
     "has_composite_key",
     "make_key",
+    "make_queries",
     "query_columns",
     "search_columns",
+    "search_made",
     "search_queries",
 ]
 
@@ -67,15 +69,26 @@ def discover(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams
     -------
     JoinCandidates, or an iterator of them when `params.progressive`
     """
+    return search_made(make_queries(df, on, snapshot, params), snapshot, params)
+
+
+def make_queries(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams) -> KeyQuery | list[QueryColumn]:
+    """Normalise the columns of a frame that `on` names: as one key, or each as a query of its own."""
     check_frame(df)
     if has_composite_key(on, params):
-        return search_columns(snapshot, make_key(df, on, snapshot, params), params)
-    queries = query_columns(df, on, snapshot, params)
+        return make_key(df, on, snapshot, params)
+    return query_columns(df, on, snapshot, params)
+
+
+def search_made(made: KeyQuery | list[QueryColumn], snapshot: Snapshot, params: SearchParams) -> Any:
+    """Search a lake with what `make_queries` made; see `discover`."""
+    if isinstance(made, KeyQuery):
+        return search_columns(snapshot, made, params)
     mode = mode_of(params.mode)
     mode.check(snapshot)
     if params.progressive:
-        return (search_queries(snapshot, queries, stage) for stage in mode.stages(snapshot, params))
-    return search_queries(snapshot, queries, params)
+        return (search_queries(snapshot, made, stage) for stage in mode.stages(snapshot, params))
+    return search_queries(snapshot, made, params)
 
 
 def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_threads: int | None) -> JoinCandidates:

@@ -11,14 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.discover import (
-    discover,
-    has_composite_key,
-    make_key,
-    query_columns,
-    search_columns,
-    search_queries,
-)
+from dfjoin.search.discover import make_queries, search_columns, search_made, search_queries
 from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
 from dfjoin.search.key_query import KeyQuery, make_key_query
 from dfjoin.search.lost_zeros import in_order
@@ -197,17 +190,16 @@ def discover_with_periods(df: pd.DataFrame, on: Any, snapshot: Snapshot, params:
         Rows of periods have their granularity in the column `period`, which is missing where no row has one. They are
         there in the order by usefulness alone, and only if no equal key of their table is at least as useful.
     """
-    found = discover(df, on, snapshot, params)
+    made = make_queries(df, on, snapshot, params)
+    found = search_made(made, snapshot, params)
     mode = mode_of(params.mode)
     if not (mode.is_by_equality and params.verify and params.is_by_usefulness and not params.progressive):
         return found
-    if has_composite_key(on, params):
-        periods = find_period_keys(make_key(df, on, snapshot, params), snapshot, params)
+    if isinstance(made, KeyQuery):
+        periods = find_period_keys(made, snapshot, params)
     else:
-        queries = query_columns(df, on, snapshot, params)
         names = tuple(map(str, df.columns))
-        columns = [(query.label, query.column) for query in queries]
-        periods = find_period_candidates(columns, snapshot, params, names)
+        periods = find_period_candidates([(query.label, query.column) for query in made], snapshot, params, names)
     return _merged(found, periods, params)
 
 

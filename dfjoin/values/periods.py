@@ -48,6 +48,9 @@ _SHARE = 0.95
 _LOOKED_AT, _LIKELY = 200, 0.8
 """Distinct values, spread over a column, that are read first, and the share of them that has to be dates or periods."""
 
+_ROWS, _TELLING = 40, 20
+"""Rows that are looked at before that; where they have so many values, and none is read, the column holds no dates."""
+
 _DAY = np.int64(86_400_000_000)
 """Microseconds of a day."""
 
@@ -147,6 +150,8 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     if pd.api.types.is_numeric_dtype(dtype) and not is_year:
         return None
     try:
+        if not _may_be_periods(column):
+            return None
         codes, values = pd.factorize(column)
     except CONVERSION_ERRORS:  # lists, and Arrow types that are compared nowhere
         return None
@@ -154,7 +159,7 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     if not texts:
         return None
     some = texts[:: max(1, len(texts) // _LOOKED_AT)]
-    if sum(_read(text)[0] != "" or _MOMENT.fullmatch(text) is not None for text in some) < _LIKELY * len(some):
+    if sum(_is_read(text) for text in some) < _LIKELY * len(some):
         return None
     if any(":" in text for text in some):
         return _of_moments(texts, codes)
@@ -170,6 +175,18 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     is_null = ~np.append(is_held, False)[codes]
     starts, ends = (np.append(side, 0)[codes] for side in bounds.T)
     return PeriodColumn(granularity, np.where(is_null, 0, starts), np.where(is_null, 0, ends), is_null)
+
+
+def _is_read(text: str) -> bool:
+    """Tell whether a text is a date, a period or a moment."""
+    return _read(text)[0] != "" or _MOMENT.fullmatch(text) is not None
+
+
+def _may_be_periods(column: pd.Series) -> bool:
+    """Tell whether one of some rows is a date or a period, or they have too few different values to tell."""
+    some = column.iloc[:: max(1, len(column) // _ROWS)].dropna()
+    texts = {str(value).strip().casefold() for value in some}
+    return len(texts) < _TELLING or any(_is_read(text) for text in texts)
 
 
 def _of_moments(texts: list[str], codes: NDArray[np.int64]) -> PeriodColumn | None:

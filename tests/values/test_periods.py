@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dfjoin.values import periods as module
 from dfjoin.values.periods import read_periods, spell_periods
 
 SPELLED = [
@@ -92,3 +93,13 @@ def test_a_few_other_values_are_null():
     found = read_periods(pd.Series(texts))
     assert found.is_null.tolist() == [False] * 48 + [True, True]
     assert spell_periods(found.numbers("month"), "month")[0][48:].isna().all()
+
+
+def test_texts_without_dates_are_told_from_a_few_rows(monkeypatch):
+    read = []
+    real = module._read
+    monkeypatch.setattr(module, "_read", lambda text: read.append(text) or real(text))
+    assert read_periods(pd.Series([f"name {i}" for i in range(50_000)])) is None
+    assert 20 <= len(read) <= 80
+    months = [f"2020-{m:02d}" for m in range(1, 13)] * 60 + [None] * 5000
+    assert read_periods(pd.Series(months)).granularity == "month", "rows that are null are not looked at"
