@@ -30,6 +30,7 @@ __all__ = [
     "null_hashes",
     "null_places",
     "read_dates",
+    "respell",
     "settings_for",
     "unite_value_sets",
 ]
@@ -154,10 +155,24 @@ def read_dates(found: ValueSet, settings: IndexSettings) -> ValueSet:
         is_day_first = n_day_first > 0
     out = np.empty(int(found.offsets[-1]) + 10 * len(found) + PADDING, np.uint8)
     offsets = dates.rewrite_day_month_year(found.data, found.offsets, is_day_first, out)
-    merged = distinct_packed(read_only(out), read_only(offsets), settings.hash_seed, null_hashes(settings))
-    codes = np.where(found.codes >= 0, merged.codes[found.codes], found.codes).astype(np.int32)
-    order = "dmy" if is_day_first else "mdy"
-    return replace(merged, codes=codes, date_order=order, nulls=found.nulls)
+    return replace(respell(found, out, offsets, settings), date_order="dmy" if is_day_first else "mdy")
+
+
+def respell(values: ValueSet, data: NDArray[np.uint8], offsets: NDArray[np.int64], settings: IndexSettings) -> ValueSet:
+    """Give values other spellings; those that become one are united, and their rows follow.
+
+    Parameters
+    ----------
+    values : ValueSet
+    data : ndarray of uint8
+        The new spellings one after the other, then 8 bytes that mean nothing.
+    offsets : ndarray of int64, shape (n_values + 1,)
+    settings : IndexSettings
+        Those that made the values.
+    """
+    merged = distinct_packed(read_only(data), read_only(offsets), settings.hash_seed, null_hashes(settings))
+    codes = np.where(values.codes >= 0, merged.codes[values.codes], values.codes).astype(np.int32)
+    return replace(merged, codes=codes, date_order=values.date_order, nulls=values.nulls)
 
 
 def unite_value_sets(parts: list[ValueSet], settings: IndexSettings) -> ValueSet:

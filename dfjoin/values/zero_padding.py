@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dfjoin.kernels import numbers as spellings
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
-from dfjoin.values.distinct import distinct_packed
-from dfjoin.values.normalize import null_hashes
-from dfjoin.values.value_set import PADDING, ValueSet, read_only
+from dfjoin.values.normalize import respell
+from dfjoin.values.value_set import PADDING, ValueSet
 
 __all__ = ["pad_integers", "respell_zeros", "strip_zeros"]
 
@@ -53,9 +50,7 @@ def pad_integers(values: ValueSet, width: int, settings: IndexSettings) -> Value
     starts = np.repeat(offsets[1:] - lengths - values.offsets[:-1], lengths)
     total = int(values.offsets[-1])
     out[starts + np.arange(total)] = values.data[:total]
-    merged = distinct_packed(read_only(out), read_only(offsets), settings.hash_seed, null_hashes(settings))
-    codes = np.where(values.codes >= 0, merged.codes[values.codes], values.codes).astype(np.int32)
-    return replace(merged, codes=codes, date_order=values.date_order, nulls=values.nulls)
+    return respell(values, out, offsets, settings)
 
 
 def strip_zeros(values: ValueSet, width: int, settings: IndexSettings) -> ValueSet:
@@ -97,9 +92,7 @@ def strip_zeros(values: ValueSet, width: int, settings: IndexSettings) -> ValueS
     np.cumsum(kept, out=offsets[1:])
     out = np.zeros(int(offsets[-1]) + PADDING, np.uint8)
     out[: int(offsets[-1])] = values.data[expand_stretches(starts, kept)]
-    merged = distinct_packed(read_only(out), read_only(offsets), settings.hash_seed, null_hashes(settings))
-    codes = np.where(values.codes >= 0, merged.codes[values.codes], values.codes).astype(np.int32)
-    return replace(merged, codes=codes, date_order=values.date_order, nulls=values.nulls)
+    return respell(values, out, offsets, settings)
 
 
 def respell_zeros(values: ValueSet, pad: int | None, settings: IndexSettings) -> ValueSet:
