@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fnmatch
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-__all__ = ["Dialect", "IndexSettings", "Root", "SkippedFile", "TableSource"]
+__all__ = ["Dialect", "GivenDialect", "IndexSettings", "Root", "SkippedFile", "TableSource"]
 
 _Format = Literal["delimited", "parquet", "jsonl", "spark", "memory"]
 
@@ -48,14 +49,22 @@ class Dialect:
         Character that escapes a quote, or empty.
     skip_lines : int
         Physical lines above the header (title lines, comments).
-    has_header : bool
-        False: names are ``column_0``, ``column_1`` …
+    header_lines : int
+        Records that name the columns: 0 (names are ``column_0``, ``column_1`` …), 1, or 2, as of groups and columns, or
+        of columns and units.
     implicit_index : bool
         Data rows have one field more than the header: the first column has no name (R's row names).
     ragged : bool
         Rows differ in length; short ones are padded with nulls, long ones keep extra columns.
     compression : str
         ``""``, ``"gz"`` or ``"zst"``.
+    decimal, thousands : str
+        Marks of numbers; `thousands` is empty where nothing stands between thousands, and a blank stands for every kind
+        of blank.
+    number_columns : tuple of int
+        Positions of the columns whose numbers are written with these marks; they are read as plain numbers.
+    doubt : str
+        Why the file may have to be read in another way; empty where nothing speaks for that.
     """
 
     encoding: str = "utf-8"
@@ -64,14 +73,75 @@ class Dialect:
     double_quote: bool = True
     escape_char: str = ""
     skip_lines: int = 0
-    has_header: bool = True
+    header_lines: int = 1
     implicit_index: bool = False
     ragged: bool = False
     compression: str = ""
+    decimal: str = "."
+    thousands: str = ""
+    number_columns: tuple[int, ...] = ()
+    doubt: str = ""
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the file names its columns."""
+        return self.header_lines > 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values."""
-        return dict(self.__dict__)
+        """Return the fields as plain JSON values; of those that dfjoin 0.1.0 does not know, what differs from it."""
+        old = {name: getattr(self, name) for name in _FIRST_FIELDS}
+        new = {name: value for name, value in self.__dict__.items() if name not in old and value != _PLAIN[name]}
+        return {**old, **{name: list(value) if isinstance(value, tuple) else value for name, value in new.items()}}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Dialect:
+        """Make a dialect from JSON values, as from `to_dict`; unknown fields are ignored."""
+        known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
+        known.setdefault("header_lines", int(values.get("has_header", True)))
+        return cls(**{**known, "number_columns": tuple(known.get("number_columns", ()))})
+
+    def __str__(self) -> str:
+        """Say how the file is written, for people."""
+        parts = [_SPELLED.get(self.delimiter, self.delimiter), self.encoding]
+        if self.decimal != ".":
+            parts.append("decimal comma")
+        if self.thousands:
+            parts.append(f"thousands {_SPELLED.get(self.thousands, self.thousands)}")
+        if self.header_lines != 1:
+            parts.append(f"{self.header_lines or 'no'} header lines")
+        if self.skip_lines:
+            parts.append(f"{self.skip_lines} lines above")
+        return " · ".join(parts)
+
+
+_SPELLED = {"\t": "tab", " ": "blank", "\x1f": "no delimiter"}
+_PLAIN = {name: known.default for name, known in Dialect.__dataclass_fields__.items()}
+_FIRST_FIELDS = (
+    *("encoding", "delimiter", "quote_char", "double_quote", "escape_char", "skip_lines", "has_header"),
+    *("implicit_index", "ragged", "compression"),
+)
+
+
+@dataclass(frozen=True)
+class GivenDialect:
+    """What the user says of how a delimited file is written; the file itself tells what is None.
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        One character.
+    decimal : {".", ","}, optional
+        Mark before decimals.
+    header : {0, 1, 2}, optional
+        Lines that name the columns.
+    encoding : str, optional
+        Python codec name.
+    """
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    header: int | None = None
+    encoding: str | None = None
 
 
 @dataclass(frozen=True)
@@ -146,6 +216,8 @@ class IndexSettings:
         Memory that a build task may use for distinct values before it spills, in bytes.
     columns, exclude : tuple of str
         Patterns ``table/column`` (``fnmatch``) of the columns to index, and of those to leave out.
+    dialects : tuple of (str, str, str or int)
+        What is given of how delimited files are written: a field of `GivenDialect`, a pattern of tables, the value.
     permutations : int
         Values of a column's MinHash signature; 0 makes no signatures.
     signature_min : int or None
@@ -179,6 +251,7 @@ class IndexSettings:
     task_bytes: int = 256 << 20
     columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    dialects: tuple[tuple[str, str, Any], ...] = ()
     permutations: int = 256
     signature_min: int | None = None
     partitions: int = 32
@@ -198,6 +271,14 @@ class IndexSettings:
         """Return the fields as plain JSON values."""
         return {key: list(v) if isinstance(v, tuple) else v for key, v in self.__dict__.items()}
 
+    def given_dialect(self, table: str) -> GivenDialect:
+        """Return what is given of how a table is written: of each field the first pattern that matches it."""
+        given: dict[str, Any] = {}
+        for name, pattern, value in self.dialects:
+            if name not in given and (pattern == table or fnmatch.fnmatchcase(table, pattern)):
+                given[name] = value
+        return GivenDialect(**given)
+
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> IndexSettings:
         """Make settings from JSON values.
@@ -212,6 +293,10 @@ class IndexSettings:
         -------
         IndexSettings
         """
-        known = {f for f in cls.__dataclass_fields__ if f in values}
-        read: dict[str, Any] = {f: tuple(v) if isinstance(v := values[f], list) else v for f in known}
+        read: dict[str, Any] = {f: _frozen(values[f]) for f in cls.__dataclass_fields__ if f in values}
         return cls(**{"null_evidence": "null_spellings" not in values, **read})
+
+
+def _frozen(value: Any) -> Any:
+    """Return a JSON value with tuples in the place of lists."""
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -71,9 +71,10 @@ class TableFeed:
     left_out: tuple[dict[str, Any], ...] = ()
 
 
-def feed_of_file(source: TableSource, max_columns: int = IndexSettings.max_columns) -> TableFeed:
+def feed_of_file(source: TableSource, settings: IndexSettings = IndexSettings()) -> TableFeed:
     """Open a file of the lake as a feed; raises `TableReadError` with the reason if it is no table."""
-    reader = open_table(source, max_columns=max_columns)
+    given = settings.given_dialect(source.name)
+    reader = open_table(source, dialect=given, max_columns=settings.max_columns)
     if not reader.names and not source.left_out:
         raise TableReadError("the table has no columns")
     dialect = "" if reader.dialect is None else json.dumps(reader.dialect.to_dict())
@@ -127,7 +128,7 @@ def build_run(
     Memory: about three times ``settings.task_bytes``, whatever the size of the tables; distinct values
     beyond it are spilled as sorted runs and merged by ranges of the hash at the end.
     """
-    feed = feed or partial(feed_of_file, max_columns=settings.max_columns)
+    feed = feed or partial(feed_of_file, settings=settings)
     scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / RUNS))
     try:
         buffer = EntryBuffer(settings.task_bytes, scratch)

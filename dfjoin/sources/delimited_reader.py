@@ -13,8 +13,10 @@ from pyarrow import fs
 from dfjoin.errors import TableReadError
 from dfjoin.sources import delimited
 from dfjoin.sources.delimited import EncodingError, Layout, RaggedError
+from dfjoin.sources.encodings import SAMPLE_BYTES, encoding_doubt, name_encoding
 from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint, fingerprint_bytes
-from dfjoin.sources.sniff import SAMPLE_BYTES, name_encoding, reject_foreign, sniff
+from dfjoin.sources.number_marks import plain_numbers
+from dfjoin.sources.sniff import reject_foreign, sniff
 from dfjoin.sources.table_reader import (
     TableReader,
     WantedColumns,
@@ -23,7 +25,7 @@ from dfjoin.sources.table_reader import (
     open_stream,
     read_head,
 )
-from dfjoin.types import Dialect, IndexSettings, TableSource
+from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 
 __all__ = ["open_delimited"]
 
@@ -34,7 +36,7 @@ def open_delimited(
     filesystem: fs.FileSystem,
     path: str,
     source: TableSource,
-    dialect: Dialect | None,
+    written: Dialect | GivenDialect,
     wanted: WantedColumns,
 ) -> TableReader:
     """Open a delimited text: up to 64 MiB (decompressed) it is read at once, a larger one is streamed.
@@ -44,8 +46,8 @@ def open_delimited(
     filesystem : pyarrow.fs.FileSystem
     path : str
     source : TableSource
-    dialect : Dialect, optional
-        As recorded when it was first read; told from the text by default.
+    written : Dialect or GivenDialect
+        The dialect that was recorded when it was first read; or what is given of it, and the text tells the rest.
     wanted : WantedColumns
 
     Returns
@@ -59,8 +61,7 @@ def open_delimited(
     reject_foreign(data[:SAMPLE_BYTES])
     if not is_whole and b"\n" not in data and b"\r" not in data:
         raise TableReadError(delimited.TOO_LONG)
-    encoding = dialect.encoding if dialect else encoding_of(data)
-    dialect = dialect or _dialect_of(data, encoding, path, wanted.limit)
+    dialect = written if isinstance(written, Dialect) else _dialect_of(data, path, written, wanted.limit)
 
     def mark() -> int:
         return fingerprint(filesystem, [path], source.size)
@@ -70,14 +71,15 @@ def open_delimited(
             mark = partial(fingerprint_bytes, data)
         layout, batches = _read_whole(data, dialect, wanted)
         return TableReader(layout.names, layout.dialect, lambda: iter(batches), mark)
-    layout = _layout_of(data, dialect, encoding, max_columns=wanted.limit)
+    layout = _layout_of(data, dialect, dialect.encoding, max_columns=wanted.limit)
     if not layout.is_whole:
         raise TableReadError(delimited.TOO_LONG)
     wanted.check(layout.names)
     del data
 
     def batches_of_stream() -> Iterator[pa.RecordBatch]:
-        return delimited.stream_text(lambda: open_stream(filesystem, path), layout, wanted.columns)
+        read = delimited.stream_text(lambda: open_stream(filesystem, path), layout, wanted.columns)
+        return plain_numbers(read, layout.dialect, layout.names)
 
     return TableReader(layout.names, dialect, batches_of_stream, mark)
 
@@ -88,18 +90,24 @@ def _decode_sample(data: bytes, encoding: str, size: int = SAMPLE_BYTES) -> str:
     return decoder.decode(data[:size], final=len(data) <= size)
 
 
-def _dialect_of(data: bytes, encoding: str, path: str, max_columns: int) -> Dialect:
+def _dialect_of(data: bytes, path: str, given: GivenDialect, max_columns: int) -> Dialect:
     """Tell the dialect from as much of a text as shows some whole rows, 8 MiB at most."""
+    encoding = given.encoding or encoding_of(data)
+    known = Dialect(encoding=encoding, compression=compression_of(path))
     size = SAMPLE_BYTES
     while True:
         sample = _decode_sample(data, encoding, size)
         is_cut = len(data) > size
-        dialect = sniff(sample, encoding=encoding, name=path, compression=compression_of(path), is_cut=is_cut)
+        dialect = sniff(sample, known, name=path, is_cut=is_cut, given=given)
         n_last = len(sample) - 1 - max(sample.rfind("\n"), sample.rfind("\r"))
         if not is_cut or size >= _MAX_SAMPLE_BYTES or n_last * 4 <= len(sample):
-            return dialect
+            return _with_doubt(dialect, encoding_doubt(data[:SAMPLE_BYTES], encoding)) if not given.encoding else dialect
         delimited.layout_of(sample, dialect, max_columns=max_columns)  # refuse before more is read
         size *= 4
+
+
+def _with_doubt(dialect: Dialect, doubt: str) -> Dialect:
+    return replace(dialect, doubt="; ".join(filter(None, (dialect.doubt, doubt)))) if doubt else dialect
 
 
 def _layout_of(
@@ -136,7 +144,8 @@ def _read_whole(data: bytes, dialect: Dialect, wanted: WantedColumns) -> tuple[L
             raise TableReadError("the file holds no columns")
         wanted.check(layout.names)
         try:
-            return layout, list(delimited.read_text(utf8, layout, wanted.columns))
+            read = delimited.read_text(utf8, layout, wanted.columns)
+            return layout, list(plain_numbers(read, dialect, layout.names))
         except RaggedError:
             dialect = replace(dialect, ragged=True)
             if not _is_utf8(utf8):
@@ -149,7 +158,9 @@ def _in_its_encoding(data: bytes, dialect: Dialect) -> tuple[bytes, Dialect]:
     """Name the encoding from the whole text, once its beginning turns out to have misled."""
     encoding = name_encoding(data, is_whole=True)
     is_damaged = encoding == dialect.encoding  # UTF-8 but for a few bytes
-    return _repaired(data) if is_damaged else _to_utf8(data, encoding), replace(dialect, encoding=encoding)
+    if is_damaged:
+        return _repaired(data), dialect
+    return _to_utf8(data, encoding), _with_doubt(replace(dialect, encoding=encoding), encoding_doubt(data, encoding))
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -170,5 +181,5 @@ def _to_utf8(data: bytes, encoding: str) -> bytes:
     if encoding == "utf-8":
         return data
     if encoding == "utf-8-sig":
-        return data[3:]
+        return data.removeprefix(codecs.BOM_UTF8)
     return data.decode(encoding, "replace").encode("utf-8", "replace")

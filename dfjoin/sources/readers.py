@@ -13,7 +13,7 @@ from dfjoin.sources.json_reader import open_json_lines
 from dfjoin.sources.parquet_reader import open_parquet
 from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.table_reader import TableReader, WantedColumns
-from dfjoin.types import Dialect, IndexSettings, TableSource
+from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 
 __all__ = ["current_fingerprint", "open_table"]
 
@@ -21,7 +21,7 @@ __all__ = ["current_fingerprint", "open_table"]
 def open_table(
     source: TableSource,
     *,
-    dialect: Dialect | None = None,
+    dialect: Dialect | GivenDialect = GivenDialect(),
     columns: Sequence[str] | None = None,
     max_columns: int = IndexSettings.max_columns,
 ) -> TableReader:
@@ -31,9 +31,9 @@ def open_table(
     ----------
     source : TableSource
         The table; its files are looked for below its root only.
-    dialect : Dialect, optional
-        How a delimited file is written, as recorded when it was first read; told from the file itself
-        by default.
+    dialect : Dialect or GivenDialect
+        How a delimited file is written, as recorded when it was first read; or what the user says of it, where the file
+        itself tells the rest.
     columns : sequence of str, optional
         The columns wanted, in this order; all by default.
     max_columns : int

@@ -1,4 +1,4 @@
-"""Telling how a delimited file is written: encoding, delimiter, quotes, title lines, header.
+"""Telling how a delimited text is written: delimiter, quotes, title lines, header, marks of numbers.
 
 Parsing is left to well-kept parsers; they lack only this.
 """
@@ -7,36 +7,42 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dfjoin.errors import TableReadError
-from dfjoin.types import Dialect
+from dfjoin.sources.encodings import name_encoding
+from dfjoin.sources.header_rows import CellKind, HeaderRows, find_header, join_headers, kind_of_cell
+from dfjoin.sources.number_marks import find_marks
+from dfjoin.types import Dialect, GivenDialect
 
-__all__ = [
-    "LFS_PREFIX",
-    "SAMPLE_BYTES",
-    "csv_options",
-    "header_of",
-    "name_encoding",
-    "reject_foreign",
-    "sniff",
-    "split_lines",
-]
-
-SAMPLE_BYTES = 128 << 10
-"""How much of a file is looked at to tell its dialect."""
+__all__ = ["LFS_PREFIX", "csv_options", "header_of", "reject_foreign", "sniff", "split_lines"]
 
 LFS_PREFIX = b"version https://git-lfs"
 """How a Git LFS pointer begins."""
 
 _MAX_RECORDS = 100
+_MAX_CELLS = 1000
+"""Cells of a reading that are looked at, of as many records as make them up."""
+
 _NO_QUOTES_PENALTY = 0.3
 _DELIMITERS = ",\t;|"
-_NUMBER = re.compile(r"\s*[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?%?\s*")
+_NO_DELIMITER = "\x1f"
+"""Delimits the cells of a text of a single column that has commas in its cells."""
+
+_ONE_COLUMN = 0.25
+"""Score of a text as a single column, which columns of its cells have to exceed."""
+
+_DOUBTFUL = 0.9
+"""Share of the best score from which on another delimiter is nearly as good."""
+
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?[ \t]*(?:\r\n?|\n)', re.IGNORECASE)
+_PREFERRED = {".tsv": "\t", ".tab": "\t", ".psv": "|"}
 _MARKUP = re.compile(rb"\s*<(?:!doctype|html|head|body|\?xml|svg|rss|feed|!--)", re.IGNORECASE)
 _MAGIC = {
     b"PK\x03\x04": "a ZIP archive or an Excel workbook",
@@ -48,13 +54,6 @@ _MAGIC = {
     b"\x28\xb5\x2f\xfd": "zstd content without the extension .zst",
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
-}
-_BOMS = {
-    b"\xef\xbb\xbf": "utf-8-sig",
-    b"\xff\xfe\x00\x00": "utf-32",
-    b"\x00\x00\xfe\xff": "utf-32",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
 }
 
 
@@ -82,35 +81,6 @@ def reject_foreign(head: bytes) -> None:
             raise TableReadError(f"{what}, not delimited text")
     if b"\0" in head and name_encoding(head) not in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):
         raise TableReadError("binary content, not text")
-
-
-def name_encoding(data: bytes, *, is_whole: bool = False) -> str:
-    """Name the encoding of a text: its byte order mark, else UTF-8, else cp1252, else Latin-1.
-
-    A text that is UTF-8 but for a few damaged bytes stays UTF-8. A sample may end inside a character.
-
-    Examples
-    --------
-    >>> name_encoding("née".encode()), name_encoding("née".encode("cp1252")), name_encoding(b"\\xff\\xfea\\0")
-    ('utf-8', 'cp1252', 'utf-16')
-    """
-    for bom, encoding in _BOMS.items():
-        if data.startswith(bom):
-            return encoding
-    if data.count(b"\0", 0, 2000) * 3 > len(data[:2000]):
-        return "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if not is_whole and error.start >= len(data) - 3 and error.reason == "unexpected end of data":
-            return "utf-8"
-        text = data.decode("utf-8", "replace")
-        n_good = len(text) - len(text.encode("ascii", "ignore")) - text.count("�")
-        if n_good > 4 * text.count("�"):
-            return "utf-8"
-        c1 = set(range(0x80, 0xA0)) - {0x81, 0x8D, 0x8F, 0x90, 0x9D}  # what only cp1252 has letters for
-        return "cp1252" if c1.intersection(data) or not set(range(0x80, 0xA0)).intersection(data) else "latin-1"
-    return "utf-8"
 
 
 def split_lines(text: str) -> Iterator[str]:
@@ -166,30 +136,44 @@ def csv_options(dialect: Dialect) -> dict[str, Any]:
     }
 
 
-def _consistency(rows: list[list[str]]) -> tuple[float, int]:
-    """Return the share of records that have the most common width, and that width."""
-    if not rows:
-        return 0.0, 0
-    widths = Counter(map(len, rows))
-    width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
-    return count / len(rows), width
+
+def _modal_width(rows: list[list[str]]) -> tuple[int, int]:
+    """Return the width of the table in a text, and how many records have it.
+
+    It is the width that most of them have; wide ones count more, as a table may have many short lines above it.
+    """
+    widths = Counter(map(len, rows)).items()
+    return max(widths, key=lambda item: (item[1] > 1, item[1] * math.log2(item[0]), item), default=(0, 0))
 
 
-def sniff(text: str, *, encoding: str, name: str, compression: str = "", is_cut: bool = False) -> Dialect:
+@dataclass(frozen=True)
+class _Reading:
+    """A text read with one delimiter: its first records, where its table begins, and how well that fits."""
+
+    dialect: Dialect
+    rows: list[list[str]]
+    width: int
+    header: HeaderRows
+    score: float
+
+
+def sniff(
+    text: str, known: Dialect, *, name: str, is_cut: bool = False, given: GivenDialect = GivenDialect()
+) -> Dialect:
     """Tell the dialect of a delimited text from its beginning.
 
     Parameters
     ----------
     text : str
         The first `SAMPLE_BYTES`, decoded, without byte order mark.
-    encoding : str
-        Recorded in the dialect.
+    known : Dialect
+        Its encoding and compression.
     name : str
         File name; its extension decides between equally good delimiters.
-    compression : str
-        Recorded in the dialect.
     is_cut : bool
         More text follows: the last record may be incomplete.
+    given : GivenDialect
+        What the user says of the file.
 
     Returns
     -------
@@ -197,32 +181,104 @@ def sniff(text: str, *, encoding: str, name: str, compression: str = "", is_cut:
 
     Notes
     -----
-    The delimiter is the one under which the most records share one width above 1. Lines above the
-    first record of about that width are titles. A first record whose cells are numbers wherever the
-    column below holds numbers is data, unless those are years or count upwards.
+    Every delimiter is tried. The best is the one under which the most records share one width, with the fewest cells
+    that hold another delimiter; of equally good ones that with more columns. A text of prose is a single column. Lines
+    above the table are titles. See `find_header` and `find_marks` for the header and the numbers.
     """
-    sample = _Sample(text)
-    best: tuple[tuple[float, float, int], Dialect, list[list[str]]] | None = None
-    preferred = {".tsv": "\t", ".tab": "\t", ".psv": "|"}
-    base = name.lower().removesuffix(".gz").removesuffix(".zst")
-    for delimiter in _DELIMITERS:
-        if text.count(delimiter, 0, 20_000) * 2 < text.count("\n", 0, 20_000):
-            continue  # not on every second line
-        dialect = _quoting(sample, Dialect(encoding=encoding, delimiter=delimiter, compression=compression))
-        rows = _drop_cut(sample.records(dialect), is_cut)
-        share, width = _consistency(rows)
-        bonus = 0.05 if preferred.get(base[-4:], ",") == delimiter else 0.0
-        score = (0.0 if width < 2 else share + bonus, bonus, width)
-        if best is None or score > best[0]:
-            best = (score, dialect, rows)
-        if score[0] > 1:
-            break  # every record has this width, and the name agrees
-    if best is None or best[0][0] == 0.0:
-        fallback = Dialect(encoding=encoding, compression=compression)
-        best = ((0.0, 0.0, 1), best[1] if best else _quoting(sample, fallback), [])
-        best = (best[0], best[1], _drop_cut(sample.records(best[1]), is_cut))
-    _, dialect, rows = best
-    return _layout(text, dialect, rows)
+    separator = _SEPARATOR_LINE.match(text)
+    skipped = separator.group(0) if separator else ""
+    delimiters = given.delimiter or (separator.group(1) if separator else _DELIMITERS)
+    sample = _Sample(text[len(skipped) :])
+    n_lines = text.count("\n", 0, 20_000) or text.count("\r", 0, 20_000)
+    present = [d for d in delimiters if d in sample.text]
+    present = [d for d in present if d == delimiters[0] or text.count(d, 0, 20_000) * 2 >= n_lines]
+    readings = [_read(sample, replace(known, delimiter=d), present, is_cut, given) for d in present]
+    preferred = _PREFERRED.get(name.lower().removesuffix(".gz").removesuffix(".zst")[-4:])
+    weights = [r.score * (1.5 if r.dialect.delimiter == preferred else 1.0) for r in readings]
+    single = given.delimiter is None and separator is None and max(weights, default=0.0) < _ONE_COLUMN
+    if not readings or single:
+        best = _read_single(sample, known, given, is_cut, delimiters)
+        doubt = ""
+    else:
+        best = readings[weights.index(max(weights))]
+        rivals = [r for r, weight in zip(readings, weights, strict=True) if weight > _DOUBTFUL * max(weights)]
+        others = [repr(r.dialect.delimiter) for r in rivals if r is not best and r.width > 1]
+        doubt = f"the delimiter may be {others[0]}" if others else ""
+    return _completed(sample, best, skipped, given, doubt)
+
+
+def _read(sample: _Sample, dialect: Dialect, present: list[str], is_cut: bool, given: GivenDialect) -> _Reading:
+    """Read a text with one delimiter, and score that."""
+    dialect = _quoting(sample, dialect)
+    rows = _drop_cut(sample.records(dialect), is_cut)
+    width, n_alike = _modal_width(rows)
+    header = find_header(rows, width, given.header)
+    body = rows[header.first :]
+    if width < 2 or not body:
+        return _Reading(dialect, rows, width, header, 0.0)
+    share = n_alike / max(n_alike, len(body) + header.first / 2)
+    score = share * (1 - 1 / width) * _share_clean(body, width, dialect, present)
+    if len(body[0]) != width and body[0][width:] != [""] * (len(body[0]) - width):
+        score *= 0.9 if len(body[0]) == width - 1 else 0.7  # the header has the width of the rows
+    return _Reading(dialect, rows, width, header, score)
+
+
+def _read_single(sample: _Sample, known: Dialect, given: GivenDialect, is_cut: bool, delimiters: str) -> _Reading:
+    """Read a text as one column; its delimiter is one that its cells do not have."""
+    delimiter = given.delimiter or (_DELIMITERS[0] if _DELIMITERS[0] not in sample.text else _NO_DELIMITER)
+    dialect = _quoting(sample, replace(known, delimiter=delimiter if len(delimiters) > 1 else delimiters))
+    rows = _drop_cut(sample.records(dialect), is_cut)
+    return _Reading(dialect, rows, 1, find_header(rows, 1, given.header), _ONE_COLUMN)
+
+
+def _share_clean(rows: list[list[str]], width: int, dialect: Dialect, present: list[str]) -> float:
+    """Return the share of the cells that are numbers, dates or texts without another delimiter between two letters.
+
+    A cell that begins with a blank, or has a quote that another delimiter would explain, is not clean.
+    """
+    if len(present) == 1 and width > 3:
+        return 1.0
+    others = "".join(re.escape(d) for d in present if d != dialect.delimiter)
+    foreign = re.compile(rf'\S[{others}]\S|^[{others}]|[{others}]$' if others else r"(?!)")
+    n_cells = n_clean = 0.0
+    has_blanks = rows[0][1:2] and rows[0][1].startswith(" ")  # ", " between the names, too
+    for row in rows[: max(2, _MAX_CELLS // width)]:
+        for position, cell in enumerate(row):
+            if not cell.strip():
+                continue
+            n_cells += 1
+            if kind_of_cell(cell) is not CellKind.TEXT and "\t" not in cell and ";" not in cell:
+                n_clean += 1
+            elif foreign.search(cell) or (cell.startswith(" ") and position > 0 and not has_blanks):
+                n_clean += 0
+            elif dialect.quote_char and cell.count(dialect.quote_char) % 2:
+                n_clean += 0
+            else:
+                n_clean += 1
+    return n_clean / n_cells if n_cells else 1.0
+
+
+def _completed(sample: _Sample, best: _Reading, skipped: str, given: GivenDialect, doubt: str) -> Dialect:
+    """Complete the dialect of a reading by its header and the marks of its numbers."""
+    header, dialect = best.header, best.dialect
+    n_skipped = (1 if skipped else 0) + _lines_before(sample.text, dialect, header.first)
+    data = best.rows[header.first + header.n_lines :]
+    is_wider = header.n_lines > 0 and header.implicit_index
+    data = data[: max(10, 4 * _MAX_CELLS // max(1, best.width))]
+    width = min(best.width, max(map(len, data), default=0))
+    columns = [[row[i] for row in data if i < len(row)] for i in range(width)]
+    marks = find_marks(columns, dialect.delimiter, given.decimal)
+    doubts = [text for text in (doubt, header.doubt, marks.doubt) if text]
+    return replace(
+        dialect,
+        skip_lines=n_skipped,
+        header_lines=header.n_lines,
+        implicit_index=is_wider,
+        decimal=marks.decimal,
+        thousands=marks.thousands,
+        number_columns=marks.columns,
+        doubt="; ".join(doubts),
+    )
 
 
 def _drop_cut(rows: list[list[str]], is_cut: bool) -> list[list[str]]:
@@ -232,19 +288,20 @@ def _drop_cut(rows: list[list[str]], is_cut: bool) -> list[list[str]]:
 def _quoting(sample: _Sample, dialect: Dialect) -> Dialect:
     """Choose between quotes that are doubled, escaped by a backslash, and none at all."""
     if '"' not in sample.text:
-        return dialect
+        return _single_quoting(sample, dialect)
     choices = [dialect]
     if '\\"' in sample.text:
-        choices.insert(0, _with(dialect, double_quote=False, escape_char="\\"))
+        choices.insert(0, replace(dialect, double_quote=False, escape_char="\\"))
         if '""' in sample.text:
-            choices.insert(1, _with(dialect, escape_char="\\"))
-    choices.append(_with(dialect, quote_char=""))
+            choices.insert(1, replace(dialect, escape_char="\\"))
+    choices.append(replace(dialect, quote_char=""))
     # Quotes that swallow lines show as few records; parsing without quotes must be clearly better.
     best, best_score = dialect, 0.0
     for choice in choices:
-        share, width = _consistency(sample.records(choice))
+        rows = sample.records(choice)
+        width, n_alike = _modal_width(rows)
         penalty = _NO_QUOTES_PENALTY if choice.quote_char == "" else 0.0
-        score = share - penalty - 0.5 * sample.has_swallowed_lines(choice) if width > 1 else 0.0
+        score = n_alike / len(rows) - penalty - 0.5 * sample.has_swallowed_lines(choice) if width > 1 else 0.0
         if score > best_score:
             best, best_score = choice, score
         if best_score >= 1:
@@ -252,39 +309,15 @@ def _quoting(sample: _Sample, dialect: Dialect) -> Dialect:
     return best
 
 
-def _with(dialect: Dialect, **changes: object) -> Dialect:
-    return replace(dialect, **changes)  # type: ignore[arg-type]
-
-
-def _layout(text: str, dialect: Dialect, rows: list[list[str]]) -> Dialect:
-    """Find title lines, the header, and whether rows carry one field more than it."""
-    _, width = _consistency(rows)
-    first = _first_table_row(rows, width)
-    skip = _lines_before(text, dialect, first)
-    body = rows[first:]
-    if not body:
+def _single_quoting(sample: _Sample, dialect: Dialect) -> Dialect:
+    """Take single quotes where no cell has a double one, and nearly all that begin with a single one end with one."""
+    if f"{dialect.delimiter}'" not in sample.text:
         return dialect
-    header, data = body[0], body[1:]
-    has_header = not _is_data(header, data)
-    data_width = _consistency(data)[1] if data else len(header)
-    implicit = has_header and len(data) > 0 and data_width == len(header) + 1
-    implicit = implicit and sum(len(row) == data_width for row in data) * 2 > len(data)
-    # Every row may end in a delimiter that the header lacks: then the extra field is always empty.
-    implicit = implicit and any(row[-1].strip() for row in data if len(row) == data_width)
-    return _with(dialect, skip_lines=skip, has_header=has_header, implicit_index=implicit)
-
-
-def _first_table_row(rows: list[list[str]], width: int) -> int:
-    """Number of the first record that is not a title: at least half the common width is filled."""
-    if width < 2:
-        return 0
-    for number, row in enumerate(rows[:20]):
-        filled = sum(bool(cell.strip()) for cell in row)
-        is_title = filled <= 1 and (len(row) == 1 or (width >= 4 and bool(row[0].strip())))
-        is_comment = bool(row[0].lstrip().startswith("#")) and len(row) != width
-        if not (is_title or is_comment):
-            return number
-    return 0
+    mark, text = re.escape(dialect.delimiter), "".join(itertools.islice(split_lines(sample.text), _MAX_RECORDS))
+    n_begun = len(re.findall(rf"(?:^|{mark})'", text, re.MULTILINE))
+    n_ended = len(re.findall(rf"'(?={mark}|\r?$)", text, re.MULTILINE))
+    is_quoted = n_begun * 2 > text.count("\n") and n_ended >= 0.9 * n_begun
+    return replace(dialect, quote_char="'") if is_quoted else dialect
 
 
 def _lines_before(text: str, dialect: Dialect, n_records: int) -> int:
@@ -299,33 +332,8 @@ def _lines_before(text: str, dialect: Dialect, n_records: int) -> int:
     return reader.line_num
 
 
-def _is_data(header: list[str], data: list[list[str]]) -> bool:
-    """Tell whether the first record is data: numbers wherever the column holds numbers."""
-    if len(set(header)) < len(header) and all(_NUMBER.fullmatch(cell) for cell in header):
-        return True
-    numeric = []
-    for i, label in enumerate(header):
-        cells = [row[i] for row in data[:10] if i < len(row) and row[i].strip()]
-        if cells and all(_NUMBER.fullmatch(cell) for cell in cells):
-            if not _NUMBER.fullmatch(label):
-                return False
-            numeric.append(label.strip())
-    return bool(numeric) and not _are_labels(numeric)
-
-
-def _are_labels(cells: list[str]) -> bool:
-    """Tell whether numbers in a first record are labels: years, or 0, 1, 2 …"""
-    if not all(cell.isdigit() for cell in cells):
-        return False
-    numbers = [int(cell) for cell in cells]
-    if all(1500 <= n <= 2200 for n in numbers) and len(set(numbers)) == len(numbers):
-        return True
-    steps = {b - a for a, b in zip(numbers, numbers[1:], strict=False)}
-    return len(numbers) > 2 and len(steps) == 1 and steps != {0}
-
-
 def header_of(text: str, dialect: Dialect) -> tuple[list[str], int, int]:
-    """Return the cells of the first record, the number of characters before the first data record, and its own end.
+    """Return the names of the columns, the number of characters before the first data record, and the header's end.
 
     Parameters
     ----------
@@ -336,11 +344,11 @@ def header_of(text: str, dialect: Dialect) -> tuple[list[str], int, int]:
     Returns
     -------
     cells : list of str
-        Of the header; without a header, of the first record.
+        Of the header, of two lines joined; without a header, of the first record.
     offset : int
         Characters that the title lines and the header take.
     end : int
-        Characters up to the end of the first record; the whole text if that may be cut.
+        Characters up to the end of the header, or of the first record; the whole text if that may be cut.
     """
     lines = split_lines(text)
     offset = sum(len(line) for _, line in zip(range(dialect.skip_lines), lines, strict=False))
@@ -352,7 +360,10 @@ def header_of(text: str, dialect: Dialect) -> tuple[list[str], int, int]:
             taken += len(line)
             yield line
 
+    found: list[list[str]] = []
     for row in csv.reader(counted(), **csv_options(dialect)):
         if row:
-            return row, offset + (taken if dialect.has_header else 0), offset + taken
-    return [], offset, len(text)
+            found.append(row)
+        if found and len(found) >= dialect.header_lines:
+            return join_headers(found), offset + (taken if dialect.has_header else 0), offset + taken
+    return join_headers(found) if found else [], offset, len(text)

@@ -10,7 +10,8 @@ from pyarrow import fs
 
 from dfjoin.errors import ColumnNotFoundError, TableReadError, shortlist
 from dfjoin.sources.delimited import max_columns_error
-from dfjoin.sources.sniff import LFS_PREFIX, SAMPLE_BYTES, name_encoding, reject_foreign
+from dfjoin.sources.encodings import SAMPLE_BYTES, name_encoding
+from dfjoin.sources.sniff import LFS_PREFIX, reject_foreign
 from dfjoin.types import Dialect
 
 __all__ = [

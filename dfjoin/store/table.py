@@ -28,7 +28,7 @@ from dfjoin.index.catalog import KINDS, NOT_IN_FILE
 from dfjoin.ingest.engine import SparkTable, session_table
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.types import Dialect, IndexSettings, TableSource
+from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 from dfjoin.values.float_values import is_list_type, spell_lists
 from dfjoin.values.frames import arrow_to_series
 from dfjoin.values.normalize import normalize_batch, normalize_column, read_dates, settings_for
@@ -67,7 +67,8 @@ class _FileTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns."""
-        reader = open_table(self.source, dialect=self.dialect, columns=list(columns), max_columns=self.max_columns)
+        dialect = self.dialect or GivenDialect()
+        reader = open_table(self.source, dialect=dialect, columns=list(columns), max_columns=self.max_columns)
         return reader.batches()
 
 
@@ -137,7 +138,7 @@ class LakeTable:
         reasons = {c["name"]: void_reason(c["name"], c) for c in columns if c["name"] in self._columns}
         self.void_columns = {name: reason for name, reason in reasons.items() if reason}
         self._left_out = {c["name"] for c in columns if c["position"] == NOT_IN_FILE}
-        self._dialect = Dialect(**json.loads(record["dialect"])) if record["dialect"] else None
+        self._dialect = Dialect.from_dict(json.loads(record["dialect"])) if record["dialect"] else None
         self._opened = self._open(record)
         self._is_of_spark = snapshot.root_of(record["root"]).kind == "spark"
         self._is_given = snapshot.root_of(record["root"]).kind == "memory"

@@ -109,7 +109,7 @@ def test_a_header_without_rows_gives_no_batches(rest):
 def test_names_follow_from_the_dialect():
     text = "a,b\n1,2\n"
     assert layout_of(text, Dialect()).names == ["a", "b"]
-    assert layout_of(text, Dialect(has_header=False)).names == ["column_0", "column_1"]
+    assert layout_of(text, Dialect(header_lines=0)).names == ["column_0", "column_1"]
     assert layout_of(text, Dialect(implicit_index=True)).names == ["Unnamed: 0", "a", "b"]
     assert layout_of(text, Dialect(), extra_columns=2).names == ["a", "b", "Unnamed: 2", "Unnamed: 3"]
     assert layout_of("t\n\nä,b\n1,2\n", Dialect(skip_lines=1)).offset == len("t\n\nä,b\n".encode())

@@ -17,7 +17,7 @@ from dfjoin.sources.fingerprint import fingerprint_bytes
 from dfjoin.sources.listing import list_tables
 from dfjoin.sources.one_table import read_table
 from dfjoin.sources.readers import current_fingerprint, open_table
-from dfjoin.sources.sniff import SAMPLE_BYTES
+from dfjoin.sources.encodings import SAMPLE_BYTES
 from dfjoin.sources.table_reader import TableReader
 from dfjoin.types import Dialect
 
@@ -85,7 +85,7 @@ def test_a_few_damaged_bytes_leave_utf8_as_it_is(read):
     ("data", "names", "rows"),
     [
         ("a,b\r1,x\r2,y\r", ["a", "b"], [("1", "x"), ("2", "y")]),
-        ("a;b\n1,5;x\n2,5;y\n", ["a", "b"], [("1,5", "x"), ("2,5", "y")]),
+        ("a;b\n1,5;x\n2,5;y\n", ["a", "b"], [("1.5", "x"), ("2.5", "y")]),
         ('a,b\n"x ""q"", y",2\n"z",4\n', ["a", "b"], [('x "q", y', "2"), ("z", "4")]),
         ('a,b\n"x \\"q\\", y",2\n"z",4\n', ["a", "b"], [('x "q", y', "2"), ("z", "4")]),
         ('"first\nname",c\n"x\r\ny",2\nz,4\n', ["first name", "c"], [("x\r\ny", "2"), ("z", "4")]),
@@ -181,7 +181,7 @@ def test_a_streamed_file_larger_than_the_sample_is_the_one_read_whole(read, monk
 
 
 def test_a_recorded_dialect_is_used_again(read):
-    dialect = Dialect(delimiter=";", has_header=False)
+    dialect = Dialect(delimiter=";", header_lines=0)
     names, rows, used = read("a,1;b\nc,2;d\n", dialect=dialect)
     assert (names, rows, used) == (["column_0", "column_1"], [("a,1", "b"), ("c,2", "d")], dialect)
 

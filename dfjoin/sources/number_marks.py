@@ -1,0 +1,190 @@
+"""How numbers are written in a delimited text: which mark stands before decimals, which between thousands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dfjoin.types import Dialect
+from dfjoin.values.nulls import NULL_TEXTS
+
+__all__ = ["NumberMarks", "find_marks", "plain_numbers"]
+
+_BLANKS = " \u00a0\u202f\u2009"
+_CLASSES = {"": "", ".": r"\.", ",": ",", " ": f"[{_BLANKS}]", "'": "['’]"}
+_MARKS = ((".", ""), (".", ","), (".", " "), (".", "'"), (",", ""), (",", "."), (",", " "), (",", "'"))
+_NULLS = frozenset(NULL_TEXTS)
+_MARKED = re.compile(rf"\d(?:[,'’{_BLANKS}]\d|\.\d{{3}}\.\d)")
+_POINTED = re.compile(r"\d\.\d")
+_THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+_FIRST = 10
+_FEWEST = 0.9
+"""Share of the cells of a column that are numbers, at least, where it is a column of numbers: others may be remarks."""
+
+
+@dataclass(frozen=True)
+class NumberMarks:
+    """Marks of the numbers of a text, and the columns that have such numbers.
+
+    Parameters
+    ----------
+    decimal, thousands : str
+        `thousands` is empty where nothing stands between thousands; a blank stands for every kind of blank.
+    columns : tuple of int
+        Positions of the columns whose cells are to be read so; empty for plain numbers.
+    doubt : str
+        What else the numbers may be; empty if nothing.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    columns: tuple[int, ...] = ()
+    doubt: str = ""
+
+
+@cache
+def _pattern(decimal: str, thousands: str) -> str:
+    """Return a regular expression, of Python and of RE2, for numbers with these marks."""
+    digits = r"\d+"
+    if thousands:
+        mark = _CLASSES[thousands]
+        groups = rf"(?:{mark}\d{{2,3}})*{mark}\d{{3}}" if thousands == "," else rf"(?:{mark}\d{{3}})+"  # India: 1,23,456
+        digits = rf"(?:[1-9]\d{{0,2}}{groups}|\d+)"
+    point = _CLASSES[decimal]
+    return rf"[\s{_BLANKS}]*[-+]?(?:{digits}(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?[{_BLANKS}]?%?[\s{_BLANKS}]*"
+
+
+@cache
+def _compiled(decimal: str, thousands: str) -> re.Pattern[str]:
+    return re.compile(_pattern(decimal, thousands))
+
+
+def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | None = None) -> NumberMarks:
+    """Find the marks of the numbers of a text from some rows of all of its columns.
+
+    Parameters
+    ----------
+    columns : sequence of sequence of str
+        Cells of each column, without the header.
+    delimiter : str
+        Of the text.
+    decimal : {".", ","}, optional
+        The decimal mark where it is known.
+
+    Returns
+    -------
+    NumberMarks
+
+    Notes
+    -----
+    The marks are those under which the most columns hold numbers; plain numbers if these are as many. So ``1.234`` is
+    an integer only where other cells of the text show a decimal comma, or two groups. ``1,234`` has a mark of thousands
+    in a text delimited by commas, and where shorter numbers of its column have none. Groups of three digits that are
+    all of one length are codes.
+    """
+    joined = ["\n".join(cells) for cells in columns]
+    is_odd = any(_MARKED.search(text) for text in joined) or delimiter == ";"
+    marked = {
+        position: [cell for cell in cells if cell.strip() and cell.strip().lower() not in _NULLS]
+        for position, (cells, text) in enumerate(zip(columns, joined, strict=True))
+        if is_odd and (_MARKED.search(text) or _POINTED.search(text))
+    }
+    order = sorted(_MARKS, key=lambda marks: marks != (",", "")) if delimiter == ";" else _MARKS
+    legal = [marks for marks in order if decimal is None or marks[0] == decimal]
+    if not marked:
+        return NumberMarks() if decimal in (None, ".") else NumberMarks(",", "", tuple(range(len(columns))))
+    fitting = {marks: {p for p, cells in marked.items() if _are_numbers(cells, *marks)} for marks in legal}
+    most = max(map(len, fitting.values()))
+    best = [marks for marks in legal if len(fitting[marks]) == most]
+    chosen = best[0]
+    if chosen[0] == "," and (".", ",") in best and _are_grouped(marked, fitting[".", ","], delimiter):
+        chosen = ".", ","
+    if chosen[0] == "," == delimiter and decimal is None:
+        grouped = _compiled(".", ",")
+        if any("," in cell and grouped.fullmatch(cell) for p in fitting[chosen] for cell in marked[p]):
+            return NumberMarks()  # commas before decimals and between thousands
+    if chosen == (".", ""):
+        return NumberMarks(doubt=_doubt([marked[p] for p in fitting[chosen]]) if delimiter == ";" else "")
+    unmarked = {p for p, cells in enumerate(columns) if p not in marked and _are_plain(cells)}
+    doubt = "decimal commas beside delimiting commas" if chosen[0] == "," == delimiter and decimal is None else ""
+    return NumberMarks(*chosen, tuple(sorted(fitting[chosen] | unmarked)), doubt)
+
+
+def _are_numbers(cells: list[str], decimal: str, thousands: str) -> bool:
+    """Tell whether the cells of a column are numbers with these marks, and no codes of equal groups."""
+    whole = _compiled(decimal, thousands)
+    numbers = [cell.strip() for cell in cells[:_FIRST] if whole.fullmatch(cell)]
+    if len(numbers) < _FEWEST * len(cells[:_FIRST]) or not numbers:
+        return False
+    numbers += [cell.strip() for cell in cells[_FIRST:] if whole.fullmatch(cell)]
+    if len(numbers) < _FEWEST * len(cells):
+        return False
+    if not thousands:
+        return True
+    plain = _compiled(decimal, "")
+    grouped = [number for number in numbers if not plain.fullmatch(number)]
+    if not grouped:
+        return True
+    ungrouped = (number.lstrip("-+") for number in numbers if plain.fullmatch(number))
+    if any(len(number.partition(decimal)[0]) > 4 for number in ungrouped):
+        return False  # a long number without the mark: it is none of thousands
+    # Groups of blanks or points that are all of one length are codes, as of firms and banks.
+    return thousands == "," or len({len(number) for number in numbers}) > 1 or decimal in grouped[0]
+
+
+def _are_grouped(marked: dict[int, list[str]], columns: set[int], delimiter: str) -> bool:
+    """Tell whether commas stand between thousands, where they may stand before three decimals."""
+    if delimiter == ",":
+        return True
+    plain = _compiled(".", "")
+    return any(sum(bool(plain.fullmatch(cell)) for cell in marked[p]) * 20 > len(marked[p]) for p in columns)
+
+
+def _are_plain(cells: Sequence[str]) -> bool:
+    """Tell whether a column has nothing but integers, if anything: cells below may be marked."""
+    return all(cell.strip().lstrip("-+").isdecimal() for cell in cells if cell.strip())
+
+
+def _doubt(columns: list[list[str]]) -> str:
+    """Say that numbers with three decimals may be thousands."""
+    for cells in columns:
+        pointed = [cell for cell in cells if "." in cell]
+        if len(pointed) > 1 and all(_THREE_DECIMALS.fullmatch(cell.strip()) for cell in pointed):
+            return f"{pointed[0].strip()} may have a decimal point or a mark of thousands"
+    return ""
+
+
+def plain_numbers(
+    batches: Iterator[pa.RecordBatch], dialect: Dialect, names: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Write the numbers of batches with a decimal point and nothing between thousands.
+
+    Parameters
+    ----------
+    batches : iterator of pyarrow.RecordBatch
+        Text columns, some of `names`.
+    dialect : Dialect
+        Tells the marks, and the columns that have such numbers. Of these, cells that are no numbers stay.
+    names : sequence of str
+        All columns of the file.
+    """
+    marked = {names[position] for position in dialect.number_columns if position < len(names)}
+    for batch in batches:
+        arrays = [
+            _plain(array, dialect.decimal, dialect.thousands) if name in marked else array
+            for name, array in zip(batch.schema.names, batch.columns, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+
+
+def _plain(array: pa.Array, decimal: str, thousands: str) -> pa.Array:
+    """Rewrite the cells of a column that are numbers with these marks."""
+    is_number = pc.match_substring_regex(array, rf"\A(?:{_pattern(decimal, thousands)})\z")
+    plain = pc.replace_substring_regex(array, _CLASSES[thousands], "") if thousands else array
+    plain = pc.replace_substring(plain, ",", ".") if decimal == "," else plain
+    return pc.if_else(is_number, plain, array)
