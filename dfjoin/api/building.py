@@ -21,6 +21,10 @@ def build_lake(
     spark: Any = None,
     columns: str | list[str] | None = None,
     exclude: str | list[str] | None = None,
+    delimiter: str | dict[str, str] | None = None,
+    decimal: str | dict[str, str] | None = None,
+    header: int | dict[str, int] | None = None,
+    encoding: str | dict[str, str] | None = None,
     embedder: Any = None,
     axes: list[Any] | None = None,
     settings: dict[str, Any] | IndexSettings | None = None,
@@ -62,6 +66,14 @@ def build_lake(
     columns, exclude : str or list of str, optional
         Patterns (``fnmatch``) of ``table/column`` to index, and to leave out. No value of a column that is left out
         is written into the index: frames given in memory are kept without it. Files are joined whole.
+    delimiter, decimal, header, encoding : value, or dict of pattern → value, optional
+        How CSV files are written, for all of them or for tables that match a pattern (``fnmatch``; of several the first
+        counts). None (default): as each file tells. They are kept with the index: `Lake.add` reads further files so.
+
+        - ``delimiter``: one character.
+        - ``decimal``: ``"."`` or ``","``.
+        - ``header``: lines that name the columns: 0, 1 or 2, below titles and comments. Two lines are joined.
+        - ``encoding``: a name that Python knows, as ``"cp1250"``.
     embedder : str, path or callable, optional
         What makes the vectors that ``mode="embedding"`` needs; None: no vectors. ``"fasttext"`` trains on the lake's
         own texts; `Lake.add_vectors` lists the others, and adds vectors later. Values are embedded where `engine` says,
@@ -136,13 +148,14 @@ def build_lake(
     """
     from dfjoin.errors import InvalidParameterError
     from dfjoin.ingest.build import build, find_base
-    from dfjoin.ingest.build_options import BuildOptions, check_same_settings, index_settings
+    from dfjoin.ingest.build_options import BuildOptions, check_same_settings, given_dialects, index_settings
     from dfjoin.lake import Lake
     from dfjoin.vectors.axis_specs import check_axes
 
     options = BuildOptions(source, engine, spark, on_error, keep_data, progress, embedder, check_axes(axes))
     path, base = find_base(index, if_exists)
-    chosen = index_settings(settings, columns, exclude)
+    dialects = given_dialects(delimiter=delimiter, decimal=decimal, header=header, encoding=encoding)
+    chosen = index_settings(settings, columns, exclude, dialects)
     if if_exists == "add" and base is not None:
         check_same_settings(base, chosen, settings, columns, exclude)
         if axes is not None:

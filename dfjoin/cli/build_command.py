@@ -19,6 +19,14 @@ Build an index of every table below a directory (CSV, TSV, Parquet, JSON lines).
 
 The index holds a copy of every distinct value of the columns it indexes."""
 
+_DIALECT_OPTIONS = {
+    "delimiter": "delimiter of CSV files (tab for a tabulator)",
+    "decimal": "decimal mark of CSV files, . or ,",
+    "header": "lines of CSV files that name the columns: 0, 1 or 2",
+    "encoding": "encoding of CSV files",
+}
+_ESCAPES = {"tab": "\t", "\\t": "\t"}
+
 
 def add_build_command(commands: Any) -> None:
     """Add ``dfjoin build`` to the commands."""
@@ -32,6 +40,8 @@ def add_build_command(commands: Any) -> None:
     parser.add_argument(
         "--null", action="append", dest="null_spellings", metavar="TEXT", help="a spelling of null, such as NA"
     )
+    for name, what in _DIALECT_OPTIONS.items():
+        parser.add_argument(f"--{name}", action="append", metavar="[PATTERN=]VALUE", help=f"{what}; may be repeated")
     parser.add_argument("--samples", type=int, help="sample values kept per column (default 5)")
     parser.add_argument(
         "--permutations", type=int, help="values of a column's MinHash signature (default 256, 0: none)"
@@ -49,6 +59,18 @@ def add_build_command(commands: Any) -> None:
     parser.add_argument("--embedder", help="fasttext, or the file of a model: index vectors for --mode embedding")
     parser.add_argument("--on-error", choices=("skip", "raise"), default="skip", help="unreadable tables")
     parser.add_argument("--quiet", action="store_false", dest="progress", help="show no progress")
+
+
+def _by_pattern(values: list[str] | None) -> dict[str, Any] | None:
+    """Return what the shell says of files as a dict of pattern → value; what looks like a number is one.
+
+    A value for all files comes last: of several patterns that match a table the first counts.
+    """
+    if values is None:
+        return None
+    split = [value.rpartition("=") for value in values]
+    found = {pattern or "*": int(value) if value.isdecimal() else _ESCAPES.get(value, value) for pattern, _, value in split}
+    return dict(sorted(found.items(), key=lambda item: item[0] == "*"))
 
 
 def _build(options: argparse.Namespace) -> int:
@@ -74,6 +96,7 @@ def _build(options: argparse.Namespace) -> int:
         engine=options.engine,
         columns=options.columns,
         exclude=options.exclude,
+        **{name: _by_pattern(getattr(options, name)) for name in _DIALECT_OPTIONS},
         embedder=options.embedder,
         settings=settings or None,
         on_error=options.on_error,

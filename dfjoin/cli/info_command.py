@@ -28,6 +28,7 @@ def add_info_command(commands: Any) -> None:
     parser.add_argument("--tables", action="store_true", help="list the tables")
     parser.add_argument("--columns", action="store_true", help="list the columns with their profiles")
     parser.add_argument("--skipped", action="store_true", help="list what was skipped and why")
+    parser.add_argument("--doubtful", action="store_true", help="list files that may have to be read in another way")
     parser.add_argument("--verify", action="store_true", help="read everything and compare checksums")
     parser.add_argument("--versions", action="store_true", help="list the versions that still exist")
     parser.add_argument("--check", action="store_true", help="list the tables that changed since they were indexed")
@@ -69,6 +70,9 @@ def _info_as_text(lake: Lake, options: argparse.Namespace) -> int:
         print_table(lake.columns[shown], options.format)
     if options.skipped:
         for record in info["skipped"]:
+            print(f"{record['name']}: {record['reason']}")
+    if options.doubtful:
+        for record in info["doubtful"]:
             print(f"{record['name']}: {record['reason']}")
     if options.verify:
         print("every file is as it was written")

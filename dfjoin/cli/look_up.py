@@ -60,6 +60,6 @@ def _show(options: argparse.Namespace) -> int:
     if options.format == "table":
         print(
             f"{record['table']}: {record['n_rows']:,} rows, {record['n_columns']:,} columns, {record['size']:,} bytes, "
-            f"{record['format']}, in {record['root']}"
+            f"{record['format']}{' ' * bool(record['dialect'])}{record['dialect']}, in {record['root']}"
         )
     return print_table(shown, options.format)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -13,9 +15,15 @@ from dfjoin.types import IndexSettings
 from dfjoin.values.unicode import UNICODE_VERSION
 from dfjoin.vectors.axis_specs import AxisSpec
 
-__all__ = ["BuildOptions", "check_same_settings", "index_settings"]
+__all__ = ["BuildOptions", "check_same_settings", "given_dialects", "index_settings"]
 
-_FIXED = ("unicode_version", "columns", "exclude", "partition_ends")  # of IndexSettings, set by other arguments
+_FIXED = ("unicode_version", "columns", "exclude", "dialects", "partition_ends")  # set by other arguments
+_LEGAL = {
+    "delimiter": "one character",
+    "decimal": '"." or ","',
+    "header": "0, 1 or 2, the lines that name the columns",
+    "encoding": "an encoding that Python knows",
+}
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,52 @@ class BuildOptions:
         check.check_flag(self.progress, "progress")
 
 
-def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> IndexSettings:
+def given_dialects(**given: Any) -> tuple[tuple[str, str, Any], ...]:
+    """Check what is given of how files are written: `delimiter`, `decimal`, `header`, `encoding`.
+
+    Parameters
+    ----------
+    **given
+        For each a value for all tables, a dict of pattern of tables → value, or None.
+
+    Returns
+    -------
+    tuple of (str, str, str or int)
+        As `IndexSettings.dialects`; ``*`` is the pattern of a value for all tables.
+    """
+    rules: list[tuple[str, str, Any]] = []
+    for name, value in given.items():
+        by_pattern = value if isinstance(value, Mapping) else {} if value is None else {"*": value}
+        for pattern, one in by_pattern.items():
+            if not isinstance(pattern, str):
+                raise InvalidTypeError(f"`{name}` must have patterns of tables as its keys, got {check.show(pattern)}")
+            if not _is_legal(name, one):
+                place = f"`{name}[{pattern!r}]`" if isinstance(value, Mapping) else f"`{name}`"
+                raise InvalidParameterError(
+                    f"{place} must be {_LEGAL[name]}, or a dict of pattern of tables → such a value, "
+                    f"got {check.show(one)}"
+                )
+            rules.append((name, pattern, one))
+    return tuple(rules)
+
+
+def _is_legal(name: str, value: Any) -> bool:
+    """Tell whether a dialect may have a value."""
+    if name == "header":
+        return isinstance(value, int) and not isinstance(value, bool) and value in (0, 1, 2)
+    if not isinstance(value, str):
+        return False
+    if name == "delimiter":
+        return len(value) == 1 and value.isascii() and value not in "\r\n\"\0"
+    if name == "decimal":
+        return value in (".", ",")
+    try:
+        return isinstance(codecs.decode(b"", value), str)
+    except (LookupError, ValueError, TypeError):
+        return False
+
+
+def index_settings(settings: Any, columns: Any = None, exclude: Any = None, dialects: Any = ()) -> IndexSettings:
     """Check the settings of a new index and complete them.
 
     Parameters
@@ -66,6 +119,8 @@ def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> I
     settings : dict, IndexSettings or None
     columns, exclude : str, list of str or None
         Patterns of the columns to index, and to leave out.
+    dialects : tuple
+        As `given_dialects` returns them.
     """
     if settings is None:
         chosen = IndexSettings()
@@ -103,12 +158,13 @@ def index_settings(settings: Any, columns: Any = None, exclude: Any = None) -> I
         partition_ends=(),
         columns=check.check_patterns(columns, "columns"),
         exclude=check.check_patterns(exclude, "exclude"),
+        dialects=dialects,
     )
 
 
 def check_same_settings(base: Manifest, chosen: IndexSettings, settings: Any, columns: Any, exclude: Any) -> None:
     """Refuse settings that differ from those of the index that is added to: they are frozen."""
-    given = {"columns": columns, "exclude": exclude}
+    given = {"columns": columns, "exclude": exclude, "dialects": chosen.dialects or None}
     if isinstance(settings, dict) and not {"null_spellings", "null_evidence"} & set(settings):
         chosen = replace(chosen, null_evidence=base.settings.null_evidence)
     differing = [

@@ -124,7 +124,7 @@ def _first_table_row(rows: list[list[str]], width: int) -> int:
         if is_title or is_comment:
             continue
         is_pair = len(filled) <= 2 and filled == list(range(len(filled)))  # a word and its value
-        if len(row) < width - 1 or (is_pair and width >= 5):
+        if len(row) < width - 1 or (is_pair and width >= 4):
             first_unsure = number if first_unsure < 0 else first_unsure
             continue
         if first_unsure >= 0 and not _are_names(row, rows[number + 1 :]):

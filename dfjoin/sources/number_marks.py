@@ -84,8 +84,8 @@ def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | 
     -----
     The marks are those under which the most columns hold numbers; plain numbers if these are as many. So ``1.234`` is
     an integer only where other cells of the text show a decimal comma, or two groups. ``1,234`` has a mark of thousands
-    in a text delimited by commas, and where shorter numbers of its column have none. Groups of three digits that are
-    all of one length are codes.
+    in a text delimited by commas, and where shorter numbers of its column have none. Several groups of three digits that
+    are all of one length are codes.
     """
     joined = ["\n".join(cells) for cells in columns]
     is_odd = any(_MARKED.search(text) for text in joined) or delimiter == ";"
@@ -102,8 +102,10 @@ def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | 
     most = max(map(len, fitting.values()))
     best = [marks for marks in legal if len(fitting[marks]) == most]
     chosen = best[0]
-    if chosen[0] == "," and (".", ",") in best and _are_grouped(marked, fitting[".", ","], delimiter):
-        chosen = ".", ","
+    if most == 0:
+        chosen = (decimal or ".", "")
+    elif chosen == (",", "") and fitting.get((".", ",")) == fitting[chosen]:
+        chosen = (".", ",") if _are_grouped(marked, fitting[chosen], delimiter) else chosen
     if chosen[0] == "," == delimiter and decimal is None:
         grouped = _compiled(".", ",")
         if any("," in cell and grouped.fullmatch(cell) for p in fitting[chosen] for cell in marked[p]):
@@ -133,8 +135,9 @@ def _are_numbers(cells: list[str], decimal: str, thousands: str) -> bool:
     ungrouped = (number.lstrip("-+") for number in numbers if plain.fullmatch(number))
     if any(len(number.partition(decimal)[0]) > 4 for number in ungrouped):
         return False  # a long number without the mark: it is none of thousands
-    # Groups of blanks or points that are all of one length are codes, as of firms and banks.
-    return thousands == "," or len({len(number) for number in numbers}) > 1 or decimal in grouped[0]
+    # Groups that are all of one length are codes, as of firms and banks; not two of them beside a point or comma.
+    is_long = max(map(len, grouped)) > 8 or thousands not in ".,"
+    return not is_long or thousands == "," or len({len(number) for number in numbers}) > 1 or decimal in grouped[0]
 
 
 def _are_grouped(marked: dict[int, list[str]], columns: set[int], delimiter: str) -> bool:

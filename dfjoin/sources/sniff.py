@@ -212,12 +212,13 @@ def _read(sample: _Sample, dialect: Dialect, present: list[str], is_cut: bool, g
     dialect = _quoting(sample, dialect)
     rows = _drop_cut(sample.records(dialect), is_cut)
     width, n_alike = _modal_width(rows)
+    rows = [row[: width + 1] for row in rows]  # of a row out of all measure no more is needed
     header = find_header(rows, width, given.header)
     body = rows[header.first :]
     if width < 2 or not body:
         return _Reading(dialect, rows, width, header, 0.0)
     share = n_alike / max(n_alike, len(body) + header.first / 2)
-    score = share * (1 - 1 / width) * _share_clean(body, width, dialect, present)
+    score = share * (1 - 1 / width) * _share_clean(rows, header, dialect, present)
     if len(body[0]) != width and body[0][width:] != [""] * (len(body[0]) - width):
         score *= 0.9 if len(body[0]) == width - 1 else 0.7  # the header has the width of the rows
     return _Reading(dialect, rows, width, header, score)
@@ -228,21 +229,24 @@ def _read_single(sample: _Sample, known: Dialect, given: GivenDialect, is_cut: b
     delimiter = given.delimiter or (_DELIMITERS[0] if _DELIMITERS[0] not in sample.text else _NO_DELIMITER)
     dialect = _quoting(sample, replace(known, delimiter=delimiter if len(delimiters) > 1 else delimiters))
     rows = _drop_cut(sample.records(dialect), is_cut)
+    rows = [row[:2] for row in rows]
     return _Reading(dialect, rows, 1, find_header(rows, 1, given.header), _ONE_COLUMN)
 
 
-def _share_clean(rows: list[list[str]], width: int, dialect: Dialect, present: list[str]) -> float:
+def _share_clean(rows: list[list[str]], header: HeaderRows, dialect: Dialect, present: list[str]) -> float:
     """Return the share of the cells that are numbers, dates or texts without another delimiter between two letters.
 
     A cell that begins with a blank, or has a quote that another delimiter would explain, is not clean.
     """
+    body = rows[header.first :]
+    width = len(body[0])
     if len(present) == 1 and width > 3:
         return 1.0
     others = "".join(re.escape(d) for d in present if d != dialect.delimiter)
     foreign = re.compile(rf'\S[{others}]\S|^[{others}]|[{others}]$' if others else r"(?!)")
     n_cells = n_clean = 0.0
-    has_blanks = rows[0][1:2] and rows[0][1].startswith(" ")  # ", " between the names, too
-    for row in rows[: max(2, _MAX_CELLS // width)]:
+    has_blanks = header.first == 0 and width > 1 and body[0][1].startswith(" ")  # ", " between the names, too
+    for row in body[: max(2, _MAX_CELLS // width)]:
         for position, cell in enumerate(row):
             if not cell.strip():
                 continue

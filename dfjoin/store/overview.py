@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from dfjoin.errors import IndexFormatError
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS, reason_of
 from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.types import Dialect
 
 __all__ = ["catalog_columns", "catalog_tables", "describe_table", "list_history", "snapshot_html", "summarize"]
 
+_MOST_DOUBTFUL = 1000
 _NO_COUNTS = {"tables": 0, "columns": 0, "segments": 0, "created_by": ""}
 
 
@@ -42,6 +45,7 @@ def catalog_tables(snapshot: Snapshot) -> pd.DataFrame:
             "n_columns": records.field("n_columns"),
             "size": records.field("size"),
             "format": records.field("format"),
+            "dialect": dialect_texts(records.field("dialect")),
             "root": pa.array([roots.get(r, "") for r in records.field("root").to_pylist()], pa.string()),
         }
     )
@@ -53,14 +57,18 @@ def catalog_columns(snapshot: Snapshot) -> pd.DataFrame:
     parts = []
     for segment in snapshot.segments:
         records = segment.catalog.columns()
-        tables = segment.catalog.tables().field("name").take(records.field("table"))
+        owners = segment.catalog.tables()
+        tables = owners.field("name").take(records.field("table"))
+        dialects = dialect_texts(owners.field("dialect")).take(records.field("table"))
         if segment.alive is not None:
             mask = pa.array(segment.alive.astype(bool))
-            records, tables = records.filter(mask), tables.filter(mask)
-        parts.append((records, tables))
-    records = pa.concat_arrays([r for r, _ in parts]) if parts else pa.array([], COLUMN_FIELDS)
-    tables = pa.concat_arrays([t for _, t in parts]) if parts else pa.array([], pa.string())
-    return _sorted(_columns_frame(records, tables), ["table", "column"])
+            records, tables, dialects = (array.filter(mask) for array in (records, tables, dialects))
+        parts.append((records, tables, dialects))
+    records = pa.concat_arrays([r for r, _, _ in parts]) if parts else pa.array([], COLUMN_FIELDS)
+    tables = pa.concat_arrays([t for _, t, _ in parts]) if parts else pa.array([], pa.string())
+    frame = _columns_frame(records, tables)
+    frame["dialect"] = pa.concat_arrays([d for _, _, d in parts]).to_pandas() if parts else ""
+    return _sorted(frame, ["table", "column"])
 
 
 def describe_table(snapshot: Snapshot, name: str) -> dict[str, Any]:
@@ -72,7 +80,28 @@ def describe_table(snapshot: Snapshot, name: str) -> dict[str, Any]:
     columns = _columns_frame(records.take(pa.array(order)), pa.array([name] * len(records), pa.string()))
     told = {key: record[key] for key in ("n_rows", "n_columns", "size", "format")}
     root = snapshot.root_of(record["root"]).uri
-    return {"table": name, **told, "root": root, "columns": columns.drop(columns="table")}
+    (dialect,) = dialect_texts(pa.array([record["dialect"]])).to_pylist()
+    return {"table": name, **told, "dialect": dialect, "root": root, "columns": columns.drop(columns="table")}
+
+
+def dialect_texts(dialects: pa.Array) -> pa.Array:
+    """Say for people how tables are written, from the field `dialect` of the catalogue; nothing of other formats."""
+    coded = dialects.dictionary_encode()
+    texts = [str(Dialect.from_dict(json.loads(text))) if text else "" for text in coded.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(coded.indices)
+
+
+def _doubtful(snapshot: Snapshot) -> list[dict[str, str]]:
+    """List files that may have to be read in another way, and why."""
+    listed = []
+    for segment in snapshot.segments:
+        tables = segment.catalog.tables()
+        mask = pc.match_substring(tables.field("dialect"), '"doubt"')
+        if segment.alive is not None:
+            mask = pc.and_(mask, pa.array(segment.alive_tables()))
+        for record in tables.filter(mask).to_pylist():
+            listed.append({"name": record["name"], "reason": Dialect.from_dict(json.loads(record["dialect"])).doubt})
+    return sorted(listed, key=lambda record: record["name"])
 
 
 def _columns_frame(records: pa.StructArray, tables: pa.Array) -> pd.DataFrame:
@@ -143,6 +172,7 @@ def summarize(snapshot: Snapshot) -> dict[str, Any]:
     """Return the counts, bytes, settings, roots, segments and skipped files of an index, see `Lake.info`."""
     manifest = snapshot.manifest
     skipped = _skipped(snapshot)
+    doubtful = _doubtful(snapshot)
     reasons: dict[str, int] = {}
     for record in skipped:
         reasons[record["reason"]] = reasons.get(record["reason"], 0) + 1
@@ -158,6 +188,8 @@ def summarize(snapshot: Snapshot) -> dict[str, Any]:
         "roots": snapshot.places(),
         "skipped": skipped,
         "skipped_reasons": reasons,
+        "n_doubtful": len(doubtful),
+        "doubtful": doubtful[:_MOST_DOUBTFUL],
     }
 
 
