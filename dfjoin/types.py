@@ -90,7 +90,9 @@ class Dialect:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values; of those that dfjoin 0.1.0 does not know, what differs from it."""
         old = {name: getattr(self, name) for name in _FIRST_FIELDS}
-        new = {name: value for name, value in self.__dict__.items() if name not in old and value != _PLAIN[name]}
+        is_new = {name: value != _PLAIN[name] for name, value in self.__dict__.items() if name not in old}
+        is_new["header_lines"] = self.header_lines > 1  # `has_header` says none and one
+        new = {name: getattr(self, name) for name, holds in is_new.items() if holds}
         return {**old, **{name: list(value) if isinstance(value, tuple) else value for name, value in new.items()}}
 
     @classmethod

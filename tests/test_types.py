@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.types import Dialect, IndexSettings, Root, SkippedFile, TableSource
+from dfjoin.types import Dialect, GivenDialect, IndexSettings, Root, SkippedFile, TableSource
 
 ROOT = Root(0, "data", "/data")
 TEXTS = st.lists(st.text(max_size=4), max_size=3).map(tuple)
@@ -66,8 +66,33 @@ def test_only_the_empty_cell_is_null_by_default():
 
 
 def test_a_dialect_comes_back_from_json():
-    dialect = Dialect("cp1252", ";", "'", False, "\\", 3, False, True, True, "gz")
-    assert Dialect(**json.loads(json.dumps(dialect.to_dict()))) == dialect != Dialect()
+    dialect = Dialect("cp1252", ";", "'", False, "\\", 3, 2, True, True, "gz", ",", ".", (0, 2), "guessed")
+    assert Dialect.from_dict(json.loads(json.dumps(dialect.to_dict()))) == dialect != Dialect()
+
+
+def test_a_plain_dialect_is_kept_as_dfjoin_0_1_0_kept_it():
+    kept = {
+        "encoding": "utf-8", "delimiter": ",", "quote_char": '"', "double_quote": True, "escape_char": "", "skip_lines": 0,
+        "has_header": False, "implicit_index": False, "ragged": False, "compression": "",
+    }  # fmt: skip
+    assert Dialect(header_lines=0).to_dict() == kept
+    assert Dialect().to_dict() == {**kept, "has_header": True}
+    assert Dialect.from_dict(kept) == Dialect(header_lines=0)
+    assert Dialect.from_dict({**kept, "has_header": True, "later": 1}) == Dialect()
+
+
+def test_a_dialect_is_told_in_words():
+    assert str(Dialect()) == ", · utf-8"
+    dialect = Dialect("cp1250", "\t", skip_lines=2, header_lines=0, decimal=",", thousands=" ")
+    assert str(dialect) == "tab · cp1250 · decimal comma · thousands blank · no header lines · 2 lines above"
+
+
+def test_of_given_dialects_the_first_pattern_counts():
+    settings = IndexSettings(dialects=(("delimiter", "eu/*", ";"), ("delimiter", "*", ","), ("header", "*.txt", 2)))
+    read = IndexSettings.from_dict(json.loads(json.dumps(settings.to_dict())))
+    assert read == settings
+    assert read.given_dialect("eu/a.csv") == GivenDialect(delimiter=";")
+    assert read.given_dialect("us/a.txt") == GivenDialect(delimiter=",", header=2)
 
 
 def test_the_default_dialect_is_plain_csv():

@@ -69,7 +69,9 @@ def _by_pattern(values: list[str] | None) -> dict[str, Any] | None:
     if values is None:
         return None
     split = [value.rpartition("=") for value in values]
-    found = {pattern or "*": int(value) if value.isdecimal() else _ESCAPES.get(value, value) for pattern, _, value in split}
+    found = {
+        pattern or "*": int(value) if value.isdecimal() else _ESCAPES.get(value, value) for pattern, _, value in split
+    }
     return dict(sorted(found.items(), key=lambda item: item[0] == "*"))
 
 
@@ -96,7 +98,10 @@ def _build(options: argparse.Namespace) -> int:
         engine=options.engine,
         columns=options.columns,
         exclude=options.exclude,
-        **{name: _by_pattern(getattr(options, name)) for name in _DIALECT_OPTIONS},
+        delimiter=_by_pattern(options.delimiter),
+        decimal=_by_pattern(options.decimal),
+        header=_by_pattern(options.header),
+        encoding=_by_pattern(options.encoding),
         embedder=options.embedder,
         settings=settings or None,
         on_error=options.on_error,

@@ -18,7 +18,7 @@ from dfjoin.index.segment import Segment
 from dfjoin.ingest.left_out import is_wanted
 from dfjoin.sources.readers import open_table
 from dfjoin.sources.roots import catalogued_source
-from dfjoin.types import Dialect, GivenDialect, IndexSettings, Root
+from dfjoin.types import Dialect, IndexSettings, Root
 from dfjoin.values.float_values import is_list_type, to_floats, to_rows
 from dfjoin.values.normalize import normalize_batch
 from dfjoin.vectors.axis_points import distinct_points, place_points
@@ -110,7 +110,7 @@ class AxesReader:
         if root.kind == "spark":
             raise DfjoinError("a Spark table")
         source = catalogued_source(self.index, root, record)
-        dialect = Dialect.from_dict(json.loads(record["dialect"])) if record["dialect"] else GivenDialect()
+        dialect = Dialect.from_dict(json.loads(record["dialect"])) if record["dialect"] else None
         names = list(dict.fromkeys(c["name"] for _, columns in chosen for c in columns))
         most = max(self.settings.max_columns, record["n_columns"])
         points = [_Points(spec) for spec, _ in chosen]

@@ -102,7 +102,7 @@ def _is_legal(name: str, value: Any) -> bool:
     if not isinstance(value, str):
         return False
     if name == "delimiter":
-        return len(value) == 1 and value.isascii() and value not in "\r\n\"\0"
+        return len(value) == 1 and value.isascii() and value not in '\r\n"\0'
     if name == "decimal":
         return value in (".", ",")
     try:

@@ -71,8 +71,9 @@ class TableFeed:
     left_out: tuple[dict[str, Any], ...] = ()
 
 
-def feed_of_file(source: TableSource, settings: IndexSettings = IndexSettings()) -> TableFeed:
+def feed_of_file(source: TableSource, settings: IndexSettings | None = None) -> TableFeed:
     """Open a file of the lake as a feed; raises `TableReadError` with the reason if it is no table."""
+    settings = settings or IndexSettings()
     given = settings.given_dialect(source.name)
     reader = open_table(source, dialect=given, max_columns=settings.max_columns)
     if not reader.names and not source.left_out:

@@ -52,9 +52,9 @@ class LakeContents(OpenedLake):
         -------
         DataFrame
             ``table, column, kind, is_indexed, reason, n_rows, n_null, cardinality, key_likeness, min, max,
-            samples, null_spellings, dialect``; `reason` tells why a column is not indexed; `key_likeness` is cardinality per
-            non-null row, 1 for a key; `null_spellings` are texts that the other values make nulls; `dialect` says how the
-            CSV file of the table is written: delimiter, encoding, marks of numbers.
+            samples, null_spellings, dialect``; `reason` tells why a column is not indexed; `key_likeness` is
+            cardinality per non-null row, 1 for a key; `null_spellings` are texts that the other values make nulls;
+            `dialect` says how the CSV file of the table is written: delimiter, encoding, marks of numbers.
         """
         return overview.catalog_columns(self._snapshot)
 
@@ -69,8 +69,8 @@ class LakeContents(OpenedLake):
         Returns
         -------
         dict
-            ``table, n_rows, n_columns, size, format, dialect, root``, and ``columns``: a frame as `Lake.columns`, without the
-            name of the table, in the order of the file.
+            ``table, n_rows, n_columns, size, format, dialect, root``, and ``columns``: a frame as `Lake.columns`, without
+            the name of the table, in the order of the file.
 
         Raises
         ------
@@ -155,8 +155,8 @@ class LakeContents(OpenedLake):
         dict
             Plain values; ``skipped`` lists the files that could not be read, with reasons, and
             ``skipped_reasons`` counts them by reason. A table whose file could not be read again is listed, too:
-            the index has it as it was before. ``doubtful`` lists up to 1,000 of the ``n_doubtful`` files that may have to
-            be read in another way, and why: another delimiter is nearly as good, the header or the encoding is guessed.
+            the index has it as it was before. ``doubtful`` lists up to 1,000 of the ``n_doubtful`` files that may
+            have to be read in another way, and why: another delimiter is nearly as good, the header or the encoding is guessed.
             Say how they are written by `delimiter`, `decimal`, `header` and `encoding` of `dfjoin.build_lake`.
         """
         return overview.summarize(self._snapshot)

@@ -101,7 +101,9 @@ def _dialect_of(data: bytes, path: str, given: GivenDialect, max_columns: int) -
         dialect = sniff(sample, known, name=path, is_cut=is_cut, given=given)
         n_last = len(sample) - 1 - max(sample.rfind("\n"), sample.rfind("\r"))
         if not is_cut or size >= _MAX_SAMPLE_BYTES or n_last * 4 <= len(sample):
-            return _with_doubt(dialect, encoding_doubt(data[:SAMPLE_BYTES], encoding)) if not given.encoding else dialect
+            return (
+                _with_doubt(dialect, encoding_doubt(data[:SAMPLE_BYTES], encoding)) if not given.encoding else dialect
+            )
         delimited.layout_of(sample, dialect, max_columns=max_columns)  # refuse before more is read
         size *= 4
 

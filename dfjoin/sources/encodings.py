@@ -44,7 +44,7 @@ _LETTERS = {
     "cp1254": ("çğıöşüâîİ",),  # Turkish
     "mac_roman": ("áéíóúñüöäçèêëïôå",),  # spreadsheets of older Macs
 }
-"""Letters beyond ASCII of languages, by the encoding in which their texts are written; of equally good ones the first."""
+"""Letters beyond ASCII of languages, by the encoding of their texts; of equally good ones the first."""
 
 _FEWEST_KNOWN = 0.8
 """Share of the letters that a language has, at least, where it tells the encoding."""
@@ -107,7 +107,9 @@ def _code_page(data: bytes) -> tuple[str, float]:
         if share > best_share and (encoding != "cp1251" or _are_words(data)):
             best, best_share = encoding, share
     if best_share < _FEWEST_KNOWN:
-        best, best_share = ("cp932", japanese) if (japanese := _share_japanese(data)) > _FEWEST_KNOWN else ("cp1252", 0.0)
+        best, best_share = (
+            ("cp932", japanese) if (japanese := _share_japanese(data)) > _FEWEST_KNOWN else ("cp1252", 0.0)
+        )
     if best == "cp1252":
         c1 = np.flatnonzero(counts[:32])
         undefined = {0x01, 0x0D, 0x0F, 0x10, 0x1D}  # above 0x80; only Latin-1 gives these bytes a meaning
@@ -140,7 +142,7 @@ def _places(characters: str, encoding: str) -> NDArray[np.bool_]:
 def _are_words(data: bytes) -> bool:
     """Tell whether bytes from 0x80 on stand together, as in a script that has no letter of ASCII."""
     is_high = np.frombuffer(data, np.uint8) >= 128
-    return 2 * np.count_nonzero(is_high[1:] & is_high[:-1]) > np.count_nonzero(is_high)
+    return bool(2 * np.count_nonzero(is_high[1:] & is_high[:-1]) > np.count_nonzero(is_high))
 
 
 def _share_japanese(data: bytes) -> float:

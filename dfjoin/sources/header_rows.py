@@ -16,9 +16,7 @@ _MAX_TITLES = 30
 _N_LOOKED_AT = 10
 _PLAIN = re.compile(r"-?\d+(?:\.\d+)?")
 _BLANKS = " \u00a0\u202f\u2009"
-_NUMBER = re.compile(
-    rf"\s*[-+]?(?:\d+(?:[.,'’{_BLANKS}]\d+)*[.,]?|[.,]\d+)(?:[eE][-+]?\d+)?[{_BLANKS}]?%?\s*"
-)
+_NUMBER = re.compile(rf"\s*[-+]?(?:\d+(?:[.,'’{_BLANKS}]\d+)*[.,]?|[.,]\d+)(?:[eE][-+]?\d+)?[{_BLANKS}]?%?\s*")
 _DATE = re.compile(
     r"\s*(?:\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(?:\d{4}|\d{2})\.?|\d{1,2}[- ][A-Za-z]{3}[- ]\d{2,4})"
     r"(?:[T ]\s?\d{1,2}:\d{2}.{0,20})?\s*|\s*\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\s*"
@@ -35,19 +33,22 @@ class CellKind(enum.Enum):
     DATE = 3
 
 
+_EMPTY, _TEXT, _NUMBER_CELL, _DATE_CELL = CellKind  # an attribute of an Enum takes longer than a name
+
+
 def kind_of_cell(cell: str) -> CellKind:
     """Return what a cell is; a text that usually stands for a null counts as empty, a time of day as a date."""
     if not cell or cell.isspace():
-        return CellKind.EMPTY
+        return _EMPTY
     if _PLAIN.fullmatch(cell):
-        return CellKind.NUMBER
+        return _NUMBER_CELL
     if cell[-1].isalpha() and cell[0].isalpha():
-        return CellKind.EMPTY if cell.lower() in _NULLS else CellKind.TEXT
+        return _EMPTY if cell.lower() in _NULLS else _TEXT
     if _DATE.fullmatch(cell):
-        return CellKind.DATE
+        return _DATE_CELL
     if _NUMBER.fullmatch(cell):
-        return CellKind.NUMBER
-    return CellKind.EMPTY if cell.strip().lower() in _NULLS else CellKind.TEXT
+        return _NUMBER_CELL
+    return _EMPTY if cell.strip().lower() in _NULLS else _TEXT
 
 
 @dataclass(frozen=True)
@@ -98,12 +99,15 @@ def find_header(rows: list[list[str]], width: int, given: int | None = None) -> 
     body = rows[first:]
     if not body:
         return HeaderRows()
-    n_lines = given if given is not None else _count_lines(body)
+    n_lines, typed = _count_lines(body)
+    n_lines = n_lines if given is None else given
     if n_lines == 0:
-        return HeaderRows(first, 0, doubt="" if given is not None else "the first line is taken for data, not for names")
+        return HeaderRows(
+            first, 0, doubt="" if given is not None else "the first line is taken for data, not for names"
+        )
     data = body[n_lines:]
     doubts = ["two lines are taken for the header"] if n_lines == 2 else []
-    if n_lines == 1 and not _typed_columns(data) and _n_again(body[0], data):
+    if n_lines == 1 and not typed and _n_again(body[0], data):
         doubts.append("the first line is taken for names, and may be data")
     n_wider = sum(len(row) == len(body[0]) + 1 for row in data)
     # Every row may end in a delimiter that the header lacks: then the extra field is always empty.
@@ -147,43 +151,44 @@ def _are_names(row: list[str], data: list[list[str]]) -> bool:
     """Tell whether the cells of a record can be the names of columns: texts, no two alike, and no data."""
     texts = [cell.strip() for cell in row if cell.strip()]
     kinds = [kind_of_cell(cell) for cell in texts]
-    return len(set(texts)) == len(texts) and set(kinds) == {CellKind.TEXT} and _count_lines([row, *data]) > 0
+    return len(set(texts)) == len(texts) and set(kinds) == {_TEXT} and _count_lines([row, *data])[0] > 0
 
 
 def _typed_columns(data: list[list[str]]) -> dict[int, CellKind]:
     """Return the columns whose cells are numbers alone, or dates alone; empty ones aside."""
-    found = {}
+    found: dict[int, CellKind] = {}
     for position, cells in enumerate(itertools.zip_longest(*data[:_N_LOOKED_AT], fillvalue="")):
-        kind = CellKind.EMPTY
+        kind = _EMPTY
         for cell in cells:
             own = kind_of_cell(cell)
-            if own is CellKind.TEXT or (own is not CellKind.EMPTY and kind not in (own, CellKind.EMPTY)):
-                kind = CellKind.TEXT
+            if own is _TEXT or (own is not _EMPTY and kind not in (own, _EMPTY)):
+                kind = _TEXT
                 break
-            kind = kind if own is CellKind.EMPTY else own
-        if kind in (CellKind.NUMBER, CellKind.DATE):
+            kind = kind if own is _EMPTY else own
+        if kind in (_NUMBER_CELL, _DATE_CELL):
             found[position] = kind
     return found
 
 
-def _count_lines(body: list[list[str]]) -> int:
-    """Count the records that name the columns: 0, 1 or 2."""
+def _count_lines(body: list[list[str]]) -> tuple[int, dict[int, CellKind]]:
+    """Count the records that name the columns, 0, 1 or 2; return the columns of numbers and dates, too."""
+    typed = _typed_columns(body[1:])
     if len(body) > 3 and _is_second_line(body[0], body[1], body[2:]):
-        return 2
-    return 0 if _is_data(body[0], body[1:]) else 1
+        return 2, typed
+    return 0 if _is_data(body[0], body[1:], typed) else 1, typed
 
 
 def _is_second_line(upper: list[str], lower: list[str], data: list[list[str]]) -> bool:
     """Tell whether the second record belongs to the header: texts above columns of numbers and dates."""
-    if any(kind_of_cell(cell) in (CellKind.NUMBER, CellKind.DATE) for cell in lower):
+    if any(kind_of_cell(cell) in (_NUMBER_CELL, _DATE_CELL) for cell in lower):
         return False
     typed = _typed_columns(data)
     labels = [lower[i].strip() for i in typed if i < len(lower) and lower[i].strip()]
     others = [lower[i].strip() for i in range(len(lower)) if i not in typed and lower[i].strip()]
-    if not labels or any(kind_of_cell(label) is not CellKind.TEXT for label in labels):
+    if not labels or any(kind_of_cell(label) is not _TEXT for label in labels):
         return False
     above = [upper[i].strip() if i < len(upper) else "" for i in typed]
-    if any(kind in (CellKind.NUMBER, CellKind.DATE) for kind in map(kind_of_cell, above)) and not _are_labels(above):
+    if any(kind in (_NUMBER_CELL, _DATE_CELL) for kind in map(kind_of_cell, above)) and not _are_labels(above):
         return False
     has_groups = "" in above or len(set(above)) < len(above)
     if not others:  # units, or names below groups
@@ -192,33 +197,32 @@ def _is_second_line(upper: list[str], lower: list[str], data: list[list[str]]) -
     return has_words and len(labels) == len(typed) > 1 and (has_groups or len(set(labels)) > 1)
 
 
-def _is_data(header: list[str], data: list[list[str]]) -> bool:
+def _is_data(header: list[str], data: list[list[str]], typed: dict[int, CellKind]) -> bool:
     """Tell whether the first record is data: numbers and dates wherever the column holds them."""
     kinds = [kind_of_cell(cell) for cell in header]
-    if len(set(header)) < len(header) and all(kind is CellKind.NUMBER for kind in kinds):
+    if len(set(header)) < len(header) and all(kind is _NUMBER_CELL for kind in kinds):
         return True
-    typed = _typed_columns(data)
     alike: dict[CellKind, list[str]] = {}
     for position, kind in typed.items():
         if position >= len(header):
             continue
-        if kinds[position] is CellKind.EMPTY and position > 0:
+        if kinds[position] is _EMPTY and position > 0:
             continue  # a missing value, or a missing name
         if kinds[position] is not kind:
             return False
         alike.setdefault(kind, []).append(header[position].strip())
     if not alike:
         return not typed and _n_again(header, data) > 1
-    return set(alike) != {CellKind.NUMBER} or not _are_labels(alike[CellKind.NUMBER])
+    return set(alike) != {_NUMBER_CELL} or not _are_labels(alike[_NUMBER_CELL])
 
 
 def _n_again(header: list[str], data: list[list[str]]) -> int:
-    """Count the texts of a first record that come again in their columns, in other records."""
-    others = [row for row in data if row != header]
+    """Count the texts of a first record that come again in their columns; not in records that repeat most of it."""
+    others = [row for row in data if 2 * sum(a == b for a, b in zip(row, header, strict=False)) <= len(header)]
     return sum(
         any(position < len(row) and row[position] == cell for row in others)
         for position, cell in enumerate(header)
-        if kind_of_cell(cell) is CellKind.TEXT
+        if kind_of_cell(cell) is _TEXT
     )
 
 

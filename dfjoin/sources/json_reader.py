@@ -11,8 +11,8 @@ from pyarrow import fs
 
 from dfjoin.errors import TableReadError
 from dfjoin.sources.delimited import Utf8Stream, max_columns_error
-from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint
 from dfjoin.sources.encodings import SAMPLE_BYTES
+from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint
 from dfjoin.sources.table_reader import (
     TableReader,
     WantedColumns,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -53,7 +53,9 @@ def _pattern(decimal: str, thousands: str) -> str:
     digits = r"\d+"
     if thousands:
         mark = _CLASSES[thousands]
-        groups = rf"(?:{mark}\d{{2,3}})*{mark}\d{{3}}" if thousands == "," else rf"(?:{mark}\d{{3}})+"  # India: 1,23,456
+        groups = (
+            rf"(?:{mark}\d{{2,3}})*{mark}\d{{3}}" if thousands == "," else rf"(?:{mark}\d{{3}})+"
+        )  # India: 1,23,456
         digits = rf"(?:[1-9]\d{{0,2}}{groups}|\d+)"
     point = _CLASSES[decimal]
     return rf"[\s{_BLANKS}]*[-+]?(?:{digits}(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?[{_BLANKS}]?%?[\s{_BLANKS}]*"
@@ -82,10 +84,10 @@ def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | 
 
     Notes
     -----
-    The marks are those under which the most columns hold numbers; plain numbers if these are as many. So ``1.234`` is
-    an integer only where other cells of the text show a decimal comma, or two groups. ``1,234`` has a mark of thousands
-    in a text delimited by commas, and where shorter numbers of its column have none. Several groups of three digits that
-    are all of one length are codes.
+    The marks are those under which the most columns hold numbers, and the most cells; plain numbers if these are as
+    many. So ``1.234`` is an integer only where other cells of the text show a decimal comma, or two groups. ``1,234`` has a mark of thousands
+    in a text delimited by commas, and where shorter numbers of its column have none. Several groups of three
+    digits that are all of one length are codes.
     """
     joined = ["\n".join(cells) for cells in columns]
     is_odd = any(_MARKED.search(text) for text in joined) or delimiter == ";"
@@ -98,11 +100,9 @@ def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | 
     legal = [marks for marks in order if decimal is None or marks[0] == decimal]
     if not marked:
         return NumberMarks() if decimal in (None, ".") else NumberMarks(",", "", tuple(range(len(columns))))
-    fitting = {marks: {p for p, cells in marked.items() if _are_numbers(cells, *marks)} for marks in legal}
-    most = max(map(len, fitting.values()))
-    best = [marks for marks in legal if len(fitting[marks]) == most]
-    chosen = best[0]
-    if most == 0:
+    fitting = {marks: {p: n for p, cells in marked.items() if (n := _count_numbers(cells, *marks))} for marks in legal}
+    chosen = max(legal, key=lambda marks: (len(fitting[marks]), sum(fitting[marks].values())))
+    if not fitting[chosen]:
         chosen = (decimal or ".", "")
     elif chosen == (",", "") and fitting.get((".", ",")) == fitting[chosen]:
         chosen = (".", ",") if _are_grouped(marked, fitting[chosen], delimiter) else chosen
@@ -114,33 +114,34 @@ def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | 
         return NumberMarks(doubt=_doubt([marked[p] for p in fitting[chosen]]) if delimiter == ";" else "")
     unmarked = {p for p, cells in enumerate(columns) if p not in marked and _are_plain(cells)}
     doubt = "decimal commas beside delimiting commas" if chosen[0] == "," == delimiter and decimal is None else ""
-    return NumberMarks(*chosen, tuple(sorted(fitting[chosen] | unmarked)), doubt)
+    return NumberMarks(*chosen, tuple(sorted(unmarked.union(fitting[chosen]))), doubt)
 
 
-def _are_numbers(cells: list[str], decimal: str, thousands: str) -> bool:
-    """Tell whether the cells of a column are numbers with these marks, and no codes of equal groups."""
+def _count_numbers(cells: list[str], decimal: str, thousands: str) -> int:
+    """Count the numbers with these marks in a column; 0 unless nearly all cells are such, and no codes."""
     whole = _compiled(decimal, thousands)
     numbers = [cell.strip() for cell in cells[:_FIRST] if whole.fullmatch(cell)]
     if len(numbers) < _FEWEST * len(cells[:_FIRST]) or not numbers:
-        return False
+        return 0
     numbers += [cell.strip() for cell in cells[_FIRST:] if whole.fullmatch(cell)]
     if len(numbers) < _FEWEST * len(cells):
-        return False
+        return 0
     if not thousands:
-        return True
+        return len(numbers)
     plain = _compiled(decimal, "")
     grouped = [number for number in numbers if not plain.fullmatch(number)]
     if not grouped:
-        return True
+        return len(numbers)
     ungrouped = (number.lstrip("-+") for number in numbers if plain.fullmatch(number))
     if any(len(number.partition(decimal)[0]) > 4 for number in ungrouped):
-        return False  # a long number without the mark: it is none of thousands
+        return 0  # a long number without the mark: it is none of thousands
     # Groups that are all of one length are codes, as of firms and banks; not two of them beside a point or comma.
     is_long = max(map(len, grouped)) > 8 or thousands not in ".,"
-    return not is_long or thousands == "," or len({len(number) for number in numbers}) > 1 or decimal in grouped[0]
+    are_codes = is_long and thousands != "," and len({*map(len, numbers)}) == 1 and decimal not in grouped[0]
+    return 0 if are_codes else len(numbers)
 
 
-def _are_grouped(marked: dict[int, list[str]], columns: set[int], delimiter: str) -> bool:
+def _are_grouped(marked: dict[int, list[str]], columns: Iterable[int], delimiter: str) -> bool:
     """Tell whether commas stand between thousands, where they may stand before three decimals."""
     if delimiter == ",":
         return True
@@ -176,6 +177,9 @@ def plain_numbers(
     names : sequence of str
         All columns of the file.
     """
+    if not dialect.number_columns:
+        yield from batches
+        return
     marked = {names[position] for position in dialect.number_columns if position < len(names)}
     for batch in batches:
         arrays = [

@@ -21,7 +21,7 @@ __all__ = ["current_fingerprint", "open_table"]
 def open_table(
     source: TableSource,
     *,
-    dialect: Dialect | GivenDialect = GivenDialect(),
+    dialect: Dialect | GivenDialect | None = None,
     columns: Sequence[str] | None = None,
     max_columns: int = IndexSettings.max_columns,
 ) -> TableReader:
@@ -31,9 +31,9 @@ def open_table(
     ----------
     source : TableSource
         The table; its files are looked for below its root only.
-    dialect : Dialect or GivenDialect
+    dialect : Dialect or GivenDialect, optional
         How a delimited file is written, as recorded when it was first read; or what the user says of it, where the file
-        itself tells the rest.
+        itself tells the rest, or all by default.
     columns : sequence of str, optional
         The columns wanted, in this order; all by default.
     max_columns : int
@@ -62,7 +62,8 @@ def open_table(
             return open_parquet(filesystem, paths, source, WantedColumns(columns, max_columns))
         if source.format == "jsonl":
             return open_json_lines(filesystem, paths[0], source, WantedColumns(columns, max_columns))
-        return open_delimited(filesystem, paths[0], source, dialect, WantedColumns(columns, max_columns))
+        written = dialect or GivenDialect()
+        return open_delimited(filesystem, paths[0], source, written, WantedColumns(columns, max_columns))
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise TableReadError(_reason(error)) from error
 

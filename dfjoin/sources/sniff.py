@@ -136,7 +136,6 @@ def csv_options(dialect: Dialect) -> dict[str, Any]:
     }
 
 
-
 def _modal_width(rows: list[list[str]]) -> tuple[int, int]:
     """Return the width of the table in a text, and how many records have it.
 
@@ -157,9 +156,7 @@ class _Reading:
     score: float
 
 
-def sniff(
-    text: str, known: Dialect, *, name: str, is_cut: bool = False, given: GivenDialect = GivenDialect()
-) -> Dialect:
+def sniff(text: str, known: Dialect, *, name: str, is_cut: bool = False, given: GivenDialect | None = None) -> Dialect:
     """Tell the dialect of a delimited text from its beginning.
 
     Parameters
@@ -185,6 +182,7 @@ def sniff(
     that hold another delimiter; of equally good ones that with more columns. A text of prose is a single column. Lines
     above the table are titles. See `find_header` and `find_marks` for the header and the numbers.
     """
+    given = given or GivenDialect()
     separator = _SEPARATOR_LINE.match(text)
     skipped = separator.group(0) if separator else ""
     delimiters = given.delimiter or (separator.group(1) if separator else _DELIMITERS)
@@ -243,22 +241,18 @@ def _share_clean(rows: list[list[str]], header: HeaderRows, dialect: Dialect, pr
     if len(present) == 1 and width > 3:
         return 1.0
     others = "".join(re.escape(d) for d in present if d != dialect.delimiter)
-    foreign = re.compile(rf'\S[{others}]\S|^[{others}]|[{others}]$' if others else r"(?!)")
-    n_cells = n_clean = 0.0
+    foreign = re.compile(rf"\S[{others}]\S|^[{others}]|[{others}]$" if others else r"(?!)")
+    n_cells = n_clean = 0
     has_blanks = header.first == 0 and width > 1 and body[0][1].startswith(" ")  # ", " between the names, too
     for row in body[: max(2, _MAX_CELLS // width)]:
         for position, cell in enumerate(row):
             if not cell.strip():
                 continue
             n_cells += 1
-            if kind_of_cell(cell) is not CellKind.TEXT and "\t" not in cell and ";" not in cell:
-                n_clean += 1
-            elif foreign.search(cell) or (cell.startswith(" ") and position > 0 and not has_blanks):
-                n_clean += 0
-            elif dialect.quote_char and cell.count(dialect.quote_char) % 2:
-                n_clean += 0
-            else:
-                n_clean += 1
+            is_typed = kind_of_cell(cell) is not CellKind.TEXT and "\t" not in cell and ";" not in cell
+            is_cut = bool(foreign.search(cell)) or (cell.startswith(" ") and position > 0 and not has_blanks)
+            is_cut = is_cut or (dialect.quote_char != "" and cell.count(dialect.quote_char) % 2 == 1)
+            n_clean += is_typed or not is_cut
     return n_clean / n_cells if n_cells else 1.0
 
 

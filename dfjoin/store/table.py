@@ -28,7 +28,7 @@ from dfjoin.index.catalog import KINDS, NOT_IN_FILE
 from dfjoin.ingest.engine import SparkTable, session_table
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
+from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.float_values import is_list_type, spell_lists
 from dfjoin.values.frames import arrow_to_series
 from dfjoin.values.normalize import normalize_batch, normalize_column, read_dates, settings_for
@@ -67,8 +67,7 @@ class _FileTable:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Read some columns."""
-        dialect = self.dialect or GivenDialect()
-        reader = open_table(self.source, dialect=dialect, columns=list(columns), max_columns=self.max_columns)
+        reader = open_table(self.source, dialect=self.dialect, columns=list(columns), max_columns=self.max_columns)
         return reader.batches()
 
 

@@ -20,6 +20,7 @@ from tests.benchmarks import exact, lsh
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.cold_start import PROJECT, measure_cold_start
 from tests.benchmarks.containment import SPARK, contenders, run_containment, run_external
+from tests.benchmarks.csv_dialects import measure_csv
 from tests.benchmarks.foreign_keys import run_foreign_keys
 from tests.benchmarks.generate import generate
 from tests.benchmarks.life import run_machine
@@ -243,6 +244,9 @@ def main() -> None:
     relevance.add_argument("--keys", type=Path, help="directory of databases with tables and truth.csv")
     relevance.add_argument("--fit", action="store_true", help="fit the model of the package anew")
     relevance.set_defaults(run=lambda o: run_relevance(_open(o.lake), o.judgements, o.keys, o.fit))
+    dialects = commands.add_parser("csv", help="files of many conventions, read by dfjoin and by others")
+    dialects.add_argument("--seeds", type=int, nargs="+", default=[0])
+    dialects.set_defaults(run=lambda o: _print(measure_csv(tuple(o.seeds))))
     readme = commands.add_parser("readme", help=run_readme.__doc__)
     readme.set_defaults(run=run_readme)
     options = parser.parse_args()

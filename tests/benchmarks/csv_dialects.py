@@ -29,7 +29,9 @@ def read_with_dfjoin(path: Path) -> _Table:
 
 
 def _of_frame(frame: pd.DataFrame) -> _Table:
-    rows = [tuple(None if pd.isna(cell) else cell for cell in row) for row in frame.astype(object).itertuples(index=False)]
+    rows = [
+        tuple(None if pd.isna(cell) else cell for cell in row) for row in frame.astype(object).itertuples(index=False)
+    ]
     return list(frame.columns), rows
 
 
@@ -113,7 +115,9 @@ def measure_csv(seeds: tuple[int, ...]) -> pd.DataFrame:
     as texts; ``numbers``: numbers are numbers, too. ``headers``: files whose names or number of rows are wrong without an
     error.
     """
-    found: dict[str, dict[str, float]] = {name: dict.fromkeys(("table", "numbers", "wrong header"), 0.0) for name in READERS}
+    found: dict[str, dict[str, float]] = {
+        name: dict.fromkeys(("table", "numbers", "wrong header"), 0.0) for name in READERS
+    }
     cases = list(corpus(seeds))
     with tempfile.TemporaryDirectory() as place:
         for case in cases:
@@ -127,7 +131,9 @@ def measure_csv(seeds: tuple[int, ...]) -> pd.DataFrame:
                     continue
                 found[name]["table"] += is_right(case, table, numbers=False)
                 found[name]["numbers"] += is_right(case, table, numbers=True)
-                found[name]["wrong header"] += [n.strip() for n in table[0]] != list(case.columns) and "column_0" not in case.columns
+                found[name]["wrong header"] += [n.strip() for n in table[0]] != list(
+                    case.columns
+                ) and "column_0" not in case.columns
     frame = pd.DataFrame(found).T
     frame[["table", "numbers"]] /= len(cases)
     return frame.assign(files=len(cases))
@@ -138,4 +144,6 @@ def _in_utf8(data: bytes) -> bytes:
         return data.decode("utf-16").encode()
     from dfjoin.sources.encodings import name_encoding
 
-    return data.decode(name_encoding(data, is_whole=True).replace("utf-8", "utf-8-sig", 1).replace("-sig-sig", "-sig")).encode()
+    return data.decode(
+        name_encoding(data, is_whole=True).replace("utf-8", "utf-8-sig", 1).replace("-sig-sig", "-sig")
+    ).encode()

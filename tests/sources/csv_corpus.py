@@ -111,7 +111,20 @@ def _write(rows: list[list[str]], delimiter: str, quotes: str, end: str) -> str:
 def _generated(country: Country, variant: int, seed: int) -> Case:
     """Make a file of a country; the variant chooses what stands around the table."""
     draw = random.Random(f"{country.code}/{variant}/{seed}")
-    shape = ("plain", "plain", "title", "bank", "comment", "sep", "padded", "units", "headerless", "groups", "short", "codes")[variant]
+    shape = (
+        "plain",
+        "plain",
+        "title",
+        "bank",
+        "comment",
+        "sep",
+        "padded",
+        "units",
+        "headerless",
+        "groups",
+        "short",
+        "codes",
+    )[variant]
     n_rows = 2 if shape == "short" else draw.choice((4, 12, 40, 150))
     delimiter = ";" if shape == "sep" else draw.choice(country.delimiters)
     if country.decimal == "," and delimiter == ",":
@@ -120,7 +133,11 @@ def _generated(country: Country, variant: int, seed: int) -> Case:
         quotes = draw.choice(("few", "few", "all"))
     grouped = draw.random() < 0.6 and shape != "short"
     encoding = draw.choice(country.encodings)
-    thousands = (country.thousands if encoding.startswith("utf") else country.thousands.replace("\u202f", "\xa0")) if grouped else ""
+    thousands = (
+        (country.thousands if encoding.startswith("utf") else country.thousands.replace("\u202f", "\xa0"))
+        if grouped
+        else ""
+    )
     columns = [country.headers[0], "Nr", *country.headers[1:]]
     truth, cells = [], []
     start = datetime.date(2021, 1, 1)
@@ -131,7 +148,9 @@ def _generated(country: Country, variant: int, seed: int) -> Case:
         name, text = draw.choice(country.names), draw.choice(TEXTS)
         code = f"{i + 1:05d}" if shape == "codes" else 1001 + 3 * i
         truth.append((name, code, date.strftime(country.date), quantity, amount, text or None))
-        cells.append([name, str(code), date.strftime(country.date), str(quantity), _spell(amount, country, thousands), text])
+        cells.append(
+            [name, str(code), date.strftime(country.date), str(quantity), _spell(amount, country, thousands), text]
+        )
     rows = [columns, *cells]
     if shape == "headerless":
         rows, columns = cells, [f"column_{i}" for i in range(6)]
@@ -142,14 +161,19 @@ def _generated(country: Country, variant: int, seed: int) -> Case:
         rows = [["", "", "2021", "", "", ""], *rows]
         columns = [*columns[:2], *(f"2021 {name}" for name in columns[2:])]
     if shape == "padded":
-        rows = [row + ["", ""] for row in rows]
+        rows = [[*row, "", ""] for row in rows]
         columns = [*columns, "Unnamed: 6", "Unnamed: 7"]
         truth = [(*row, None, None) for row in truth]
     end = draw.choice(("\n", "\r\n"))
     text = _write(rows, delimiter, quotes, end)
     above = {
         "title": f"{country.headers[0]} 2021{end}{end}",
-        "bank": end.join(f"{key}{delimiter}{value}" for key, value in (("IBAN", "XX12 3456"), ("Owner", country.names[5]), ("Period", "2021"))) + end + end,
+        "bank": end.join(
+            f"{key}{delimiter}{value}"
+            for key, value in (("IBAN", "XX12 3456"), ("Owner", country.names[5]), ("Period", "2021"))
+        )
+        + end
+        + end,
         "comment": f"# made by the shop{end}# version 3{end}",
         "sep": f"sep={delimiter}{end}",
     }.get(shape, "")

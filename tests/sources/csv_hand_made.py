@@ -9,7 +9,9 @@ __all__ = ["HAND_MADE"]
 _Rows = tuple[tuple[Any, ...], ...]
 
 
-def _case(name: str, text: str, columns: str, rows: _Rows, encoding: str = "utf-8") -> tuple[str, bytes, tuple[str, ...], _Rows]:
+def _case(
+    name: str, text: str, columns: str, rows: _Rows, encoding: str = "utf-8"
+) -> tuple[str, bytes, tuple[str, ...], _Rows]:
     return name, text.encode(encoding), tuple(columns.split("|")), rows
 
 

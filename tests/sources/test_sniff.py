@@ -13,8 +13,8 @@ from dfjoin.sources.sniff import header_of, reject_foreign, sniff, split_lines
 from dfjoin.types import Dialect
 
 
-def tell(text, name="t.csv", known=Dialect(), **options):
-    return replace(sniff(text, known, name=name, **options), doubt="")
+def tell(text, name="t.csv", known=None, **options):
+    return replace(sniff(text, known or Dialect(), name=name, **options), doubt="")
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
