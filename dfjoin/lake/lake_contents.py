@@ -69,8 +69,8 @@ class LakeContents(OpenedLake):
         Returns
         -------
         dict
-            ``table, n_rows, n_columns, size, format, dialect, root``, and ``columns``: a frame as `Lake.columns`, without
-            the name of the table, in the order of the file.
+            ``table, n_rows, n_columns, size, format, dialect, root``, and ``columns``: a frame as `Lake.columns`,
+            without the name of the table, in the order of the file.
 
         Raises
         ------
@@ -156,8 +156,8 @@ class LakeContents(OpenedLake):
             Plain values; ``skipped`` lists the files that could not be read, with reasons, and
             ``skipped_reasons`` counts them by reason. A table whose file could not be read again is listed, too:
             the index has it as it was before. ``doubtful`` lists up to 1,000 of the ``n_doubtful`` files that may
-            have to be read in another way, and why: another delimiter is nearly as good, the header or the encoding is guessed.
-            Say how they are written by `delimiter`, `decimal`, `header` and `encoding` of `dfjoin.build_lake`.
+            have to be read in another way, and why: another delimiter is nearly as good, the header or the encoding
+            is guessed. `delimiter`, `decimal`, `header` and `encoding` of `dfjoin.build_lake` settle it.
         """
         return overview.summarize(self._snapshot)
 

@@ -85,9 +85,9 @@ def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | 
     Notes
     -----
     The marks are those under which the most columns hold numbers, and the most cells; plain numbers if these are as
-    many. So ``1.234`` is an integer only where other cells of the text show a decimal comma, or two groups. ``1,234`` has a mark of thousands
-    in a text delimited by commas, and where shorter numbers of its column have none. Several groups of three
-    digits that are all of one length are codes.
+    many. So ``1.234`` is an integer only where other cells of the text show a decimal comma, or two groups. ``1,234``
+    has a mark of thousands in a text delimited by commas, and where shorter numbers of its column have none. Several
+    groups of three digits that are all of one length are codes.
     """
     joined = ["\n".join(cells) for cells in columns]
     is_odd = any(_MARKED.search(text) for text in joined) or delimiter == ";"

@@ -45,7 +45,7 @@ def catalog_tables(snapshot: Snapshot) -> pd.DataFrame:
             "n_columns": records.field("n_columns"),
             "size": records.field("size"),
             "format": records.field("format"),
-            "dialect": dialect_texts(records.field("dialect")),
+            "dialect": _dialect_texts(records.field("dialect")),
             "root": pa.array([roots.get(r, "") for r in records.field("root").to_pylist()], pa.string()),
         }
     )
@@ -59,7 +59,7 @@ def catalog_columns(snapshot: Snapshot) -> pd.DataFrame:
         records = segment.catalog.columns()
         owners = segment.catalog.tables()
         tables = owners.field("name").take(records.field("table"))
-        dialects = dialect_texts(owners.field("dialect")).take(records.field("table"))
+        dialects = _dialect_texts(owners.field("dialect")).take(records.field("table"))
         if segment.alive is not None:
             mask = pa.array(segment.alive.astype(bool))
             records, tables, dialects = (array.filter(mask) for array in (records, tables, dialects))
@@ -80,11 +80,11 @@ def describe_table(snapshot: Snapshot, name: str) -> dict[str, Any]:
     columns = _columns_frame(records.take(pa.array(order)), pa.array([name] * len(records), pa.string()))
     told = {key: record[key] for key in ("n_rows", "n_columns", "size", "format")}
     root = snapshot.root_of(record["root"]).uri
-    (dialect,) = dialect_texts(pa.array([record["dialect"]])).to_pylist()
+    (dialect,) = _dialect_texts(pa.array([record["dialect"]])).to_pylist()
     return {"table": name, **told, "dialect": dialect, "root": root, "columns": columns.drop(columns="table")}
 
 
-def dialect_texts(dialects: pa.Array) -> pa.Array:
+def _dialect_texts(dialects: pa.Array) -> pa.Array:
     """Say for people how tables are written, from the field `dialect` of the catalogue; nothing of other formats."""
     coded = dialects.dictionary_encode()
     texts = [str(Dialect.from_dict(json.loads(text))) if text else "" for text in coded.dictionary.to_pylist()]
