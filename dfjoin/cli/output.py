@@ -51,7 +51,7 @@ def summary(info: dict[str, Any]) -> str:
     if info["skipped"]:
         lines.append(f"skipped {len(info['skipped'])} files:")
         lines += [f"  {n:,} × {reason}" for reason, n in sorted(info["skipped_reasons"].items())[:10]]
-    if info["n_doubtful"]:
+    if info.get("n_doubtful"):
         lines.append(f"{info['n_doubtful']} files may have to be read in another way, see `dfjoin info --doubtful`")
     return "\n".join(lines)
 
