@@ -300,7 +300,7 @@ class _Queue:
         for reached, way, useful in sorted(found, key=lambda one: one.reached, reverse=True):
             if best is not None and (-reached[0], -reached[1]) > self._order(best)[:2]:
                 break
-            hit = self._judge(way, useful, rows.describe(way.parts, way.possible))
+            hit = self._score(way, useful, rows.describe(way.parts, way.possible))
             if best is None or self._order(hit) < self._order(best):
                 best = hit
         return best
@@ -310,7 +310,7 @@ class _Queue:
         useful = hit.usefulness if self._params.is_by_usefulness else 0.0
         return (-useful, -match.matched, match.cardinality, match.columns)
 
-    def _judge(self, way: KeyWay, useful: float, match: KeyMatch) -> KeyHit:
+    def _score(self, way: KeyWay, useful: float, match: KeyMatch) -> KeyHit:
         """Make the hit of a table from its columns and rows; a copy of the frame is of no use."""
         is_copy = way.may_be_copy and not match.brings
         is_copy &= match.matched == self._query.n_keys == match.cardinality

@@ -7,7 +7,7 @@ from typing import Any
 
 from dfjoin.search.found import Candidate
 from dfjoin.search.joined_rows import rows_as_text
-from dfjoin.search.usefulness.evidence_words import judge_candidate
+from dfjoin.search.usefulness.evidence_words import weigh_candidate
 from dfjoin.search.usefulness.ranking import verdict_of
 
 __all__ = ["N_EXAMPLES", "Explanation", "explain_hit", "join_code", "tell_period", "tell_zeros"]
@@ -177,7 +177,7 @@ def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: A
         Further fields of `Explanation`: the examples, and what the mode knows better than the hit.
     """
     row, hits = candidate.row, candidate.found.hits.hits
-    judged = judge_candidate(candidate, is_by_equality)
+    weighed = weigh_candidate(candidate, is_by_equality)
     known: dict[str, Any] = {name: row[name] for name in ("query_column", "table", "column")}
     known |= {
         "relationship": row["relationship"] if isinstance(row["relationship"], str) else "",
@@ -188,11 +188,11 @@ def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: A
         "found_by": candidate.found.stats.to_dict(),
         "pad": candidate.found.query.pad,
         "period": candidate.found.query.period,
-        "score": judged.score,
-        "usefulness": judged.usefulness,
-        "verdict": verdict_of(judged.score),
-        "evidence_for": judged.evidence_for,
-        "evidence_against": judged.evidence_against,
+        "score": weighed.score,
+        "usefulness": weighed.usefulness,
+        "verdict": verdict_of(weighed.score),
+        "evidence_for": weighed.evidence_for,
+        "evidence_against": weighed.evidence_against,
         "code": join_code(str(row["table"]), str(row["column"])),
     }
     return Explanation(**known | evidence)

@@ -50,12 +50,6 @@ class Found:
     joins: Sequence[TransformJoin] = ()
     useful: Usefulness | None = None
 
-    @property
-    def most_matched(self) -> int:
-        """The most values that a column shares with the query."""
-        hits = self.hits.hits if self.useful is None else self.useful.evidence.hits
-        return int(hits.matched.max(initial=0))
-
     def ranked(self, hits: RankedHits, useful: Usefulness) -> Found:
         """Return the same search with its hits ranked by usefulness."""
         joins = [self.joins[place] for place in useful.places] if self.joins else ()
