@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,10 @@ settings.load_profile(os.environ.get("DFJOIN_HYPOTHESIS", "short"))
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background so
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# pytest takes some ten seconds to rewrite the asserts of all tests, so what it has made is kept, whatever
+# PYTHONDONTWRITEBYTECODE says; compiled kernels are kept beside the sources, too.
+sys.dont_write_bytecode = False
 
 watch.is_told = True  # whether the kernels are compiled already changes nothing that a command prints
 
