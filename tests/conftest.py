@@ -31,6 +31,15 @@ PROJECT = Path(__file__).parent.parent
 EXAMPLE_LAKE = PROJECT / "examples" / "lake"
 
 
+def pytest_collection_modifyitems(items):
+    """Mark the tests of the shared Spark session; with `--dist loadgroup` one process runs them all."""
+    for item in items:
+        if "spark" in item.fixturenames:
+            item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_user_files(tmp_path_factory):
     """Give the session directories of its own: nothing that a user keeps decides a test, and no test writes there.
