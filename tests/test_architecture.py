@@ -196,6 +196,55 @@ def test_an_upward_import_inside_a_function_is_found():
     assert forbidden_imports("dfjoin/index/new.py", "index", _imported_by(by_package)) == ["dfjoin"]
 
 
+def imported_files(name, nodes, files):
+    """List the files that a file imports: of ``from a.b import c`` that of the module ``a.b.c``, else that of ``a.b``."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            options = [(alias.name,) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            options = [(f"{node.module}.{alias.name}", node.module) for alias in node.names]
+        else:
+            continue
+        for modules in options:
+            paths = [module.replace(".", "/") + end for module in modules for end in (".py", "/__init__.py")]
+            found.update([path for path in paths if path in files][:1])
+    return found - {name}
+
+
+def circle_of(imports):
+    """Return the files that are left when those that import none of the others are taken away, one after the other."""
+    left = dict(imports)
+    while free := [name for name, targets in left.items() if not targets & left.keys()]:
+        for name in free:
+            del left[name]
+    while free := left.keys() - set().union(*left.values()):
+        for name in free:
+            del left[name]
+    return sorted(left)
+
+
+def test_no_files_import_each_other_in_a_circle():
+    """Imports inside functions and for types count: each file can be read after those that it imports."""
+    files = {_name(p) for p in FILES}
+    assert circle_of({_name(p): imported_files(_name(p), _nodes(p), files) for p in FILES}) == []
+
+
+def test_a_circle_of_files_is_found():
+    texts = {
+        "dfjoin/a.py": "from dfjoin import b\n",
+        "dfjoin/b.py": "from dfjoin.below.c import d\n",
+        "dfjoin/below/c.py": "def f():\n    import dfjoin.a\n",
+        "dfjoin/above.py": "from dfjoin.a import something\n",
+        "dfjoin/__init__.py": "from dfjoin.above import more\n",
+        "dfjoin/free.py": "from dfjoin import more\n",
+    }
+    imports = {name: imported_files(name, ast.walk(ast.parse(text)), texts) for name, text in texts.items()}
+    assert circle_of(imports) == ["dfjoin/a.py", "dfjoin/b.py", "dfjoin/below/c.py"]
+    del imports["dfjoin/below/c.py"]
+    assert circle_of(imports) == []
+
+
 def test_a_file_name_occurs_once():
     names = [p.name for p in FILES if p.is_relative_to(PACKAGE) and p.name != "__init__.py"]
     assert sorted({name for name in names if names.count(name) > 1}) == []
@@ -368,8 +417,8 @@ def test_no_private_name_is_imported():
 
 # Modes -----------------------------------------------------------------------------------------------------
 
-KNOWS_MODES = {"dfjoin/search/modes.py", "dfjoin/search/params.py"}
-"""The table of modes, and the table of arguments that belong to a mode."""
+KNOWS_MODES = {"dfjoin/search/params.py"}
+"""The names of the modes, and the table of arguments that belong to a mode."""
 
 
 def test_modes_are_told_apart_in_one_place():
