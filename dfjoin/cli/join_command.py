@@ -12,7 +12,7 @@ from typing import Any
 from dfjoin.cli.command import add_command, add_search_options, add_spelling_options, one_or_all
 from dfjoin.cli.output import check_output, read_frame, read_typed, to_json, write_frame
 from dfjoin.errors import InvalidParameterError
-from dfjoin.search.modes import MODES
+from dfjoin.search.params import MODES
 
 __all__ = ["add_join_command"]
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from dfjoin import _html
 from dfjoin._validation import show
-from dfjoin.errors import InvalidParameterError, shortlist
+from dfjoin.errors import DfjoinError, InvalidParameterError, shortlist
 from dfjoin.search.composite_result import explain_key, key_pairs
-from dfjoin.search.composite_search import KeyHit
-from dfjoin.search.explanation import Explanation
+from dfjoin.search.explanation import Explanation, rows_table, tell_period, value_items
 from dfjoin.search.found import Candidate, SearchContext
+from dfjoin.search.key_hits import KeyHit
 from dfjoin.search.modes import mode_of
 from dfjoin.search.nothing_found import why_nothing
+from dfjoin.store.table import void_reason
 
 __all__ = ["JoinCandidates"]
 
@@ -41,6 +44,12 @@ _LONGEST = 500
 
 _NARROWEST = 8
 """Characters that are left of a name, however narrow the terminal is."""
+
+_CARDS = 10
+"""Candidates that have a card."""
+
+_COLUMNS = 8
+"""Columns of its table that are named on a card."""
 
 
 class JoinCandidates(pd.DataFrame):
@@ -293,11 +302,9 @@ class JoinCandidates(pd.DataFrame):
 
     def _repr_html_(self) -> str | None:
         """Write a card for each of the first candidates, for notebooks."""
-        from dfjoin.search.cards import candidates_html
-
         if not (self._is_complete() and "query_cardinality" in self.columns):
             return super()._repr_html_()
-        return candidates_html(self)
+        return _as_cards(self)
 
 
 def _cut_end(text: str, width: int) -> str:
@@ -312,3 +319,67 @@ def _cut(text: str, width: int) -> str:
         return text
     half = (width - 1) // 2
     return text[: width - 1 - half] + "…" + text[-half:]
+
+
+def _as_cards(hits: JoinCandidates) -> str:
+    """Write a search result: a card for each of the first candidates, and a line for the number of others."""
+    cards = [_candidate_card(hits, i) for i in range(min(len(hits), _CARDS))]
+    rest = len(hits) - len(cards)
+    if not cards:
+        cards.append(f"<p>{_html.escape(hits.why_empty() or 'no candidates')}</p>")
+    if rest:
+        cards.append(f'<p class="soft">{rest:,} more rows</p>')
+    return _html.page(cards)
+
+
+def _candidate_card(hits: JoinCandidates, i: int) -> str:
+    row = hits.iloc[i]
+    has_score = "score" in row and not pd.isna(row["score"])
+    share = float(row["score"] if has_score else row["containment"])
+    verdict = str(row.get("verdict", "")) or ("chance" if row["accidental"] else "")
+    told = f"score {share:.2f}" if has_score else f"containment {share:.3f}"
+    relationship = "" if pd.isna(row["relationship"]) else f", {row['relationship']}"
+    matched = f"{int(row['matched']):,} of {int(row['query_cardinality']):,} values{relationship}"
+    items = [
+        ("matched", _html.escape(matched)),
+        (
+            "brings",
+            _html.escape(
+                row["brings"] if "brings" in row else _quietly(lambda: _first_columns(hits._candidate(i))) or ""
+            ),
+        ),
+        ("zeros", f"codes of {int(row['pad'])} digits" if "pad" in row and not pd.isna(row["pad"]) else ""),
+        ("periods", tell_period(row["period"]) if "period" in row and not pd.isna(row["period"]) else ""),
+        ("similar tables", f"{int(row['n_similar']):,}" if row.get("n_similar", 0) > 0 else ""),
+    ]
+    parts = [_html.bar(share, told, verdict)]
+    explanation = _quietly(lambda: hits.explain(i))
+    if explanation is not None:
+        items += value_items(explanation)
+    parts.append(_html.pairs(items))
+    if explanation is not None:
+        parts.append(rows_table(explanation))
+    parts.append(_html.code(f"df.auto_join(hits.iloc[[{i}]])"))
+    head = f'<span class="soft">{i}</span> {_html.escape(row["table"])} · {_html.escape(row["column"])}'
+    return _html.card(f'{head} <span class="soft">for {_html.escape(row["query_column"])}</span>', parts)
+
+
+def _first_columns(candidate: Candidate) -> str:
+    """Name the first columns that a join with the table would bring, from the catalogue."""
+    segment, table = candidate.snapshot.find_table(candidate.row["table"])
+    record = segment.catalog.table_record(table)
+    columns = segment.catalog.column_records(
+        range(record["first_column"], record["first_column"] + record["n_columns"])
+    )
+    columns.sort(key=lambda column: column["position"])
+    names = [c["name"] for c in columns if c["name"] != candidate.row["column"] and not void_reason(c["name"], c)]
+    rest = f" and {len(names) - _COLUMNS:,} more" if len(names) > _COLUMNS else ""
+    return ", ".join(names[:_COLUMNS]) + rest
+
+
+def _quietly(make: Callable[[], Any]) -> Any:
+    """Return what a function makes, or None where the lake cannot be read any more: a page has to be shown."""
+    try:
+        return make()
+    except (DfjoinError, OSError):
+        return None

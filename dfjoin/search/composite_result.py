@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import DfjoinError
-from dfjoin.search.composite_search import KeyHit, KeySearch
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, join_code
 from dfjoin.search.joined_rows import N_ROWS, cell_text
+from dfjoin.search.key_hits import KeyHit, KeySearch
 from dfjoin.search.key_query import joined_names
 from dfjoin.search.params import SearchParams
 from dfjoin.search.usefulness.ranking import verdict_of

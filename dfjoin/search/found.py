@@ -20,7 +20,7 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.transform_join import TransformJoin
 
 if TYPE_CHECKING:
-    from dfjoin.search.composite_search import KeyHit, KeySearch
+    from dfjoin.search.key_hits import KeyHit, KeySearch
 
 __all__ = ["Candidate", "Found", "Pool", "SearchContext"]
 

@@ -14,6 +14,7 @@ from dfjoin.index.catalog import KINDS, Catalog
 from dfjoin.index.row_group import row_codes
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.key_tuples import Counts, Ways, count_tuples, find_tuples, new_slots, number_tuples
+from dfjoin.search.key_hits import KeyColumn, KeyMatch
 from dfjoin.search.key_query import KeyQuery, joined_names
 from dfjoin.search.row_keys import concat_values
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
@@ -22,8 +23,6 @@ from dfjoin.store.table import LakeTable
 from dfjoin.values.value_set import ValueSet
 
 __all__ = [
-    "KeyColumn",
-    "KeyMatch",
     "KeyRows",
     "KeyTable",
     "ReadColumn",
@@ -37,78 +36,6 @@ _N_ALONE = 5
 
 _PIECE = 64
 """Rows that are looked at first for these; then as many as before."""
-
-
-@dataclass(frozen=True)
-class KeyColumn:
-    """A column of the lake that shares values with one column of a key.
-
-    Parameters
-    ----------
-    column : int
-        Id in its segment.
-    matched : int
-        Shared values.
-    rows : int
-        Rows that may hold a shared value: those that are no null, less one for each value of the column alone.
-    score, gain : float
-        Probability that both mean the same, and what a join would bring, as for a key of this column alone.
-    has_all : bool
-        The frame has the headers of all other columns of the table.
-    """
-
-    column: int
-    matched: int
-    rows: int
-    score: float
-    gain: float
-    has_all: bool
-
-
-@dataclass(frozen=True)
-class KeyMatch:
-    """A table, the columns of it that are the key, and the tuples that its rows share with the query.
-
-    Parameters
-    ----------
-    table : str
-    columns : tuple of str
-        In the order of the key.
-    parts : tuple of KeyColumn
-    keys : ndarray of int64
-        Numbers of the shared tuples, ascending.
-    possible : int
-        Tuples each part of which its column holds.
-    cardinality : int
-        Distinct tuples of the table.
-    n_rows : int
-        Of the table.
-    kind : str
-        Kinds of the columns.
-    is_unique : bool
-        No tuple occurs twice in the table.
-    alone : list of str
-        Some tuples of the table alone.
-    brings : list of str
-        Names of the columns that the frame does not have.
-    """
-
-    table: str
-    columns: tuple[str, ...]
-    parts: tuple[KeyColumn, ...]
-    keys: NDArray[np.int64]
-    possible: int
-    cardinality: int
-    n_rows: int
-    kind: str
-    is_unique: bool
-    alone: list[str]
-    brings: list[str]
-
-    @property
-    def matched(self) -> int:
-        """Shared tuples."""
-        return int(self.keys.size)
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from dfjoin.index.segment import Segment
 from dfjoin.kernels.key_tuples import count_possible, mark_held
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.searcher import MatchedQuery
+from dfjoin.search.key_hits import KeyColumn
 from dfjoin.search.key_query import KeyQuery
-from dfjoin.search.key_rows import KeyColumn, KeyRows, KeyTable, read_values, stored_values
+from dfjoin.search.key_rows import KeyRows, KeyTable, read_values, stored_values
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.usefulness.features import features_of, query_facts
 from dfjoin.search.usefulness.lake_facts import facts_of

@@ -48,10 +48,12 @@ class TestHarnesses:
         figures = run_crashes(6, seed=3, fresh=0.0, place=tmp_path)
         assert figures["failures"] == [] and figures["kills"] == 6
 
+    @pytest.mark.slow
     def test_damaged_indexes_never_lie_or_crash(self, tmp_path):
         figures = run_mutations(150, seed=5, place=tmp_path)
         assert figures["failures"] == [] and figures["mutations"] == 150
 
+    @pytest.mark.slow
     def test_writers_at_the_same_time_lose_nothing(self, tmp_path):
         assert run_writers(3, 24, place=tmp_path)["segments"] == 25
 
