@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin.cli.command import add_command, add_search_options, add_spelling_options, one_or_all
-from dfjoin.cli.output import check_output, read_frame, read_typed, to_json, write_frame
+from dfjoin.cli.output import check_output, print_text, read_frame, read_typed, to_json, write_frame
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.modes import MODES
 
@@ -120,8 +120,7 @@ def _join(options: argparse.Namespace) -> int:
         wide = auto_join(df, options.other if _is_index(options.other) else read_typed(options.other), **chosen)
     write_frame(wide, options.output)
     text = to_json(wide.attrs["dfjoin"]) if options.json else str(report(wide))
-    print(text, file=sys.stdout if options.output else sys.stderr)
-    return 0
+    return print_text(text, sys.stdout if options.output else sys.stderr)
 
 
 def _is_index(path: str) -> bool:

@@ -21,7 +21,7 @@ from dfjoin.cli.info_command import add_info_command
 from dfjoin.cli.join_command import add_join_command
 from dfjoin.cli.look_up import add_look_up_commands
 from dfjoin.cli.maintain import add_maintenance_commands
-from dfjoin.cli.output import print_json, print_text
+from dfjoin.cli.output import print_json, print_lines, print_text
 from dfjoin.errors import DfjoinError, MissingDependencyError
 
 __all__ = ["main"]
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def tell(kind: str, message: object) -> None:
         text = " ".join(in_shell_words(str(message), commands, options.command).split())
-        print(f"dfjoin: {kind}{text}", file=sys.stderr)
+        print_lines([f"dfjoin: {kind}{text}"], sys.stderr)
 
     def show_warning(message: Any, category: type[Warning], *_: Any) -> None:
         if category.__module__.startswith("dfjoin"):

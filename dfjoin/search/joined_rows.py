@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from dfjoin._visible import visible
 from dfjoin.errors import DfjoinError, InvalidTypeError
 from dfjoin.search.found import Candidate
 from dfjoin.store.table import LakeTable
@@ -79,5 +80,5 @@ def cell_text(cell: pa.Array) -> str | None:
 
 def rows_as_text(rows: list[dict[str, Any]]) -> list[str]:
     """Write rows as the lines of a small table."""
-    texts = [{name: "" if cell is None else cell for name, cell in row.items()} for row in rows]
+    texts = [{visible(name): "" if cell is None else visible(cell) for name, cell in row.items()} for row in rows]
     return pd.DataFrame(texts).to_string(index=False, max_colwidth=24).splitlines() if rows else []

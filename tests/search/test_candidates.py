@@ -1,6 +1,7 @@
 """The frame of candidates: what it explains, how it is shown and drawn."""
 
 import pickle
+import unicodedata
 
 import pandas as pd
 import pytest
@@ -276,8 +277,27 @@ def test_repr_fits_the_terminal_at_hand(build, monkeypatch, columns, is_weighted
     df = pd.DataFrame({name: values, "second " * 9: values[::-1]})
     hits = dfjoin.discover_joinable(df, on, build(frames), weighted=is_weighted, rank="matched")
     lines = repr(hits).splitlines()
-    assert max(map(len, lines)) <= max(columns, 80) and len(lines) == len(hits) + 1
+    assert max(map(len, lines)) <= columns and len(lines) == len(hits) + 1
     assert all("a/" in line for line in lines[1:])
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120, None])
+@pytest.mark.parametrize("header", ["a header of some length ", "一个很长的列名称"])
+def test_what_a_hit_brings_stands_last_and_is_cut(build, monkeypatch, columns, header):
+    if columns is None:
+        monkeypatch.delenv("COLUMNS", raising=False)
+    else:
+        monkeypatch.setenv("COLUMNS", str(columns))
+    values = [f"v{i}" for i in range(40)]
+    named = pd.DataFrame({"key": values, **{f"{header}{i}": values for i in range(6)}})
+    hits = dfjoin.discover_joinable(named[["key"]], "key", build({"wide": named, "narrow": named.iloc[:, :2]}))
+    lines = repr(hits).splitlines()
+    assert all(line == line.rstrip() for line in lines)
+    if columns is None:
+        assert all(line.endswith(brings) for line, brings in zip(lines[1:], hits["brings"], strict=True))
+        return
+    widths = [len(line) + sum(unicodedata.east_asian_width(c) in "WF" for c in line) for line in lines]
+    assert max(widths) <= columns and (columns == 40 or all(header[:2] in line for line in lines[1:]))
 
 
 def test_repr_of_a_weighted_search_shows_rows(build):
