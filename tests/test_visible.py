@@ -90,7 +90,7 @@ def test_results_explanations_and_reports_are_seen(lake, df):
 
 
 def test_programs_and_graphs_are_seen(lake):
-    first, last = "Ann Bo Cy Dee Eve Flo Gus Hal".split(), "Smith Jones Miller Baker Young".split()
+    first, last = ["Ann", "Bo", "Cy", "Dee", "Eve", "Flo", "Gus", "Hal"], ["Smith", "Jones", "Miller", "Baker", "Young"]
     people = [f"{b}, {a}" for a in first for b in last]
     left = pd.DataFrame({HOSTILE: people})
     right = pd.DataFrame({f"full{HOSTILE}": [" ".join(reversed(p.split(", "))) for p in people], "v": range(40)})
