@@ -45,11 +45,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0, 1 when ``info --verify`` finds damage, 2 for an error, which is one line on
+        Exit status: 0 (without a command, too, which prints the help), 1 when ``info --verify`` finds damage, 2 for an error, which is one line on
         standard error with the remedy.
     """
     parser, commands = _parsers()
     options = parser.parse_args(argv)
+    if options.command is None:
+        parser.print_help()
+        return 0
 
     def tell(kind: str, message: object) -> None:
         text = " ".join(in_shell_words(str(message), commands, options.command).split())
@@ -98,7 +101,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
         choices=("bash", "zsh", "fish"),
         help="write what completes commands and options by the Tab key in a shell",
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     add_build_command(commands)
     add_discover_command(commands)
     add_join_command(commands)

@@ -204,38 +204,34 @@ class JoinCandidates(pd.DataFrame):
             )
         return found.useful.family(candidate.snapshot.segments, candidate.place)
 
-    def plot_matches(self, ax: Any = None) -> Any:
-        """Draw the containment of each candidate as a bar, accidental ones hatched.
+    def plot_matches(self, i: int | None = None, *, ax: Any = None) -> Any:
+        """Draw what matches: of one candidate the distinct values of both columns, or the containment of each.
 
         Parameters
         ----------
+        i : int, optional
+            Position in this frame: a bar for each of the two columns, what has a partner apart from what has none,
+            with examples of both. By default a bar for each candidate, accidental ones hatched.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
         Returns
         -------
         matplotlib Axes
-        """
-        from dfjoin._optional import import_optional
 
+        Raises
+        ------
+        MissingDependencyError
+            If matplotlib, the extra ``plot``, is not installed.
+        InvalidParameterError
+            If `i` is no position, or the frame has lost its lake or one of its columns.
+        """
+        from dfjoin.search.match_plots import plot_candidate, plot_containment
+
+        if i is not None:
+            return plot_candidate(self.explain(i), ax)
         self._require("table", "column", "containment", "accidental", "matched")
-        pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose="plot_matches()")
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(8, 0.4 * max(2, len(self)) + 1), layout="constrained")
-        named = zip(self["table"].map(visible), self["column"].map(visible), strict=True)
-        labels = [f"{_cut(table, 40)}: {_cut(column, 25)}" for table, column in named]
-        places = np.arange(len(self))[::-1]
-        bars = ax.barh(places, self["containment"].to_numpy(float))
-        for bar, is_accidental in zip(bars, self["accidental"], strict=True):
-            if is_accidental:
-                bar.set_hatch("//")
-                bar.set_alpha(0.4)
-        for place, matched in zip(places, self["matched"], strict=True):
-            ax.annotate(f"{matched:,}", (0.01, place), va="center", fontsize=8)
-        ax.set_yticks(places, labels)
-        ax.set_xlim(0, 1)
-        ax.set_xlabel("containment: share of the query column's distinct values")
-        return ax
+        return plot_containment(self, ax)
 
     def _is_complete(self) -> bool:
         return set(_SHOWN) <= set(self.columns)

@@ -11,7 +11,7 @@ from dfjoin import _html
 from dfjoin.errors import DfjoinError
 from dfjoin.search.explanation import Explanation, tell_period
 from dfjoin.search.found import Candidate
-from dfjoin.store.table import void_reason
+from dfjoin.store.table import is_mostly_null, void_reason
 
 if TYPE_CHECKING:
     from dfjoin.search.candidates import JoinCandidates
@@ -119,7 +119,7 @@ def brought(candidate: Candidate) -> str:
     columns = segment.catalog.column_records(
         range(record["first_column"], record["first_column"] + record["n_columns"])
     )
-    columns.sort(key=lambda column: column["position"])
+    columns.sort(key=lambda column: (is_mostly_null(column), column["position"]))
     names = [c["name"] for c in columns if c["name"] != candidate.row["column"] and not void_reason(c["name"], c)]
     rest = f" and {len(names) - _COLUMNS:,} more" if len(names) > _COLUMNS else ""
     return ", ".join(names[:_COLUMNS]) + rest

@@ -270,11 +270,13 @@ def finish_search(
     JoinCandidates
     """
     respelled = _search_respelled(snapshot, [one.query for one in found], params)
+    result = _make_result(snapshot, found, params, respelled)
     if is_first:
-        for one in found:
-            if one.query.name in respelled:
+        has_rows = set(result["query_column"])
+        for one in found:  # by usefulness, a spelling of which no row is worth showing is not worth a warning
+            if one.query.name in respelled and (one.useful is None or one.query.name in has_rows):
                 warn_of_lost_zeros(one, respelled[one.query.name])
-    return _make_result(snapshot, found, params, respelled)
+    return result
 
 
 def _search(snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:

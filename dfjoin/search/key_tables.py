@@ -22,7 +22,7 @@ from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.model import model
 from dfjoin.search.usefulness.shared_evidence import count_evidence
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.store.table import LakeTable
+from dfjoin.store.table import LakeTable, is_mostly_null
 
 __all__ = ["KeyTables", "KeyWay", "TableWays"]
 
@@ -321,7 +321,7 @@ class KeyTables:
         opened = LakeTable(self._snapshot, self.name(place))
         self.n_opened += 1
         read = read_values(opened, segment.catalog, columns, end)
-        return KeyRows(KeyTable(opened.name, opened.n_rows, opened.column_names), self._query, read)
+        return KeyRows(KeyTable(opened.name, opened.n_rows, opened.filled_first()), self._query, read)
 
     def _tokens(self, number: int) -> tuple[NDArray[np.int64], ...]:
         """Return for each column of the key the tokens of its values in a segment, -1 for none."""
@@ -344,7 +344,8 @@ def _catalogued(segment: Segment, number: int) -> KeyTable:
     catalog = segment.catalog
     record = catalog.table_record(number)
     first, n_columns = record["first_column"], record["n_columns"]
-    positions = catalog.numbers["position"][first : first + n_columns]
-    places = np.argsort(positions, kind="stable")
+    own = {name: catalog.numbers[name][first : first + n_columns] for name in ("position", "n_null", "n_rows")}
+    positions = own["position"]
+    places = np.lexsort((positions, is_mostly_null(own)))
     names = [catalog.column_name(first + place) for place in places[positions[places] != NOT_IN_FILE].tolist()]
     return KeyTable(record["name"], record["n_rows"], names)

@@ -58,6 +58,11 @@ def run(capsys):
     return run
 
 
+def test_without_a_command_the_help_is_printed(run):
+    status, out, err = run()
+    assert (status, err) == (0, "") and out.startswith("usage: dfjoin") and "Build an index" in out
+
+
 # build ----------------------------------------------------------------------------------------------
 
 

@@ -1,13 +1,14 @@
 """The frame of candidates: what it explains, how it is shown and drawn."""
 
 import pickle
+import sys
 import unicodedata
 
 import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import InvalidParameterError, MissingDependencyError
 from dfjoin.search import query
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.exact import searcher
@@ -178,6 +179,29 @@ class TestDisplay:
         assert widths == hits["containment"].tolist()
         find(["nothing"], lake).plot_matches()
         pyplot.close("all")
+
+    def test_plot_of_one_candidate_shows_both_columns(self, build):
+        matplotlib = pytest.importorskip("matplotlib")
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+
+        hits = find(["a$b$", "b", "q", None, "b"], build({"t\x1b": pd.DataFrame({"c": ["a$b$", "b", "x", "y"]})}))
+        axes = hits.plot_matches(0)
+        assert [(bar.get_x(), bar.get_width()) for bar in axes.patches] == [(0, 2), (0, 2), (2, 1), (2, 2)]
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["q", "t\\u001b: c"]
+        texts = [text.get_text() for text in axes.texts]
+        assert texts[0] == "2 of 3" and texts[2] == "2 of 4" and "without: 'q'" in texts[1] and "'x', 'y'" in texts[3]
+        axes.figure.canvas.draw()  # a formula of matplotlib, between two dollars, would be an error
+        _, given = pyplot.subplots()
+        assert hits.plot_matches(0, ax=given) is given
+        with pytest.raises(InvalidParameterError, match="`i` must be a position in this frame of 1 rows, got 1"):
+            hits.plot_matches(1)
+        pyplot.close("all")
+
+    def test_a_plot_without_matplotlib_says_what_to_install(self, lake, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+        with pytest.raises(MissingDependencyError, match=r'plot_matches\(\) needs `matplotlib`.*"dfjoin\[plot\]"'):
+            find(["a", "b"], lake).plot_matches(0)
 
 
 def test_repr_fits_a_terminal_and_is_whole_in_a_pipe(build, monkeypatch):

@@ -173,3 +173,13 @@ def test_the_best_k_are_kept_and_every_query_column_has_its_own(lake):
     hits = df.discover_joinable("a", lake, k=2, families=False)
     assert sorted(hits["table"]) == ["numbers", "texts"]
     assert len(df.discover_joinable("a", lake, threshold=0.99, families=False)) == 2
+
+
+def test_a_search_by_usefulness_that_shows_nothing_does_not_warn(build):
+    lake = build({"zips": pd.DataFrame({"zip": ["00501", "02134", "90210"], "name": ["a", "b", "c"]})})
+    df = pd.DataFrame({"n": [501, 2134, 90210]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dfjoin.discover_joinable(df, "n", lake, min_score=0.99).empty
+    with pytest.warns(DfjoinWarning, match="`pad=5`"):
+        assert len(dfjoin.discover_joinable(df, "n", lake, min_score=0))
