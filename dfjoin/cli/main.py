@@ -45,8 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0 (without a command, too, which prints the help), 1 when ``info --verify`` finds damage, 2 for an error, which is one line on
-        standard error with the remedy.
+        Exit status: 0 (also without a command, which prints the help), 1 when ``info --verify`` finds damage, 2 for an
+        error, which is one line on standard error with the remedy.
     """
     parser, commands = _parsers()
     options = parser.parse_args(argv)

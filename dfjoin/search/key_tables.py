@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import log10, prod
 from typing import Any, NamedTuple
 
@@ -301,13 +301,13 @@ class KeyTables:
             mark_held(self._groups[part].groups(number), parts[part], one.column, lists, held[row])
         return held
 
-    def rows(self, place: int, ways: TableWays, end: float) -> KeyRows:
+    def rows(self, place: int, ways: TableWays, is_over: Callable[[], bool]) -> KeyRows:
         """Look up the rows of a table in the columns of some ways: in the index where it keeps them, else in its file.
 
         Raises
         ------
         TimeoutError
-            If the monotonic clock is behind `end` before it is read.
+            If `is_over` says so before it is read.
         TableChangedError, TableReadError, InvalidParameterError
             If its file is not the one that was indexed, or cannot be read.
         """
@@ -320,7 +320,7 @@ class KeyTables:
                 return KeyRows(_catalogued(segment, table), self._query, stored)
         opened = LakeTable(self._snapshot, self.name(place))
         self.n_opened += 1
-        read = read_values(opened, segment.catalog, columns, end)
+        read = read_values(opened, segment.catalog, columns, is_over)
         return KeyRows(KeyTable(opened.name, opened.n_rows, opened.filled_first()), self._query, read)
 
     def _tokens(self, number: int) -> tuple[NDArray[np.int64], ...]:
