@@ -25,7 +25,8 @@ Join a table with the best tables of a lake, or with another table, and write th
   dfjoin join people.csv mails.csv -o wide.csv              learns how the keys belong together
   dfjoin join people.csv mails.csv --example "Doe, Jane" jane.doe@x.org -o wide.csv
 
-The rows and their order stay; what was joined, and why, is printed."""
+The rows and their order stay; what was joined, and why, is printed. Cells are written as they are, also those that
+begin with =, which a spreadsheet reads as formulas: import a table of others there as text."""
 
 
 def add_join_command(commands: Any) -> None:
