@@ -410,7 +410,7 @@ def test_version(capsys):
     assert capsys.readouterr().out.strip() == f"dfjoin {dfjoin.__version__}"
 
 
-@pytest.mark.parametrize("argv", [[], ["fly"], ["join", "a.csv"], ["join", "a", "b", "--how", "cross"]])
+@pytest.mark.parametrize("argv", [["fly"], ["join", "a.csv"], ["join", "a", "b", "--how", "cross"]])
 def test_wrong_usage_is_status_2(argv, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(argv)
