@@ -36,10 +36,11 @@ LAYERS = (
     ("kernels",),
     ("types", "_validation", "_optional", "_html"),
     ("errors", "_version"),
+    ("_visible",),
 )
 """From the top to the bottom; units of one layer do not import each other. ``dfjoin`` is the package itself."""
 
-BASE = {"types", "errors", "_validation", "_optional", "_html", "_version"}
+BASE = {"types", "errors", "_validation", "_optional", "_html", "_version", "_visible"}
 """What every layer but the kernels may import; these edges are not listed."""
 
 EDGES = {

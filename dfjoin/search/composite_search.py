@@ -149,10 +149,9 @@ class _Queue:
             most = float(tables.score[place] * tables.gain[place]) * min(1.0, matched / max(1, query.n_keys))
             self._push(most, matched, place)
 
-    @property
-    def _end(self) -> float:
-        """When to give up, by the monotonic clock; compiling kernels takes nothing of the time."""
-        return self._start + watch.seconds + _SECONDS
+    def _is_over(self) -> bool:
+        """Whether to give up, by the monotonic clock; compiling kernels takes nothing of the time."""
+        return monotonic() > self._start + watch.seconds + _SECONDS
 
     def _push(self, useful: float, matched: int, place: int, hit: KeyHit | None = None) -> None:
         """Put a table into the queue; one that may still reach as much as a hit comes before it."""
@@ -186,7 +185,7 @@ class _Queue:
             elif hit is not None:
                 shown[family], similar[family] = len(hits), 0
                 hits.append(hit)
-            elif monotonic() > self._end:
+            elif self._is_over():
                 self._is_complete = False
             else:
                 self._refine(place)
@@ -228,7 +227,7 @@ class _Queue:
         try:
             if counted.rows is None:
                 self._n_read += 1
-                counted.rows = tables.rows(place, counted.ways, self._end)
+                counted.rows = tables.rows(place, counted.ways, self._is_over)
             counted.count_more(self._least, self._least_score)
         except TimeoutError:
             self._is_complete = False

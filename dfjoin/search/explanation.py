@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dfjoin import _html
+from dfjoin._visible import visible_lines
 from dfjoin.search.found import Candidate
 from dfjoin.search.joined_rows import rows_as_text
 from dfjoin.search.usefulness.evidence_words import weigh_candidate
@@ -139,7 +140,7 @@ class Explanation:
             lines.append(f"  {read['distances']:,} distances computed, {read['near_pairs']:,} within the radius")
         if self.program:
             lines.append(f"  {read['candidates']:,} candidates learned from")
-        return "\n".join(lines)
+        return visible_lines(lines)
 
     __repr__ = __str__
 

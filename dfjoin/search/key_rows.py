@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -243,7 +242,9 @@ class KeyRows:
         return [name for name, new in zip(names, is_new.tolist(), strict=True) if new]
 
 
-def read_values(table: LakeTable, catalog: Catalog, columns: Iterable[int], end: float) -> dict[int, ReadColumn]:
+def read_values(
+    table: LakeTable, catalog: Catalog, columns: Iterable[int], is_over: Callable[[], bool]
+) -> dict[int, ReadColumn]:
     """Read some columns of a table in canonical form.
 
     Parameters
@@ -253,8 +254,8 @@ def read_values(table: LakeTable, catalog: Catalog, columns: Iterable[int], end:
         Of the table's segment.
     columns : iterable of int
         Their ids.
-    end : float
-        When to give up, by the monotonic clock.
+    is_over : callable
+        Whether to give up; asked before each batch, since kernels may be compiled between two, which does not count.
 
     Returns
     -------
@@ -272,7 +273,7 @@ def read_values(table: LakeTable, catalog: Catalog, columns: Iterable[int], end:
     names = {column: name for column in columns if (name := catalog.column_name(column)) in readable}
     parts: dict[int, list[ValueSet]] = {column: [] for column in names}
     for batch in table.batches(list(names.values())):
-        if monotonic() > end:
+        if is_over():
             raise TimeoutError
         for place, (column, name) in enumerate(names.items()):
             parts[column].append(table.normalize(name, batch.column(place)))
