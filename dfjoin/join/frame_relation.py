@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidTypeError
 from dfjoin.join.frame_keys import KeyLabels, are_enough, leaves_texts
-from dfjoin.join.key_evidence import is_row_number
+from dfjoin.join.key_evidence import MIN_ONE_SIDED, MIN_ONE_SIDED_UNNAMED, is_row_number, names_agree
 from dfjoin.join.key_relation import Relation
 from dfjoin.join.keys import KeyColumns, expand_pairs, is_measure
 from dfjoin.join.options import JoinOptions
@@ -81,9 +82,26 @@ def _find_relation(
             if name not in columns:
                 return None, [f"{name}: booleans and values without text are related by equality alone"]
     relation, tried = relate(*sides, on, right_on, options, equals_first=equals_first)
+    if relation is not None and named is None and options.examples is None:
+        reason = _reason_against(relation)
+        if reason:
+            return None, [*tried, reason]
     # A relation of equal keys alone is the business of the plain join, unless examples name the keys.
     is_taught = options.examples is not None
     return relation if relation is not None and (is_taught or relation.pairs.kinds.any()) else None, tried
+
+
+def _reason_against(relation: Relation) -> str:
+    """Return why the columns of a relation that nobody named are no key, an empty text if they are.
+
+    What holds for equal keys holds for programs and for likeness: keys that stand in many rows of both sides join rows
+    that have nothing to do with each other.
+    """
+    agree = all(starmap(names_agree, zip(relation.left_columns, relation.right_columns, strict=False)))
+    if relation.one_sided() >= (MIN_ONE_SIDED if agree else MIN_ONE_SIDED_UNNAMED):
+        return ""
+    columns = f"{' + '.join(relation.left_columns)} = {' + '.join(relation.right_columns)}"
+    return f"{columns}: no key: rows have several partners on both sides; name it by `on` if that is meant"
 
 
 def _find_wider_relation(
