@@ -112,7 +112,7 @@ def differ_in_numbers(columns: TokenizedColumns, pairs: TextPairs, features: NDA
     mistyped cannot be told from another number. O(words of the pairs).
     """
     codes = features[:, [PAIR_NAMES.index(name) for name in ("numbers differ", "codes differ")]]
-    found = codes.any(axis=1)
+    found = np.asarray(codes.any(axis=1))
     chosen = np.flatnonzero(found)
     some = TextPairs(pairs.rows[chosen], pairs.others[chosen])
     indptr, words, _ = list_differences(columns.query.rows[WORDS], columns.reference.rows[WORDS], some)

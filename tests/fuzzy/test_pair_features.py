@@ -1,6 +1,5 @@
 import numpy as np
 import pyarrow as pa
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -24,7 +24,7 @@ from dfjoin.transform.transform_join import RankedProgram, TransformJoin
 CELLS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "é", "a b"]))
 OPTIONS = JoinOptions(transform=True, fuzzy=True)
 
-MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 STREETS = [f"{tree} {kind}" for tree in ("Elm", "Oak", "Ash", "Fir") for kind in ("Street", "Lane", "Road", "Way")]
 
 FIRST = [
