@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidTypeError
 from dfjoin.join.frame_keys import KeyLabels, are_enough, leaves_texts
-from dfjoin.join.key_evidence import MIN_ONE_SIDED, MIN_ONE_SIDED_UNNAMED, is_row_number, names_agree
+from dfjoin.join.key_evidence import MIN_ONE_SIDED, is_row_number
 from dfjoin.join.key_relation import Relation
 from dfjoin.join.keys import KeyColumns, expand_pairs, is_measure
 from dfjoin.join.options import JoinOptions
@@ -23,7 +22,7 @@ from dfjoin.transform.prepared_columns import Column
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 from dfjoin.values.names import clean_names
 
-__all__ = ["choose_relation", "text_columns", "texts_of"]
+__all__ = ["choose_relation", "reason_against_relation", "text_columns", "texts_of"]
 
 _LEFT_OVER = 0.03
 """Share of the values of both sides from which more than equality is tried for the rest."""
@@ -82,23 +81,36 @@ def _find_relation(
             if name not in columns:
                 return None, [f"{name}: booleans and values without text are related by equality alone"]
     relation, tried = relate(*sides, on, right_on, options, equals_first=equals_first)
-    if relation is not None and named is None and options.examples is None:
-        reason = _reason_against(relation)
-        if reason:
-            return None, [*tried, reason]
     # A relation of equal keys alone is the business of the plain join, unless examples name the keys.
     is_taught = options.examples is not None
     return relation if relation is not None and (is_taught or relation.pairs.kinds.any()) else None, tried
 
 
-def _reason_against(relation: Relation) -> str:
-    """Return why the columns of a relation that nobody named are no key, an empty text if they are.
+def reason_against_relation(
+    relation: Relation, left: KeyColumns, right: KeyColumns, no_keys: Sequence[tuple[Any, Any]]
+) -> str:
+    """Return why a relation is refused that reads a column which is no key by its equal values.
 
-    What holds for equal keys holds for programs and for likeness: keys that stand in many rows of both sides join rows
-    that have nothing to do with each other.
+    What holds for equal keys holds for programs and for likeness: values that stand in many rows of both sides join
+    rows that have nothing to do with each other.
+
+    Parameters
+    ----------
+    relation : Relation
+        Of columns that nobody named.
+    left, right : KeyColumns
+    no_keys : sequence of tuple
+        See `dfjoin.join.choose_key.EqualKeys`.
+
+    Returns
+    -------
+    str
+        Empty if it is not refused.
     """
-    agree = all(starmap(names_agree, zip(relation.left_columns, relation.right_columns, strict=False)))
-    if relation.one_sided() >= (MIN_ONE_SIDED if agree else MIN_ONE_SIDED_UNNAMED):
+    names = texts_of(left.frame), texts_of(right.frame)
+    refused = [{names[side][pair[side]] for pair in no_keys} for side in (0, 1)]
+    reads_one = not refused[0].isdisjoint(relation.left_columns) or not refused[1].isdisjoint(relation.right_columns)
+    if not reads_one or relation.one_sided() >= MIN_ONE_SIDED:
         return ""
     columns = f"{' + '.join(relation.left_columns)} = {' + '.join(relation.right_columns)}"
     return f"{columns}: no key: rows have several partners on both sides; name it by `on` if that is meant"
