@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from dfjoin._visible import visible, visible_lines
+
 __all__ = ["DARK", "LIGHT", "bar", "card", "code", "escape", "escape_lines", "page", "pairs", "table"]
 
 LIGHT = {
@@ -70,7 +72,7 @@ _MOST_CHARACTERS = 200
 
 def escape(value: object) -> str:
     """Write a value as text of a page: escaped, on one line, at most 200 characters."""
-    text = " ".join(str(value).split())
+    text = visible(" ".join(str(value).split()))
     return html.escape(text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…")
 
 
@@ -98,7 +100,7 @@ def pairs(items: Iterable[tuple[str, str]]) -> str:
 
 def code(text: str) -> str:
     """Write a line of code, whole."""
-    return f'<div class="line"><code>{html.escape(text)}</code></div>'
+    return f'<div class="line"><code>{html.escape(visible(text))}</code></div>'
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
@@ -110,4 +112,4 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
 
 def escape_lines(text: str) -> str:
     """Escape a text of several lines, whole."""
-    return html.escape(text)
+    return html.escape(visible_lines(text.split("\n")))

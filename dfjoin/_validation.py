@@ -211,7 +211,7 @@ def check_local_path(value: Any, name: str) -> Path:
     Raises
     ------
     InvalidTypeError, InvalidParameterError
-        If it is no path, too long for the file system, or the URI of another file system.
+        If it is no path, no UTF-8, too long for the file system, or the URI of another file system.
     """
     text = check_path(value, name)
     if "://" in text and not text.startswith("file://"):
@@ -219,6 +219,8 @@ def check_local_path(value: Any, name: str) -> Path:
             f"`{name}` must be a local path, got {show(text)}; write it to a local disk and copy it"
         )
     path = Path(os.path.expanduser(text.removeprefix("file://"))).absolute()  # noqa: PTH111 (an unknown user stays)
+    if not is_valid_text(str(path)):
+        raise InvalidParameterError(f"`{name}` must be a path in UTF-8, which pyarrow can open, got {show(str(path))}")
     try:
         path.stat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The pandas doors: ``df.discover_joinable(...)``, ``df.auto_join(...)`` and the namespace ``df.dfjoin``.
+"""What pandas DataFrames get: ``df.discover_joinable(...)``, ``df.auto_join(...)`` and the namespace ``df.dfjoin``.
 
 Each is one call into `dfjoin.api`, and takes signature and documentation from there.
 """

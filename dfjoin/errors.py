@@ -14,6 +14,8 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from dfjoin._visible import visible, visible_lines
+
 __all__ = [
     "ApproximateResultWarning",
     "ColumnNotFoundError",
@@ -44,7 +46,10 @@ _OWN = tuple(str(Path(__file__).parents[1] / package) + os.sep for package in ("
 
 
 class DfjoinError(Exception):
-    """Base of all errors that dfjoin raises on purpose."""
+    """Base of all errors that dfjoin raises on purpose; names of others in its text are visible on any terminal."""
+
+    def __str__(self) -> str:
+        return visible_lines(super().__str__().split("\n"))
 
 
 class InvalidParameterError(DfjoinError, ValueError):
@@ -205,4 +210,4 @@ def warn(message: str, category: type[Warning] = DfjoinWarning) -> None:
         if frame.f_back is None:
             break
         frame = frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(visible(message), category, stacklevel=level)

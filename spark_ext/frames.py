@@ -1,4 +1,4 @@
-"""The doors of Spark: ``sdf.discover_joinable(...)``, ``sdf.auto_join(...)`` and the namespace ``sdf.dfjoin``.
+"""What Spark DataFrames get: ``sdf.discover_joinable(...)``, ``sdf.auto_join(...)`` and the namespace ``sdf.dfjoin``.
 
 They take the arguments of the functions of `dfjoin.api`, and `where`; signature and documentation come from there.
 """

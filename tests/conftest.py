@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +21,23 @@ settings.load_profile(os.environ.get("DFJOIN_HYPOTHESIS", "short"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background so
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# pytest takes some ten seconds to rewrite the asserts of all tests, so what it has made is kept, whatever
+# PYTHONDONTWRITEBYTECODE says; compiled kernels are kept beside the sources, too.
+sys.dont_write_bytecode = False
+
 watch.is_told = True  # whether the kernels are compiled already changes nothing that a command prints
 
 PROJECT = Path(__file__).parent.parent
 EXAMPLE_LAKE = PROJECT / "examples" / "lake"
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests of the shared Spark session; with `--dist loadgroup` one process runs them all."""
+    for item in items:
+        if "spark" in item.fixturenames:
+            item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session", autouse=True)

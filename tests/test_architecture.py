@@ -7,9 +7,8 @@ edge that no import uses any more has to be removed here.
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 PROJECT = Path(__file__).parent.parent
 PACKAGE = PROJECT / "dfjoin"
@@ -37,10 +36,11 @@ LAYERS = (
     ("kernels",),
     ("types", "_validation", "_optional", "_html"),
     ("errors", "_version"),
+    ("_visible",),
 )
 """From the top to the bottom; units of one layer do not import each other. ``dfjoin`` is the package itself."""
 
-BASE = {"types", "errors", "_validation", "_optional", "_html", "_version"}
+BASE = {"types", "errors", "_validation", "_optional", "_html", "_version", "_visible"}
 """What every layer but the kernels may import; these edges are not listed."""
 
 EDGES = {
@@ -118,10 +118,16 @@ def _target(module):
     return rest[0] if rest and rest[0] in UNITS else "dfjoin"
 
 
-def imported_modules(text):
-    """List the modules that a source text imports, at the top, inside functions and for types alike."""
+@cache
+def _nodes(path):
+    """All nodes of a file, which is parsed once for all tests."""
+    return tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
+def imported_modules(nodes):
+    """List the modules that nodes of a source import, at the top, inside functions and for types alike."""
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -137,7 +143,10 @@ def _name(path):
     return path.relative_to(PROJECT).as_posix()
 
 
-IMPORTS = {_name(p): imported_modules(p.read_text("utf-8")) for p in FILES}
+@cache
+def _imports():
+    """File → the modules that it imports."""
+    return {_name(p): imported_modules(_nodes(p)) for p in FILES}
 
 
 def forbidden_imports(name, unit, modules):
@@ -151,10 +160,9 @@ def forbidden_imports(name, unit, modules):
     ]
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_imports_are_edges_of_the_table(path):
-    wrong = forbidden_imports(_name(path), _unit(path), IMPORTS[_name(path)])
-    assert not wrong, f"{_name(path)} imports {wrong}, which the layers do not allow"
+def test_imports_are_edges_of_the_table():
+    wrong = {_name(p): forbidden_imports(_name(p), _unit(p), _imports()[_name(p)]) for p in FILES}
+    assert {name: modules for name, modules in wrong.items() if modules} == {}, "the layers do not allow these imports"
 
 
 def test_every_unit_has_one_layer():
@@ -166,23 +174,76 @@ def test_every_edge_goes_down():
     depth = {unit: number for number, layer in enumerate(LAYERS) for unit in layer}
     upward = [(a, b) for a, targets in EDGES.items() for b in targets if depth[a] >= depth[b]]
     assert upward == []
-    below = [(_unit(p), t) for p in FILES for m in IMPORTS[_name(p)] if (t := _target(m)) in BASE]
+    below = [(_unit(p), t) for p in FILES for m in _imports()[_name(p)] if (t := _target(m)) in BASE]
     assert [(a, b) for a, b in below if a != b and depth[a] >= depth[b]] == []
 
 
 def test_every_edge_is_used():
-    used = {(_unit(p), _target(m)) for p in FILES for m in IMPORTS[_name(p)]}
+    used = {(_unit(p), _target(m)) for p in FILES for m in _imports()[_name(p)]}
     assert [(a, b) for a, targets in EDGES.items() for b in targets if (a, b) not in used] == []
-    assert {(name, target) for name, target in UPWARDS if target in map(_target, IMPORTS[name])} == UPWARDS
+    assert {(name, target) for name, target in UPWARDS if target in map(_target, _imports()[name])} == UPWARDS
+
+
+def _imported_by(text):
+    return imported_modules(ast.walk(ast.parse(text)))
 
 
 def test_an_upward_import_inside_a_function_is_found():
     text = "def search():\n    from dfjoin.join.auto import join\n    return join\n"
-    assert forbidden_imports("dfjoin/search/new.py", "search", imported_modules(text)) == ["dfjoin.join.auto"]
+    assert forbidden_imports("dfjoin/search/new.py", "search", _imported_by(text)) == ["dfjoin.join.auto"]
     for_types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from dfjoin.lake import Lake\n"
-    assert forbidden_imports("dfjoin/store/new.py", "store", imported_modules(for_types)) == ["dfjoin.lake"]
+    assert forbidden_imports("dfjoin/store/new.py", "store", _imported_by(for_types)) == ["dfjoin.lake"]
     by_package = "def f():\n    import dfjoin\n    return dfjoin.open_lake\n"
-    assert forbidden_imports("dfjoin/index/new.py", "index", imported_modules(by_package)) == ["dfjoin"]
+    assert forbidden_imports("dfjoin/index/new.py", "index", _imported_by(by_package)) == ["dfjoin"]
+
+
+def imported_files(name, nodes, files):
+    """List the files that a file imports: of ``from a.b import c`` that of the module ``a.b.c``, else that of ``a.b``."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            options = [(alias.name,) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            options = [(f"{node.module}.{alias.name}", node.module) for alias in node.names]
+        else:
+            continue
+        for modules in options:
+            paths = [module.replace(".", "/") + end for module in modules for end in (".py", "/__init__.py")]
+            found.update([path for path in paths if path in files][:1])
+    return found - {name}
+
+
+def circle_of(imports):
+    """Return the files that are left when those that import none of the others are taken away, one after the other."""
+    left = dict(imports)
+    while free := [name for name, targets in left.items() if not targets & left.keys()]:
+        for name in free:
+            del left[name]
+    while free := left.keys() - set().union(*left.values()):
+        for name in free:
+            del left[name]
+    return sorted(left)
+
+
+def test_no_files_import_each_other_in_a_circle():
+    """Imports inside functions and for types count: each file can be read after those that it imports."""
+    files = {_name(p) for p in FILES}
+    assert circle_of({_name(p): imported_files(_name(p), _nodes(p), files) for p in FILES}) == []
+
+
+def test_a_circle_of_files_is_found():
+    texts = {
+        "dfjoin/a.py": "from dfjoin import b\n",
+        "dfjoin/b.py": "from dfjoin.below.c import d\n",
+        "dfjoin/below/c.py": "def f():\n    import dfjoin.a\n",
+        "dfjoin/above.py": "from dfjoin.a import something\n",
+        "dfjoin/__init__.py": "from dfjoin.above import more\n",
+        "dfjoin/free.py": "from dfjoin import more\n",
+    }
+    imports = {name: imported_files(name, ast.walk(ast.parse(text)), texts) for name, text in texts.items()}
+    assert circle_of(imports) == ["dfjoin/a.py", "dfjoin/b.py", "dfjoin/below/c.py"]
+    del imports["dfjoin/below/c.py"]
+    assert circle_of(imports) == []
 
 
 def test_a_file_name_occurs_once():
@@ -191,9 +252,7 @@ def test_a_file_name_occurs_once():
 
 
 def test_a_class_name_occurs_once():
-    names = [
-        node.name for p in FILES for node in ast.walk(ast.parse(p.read_text("utf-8"))) if isinstance(node, ast.ClassDef)
-    ]
+    names = [node.name for p in FILES for node in _nodes(p) if isinstance(node, ast.ClassDef)]
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
@@ -202,7 +261,7 @@ def test_a_class_name_occurs_once():
 
 def _users(*libraries):
     """Files that import one of the libraries."""
-    return {name for name, modules in IMPORTS.items() for m in modules if m.partition(".")[0] in libraries}
+    return {name for name, modules in _imports().items() for m in modules if m.partition(".")[0] in libraries}
 
 
 def test_numba_is_imported_by_kernels_only():
@@ -211,7 +270,7 @@ def test_numba_is_imported_by_kernels_only():
 
 
 def _decorators(path):
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in _nodes(path):
         if isinstance(node, ast.FunctionDef):
             for decorator in node.decorator_list:
                 yield ast.unparse(decorator)
@@ -224,7 +283,7 @@ def test_only_kernels_are_compiled():
 
 
 def test_kernels_import_nothing_but_numpy_numba_and_the_standard_library():
-    for name, modules in IMPORTS.items():
+    for name, modules in _imports().items():
         if name.startswith("dfjoin/kernels/"):
             roots = {module.partition(".")[0] for module in modules} - {"dfjoin"}
             assert roots - set(sys.stdlib_module_names) <= {"numpy", "numba"}, name
@@ -266,18 +325,17 @@ def test_import_dfjoin_and_opening_a_lake_bring_no_heavy_library():
 
 def _code_lines(path):
     """Number of lines that hold code: no blank lines, comments or docstrings."""
-    text = path.read_text("utf-8")
     documented = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in _nodes(path):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             documented.update(range(node.lineno, node.end_lineno + 1))
-    lines = enumerate(text.splitlines(), 1)
+    lines = enumerate(path.read_text("utf-8").splitlines(), 1)
     return sum(1 for number, line in lines if number not in documented and line.strip() and line.strip()[0] != "#")
 
 
-@pytest.mark.parametrize("path", FILES, ids=_name)
-def test_no_file_is_long(path):
-    assert _code_lines(path) <= MAX_LINES
+def test_no_file_is_long():
+    lines = {_name(p): _code_lines(p) for p in FILES}
+    assert {name: n for name, n in lines.items() if n > MAX_LINES} == {}
 
 
 def test_no_file_is_a_drawer():
@@ -297,7 +355,7 @@ CONTRACT = {
 
 
 def _functions(path):
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in _nodes(path):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             names = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
             yield node, [name for name in names if name not in ("self", "cls")]
@@ -320,11 +378,10 @@ def test_argument_lists_are_formatted():
     assert [_name(p) for p in marked] == []
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.name not in ("__init__.py", "__main__.py")], ids=_name)
-def test_all_holds_what_is_public(path):
-    tree = ast.parse(path.read_text("utf-8"))
+def _public_names(path):
+    """What `__all__` lists, the public definitions of a file, and all names that it binds."""
     listed, defined, bound = [], [], set()
-    for node in tree.body:
+    for node in _nodes(path)[0].body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             bound.add(node.name)
             if not node.name.startswith("_"):
@@ -336,14 +393,24 @@ def test_all_holds_what_is_public(path):
                 listed = ast.literal_eval(node.value)
         elif isinstance(node, ast.If):  # one definition or the other
             bound.update(n.name for n in ast.walk(node) if isinstance(n, ast.FunctionDef))
-    assert [name for name in defined if name not in listed] == [], "public definitions that __all__ leaves out"
-    assert [name for name in listed if name not in bound] == [], "names of __all__ that are defined elsewhere"
-    assert listed == sorted(set(listed), key=listed.index)
+    return listed, defined, bound
+
+
+def test_all_holds_what_is_public():
+    for path in FILES:
+        if path.name not in ("__init__.py", "__main__.py"):
+            listed, defined, bound = _public_names(path)
+            name = _name(path)
+            assert [d for d in defined if d not in listed] == [], (
+                f"public definitions that __all__ of {name} leaves out"
+            )
+            assert [d for d in listed if d not in bound] == [], f"names of __all__ of {name} that are defined elsewhere"
+            assert listed == sorted(set(listed), key=listed.index), f"names that __all__ of {name} has twice"
 
 
 def test_no_private_name_is_imported():
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in _nodes(path):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("dfjoin.", "spark_ext.")):
                 private = [a.name for a in node.names if a.name.startswith("_") and not a.name.startswith("__")]
                 assert not private, f"{_name(path)} imports {private} from {node.module}"
@@ -351,8 +418,8 @@ def test_no_private_name_is_imported():
 
 # Modes -----------------------------------------------------------------------------------------------------
 
-KNOWS_MODES = {"dfjoin/search/modes.py", "dfjoin/search/params.py"}
-"""The table of modes, and the table of arguments that belong to a mode."""
+KNOWS_MODES = {"dfjoin/search/params.py"}
+"""The names of the modes, and the table of arguments that belong to a mode."""
 
 
 def test_modes_are_told_apart_in_one_place():
@@ -363,7 +430,7 @@ def test_modes_are_told_apart_in_one_place():
     for path in FILES:
         if _name(path) in KNOWS_MODES:
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in _nodes(path):
             if isinstance(node, ast.Compare):
                 parts = [node.left, *node.comparators]
                 values = {c.value for part in parts for c in ast.walk(part) if isinstance(c, ast.Constant)}

@@ -9,8 +9,6 @@ import re
 import textwrap
 from pathlib import Path
 
-import pytest
-
 import dfjoin
 from dfjoin.join.report import JoinReport
 from dfjoin.search.candidates import Explanation
@@ -26,10 +24,11 @@ MODULES = sorted(
 KERNELS = [name for name in MODULES if name.startswith("dfjoin.kernels.") and not name.endswith("._compile")]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_doctests(name):
-    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert failed == 0
+def test_doctests():
+    failed = {}
+    for name in MODULES:
+        failed[name], _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert {name: n for name, n in failed.items() if n} == {}
 
 
 def test_there_are_doctests_for_the_four_verbs():
@@ -92,41 +91,54 @@ def _public_methods(owner):
     for name, member in inspect.getmembers(owner):
         function = getattr(member, "__func__", member)
         if not name.startswith("_") and inspect.isfunction(function) and function.__module__.startswith("dfjoin"):
-            yield pytest.param(function, id=f"{owner.__name__}.{name}")
+            yield f"{owner.__name__}.{name}", function
 
 
-CLASSES = [value for name in dfjoin.__all__ if inspect.isclass(value := getattr(dfjoin, name))]
 RESULTS = [JoinReport, Explanation]
 """Classes of objects that public functions return."""
-CONTRACT = [
-    *(pytest.param(value, id=name) for name in dfjoin.__all__ if inspect.isfunction(value := getattr(dfjoin, name))),
-    *(method for owner in (*CLASSES, *RESULTS) for method in _public_methods(owner)),
-]
 
 
-@pytest.mark.parametrize("function", CONTRACT)
-def test_public_functions_document_their_parameters_and_results(function):
-    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    text = ast.get_docstring(node)
-    assert text
-    assert text.splitlines()[0].endswith(".")
-    sections = _sections(text)
-    assert sections == [s for s in ORDER if s in sections], "sections come in the order of the template"
-    documented = _documented_parameters(text) if "Parameters" in sections else []
-    assert sorted(documented) == sorted(_parameters(node))
-    if _returns_something(node) and "eturn" not in text.splitlines()[0]:
-        assert "Returns" in sections
+def _public(kind):
+    """Public names of the package of one kind, and what they are."""
+    return [(name, value) for name in dfjoin.__all__ if kind(value := getattr(dfjoin, name))]
 
 
-@pytest.mark.parametrize("owner", [*CLASSES, *RESULTS], ids=lambda c: c.__name__)
-def test_public_classes_document_what_they_are_made_of(owner):
-    text = inspect.getdoc(owner)
-    assert text.splitlines()[0].endswith(".")
-    for name, member in inspect.getmembers(owner):
-        if isinstance(member, property) and not name.startswith("_") and member.fget.__module__.startswith("dfjoin"):
-            assert inspect.getdoc(member), f"{owner.__name__}.{name}"
-    if dataclasses.is_dataclass(owner):
-        assert sorted(_documented_parameters(text)) == sorted(f.name for f in dataclasses.fields(owner))
+def _public_classes():
+    return [*_public(inspect.isclass), *((owner.__name__, owner) for owner in RESULTS)]
+
+
+def _contract():
+    """All that users call: name, function."""
+    yield from _public(inspect.isfunction)
+    for _, owner in _public_classes():
+        yield from _public_methods(owner)
+
+
+def test_public_functions_document_their_parameters_and_results():
+    functions = list(_contract())
+    assert len(functions) > 50
+    for name, function in functions:
+        node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        text = ast.get_docstring(node)
+        assert text, name
+        assert text.splitlines()[0].endswith("."), name
+        sections = _sections(text)
+        assert sections == [s for s in ORDER if s in sections], f"{name}: sections come in the order of the template"
+        documented = _documented_parameters(text) if "Parameters" in sections else []
+        assert sorted(documented) == sorted(_parameters(node)), name
+        if _returns_something(node) and "eturn" not in text.splitlines()[0]:
+            assert "Returns" in sections, name
+
+
+def test_public_classes_document_what_they_are_made_of():
+    for name, owner in _public_classes():
+        text = inspect.getdoc(owner)
+        assert text.splitlines()[0].endswith("."), name
+        for part, member in inspect.getmembers(owner):
+            if isinstance(member, property) and part[0] != "_" and member.fget.__module__.startswith("dfjoin"):
+                assert inspect.getdoc(member), f"{name}.{part}"
+        if dataclasses.is_dataclass(owner):
+            assert sorted(_documented_parameters(text)) == sorted(f.name for f in dataclasses.fields(owner)), name
 
 
 def _kernel_functions():
@@ -136,29 +148,30 @@ def _kernel_functions():
             continue
         for title, node in _functions(path):
             if any("jit" in ast.unparse(d) for d in node.decorator_list):
-                yield pytest.param(node, id=f"{path.stem}.{title}")
+                yield f"{path.stem}.{title}", node
 
 
-@pytest.mark.parametrize("node", list(_kernel_functions()))
-def test_kernels_state_arrays_shapes_and_cost(node):
-    text = ast.get_docstring(node)
-    assert text, "a kernel needs a docstring"
-    sections = _sections(text)
-    assert sections == [s for s in ORDER if s in sections]
-    assert "Parameters" in sections
-    documented = _documented_parameters(text)
-    assert sorted(documented) == sorted(_parameters(node))
-    assert "Returns" in sections or not _returns_something(node)
+def test_kernels_state_arrays_shapes_and_cost():
+    kernels = list(_kernel_functions())
+    assert len(kernels) > 150
+    for name, node in kernels:
+        text = ast.get_docstring(node)
+        assert text, f"{name}: a kernel needs a docstring"
+        sections = _sections(text)
+        assert sections == [s for s in ORDER if s in sections], name
+        assert "Parameters" in sections, name
+        assert sorted(_documented_parameters(text)) == sorted(_parameters(node)), name
+        assert "Returns" in sections or not _returns_something(node), name
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_every_module_and_public_name_is_documented(name):
-    module = importlib.import_module(name)
-    assert module.__doc__, f"{name} needs a docstring"
-    for public in getattr(module, "__all__", []):
-        value = getattr(module, public)
-        if inspect.isfunction(value) or inspect.isclass(value):
-            assert inspect.getdoc(value), f"{name}.{public}"
+def test_every_module_and_public_name_is_documented():
+    for name in MODULES:
+        module = importlib.import_module(name)
+        assert module.__doc__, f"{name} needs a docstring"
+        for public in getattr(module, "__all__", []):
+            value = getattr(module, public)
+            if inspect.isfunction(value) or inspect.isclass(value):
+                assert inspect.getdoc(value), f"{name}.{public}"
 
 
 def test_docstrings_hold_no_path_of_a_machine():

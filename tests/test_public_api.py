@@ -1,4 +1,4 @@
-"""The public surface: names, signatures of all doors, documentation."""
+"""The public surface: names, signatures of functions, methods and commands, documentation."""
 
 import inspect
 

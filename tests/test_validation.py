@@ -155,10 +155,11 @@ class TestPath:
         ("value", "text"),
         [
             ("s3://x/y", "`index` must be a local path, got 's3://x/y'; write it to a local disk and copy it"),
+            ("/x\udcff", r"`index` must be a path in UTF-8, which pyarrow can open, got '/x\udcff'"),
             ("file/below", "`index` 'file/below' lies below a file, not below a directory"),
             ("x" * 300, f"`index` '{'x' * 99}… cannot be reached: File name too long"),
         ],
-        ids=["another file system", "below a file", "too long"],
+        ids=["another file system", "not UTF-8", "below a file", "too long"],
     )
     def test_a_place_that_cannot_be_reached_is_refused(self, tmp_path, monkeypatch, value, text):
         monkeypatch.chdir(tmp_path)

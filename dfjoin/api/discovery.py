@@ -261,8 +261,9 @@ def discover_joinable(
     Internet-Scale Domain Search", VLDB 2016; Zhu, He, Chaudhuri: "Auto-Join", VLDB 2017, and E. Zhu, PhD
     thesis, University of Toronto, 2019, section 5.3.1, for search by transformation; Dong, Takeoka, Xiao, Oyamada:
     "Efficient Joinable Table Discovery in Data Lakes: A High-Dimensional Similarity-Based Approach", ICDE 2021, for
-    search by vectors. Deviation: ties are broken
-    by cardinality and name, where the paper leaves them open.
+    search by vectors. Deviation: ties are broken by cardinality and name, where the papers leave them open. They do not
+    go to unique keys first: a set of distinct values is what is counted and cut at `k`, and whether a table holds each
+    of them once, which ``relationship`` tells, is no property of it.
 
     Examples
     --------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from dfjoin._visible import visible_lines
+
 __all__ = ["AugmentReport", "JoinedTable"]
 
 _SHOWN = 10
@@ -93,7 +95,7 @@ class AugmentReport:
             lines.append("  columns: " + ", ".join(one.columns.values()))
         lines += _some("refused", _by_table(self.refused))
         lines += _some("passed over", self.passed_over)
-        return "\n".join(lines)
+        return visible_lines(lines)
 
     __repr__ = __str__
 

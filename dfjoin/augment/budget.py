@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from dfjoin._validation import show
+from dfjoin._visible import visible
 from dfjoin.errors import InvalidParameterError
 
 __all__ = ["INTERRUPTED", "AugmentBudget", "OutOfTimeError"]
@@ -91,7 +92,7 @@ class AugmentBudget:
     def tell(self, text: str) -> None:
         """Write a line of progress."""
         if self._is_told:
-            print(f"LakeAugmenter {self.elapsed:6.1f} s: {text}", file=sys.stderr, flush=True)
+            print(visible(f"LakeAugmenter {self.elapsed:6.1f} s: {text}"), file=sys.stderr, flush=True)
 
 
 def _is_positive(value: Any) -> bool:

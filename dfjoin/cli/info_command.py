@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dfjoin.cli.command import add_command, add_format
-from dfjoin.cli.output import print_json, print_table, summary
+from dfjoin.cli.output import print_json, print_lines, print_table, print_text, summary
 
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
@@ -41,7 +41,7 @@ def _info(options: argparse.Namespace) -> int:
     lake = open_lake(options.index)
     problems = lake.verify() if options.verify else []
     if problems and options.format != "json":
-        print("\n".join(problems))
+        print_lines(problems)
         return 1
     if problems:
         print_json({"index": options.index, "version": lake.version, "problems": problems})
@@ -62,20 +62,18 @@ def _info_as_json(lake: Lake, options: argparse.Namespace) -> int:
 def _info_as_text(lake: Lake, options: argparse.Namespace) -> int:
     info = lake.info()
     if options.format == "table":
-        print(summary(info))
+        print_text(summary(info))
     if options.tables:
         print_table(lake.tables.drop(columns="root"), options.format)
     if options.columns:
         shown = ["table", "column", "kind", "is_indexed", "n_rows", "n_null", "cardinality"]
         print_table(lake.columns[shown], options.format)
     if options.skipped:
-        for record in info["skipped"]:
-            print(f"{record['name']}: {record['reason']}")
+        print_lines(f"{record['name']}: {record['reason']}" for record in info["skipped"])
     if options.doubtful:
-        for record in info["doubtful"]:
-            print(f"{record['name']}: {record['reason']}")
+        print_lines(f"{record['name']}: {record['reason']}" for record in info["doubtful"])
     if options.verify:
-        print("every file is as it was written")
+        print_text("every file is as it was written")
     if options.versions:
         print_table(lake.versions(), options.format)
     if options.check:
@@ -83,5 +81,5 @@ def _info_as_text(lake: Lake, options: argparse.Namespace) -> int:
         if len(changed):
             print_table(changed, options.format)
         else:
-            print("every table is the one that was indexed")
+            print_text("every table is the one that was indexed")
     return 0

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin.cli.command import add_command, add_search_options, add_spelling_options, one_or_all
-from dfjoin.cli.output import check_output, read_frame, read_typed, to_json, write_frame
+from dfjoin.cli.output import check_output, print_text, read_frame, read_typed, to_json, write_frame
 from dfjoin.errors import InvalidParameterError
-from dfjoin.search.modes import MODES
+from dfjoin.search.params import MODES
 
 __all__ = ["add_join_command"]
 
@@ -25,7 +25,8 @@ Join a table with the best tables of a lake, or with another table, and write th
   dfjoin join people.csv mails.csv -o wide.csv              learns how the keys belong together
   dfjoin join people.csv mails.csv --example "Doe, Jane" jane.doe@x.org -o wide.csv
 
-The rows and their order stay; what was joined, and why, is printed."""
+The rows and their order stay; what was joined, and why, is printed. Cells are written as they are, also those that
+begin with =, which a spreadsheet reads as formulas: import a table of others there as text."""
 
 
 def add_join_command(commands: Any) -> None:
@@ -120,8 +121,7 @@ def _join(options: argparse.Namespace) -> int:
         wide = auto_join(df, options.other if _is_index(options.other) else read_typed(options.other), **chosen)
     write_frame(wide, options.output)
     text = to_json(wide.attrs["dfjoin"]) if options.json else str(report(wide))
-    print(text, file=sys.stdout if options.output else sys.stderr)
-    return 0
+    return print_text(text, sys.stdout if options.output else sys.stderr)
 
 
 def _is_index(path: str) -> bool:

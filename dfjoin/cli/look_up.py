@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from dfjoin.cli.command import add_command, add_format
-from dfjoin.cli.output import print_json, print_table, print_text
+from dfjoin.cli.output import print_json, print_lines, print_table, print_text
 
 __all__ = ["add_look_up_commands"]
 
@@ -58,8 +58,11 @@ def _show(options: argparse.Namespace) -> int:
         return print_json({**record, "columns": columns.to_dict(orient="records")})
     shown = columns[list(_SHOWN)].assign(samples=[", ".join(samples) for samples in columns["samples"]])
     if options.format == "table":
-        print(
-            f"{record['table']}: {record['n_rows']:,} rows, {record['n_columns']:,} columns, {record['size']:,} bytes, "
-            f"{record['format']}{' ' * bool(record['dialect'])}{record['dialect']}, in {record['root']}"
+        print_lines(
+            [
+                f"{record['table']}: {record['n_rows']:,} rows, {record['n_columns']:,} columns, "
+                f"{record['size']:,} bytes, "
+                f"{record['format']}{' ' * bool(record['dialect'])}{record['dialect']}, in {record['root']}"
+            ]
         )
     return print_table(shown, options.format)

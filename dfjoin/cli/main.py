@@ -21,7 +21,7 @@ from dfjoin.cli.info_command import add_info_command
 from dfjoin.cli.join_command import add_join_command
 from dfjoin.cli.look_up import add_look_up_commands
 from dfjoin.cli.maintain import add_maintenance_commands
-from dfjoin.cli.output import print_json, print_text
+from dfjoin.cli.output import print_json, print_lines, print_text
 from dfjoin.errors import DfjoinError, MissingDependencyError
 
 __all__ = ["main"]
@@ -45,15 +45,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0, 1 when ``info --verify`` finds damage, 2 for an error, which is one line on
-        standard error with the remedy.
+        Exit status: 0 (also without a command, which prints the help), 1 when ``info --verify`` finds damage, 2 for an
+        error, which is one line on standard error with the remedy.
     """
     parser, commands = _parsers()
     options = parser.parse_args(argv)
+    if options.command is None:
+        parser.print_help()
+        return 0
 
     def tell(kind: str, message: object) -> None:
         text = " ".join(in_shell_words(str(message), commands, options.command).split())
-        print(f"dfjoin: {kind}{text}", file=sys.stderr)
+        print_lines([f"dfjoin: {kind}{text}"], sys.stderr)
 
     def show_warning(message: Any, category: type[Warning], *_: Any) -> None:
         if category.__module__.startswith("dfjoin"):
@@ -98,7 +101,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
         choices=("bash", "zsh", "fish"),
         help="write what completes commands and options by the Tab key in a shell",
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command")
     add_build_command(commands)
     add_discover_command(commands)
     add_join_command(commands)

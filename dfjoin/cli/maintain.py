@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from dfjoin.cli.command import add_command
-from dfjoin.cli.output import print_json, print_text, show_index
+from dfjoin.cli.output import print_json, print_lines, print_text, show_index
 
 if TYPE_CHECKING:
     from dfjoin.lake import Lake
@@ -182,7 +182,7 @@ def _verify(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"index": options.index, "version": lake.version, "problems": problems})
     else:
-        print_text("\n".join(problems) or "every file is as it was written")
+        print_lines(problems or ["every file is as it was written"])
     return 1 if problems else 0
 
 
@@ -198,7 +198,7 @@ def _repair(options: argparse.Namespace) -> int:
         return print_text(f"nothing is damaged; version {report['version']} is the latest")
     lines += [f"lost: {table}" for table in report["tables"]]
     lines.append(f"{len(report['segments'])} segment(s) were dropped; version {report['version']} is sound")
-    return print_text("\n".join(lines))
+    return print_lines(lines)
 
 
 def _add_patterns(options: argparse.Namespace) -> int:

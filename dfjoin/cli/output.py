@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pandas as pd
 
+from dfjoin._visible import visible, visible_lines
 from dfjoin.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_output",
     "print_json",
+    "print_lines",
     "print_table",
     "print_text",
     "read_frame",
@@ -99,8 +102,10 @@ def check_output(path: str | None) -> None:
 def write_frame(df: pd.DataFrame, path: str | None) -> None:
     """Write a table in the format of the path's ending; as CSV to standard output without a path."""
     check_output(path)
-    if path is None or path.endswith(".csv"):
-        df.to_csv(path or sys.stdout, index=False)
+    if path is None:
+        _print_csv(df)
+    elif path.endswith(".csv"):
+        df.to_csv(path, index=False)
     elif path.endswith(".tsv"):
         df.to_csv(path, index=False, sep="\t")
     elif path.endswith(".parquet"):
@@ -109,18 +114,31 @@ def write_frame(df: pd.DataFrame, path: str | None) -> None:
         df.to_json(path, orient="records", lines=True, force_ascii=False)
 
 
-def print_text(text: str) -> int:
-    """Print a text; return the exit status 0."""
-    print(text)
+def print_lines(lines: Iterable[str], file: TextIO | None = None) -> int:
+    """Print lines, on standard output by default; return the exit status 0."""
+    print(visible_lines(lines), file=file)
     return 0
+
+
+def print_text(text: str, file: TextIO | None = None) -> int:
+    """Print a text of one or more lines; return the exit status 0."""
+    return print_lines(text.split("\n"), file)
+
+
+def _print_csv(frame: pd.DataFrame) -> None:
+    """Print a frame as CSV: as it is for a file or a program, visible on a terminal."""
+    if sys.stdout.isatty():
+        print_text(frame.to_csv(index=False).removesuffix("\n"))
+    else:
+        frame.to_csv(sys.stdout, index=False)
 
 
 def print_table(frame: pd.DataFrame, form: str) -> int:
     """Print a frame as an aligned table or as CSV, no name shortened; return the exit status 0."""
     if form == "csv":
-        frame.to_csv(sys.stdout, index=False)
+        _print_csv(frame)
         return 0
-    texts = frame.astype(object).where(frame.notna(), "").map(lambda value: " ".join(str(value).split()))
+    texts = frame.astype(object).where(frame.notna(), "").map(lambda value: visible(" ".join(str(value).split())))
     is_number = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
     widths = [max([len(name), *map(len, texts[name])]) for name in frame]
     for row in [list(frame), *texts.values.tolist()]:
@@ -137,7 +155,7 @@ def print_json(value: Any) -> int:
 
 def to_json(value: Any) -> str:
     """Write a value as JSON on one line: what JSON has no word for (NaN, infinity, missing values) is null."""
-    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
+    return visible(json.dumps(_plain(value), ensure_ascii=False, allow_nan=False))
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin import _validation as check
+from dfjoin._visible import visible_lines
 from dfjoin.containment.graph_files import draw_graph, write_graphml
 from dfjoin.containment.key_features import KeyCandidates, LakeColumns, find_key_pairs, key_features, own_roles
 from dfjoin.containment.key_model import key_model
@@ -110,7 +111,7 @@ class JoinGraph:
             lines.append(f"  {mark} {row.key_table}.{row.key_column}, score {row.score:.2f}")
             for sign, texts in zip("+-", self._evidence[place], strict=True):
                 lines += [f"    {sign} {text}" for text in texts]
-        return "\n".join(lines)
+        return visible_lines(lines)
 
     def shortest_paths(self, start: str, end: str, *, k: int = 1) -> pd.DataFrame:
         """Find the shortest ways to join two tables of the lake by its likely foreign keys.

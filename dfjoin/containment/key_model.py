@@ -1,4 +1,4 @@
-"""The published model of foreign keys: a logistic regression over a handful of features, and its evidence in words."""
+"""The published model of foreign keys: a logistic regression, and its evidence in words."""
 
 from __future__ import annotations
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from dfjoin.fuzzy.column_weights import ColumnWeights, KeyParts, learn_weights, measure_levels, sum_weights
 from dfjoin.fuzzy.match_evidence import EVIDENCE_NAMES, Evidence, gather
 from dfjoin.fuzzy.match_model import MatchModel
+from dfjoin.fuzzy.pair_features import differ_in_numbers
 from dfjoin.fuzzy.texts import Texts
-from dfjoin.fuzzy.tokenized import prepare
+from dfjoin.fuzzy.tokenized import TokenizedColumns, prepare
 from dfjoin.kernels.token_rows import TextPairs
 
 __all__ = ["KnownPairs", "Problem", "is_left_reference", "set_up"]
@@ -29,7 +30,8 @@ class Problem:
     ----------
     reference, query : Texts
     targets : Evidence
-        Of the query texts to join.
+        Of the query texts to join. A text whose nearest one differs from it in numbers alone has no partner; of
+        composite keys the columns say what a number is worth.
     target_texts : ndarray of int64, shape (n_targets,)
         Their numbers in `query`.
     known : Evidence
@@ -90,9 +92,12 @@ def set_up(
     -------
     Problem
     """
-    evidence, near = gather(prepare(reference, query), model, seed)
+    columns = prepare(reference, query)
+    evidence, near = gather(columns, model, seed)
     weights = None
-    if parts is not None:
+    if parts is None:
+        evidence = _without_other_numbers(columns, evidence)
+    else:
         evidence, weights = _weigh_columns(evidence, near, (reference, query), parts, model)
     partner, text = reference.codes[known[0]], query.codes[known[1]]
     is_pair = (partner >= 0) & (text >= 0)
@@ -111,6 +116,15 @@ def set_up(
         taken=np.unique(partner),
         weights=weights,
     )
+
+
+def _without_other_numbers(columns: TokenizedColumns, evidence: Evidence) -> Evidence:
+    """Leave texts without a partner whose nearest text differs in numbers alone: it names another thing."""
+    texts = np.flatnonzero(evidence.partners >= 0).astype(np.int32)
+    pairs = TextPairs(texts, evidence.partners[texts])
+    partners = evidence.partners.copy()
+    partners[texts[differ_in_numbers(columns, pairs, evidence.values[texts])]] = -1
+    return replace(evidence, partners=partners)
 
 
 def _weigh_columns(

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from dfjoin.fuzzy.distances import CONFIGURATIONS, COSINES, measure_cosines
 from dfjoin.fuzzy.texts import WORDS
 from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns
-from dfjoin.kernels.token_rows import Rules, TextPairs, pair_differences, rule_hits
+from dfjoin.kernels.token_rows import Rules, TextPairs, list_differences, pair_differences, rule_hits
 from dfjoin.kernels.word_alignment import ALIGNMENT, align_words
 
-__all__ = ["LIKENESS_NAMES", "PAIR_NAMES", "learn_rules", "measure_pairs"]
+__all__ = ["LIKENESS_NAMES", "PAIR_NAMES", "differ_in_numbers", "learn_rules", "measure_pairs"]
 
 _OTHER_NAMES = (*ALIGNMENT, "words exchanged", "word more or less")
 LIKENESS_NAMES = (*map(str, COSINES), *_OTHER_NAMES)
@@ -87,3 +87,35 @@ def measure_pairs(
         hits = hits - (is_own[:, None] & np.stack([counts.min(axis=1) > 0, counts.min(axis=1) == 0], axis=1))
     aligned = align_words(side.words, columns.reference.words, columns.lexicon, pairs)
     return np.hstack([measure_cosines(columns, side, pairs), aligned, np.sqrt(np.clip(hits, 0, _MAX_HITS))])
+
+
+def differ_in_numbers(columns: TokenizedColumns, pairs: TextPairs, features: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which pairs of texts differ in numbers, or in codes that hold digits, and in nothing else.
+
+    Parameters
+    ----------
+    columns : TokenizedColumns
+    pairs : TextPairs
+        A text of the query and a reference text.
+    features : ndarray of float64, shape (n_pairs, n_names)
+        What was measured on the pairs, see `PAIR_NAMES`.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_pairs,)
+        True where either text has a word with a digit that the other lacks, and every word that only one of
+        them has holds a digit. ``7`` and ``007`` are one number.
+
+    Notes
+    -----
+    Such texts name different things, ``Invoice 17`` and ``Invoice 18``, however alike they are: a number that is
+    mistyped cannot be told from another number. O(words of the pairs).
+    """
+    codes = features[:, [PAIR_NAMES.index(name) for name in ("numbers differ", "codes differ")]]
+    found = np.asarray(codes.any(axis=1))
+    chosen = np.flatnonzero(found)
+    some = TextPairs(pairs.rows[chosen], pairs.others[chosen])
+    indptr, words, _ = list_differences(columns.query.rows[WORDS], columns.reference.rows[WORDS], some)
+    pair_of = np.repeat(chosen, np.diff(indptr))
+    found[pair_of[~columns.lexicon.has_digit[words]]] = False
+    return found

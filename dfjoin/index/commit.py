@@ -14,10 +14,11 @@ from pathlib import Path
 from types import TracebackType
 
 from dfjoin.errors import ConcurrentCommitError, IndexFormatError, IndexWriteError
+from dfjoin.index.file_store import FileStore
 from dfjoin.index.layout import MANIFESTS, RUNS, is_mark_of, manifest_path, run_directory
 from dfjoin.index.manifest import Manifest
-from dfjoin.index.mirror import discard_there, mirror_of
-from dfjoin.index.versions import latest_version, list_versions, read_manifest
+from dfjoin.index.mirror import discard_there, index_uri, mirror_of
+from dfjoin.index.versions import latest_version, read_manifest, read_manifests
 
 __all__ = ["NO_ROOM", "Uncommitted", "commit", "commit_change", "scratch_directory"]
 
@@ -71,14 +72,11 @@ class Uncommitted:
     def _is_committed(self) -> bool:
         """Tell whether a version that came since names what was written."""
         wanted = {path.relative_to(self.index).as_posix() for path in self._written if path.is_relative_to(self.index)}
-        for version in reversed(list_versions(self.index)):
+        for version, manifest in read_manifests(self.index):
             if version <= self._latest:
                 return False
-            try:
-                named = read_manifest(self.index, version).named_paths()
-            except IndexFormatError:
-                return True  # it may name them: better an orphan than a loss
-            if named & wanted:
+            # One that cannot be read may name them: better an orphan than a loss.
+            if isinstance(manifest, IndexFormatError) or manifest.named_paths() & wanted:
                 return True
         return False
 
@@ -123,8 +121,8 @@ def commit(index: Path, manifest: Manifest) -> None:
     """Make a manifest the next version, in one step that either happens or does not.
 
     The text is written beside the manifests and synced, then given its name by a hard link, which
-    fails when that version exists already. Where the file system has no hard links, a claim file is
-    created exclusively and the text renamed into place. An index on another file system gets it from its mirror.
+    fails when that version exists already. Where the file system has no hard links, the version is claimed
+    and the text renamed into place. An index on another file system gets it from its mirror.
 
     Parameters
     ----------
@@ -139,25 +137,28 @@ def commit(index: Path, manifest: Manifest) -> None:
         If another writer has created that version.
     """
     mirror = mirror_of(index)
-    if mirror is not None:
-        mirror.publish(manifest.version, manifest.to_json(), sorted(manifest.named_paths()))
-        return
+    try:
+        if mirror is None:
+            _publish(index, manifest)
+        else:
+            mirror.publish(manifest.version, manifest.to_json(), sorted(manifest.named_paths()))
+    except FileExistsError as error:
+        raise ConcurrentCommitError(
+            f"version {manifest.version} of the index at `{index_uri(index)}` {error.strerror}; nothing of this change "
+            "is visible: call `refresh()` and repeat it"
+        ) from None
+
+
+def _publish(index: Path, manifest: Manifest) -> None:
     directory = index / MANIFESTS
     directory.mkdir(parents=True, exist_ok=True)
-    target = manifest_path(index, manifest.version)
     draft = directory / f".draft-{uuid.uuid4().hex}"
     try:
         with draft.open("x", encoding="utf-8") as stream:
             stream.write(manifest.to_json())
             stream.flush()
             os.fsync(stream.fileno())
-        try:
-            _link(draft, target)
-        except FileExistsError:
-            raise ConcurrentCommitError(
-                f"version {manifest.version} of the index at `{index}` was committed by another writer "
-                "in the meantime; nothing of this change is visible: call `refresh()` and repeat it"
-            ) from None
+        _link(draft, manifest_path(index, manifest.version))
     finally:
         draft.unlink(missing_ok=True)
     _sync_directory(directory)
@@ -167,13 +168,10 @@ def _link(draft: Path, target: Path) -> None:
     try:
         os.link(draft, target)
     except FileExistsError:
-        raise
-    except OSError:  # no hard links here: claim the name first, then move
-        claim = target.with_suffix(".claim")
-        os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        if target.exists():
-            raise FileExistsError(target) from None
-        draft.rename(target)
+        raise FileExistsError(errno.EEXIST, "was committed by another writer in the meantime", str(target)) from None
+    except OSError:  # no hard links here
+        with FileStore.local(target.parent).claim(target.name):
+            draft.rename(target)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import time
 import uuid
@@ -19,6 +20,9 @@ from dfjoin.errors import IndexNotFoundError, InvalidParameterError
 __all__ = ["FileStore", "StoredEntry"]
 
 _CHUNK = 8 << 20
+
+_CLAIM_SECONDS = 600
+"""How long the claim of a writer that died keeps others from a file."""
 
 _OBJECT_STORES = ("s3", "gcs", "abfs")
 """File systems that show a file whole or not at all."""
@@ -159,6 +163,38 @@ class FileStore:
             except BaseException:
                 self.discard(draft)
                 raise
+
+    @contextmanager
+    def claim(self, name: str) -> Iterator[None]:
+        """Be the only one to create a file, on a file system that cannot create one only if there is none.
+
+        Raises
+        ------
+        FileExistsError
+            If the file exists, or another writer is about to create it; `strerror` says which.
+
+        Notes
+        -----
+        A writer claims the name by a file of its own, lists the claims, and gives up unless it is alone and the file
+        does not exist. Of two writers one sees the other, as each writes before it lists; both may give up, and try
+        again. This needs a store that lists what was written before, as local disks, S3, GCS, Azure and HDFS do. The
+        claim of a writer that died ends by its age.
+        """
+        stem = name.removesuffix(PurePosixPath(name).suffix)
+        claim = f"{stem}.{uuid.uuid4().hex}.claim"
+        try:
+            self.write(claim, lambda stream: stream.write(b"claimed"))
+            there = self.files(name.rpartition("/")[0])
+            claims = {other for other in there if other.startswith(f"{stem}.") and other.endswith(".claim")} - {claim}
+            left = max((there[other].modified - time.time() + _CLAIM_SECONDS for other in claims), default=-1.0)
+            if self.exists(name):  # asked last: who has created it may have withdrawn its claim while they were listed
+                raise FileExistsError(errno.EEXIST, "was committed by another writer in the meantime", name)
+            if left >= 0:
+                told = "is being committed by another writer; should that one have died, others can commit"
+                raise FileExistsError(errno.EEXIST, f"{told} in {left:.0f} seconds", name)
+            yield
+        finally:
+            self.discard(claim)
 
     def remove(self, name: str) -> None:
         """Remove a file, or a directory with all below it; nothing happens where there is none."""

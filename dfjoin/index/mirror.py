@@ -10,7 +10,6 @@ import os
 import shutil
 import tempfile
 import time
-import uuid
 from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import blake2b
@@ -20,8 +19,8 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin import _validation as check
-from dfjoin.errors import ConcurrentCommitError, InvalidParameterError
-from dfjoin.index.file_store import FileStore, StoredEntry
+from dfjoin.errors import InvalidParameterError
+from dfjoin.index.file_store import FileStore
 from dfjoin.index.layout import FRAMES, MANIFESTS, manifest_path, version_of
 
 __all__ = [
@@ -34,9 +33,6 @@ __all__ = [
     "mirror_of",
     "store_of",
 ]
-
-_CLAIM_SECONDS = 600.0
-"""How long the claim of a writer that died keeps others from its version."""
 
 _CACHE = "indexes"
 """Name of the directory that holds the mirrors of a user."""
@@ -262,35 +258,14 @@ class Mirror:
 
         Raises
         ------
-        ConcurrentCommitError
-            If another writer creates that version.
-
-        Notes
-        -----
-        A writer claims a version by a file of its own, lists the claims, and gives up unless it is alone and the
-        version does not exist. Of two writers one sees the other, as each writes before it lists; both may give up,
-        and try again. This needs a store that lists what was written before, as S3, GCS, Azure and HDFS do.
+        FileExistsError
+            If another writer creates that version, see `FileStore.claim`.
         """
         name = manifest_path(Path(), version).as_posix()
-        claim = f"{MANIFESTS}/{version:020d}.{uuid.uuid4().hex}.claim"
-        uploaded: list[str] = []
-        try:
-            for file in self._new_files([*names, FRAMES]):
-                uploaded.append(file)
-                self.store.copy_from(self.directory / file, file)
-            self.store.write(claim, lambda stream: stream.write(b"claimed"))
-            there = self.store.files(MANIFESTS)
-            others = [other for other in there if other != claim and _is_claim(other, there[other], version)]
-            if name in there or others:
-                raise ConcurrentCommitError(
-                    f"version {version} of the index at `{self.uri}` was committed by another writer in the meantime; "
-                    "nothing of this change is visible: call `refresh()` and repeat it"
-                )
+        for file in self._new_files([*names, FRAMES]):
+            self.store.copy_from(self.directory / file, file)
+        with self.store.claim(name):
             self.store.write(name, lambda stream: stream.write(text.encode()))
-            uploaded.clear()
-        finally:
-            for file in [claim, *uploaded]:
-                self.store.discard(file)
         self.fetch(name)
 
     def _files_of(self, names: Iterable[str]) -> list[str]:
@@ -308,10 +283,3 @@ class Mirror:
         parents = {"/".join(file.split("/")[:2]) if file.count("/") > 1 else file.split("/")[0] for file in here}
         there = {file for parent in parents for file in self.store.files(parent, recursive=True)}
         return [file for file in here if file not in there]
-
-
-def _is_claim(name: str, entry: StoredEntry, version: int) -> bool:
-    """Tell whether a file is the claim of a living writer for a version."""
-    base = PurePosixPath(name).name
-    is_one = base.startswith(f"{version:020d}.") and base.endswith(".claim")
-    return is_one and time.time() - entry.modified <= _CLAIM_SECONDS

@@ -1,15 +1,22 @@
-"""The versions of an index: which there are, and the manifest of one."""
+"""The versions of an index: which there are, and the manifest of one or of all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from dfjoin.errors import IndexCorruptedError, IndexNotFoundError, InvalidParameterError, shortlist
+from dfjoin.errors import (
+    IndexCorruptedError,
+    IndexFormatError,
+    IndexNotFoundError,
+    InvalidParameterError,
+    shortlist,
+)
 from dfjoin.index.layout import MANIFESTS, manifest_path, version_of
 from dfjoin.index.manifest import Manifest, check_seal
 from dfjoin.index.mirror import mirror_of
 
-__all__ = ["latest_version", "list_versions", "read_manifest"]
+__all__ = ["latest_version", "list_versions", "read_manifest", "read_manifests"]
 
 
 def list_versions(index: Path) -> list[int]:
@@ -67,15 +74,18 @@ def read_manifest(index: Path, version: int | None = None) -> Manifest:
     versions = list_versions(index)
     if not versions:
         raise IndexNotFoundError(f"there is no dfjoin index at `{index}`: no manifest below it; {_how_to_build(index)}")
-    if version is None:
-        version = versions[-1]
-    elif version not in versions:
+    wanted, version = version, versions[-1] if version is None else version
+    if version not in versions:
         raise InvalidParameterError(
             f"`version` must be a version that the index has ({shortlist(versions[::-1])}), got {version!r}"
         )
     path = manifest_path(index, version)
     try:
         text = path.read_text("utf-8")
+    except FileNotFoundError:
+        if version in list_versions(index):
+            raise
+        return read_manifest(index, wanted)  # it was removed since the versions were listed
     except UnicodeDecodeError as error:
         raise IndexCorruptedError(
             f"the manifest {path} cannot be read ({error}); open an older version with `version=`, call "
@@ -84,3 +94,21 @@ def read_manifest(index: Path, version: int | None = None) -> Manifest:
     manifest = Manifest.from_json(text, str(path))
     check_seal(text, version, path)
     return manifest
+
+
+def read_manifests(index: Path) -> Iterator[tuple[int, Manifest | IndexFormatError]]:
+    """Read the manifests of all versions, the latest first; those that are removed meanwhile are passed over.
+
+    Yields
+    ------
+    version : int
+    manifest : Manifest or IndexFormatError
+        Where it cannot be read, the error that says why.
+    """
+    for version in reversed(list_versions(index)):
+        try:
+            yield version, read_manifest(index, version)
+        except IndexFormatError as error:
+            yield version, error
+        except InvalidParameterError:
+            continue

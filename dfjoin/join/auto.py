@@ -76,7 +76,7 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
     else:
         raise InvalidTypeError(
             f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame or a JoinPlan, "
-            f"got {type(other).__name__}"
+            f"got {_what_came(other)}"
         )
     if index and isinstance(options.aggregate, dict) and account.steps:
         _refuse_unused_rules(account, options.aggregate)
@@ -117,6 +117,15 @@ def _refuse_unused_rules(account: JoinAccount, rules: dict[Any, str]) -> None:
             f"`aggregate` must name columns of the joined tables ({tables}: {shortlist(columns)}), got "
             f"{show(unused[0])}; check the spelling, or pick the table that you mean with discover_joinable"
         )
+
+
+def _what_came(other: object) -> str:
+    """Name what is none of the things that can be joined, and what to write for a row or a column of one."""
+    if not isinstance(other, pd.Series):
+        return type(other).__name__
+    if {"query_column", "table", "column"} <= set(other.index):
+        return "a row of a result; pick it as a frame: hits.iloc[[0]] in the place of hits.iloc[0]"
+    return "a Series; make it a frame with its key: series.reset_index()"
 
 
 def _warn_of_many_to_many(account: JoinAccount) -> None:

@@ -18,7 +18,16 @@ from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.values.periods import PeriodColumn, is_year_name, read_periods
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["NEVER", "DatedKeys", "DatedLink", "dates_of", "every_row", "is_of_dates_alone", "latest_periods"]
+__all__ = [
+    "NEVER",
+    "DatedKeys",
+    "DatedLink",
+    "KeyLink",
+    "dates_of",
+    "every_row",
+    "is_of_dates_alone",
+    "latest_periods",
+]
 
 _MOST_PAIRS = 20_000_000
 """Pairs of a row of the frame and a row of the table with the same key, at most."""
@@ -27,18 +36,22 @@ NEVER = np.iinfo(np.int64).min
 """Beginning and end of the period of a row that has none."""
 
 
-class _Link(Protocol):
-    """The relation of the keys without dates, see `dfjoin.join.read_rows.KeyLink`."""
+class KeyLink(Protocol):
+    """How the key of a frame belongs to the key of a table of the lake."""
 
     @property
-    def step(self) -> JoinStep: ...
+    def step(self) -> JoinStep:
+        """The join, with the columns that are read."""
 
     @property
-    def index(self) -> KeyIndex: ...
+    def index(self) -> KeyIndex:
+        """The keys of the frame."""
 
-    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]: ...
+    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+        """Tell of each row of a batch, by the canonical values of its key, whether it may join."""
 
-    def right_side(self, rows: Any, keeps_all: bool) -> RightSide: ...
+    def right_side(self, rows: Any, keeps_all: bool) -> RightSide:
+        """Return the rows that join, and with `keeps_all` the others."""
 
 
 def dates_of(side: KeyColumns, label: Any) -> PeriodColumn | None:
@@ -197,7 +210,7 @@ class DatedLink:
     join. A row without a date joins nothing.
     """
 
-    def __init__(self, left: KeyColumns, inner: _Link, dated: dict[str, Any], columns: list[str]) -> None:
+    def __init__(self, left: KeyColumns, inner: KeyLink, dated: dict[str, Any], columns: list[str]) -> None:
         label = next((own for own in left.frame.columns if json_label(own) == dated["on"]), dated["on"])
         periods = dates_of(left, label)
         if periods is None:

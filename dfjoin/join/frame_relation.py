@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidTypeError
 from dfjoin.join.frame_keys import KeyLabels, are_enough, leaves_texts
-from dfjoin.join.key_evidence import is_row_number
+from dfjoin.join.key_evidence import MIN_ONE_SIDED, is_row_number
 from dfjoin.join.key_relation import Relation
 from dfjoin.join.keys import KeyColumns, expand_pairs, is_measure
 from dfjoin.join.options import JoinOptions
@@ -22,7 +22,7 @@ from dfjoin.transform.prepared_columns import Column
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 from dfjoin.values.names import clean_names
 
-__all__ = ["choose_relation", "text_columns", "texts_of"]
+__all__ = ["choose_relation", "reason_against_relation", "text_columns", "texts_of"]
 
 _LEFT_OVER = 0.03
 """Share of the values of both sides from which more than equality is tried for the rest."""
@@ -84,6 +84,36 @@ def _find_relation(
     # A relation of equal keys alone is the business of the plain join, unless examples name the keys.
     is_taught = options.examples is not None
     return relation if relation is not None and (is_taught or relation.pairs.kinds.any()) else None, tried
+
+
+def reason_against_relation(
+    relation: Relation, left: KeyColumns, right: KeyColumns, no_keys: Sequence[tuple[Any, Any]]
+) -> str:
+    """Return why a relation is refused that reads a column which is no key by its equal values.
+
+    What holds for equal keys holds for programs and for likeness: values that stand in many rows of both sides join
+    rows that have nothing to do with each other.
+
+    Parameters
+    ----------
+    relation : Relation
+        Of columns that nobody named.
+    left, right : KeyColumns
+    no_keys : sequence of tuple
+        See `dfjoin.join.choose_key.EqualKeys`.
+
+    Returns
+    -------
+    str
+        Empty if it is not refused.
+    """
+    names = texts_of(left.frame), texts_of(right.frame)
+    refused = [{names[side][pair[side]] for pair in no_keys} for side in (0, 1)]
+    reads_one = not refused[0].isdisjoint(relation.left_columns) or not refused[1].isdisjoint(relation.right_columns)
+    if not reads_one or relation.one_sided() >= MIN_ONE_SIDED:
+        return ""
+    columns = f"{' + '.join(relation.left_columns)} = {' + '.join(relation.right_columns)}"
+    return f"{columns}: no key: rows have several partners on both sides; name it by `on` if that is meant"
 
 
 def _find_wider_relation(

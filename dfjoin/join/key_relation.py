@@ -121,6 +121,17 @@ class Relation:
         left_rows, at = expand_pairs(own.codes, self.pairs.left[of_pair], own.n_keys)
         return left_rows, right_rows[at]
 
+    def one_sided(self) -> float:
+        """Return the pairs of rows that a relation of one to one, or of many to one, would have, over those there are.
+
+        As `dfjoin.join.key_evidence.one_sided`, of keys that need not be equal; 1 where no row has a partner.
+        """
+        sides = (self.left.index, self.pairs.left), (self.right.index, self.pairs.right)
+        rows = [np.bincount(index.codes[index.codes >= 0], minlength=index.n_keys) for index, _ in sides]
+        joined = [int(count[np.unique(keys)].sum()) for count, (_, keys) in zip(rows, sides, strict=True)]
+        n_pairs = int((rows[0][self.pairs.left] * rows[1][self.pairs.right]).sum())
+        return max(joined) / n_pairs if n_pairs else 1.0
+
     def saved(self) -> SavedRelation:
         """Return what can be applied to other tables."""
         is_alike = self.fuzzy is not None and len(self.fuzzy)

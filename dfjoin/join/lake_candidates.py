@@ -9,12 +9,13 @@ from typing import Any
 
 from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, shortlist
 from dfjoin.join.date_columns import asof_dates
+from dfjoin.join.dated_rows import KeyLink
 from dfjoin.join.execute import RightSide, relationship_of
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.novelty import IndexedKey, adds_columns, adds_columns_by_index
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinStep, json_label
-from dfjoin.join.read_rows import KeyLink, TableRows, brought_columns, link_keys, read_rows
+from dfjoin.join.read_rows import TableRows, brought_columns, link_keys, read_rows
 from dfjoin.join.report import JoinAccount
 from dfjoin.join.second_column import find_second_column
 from dfjoin.search.candidates import JoinCandidates

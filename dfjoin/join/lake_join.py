@@ -17,7 +17,14 @@ from dfjoin.join.plan import JoinPlan, json_label
 from dfjoin.join.read_rows import link_keys, read_rows
 from dfjoin.join.report import JoinAccount, joined_before
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.discover import has_composite_key, make_key, query_columns, search_columns, search_queries
+from dfjoin.search.discover import (
+    has_composite_key,
+    make_key,
+    query_columns,
+    search_columns,
+    search_queries,
+    warn_of_missing,
+)
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
 from dfjoin.search.period_search import PeriodCandidate, find_period_candidates, find_period_keys
@@ -147,7 +154,7 @@ class _LakeRanking:
             return search_queries(self._snapshot, self.queries, self._params, is_first=is_first)
         limits = replace(self._params, threshold=self._options.threshold, min_score=self._options.min_score)
         hits = search_columns(self._snapshot, self._key, limits)
-        return hits if len(hits) else search_columns(self._snapshot, self._key, self._params)
+        return warn_of_missing(hits if len(hits) else search_columns(self._snapshot, self._key, self._params))
 
     def search_further(self) -> JoinCandidates:
         """Return more candidates, those that are known among them."""

@@ -11,8 +11,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.aggregate import RULES
 from dfjoin.join.plan import HOWS, JoinPlan
 from dfjoin.search.distance_join import PARTNERS
-from dfjoin.search.modes import MODES
-from dfjoin.search.params import RADIUS_UNITS
+from dfjoin.search.params import MODES, RADIUS_UNITS
 from dfjoin.store.table import ON_STALE
 from dfjoin.transform.taught_join import Example, is_unicode
 
@@ -42,7 +41,7 @@ class JoinOptions:
     tables, exclude : sequence of str or None
         Patterns of the tables of a lake that may be joined, and of those that may not.
     mode : str
-        How candidates are found over a lake, one of `dfjoin.search.modes.MODES`.
+        How candidates are found over a lake, one of `dfjoin.search.params.MODES`.
     radius : float or None
         Distance up to which values match, of the modes that search by distance.
     radius_unit : {"fraction", "absolute", "m", "km", None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.join.aggregate import nullable_column
-from dfjoin.join.dated_rows import DatedLink, every_row, is_of_dates_alone
+from dfjoin.join.dated_rows import DatedLink, KeyLink, every_row, is_of_dates_alone
 from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, expand_pairs, take_values
 from dfjoin.join.output_names import stem_of
@@ -30,25 +30,7 @@ from dfjoin.transform.transform_join import TransformJoin, join_rows
 from dfjoin.values.normalize import normalize_column, unite_value_sets
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["KeyLink", "TableRows", "brought_columns", "left_out_columns", "link_keys", "read_rows"]
-
-
-class KeyLink(Protocol):
-    """How the key of a frame belongs to the key of a table of the lake."""
-
-    @property
-    def step(self) -> JoinStep:
-        """The join, with the columns that are read."""
-
-    @property
-    def index(self) -> KeyIndex:
-        """The keys of the frame."""
-
-    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
-        """Tell of each row of a batch, by the canonical values of its key, whether it may join."""
-
-    def right_side(self, rows: TableRows, keeps_all: bool) -> RightSide:
-        """Return the rows that join, and with `keeps_all` the others."""
+__all__ = ["TableRows", "brought_columns", "left_out_columns", "link_keys", "read_rows"]
 
 
 def brought_columns(table: LakeTable, step: JoinStep) -> list[str]:

@@ -118,8 +118,8 @@ def relate(
         quick = _QUICK_REST if equals_first else _QUICK_KEYS
         if options.fuzzy is False or count_distinct(known.left, len(own)) == len(own):
             return None, ""
-        if not is_named and not (is_named_by_words(own) and is_named_by_words(other)):
-            return None, "values that differ by digits alone are joined by likeness only if `on` names them"
+        if not (is_named_by_words(own, is_named) and is_named_by_words(other, is_named)):
+            return None, "values that differ by digits alone are not joined by likeness"
         return _find_fuzzy(own, other, known, options, quick)
 
     relation, reason = pair_keys(programs, left, right, match_rest)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from dfjoin._visible import visible_lines
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.execute import RightSide, StepResult, join_step
 from dfjoin.join.keys import KeyColumns
@@ -176,7 +177,7 @@ class JoinReport:
         rest = values["n_passed_over"] - min(5, len(values["passed_over"]))
         if rest > 0:
             lines.append(f"passed over {rest} more")
-        return "\n".join(lines)
+        return visible_lines(lines)
 
     __repr__ = __str__
 

@@ -70,18 +70,21 @@ def choose_similar_keys(left: TextColumns, right: TextColumns) -> tuple[str, str
     return chosen
 
 
-def is_named_by_words(array: pa.Array) -> bool:
+def is_named_by_words(keys: pa.Array, is_chosen_by_caller: bool = False) -> bool:
     """Tell whether the values of a column are told apart by more than their digits.
 
     Parameters
     ----------
-    array : pyarrow Array of strings
+    keys : pyarrow Array of strings, or of structs of strings
+        Of a key of several columns one column must tell its values apart by more than digits.
+    is_chosen_by_caller : bool, default False
+        The caller names the columns, which may have fewer than ten values then.
 
     Returns
     -------
     bool
         False for dates, years, counts, sequential codes and the like: fewer than a fifth of the distinct values,
-        or fewer than ten of them, stay distinct if each stretch of digits is taken for the same. Values
+        or fewer than ten, stay distinct if each stretch of digits is taken for the same. Values
         that are alike are not the same thing there, but neighbours. A hundred that stay distinct are names, however
         many years or numbers each of them has.
 
@@ -91,7 +94,8 @@ def is_named_by_words(array: pa.Array) -> bool:
     >>> is_named_by_words(pa.array([f"INV-{i}" for i in range(100)]))
     False
     """
-    return _tells_apart(_folded(array))
+    columns = keys.flatten() if pa.types.is_struct(keys.type) else [keys]
+    return any(_tells_apart(_folded(column), 1 if is_chosen_by_caller else _MIN_DISTINCT) for column in columns)
 
 
 Words = tuple[NDArray[np.uint64], NDArray[np.float64]]
@@ -104,10 +108,10 @@ def _folded(array: pa.Array) -> pa.Array:
     return pc.utf8_lower(pc.utf8_slice_codeunits(distinct, 0, _MAX_CHARACTERS))
 
 
-def _tells_apart(folded: pa.Array) -> bool:
+def _tells_apart(folded: pa.Array, least: int = _MIN_DISTINCT) -> bool:
     """Tell whether enough values stay distinct without their digits."""
     shapes = pc.count_distinct(pc.replace_substring_regex(folded, r"[0-9]+", "0")).as_py()
-    return bool(shapes >= max(_MIN_DISTINCT, min(_MANY_SHAPES, _MIN_SHAPES * len(folded))))
+    return bool(shapes >= max(least, min(_MANY_SHAPES, _MIN_SHAPES * len(folded))))
 
 
 def _words_of(array: pa.Array) -> Words | None:

@@ -1,4 +1,7 @@
-"""Keys of several columns against a text of all of them: a pair that is alike has to tell something of each column."""
+"""Keys of several columns against a text of all of them.
+
+Of every key column one word must stand in the other text: equal, shortened or mistyped.
+"""
 
 from __future__ import annotations
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import pickle
 import stat
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from numba.extending import intrinsic
 from dfjoin.kernels.compile_turn import CompileTurn
 from dfjoin.kernels.compile_watch import CompileWatch
 from dfjoin.kernels.held_interrupts import holding_interrupts
+from dfjoin.kernels.kernel_sources import KernelSources
 
 try:
     import fcntl
@@ -29,7 +30,6 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
-    "digest_sources",
     "first_set_byte",
     "load_u64",
     "mum",
@@ -103,24 +103,21 @@ watch = CompileWatch(__package__, _IS_KEPT)
 event.register("numba:compile", watch)
 
 
-def digest_sources(directory: Path) -> str:
-    """Return a digest of the Python files of a directory.
-
-    Parameters
-    ----------
-    directory : Path
-
-    Returns
-    -------
-    str
-    """
-    digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(directory.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+_SOURCES = KernelSources(Path(__file__).parent, __package__)
 
 
-_DIGEST = digest_sources(Path(__file__).parent)
+def _depends_on(function: Callable[..., Any], types_of_arguments: Iterable[Any]) -> Iterator[Path]:
+    """Yield the files that define a function and the named tuples that it is called with."""
+    yield Path(function.__code__.co_filename)
+    ahead = list(types_of_arguments)
+    while ahead:
+        type_ = ahead.pop()
+        if isinstance(type_, types.BaseTuple):
+            ahead += type_
+        if isinstance(type_, types.BaseNamedTuple):
+            file = getattr(sys.modules.get(type_.instance_class.__module__), "__file__", None)
+            if file is not None:
+                yield Path(file)
 
 
 @contextlib.contextmanager
@@ -138,18 +135,24 @@ _TURNS: dict[str, CompileTurn] = {}
 """Of the caches that kernels of this process are kept in: one, unless modules lie in several directories."""
 
 
-def _keep_by_all_sources(dispatcher: Any) -> None:
-    """Find in the cache only what was compiled from the sources as they all are now, by any process.
+def _keep_by_sources(dispatcher: Any) -> None:
+    """Find in the cache only what was compiled, by any process, from the sources that it depends on as they are now.
 
-    Numba looks at the file of a function, and not at those of the functions that are compiled into it. What an
-    index of the cache names may be gone from the sources, so that it cannot be read: it is taken to be empty then. A
-    cache that can no longer be read or written, on a full disk for example, costs time and not the search.
+    Numba looks at the file of a function, and not at those of the functions that are compiled into it, nor of the
+    named tuples that it takes. What an index of the cache names may be gone from the sources, so that it cannot be
+    read: it is taken to be empty then. A cache that can no longer be read or written, on a full disk for example,
+    costs time and not the search.
     """
     cache = dispatcher._cache
     key_of = getattr(cache, "_index_key", None)
     if key_of is None:
         return
-    cache._index_key = lambda signature, codegen: (*key_of(signature, codegen), _DIGEST)
+
+    def key_by_sources(signature: Any, codegen: Any) -> tuple[Any, ...]:
+        files = _depends_on(dispatcher.py_func, getattr(signature, "args", signature))
+        return (*key_of(signature, codegen), _SOURCES.digest(*files))
+
+    cache._index_key = key_by_sources
     read_index = cache._cache_file._load_index
 
     def read_index_or_nothing() -> Any:
@@ -209,7 +212,7 @@ def _compile(function: Callable[..., Any], **options: Any) -> Any:
 
         dispatcher.get_call_template = resolve_without_constants
         dispatcher._compile_for_args = compile_whole
-        _keep_by_all_sources(dispatcher)
+        _keep_by_sources(dispatcher)
     return dispatcher
 
 

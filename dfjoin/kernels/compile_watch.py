@@ -10,11 +10,11 @@ from numba.core import event
 
 __all__ = ["CompileWatch"]
 
-_TOLD_AFTER = 2.0  # seconds
+_TOLD_AFTER, _TOLD_EACH = 2.0, 10.0  # seconds
 
 
 class CompileWatch(event.Listener):
-    """Counts the kernels that are compiled, and says once on standard error that this takes time.
+    """Counts the kernels that are compiled, and says on standard error that this takes time, and how far it is.
 
     Parameters
     ----------
@@ -29,14 +29,12 @@ class CompileWatch(event.Listener):
         Functions of the package compiled so far.
     seconds : float
         How long this took.
-    is_told : bool
-        Whether the line was written, or is not wanted.
     """
 
     def __init__(self, package: str, is_kept: bool) -> None:
         self.n_compiled = 0
         self.seconds = 0.0
-        self.is_told = False
+        self._told_at = 0.0
         self._package = package
         self._is_kept = is_kept
         self._n_open = 0
@@ -59,10 +57,14 @@ class CompileWatch(event.Listener):
         spent = self.seconds + time.perf_counter() - self._since
         if self._n_open == 0:
             self.seconds = spent
-        if spent > _TOLD_AFTER and not self.is_told:
-            self.is_told = True
+        if spent <= (self._told_at + _TOLD_EACH if self._told_at else _TOLD_AFTER):
+            return
+        done = f"{self.n_compiled:,} compiled in {spent:.0f} s"
+        if not self._told_at:
             kept = "kept for later runs" if self._is_kept else "not kept, for want of a writable NUMBA_CACHE_DIR"
-            print(f"dfjoin compiles its kernels on first use: some 10 seconds in all, {kept}", file=sys.stderr)
+            done += f", {kept}; `dfjoin warmup` compiles all of them at once"
+        self._told_at = spent
+        print(f"dfjoin compiles its kernels on first use: {done}", file=sys.stderr)
 
     def _is_watched(self, event: Any) -> bool:
         module = event.data["dispatcher"].py_func.__module__

@@ -56,7 +56,9 @@ class LakeChanges(OpenedLake):
 
         Notes
         -----
-        Each call writes at least one segment; `compact` merges them when there are many.
+        Each call writes at least one segment; `compact` merges them when there are many. A table of several files is
+        read whole when one of them is new or has changed: the index keeps one fingerprint and one set of values for
+        all of them, and what is a null or a date is decided by all rows.
         """
         from dfjoin.ingest.build_options import BuildOptions
         from dfjoin.store import change

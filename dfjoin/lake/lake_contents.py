@@ -304,8 +304,8 @@ class LakeContents(OpenedLake):
         -------
         JoinGraph
             ``edges`` and ``candidates`` are frames, ``explain(table, column)`` says what speaks for and against each
-            key, ``paths(table, table)`` finds the shortest ways to join two tables, ``to_graphml(path)`` and ``plot()``
-            export.
+            key, ``shortest_paths(table, table)`` finds the shortest ways to join two tables, ``to_graphml(path)``
+            and ``plot()`` export.
 
         Raises
         ------

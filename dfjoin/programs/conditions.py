@@ -15,11 +15,13 @@ from dfjoin.programs import scalar
 from dfjoin.programs.characters import pattern_of
 from dfjoin.programs.spark_sql import END, quote
 
-__all__ = ["CONDITIONS", "MAX_CONDITIONS", "Condition", "shape_of", "shape_pattern"]
+__all__ = ["CONDITIONS", "MAX_CONDITIONS", "MAX_SHAPE", "Condition", "is_shape", "shape_of", "shape_pattern"]
 
 CONDITIONS = ("contains", "starts", "ends", "has", "shape", "longer", "at least", "divisible")
 MAX_CONDITIONS = 4
 """Most conditions of a program."""
+MAX_SHAPE = 40
+"""Characters of a shape at most: each takes a part of a regular expression, which is compiled."""
 _WHOLE = "[0-9]{1,15}"
 _NUMBER = "-?[0-9]{1,12}([.][0-9]{1,6})?"
 """Numbers that are compared."""
@@ -37,9 +39,23 @@ def shape_of(text: str) -> str:
     return _RUNS.sub(lambda run: "A" if run[1] else "9", text)
 
 
+def is_shape(text: str) -> bool:
+    """Tell whether a text is one that `shape_of` writes, and not too long.
+
+    Then its pattern is matched in linear time by every engine, also by those that go back: what follows a run is no
+    character of that run. The pattern of ``AAAAAAAAAA``, ten runs of letters side by side, takes years.
+
+    Examples
+    --------
+    >>> is_shape("A-9"), is_shape("AA"), is_shape("Ab9")
+    (True, False, False)
+    """
+    return len(text) <= MAX_SHAPE and shape_of(text) == text
+
+
 @cache
 def shape_pattern(shape: str) -> str:
-    """Return the regular expression of the texts of a shape, the same for Python and Java."""
+    """Return the regular expression of the texts of a shape (`is_shape`), the same for Python and Java."""
     runs = {"A": pattern_of("letters") + "+", "9": "[0-9]+"}
     return "".join(
         runs.get(c, c if c.isalnum() or c == " " else f"[{c}]" if c not in "^[]\\&" else f"\\{c}") for c in shape

@@ -148,10 +148,10 @@ class Thousands(Step):
         return "group_digits", (self.separator,)
 
     def sql(self, operand: str) -> str:
-        """Use ``regexp_replace`` on what stands before the point."""
-        gaps = quote("(?<=[0-9])(?=(?:[0-9]{3})+(?![0-9]))")
+        """Use ``regexp_replace`` on what stands before the point, from its end."""
         whole = "split_part(x, '.', 1)"
-        grouped = f"regexp_replace({whole}, {gaps}, {quote(self.separator)})"
+        group = f"{quote('([0-9]{3})(?=[0-9])')}, {quote(f'$1{self.separator}')}"
+        grouped = f"reverse(regexp_replace(reverse({whole}), {group}))"
         written = f"concat({grouped}, substring(x, char_length({whole}) + 1))"
         return bind(operand, f"CASE WHEN x RLIKE {quote(f'^{_NUMBER}{END}')} THEN {written} END")
 

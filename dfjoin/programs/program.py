@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from dfjoin import _html
 from dfjoin._validation import check_names, show
+from dfjoin._visible import visible
 from dfjoin.errors import DfjoinError, InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.programs.conditions import MAX_CONDITIONS, Condition
 from dfjoin.programs.program_pieces import Combined, Extract, InputColumns, Piece, read_piece
@@ -136,7 +137,7 @@ class Program:
 
     def _shown(self, column: int) -> str:
         name = self.columns[column]
-        return name if name.isidentifier() else f"[{name}]"
+        return name if name.isidentifier() else f"[{visible(name)}]"
 
     def _repr_html_(self) -> str:
         """Write the program as a card, for notebooks: one line, and as Python."""

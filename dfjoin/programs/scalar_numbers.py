@@ -54,7 +54,8 @@ def group_digits(text: str, separator: str) -> str | None:
     if not re.fullmatch("-?[0-9]+([.][0-9]+)?", text):
         return None
     whole, point, rest = text.partition(".")
-    return re.sub("(?<=[0-9])(?=(?:[0-9]{3})+(?![0-9]))", separator, whole) + point + rest
+    # from the end: a look at all digits behind each one takes the square of their number
+    return re.sub("[0-9]{3}(?=[0-9])", lambda group: group[0] + separator, whole[::-1])[::-1] + point + rest
 
 
 def expand_year(text: str, pivot: int) -> str | None:

@@ -11,7 +11,7 @@ from dfjoin.programs.calendars import CALENDAR_UNITS, SERIALS
 from dfjoin.programs.characters import CLASSES
 from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS
 from dfjoin.programs.codes import CODES, EXPONENT_MARKS, is_weights
-from dfjoin.programs.conditions import CONDITIONS
+from dfjoin.programs.conditions import CONDITIONS, MAX_SHAPE, is_shape
 from dfjoin.programs.durations import DURATION_LAYOUTS, FIRST_UNITS
 from dfjoin.programs.element_wise import COUNTED, ELEMENT_STEPS, MAX_ELEMENT_STEPS, PART_ORDERS
 from dfjoin.programs.intervals import DECIMAL_MARKS, GROUPS, ROUNDINGS
@@ -300,9 +300,14 @@ def check_condition(kind: Any, text: Any, is_negated: Any) -> None:
     elif kind == "divisible":
         is_legal = isinstance(text, str) and re.fullmatch("[1-9][0-9]{0,5}", text) is not None
         legal = "a whole number of 1 to 6 digits above 0"
+    elif kind == "shape":
+        is_legal = _is_text(text, 0) and is_shape(text)
+        legal = (
+            f"a shape of at most {MAX_SHAPE} characters: 'A' for each run of letters, '9' for each run of digits, "
+            "other characters as they are"
+        )
     else:
-        shortest = int(kind != "shape")
-        is_legal, legal = _is_text(text, shortest), f"a text of {shortest} to {MAX_TEXT} characters"
+        is_legal, legal = _is_text(text), f"a text of 1 to {MAX_TEXT} characters"
     if not is_legal:
         raise InvalidParameterError(f"`text` of condition {kind!r} must be {legal}, got {text!r:.80}")
     if not isinstance(is_negated, bool):

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import shutil
+import unicodedata
+from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from dfjoin import _html
 from dfjoin._validation import show
-from dfjoin.errors import InvalidParameterError, shortlist
+from dfjoin._visible import visible, visible_lines
+from dfjoin.errors import DfjoinError, InvalidParameterError, shortlist
 from dfjoin.search.composite_result import explain_key, key_pairs
-from dfjoin.search.composite_search import KeyHit
-from dfjoin.search.explanation import Explanation
+from dfjoin.search.explanation import Explanation, rows_table, tell_period, value_items
 from dfjoin.search.found import Candidate, SearchContext
+from dfjoin.search.key_hits import KeyHit
 from dfjoin.search.modes import mode_of
 from dfjoin.search.nothing_found import why_nothing
+from dfjoin.store.table import is_mostly_null, void_reason
 
 __all__ = ["JoinCandidates"]
 
@@ -32,6 +38,8 @@ _SHOWN_USEFUL = (
     "brings",
 )
 
+_OPTIONAL = ("accidental", "relationship", "verdict", "containment", "row_containment", "brings")
+"""Columns that are left out, one after the other, where names that are cut leave too little room."""
 
 _NO_WIDTH = 1 << 20
 """Columns of what is no terminal."""
@@ -39,8 +47,17 @@ _NO_WIDTH = 1 << 20
 _LONGEST = 500
 """Characters of a name that are shown at most, where there is room."""
 
-_NARROWEST = 8
+_NAMES = ("query_column", "table", "column", "brings")
+"""Columns that are cut where they do not fit."""
+
+_NARROWEST = 12
 """Characters that are left of a name, however narrow the terminal is."""
+
+_CARDS = 10
+"""Candidates that have a card."""
+
+_COLUMNS = 8
+"""Columns of its table that are named on a card."""
 
 
 class JoinCandidates(pd.DataFrame):
@@ -196,37 +213,34 @@ class JoinCandidates(pd.DataFrame):
             )
         return found.useful.family(candidate.snapshot.segments, candidate.place)
 
-    def plot_matches(self, ax: Any = None) -> Any:
-        """Draw the containment of each candidate as a bar, accidental ones hatched.
+    def plot_matches(self, i: int | None = None, *, ax: Any = None) -> Any:
+        """Draw what matches: of one candidate the distinct values of both columns, or the containment of each.
 
         Parameters
         ----------
+        i : int, optional
+            Position in this frame: a bar for each of the two columns, what has a partner apart from what has none,
+            with examples of both. By default a bar for each candidate, accidental ones hatched.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
 
         Returns
         -------
         matplotlib Axes
-        """
-        from dfjoin._optional import import_optional
 
+        Raises
+        ------
+        MissingDependencyError
+            If matplotlib, the extra ``plot``, is not installed.
+        InvalidParameterError
+            If `i` is no position, or the frame has lost its lake or one of its columns.
+        """
+        from dfjoin.search.match_plots import plot_candidate, plot_containment
+
+        if i is not None:
+            return plot_candidate(self.explain(i), ax)
         self._require("table", "column", "containment", "accidental", "matched")
-        pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose="plot_matches()")
-        if ax is None:
-            _, ax = pyplot.subplots(figsize=(8, 0.4 * max(2, len(self)) + 1), layout="constrained")
-        labels = [f"{_cut(t, 40)}: {_cut(c, 25)}" for t, c in zip(self["table"], self["column"], strict=True)]
-        places = np.arange(len(self))[::-1]
-        bars = ax.barh(places, self["containment"].to_numpy(float))
-        for bar, is_accidental in zip(bars, self["accidental"], strict=True):
-            if is_accidental:
-                bar.set_hatch("//")
-                bar.set_alpha(0.4)
-        for place, matched in zip(places, self["matched"], strict=True):
-            ax.annotate(f"{matched:,}", (0.01, place), va="center", fontsize=8)
-        ax.set_yticks(places, labels)
-        ax.set_xlim(0, 1)
-        ax.set_xlabel("containment: share of the query column's distinct values")
-        return ax
+        return plot_containment(self, ax)
 
     def _is_complete(self) -> bool:
         return set(_SHOWN) <= set(self.columns)
@@ -246,11 +260,17 @@ class JoinCandidates(pd.DataFrame):
     def __repr__(self) -> str:
         """Write the main columns so that they fit the terminal; of a weighted search, rows instead of distinct values.
 
-        Where they do not fit, ``accidental`` is left out if no row is, and then names are cut in their middle. Where no
-        width is known, as in a pipe, names are whole, up to 500 characters. Without rows it says why there are none.
+        Where they do not fit, ``accidental`` is left out if no row is, and ``relationship`` if ``brings`` tells more;
+        then names are cut in their middle and ``brings`` at its end, and where that is not enough further columns are
+        left out. Where no width is known, as in a pipe, names are whole, up to 500 characters. Without rows it says why
+        there are none.
         """
         if not self._is_complete() or len(self) == 0:
-            return self.why_empty() or super().__repr__()
+            return self.why_empty() or visible_lines(super().__repr__().split("\n"))
+        return self._fit(self._shown(), shutil.get_terminal_size((_NO_WIDTH, 24)).columns)
+
+    def _shown(self) -> pd.DataFrame:
+        """Return the columns that are shown, names as they are."""
         names = list(_SHOWN_USEFUL if set(_SHOWN_USEFUL) <= set(self.columns) else _SHOWN)
         if "matched_rows" in self.columns and "row_containment" in self.columns:
             names[names.index("matched") : names.index("containment") + 1] = ["matched_rows", "row_containment"]
@@ -259,56 +279,145 @@ class JoinCandidates(pd.DataFrame):
             names.remove("relationship")
         if "period" in self.columns and self["period"].notna().any():
             names.insert(names.index("column") + 1, "period")
-        widths = {"query_column": 12, "table": 22, "column": 12}
         if self["query_column"].nunique() == 1:
             names.remove("query_column")
-            widths = {"table": 28, "column": 20}
         shown = pd.DataFrame({name: self[name].to_numpy() for name in names}, index=self.index)
         if "period" in shown:
             shown["period"] = shown["period"].astype(object).where(shown["period"].notna(), "")
         for name in shown.columns.intersection(["containment", "row_containment"]):
             shown[name] = shown[name].map("{:.3f}".format)
-        available = shutil.get_terminal_size((_NO_WIDTH, 24)).columns
         if "score" in shown:
             shown["score"] = shown["score"].map("{:.2f}".format)
-            widths["brings"] = 20
-        widths = dict.fromkeys(widths, _LONGEST) if available == _NO_WIDTH else widths
+        return shown
+
+    def _fit(self, shown: pd.DataFrame, available: int) -> str:
+        """Write the columns that are shown in lines of at most `available` characters."""
+        widths = dict.fromkeys(shown.columns.intersection(_NAMES), _LONGEST)
+        optional = [name for name in _OPTIONAL if name in shown]
+        if "accidental" in shown and self["accidental"].any():
+            optional.remove("accidental")
         while True:
             for name, width in widths.items():
                 cut = _cut_end if name == "brings" else _cut
-                shown[name] = [cut(str(value), width) for value in self[name]]
-            text = shown.to_string(max_rows=20)
-            excess = max(map(len, text.splitlines())) - available
-            if excess > 0 and "accidental" in shown and not self["accidental"].any():
-                shown = shown.drop(columns="accidental")
-                continue
-            if excess > 0 and "brings" in shown and "relationship" in shown:
-                shown = shown.drop(columns="relationship")
-                continue
-            widest = max(widths, key=lambda name: max(map(len, shown[name])))
-            longest = max(map(len, shown[widest]))
-            if excess <= 0 or longest <= _NARROWEST:
-                return text
-            widths[widest] = max(_NARROWEST, longest - max(1, excess // len(widths)))
+                shown[name] = [cut(visible(" ".join(str(value).split())), width) for value in self[name]]
+            lines = _aligned(shown)
+            excess = max(map(_width, lines)) - available
+            if excess <= 0:
+                return visible_lines(lines)
+            widest = max(widths, key=lambda name: max(map(_width, shown[name])))
+            longest = max(map(_width, shown[widest]))
+            is_spare = optional[:1] == ["accidental"] or (optional[:1] == ["relationship"] and "brings" in shown)
+            if is_spare or (longest <= _NARROWEST and optional):
+                shown = shown.drop(columns=optional[0])
+                widths.pop(optional.pop(0), None)
+            elif longest <= _NARROWEST:
+                return visible_lines(lines)
+            else:
+                widths[widest] = max(_NARROWEST, longest - max(1, excess // len(widths)))
 
     def _repr_html_(self) -> str | None:
         """Write a card for each of the first candidates, for notebooks."""
-        from dfjoin.search.cards import candidates_html
-
         if not (self._is_complete() and "query_cardinality" in self.columns):
             return super()._repr_html_()
-        return candidates_html(self)
+        return _as_cards(self)
+
+
+def _aligned(shown: pd.DataFrame) -> list[str]:
+    """Align columns; the last one, names of any length, at its left."""
+    if "brings" in shown:
+        longest = max(map(_width, shown["brings"]))
+        texts = [text + " " * (longest - _width(text)) for text in shown["brings"]]
+        shown = shown.assign(brings=texts).rename(columns={"brings": "brings".ljust(longest)})
+    with pd.option_context("display.unicode.east_asian_width", True):
+        return [line.rstrip() for line in shown.to_string(max_rows=20).split("\n")]
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal a text takes: letters of East Asia take two."""
+    return sum(map(_width_of, text))
+
+
+def _width_of(character: str) -> int:
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _head(text: str, width: int) -> str:
+    """Return the first characters of a text that take at most `width` columns."""
+    return text[: sum(end <= width for end in accumulate(map(_width_of, text)))]
 
 
 def _cut_end(text: str, width: int) -> str:
     """Shorten a list of names at its end."""
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return text if _width(text) <= width else _head(text, width - 1) + "…"
 
 
 def _cut(text: str, width: int) -> str:
     """Shorten a name in its middle: both ends of a path say something."""
-    text = " ".join(text.split())
-    if len(text) <= width:
+    if _width(text) <= width:
         return text
     half = (width - 1) // 2
-    return text[: width - 1 - half] + "…" + text[-half:]
+    return _head(text, width - 1 - half) + "…" + _head(text[::-1], half)[::-1]
+
+
+def _as_cards(hits: JoinCandidates) -> str:
+    """Write a search result: a card for each of the first candidates, and a line for the number of others."""
+    cards = [_candidate_card(hits, i) for i in range(min(len(hits), _CARDS))]
+    rest = len(hits) - len(cards)
+    if not cards:
+        cards.append(f"<p>{_html.escape(hits.why_empty() or 'no candidates')}</p>")
+    if rest:
+        cards.append(f'<p class="soft">{rest:,} more rows</p>')
+    return _html.page(cards)
+
+
+def _candidate_card(hits: JoinCandidates, i: int) -> str:
+    row = hits.iloc[i]
+    has_score = "score" in row and not pd.isna(row["score"])
+    share = float(row["score"] if has_score else row["containment"])
+    verdict = str(row.get("verdict", "")) or ("chance" if row["accidental"] else "")
+    told = f"score {share:.2f}" if has_score else f"containment {share:.3f}"
+    relationship = "" if pd.isna(row["relationship"]) else f", {row['relationship']}"
+    matched = f"{int(row['matched']):,} of {int(row['query_cardinality']):,} values{relationship}"
+    items = [
+        ("matched", _html.escape(matched)),
+        (
+            "brings",
+            _html.escape(
+                row["brings"] if "brings" in row else _quietly(lambda: _first_columns(hits._candidate(i))) or ""
+            ),
+        ),
+        ("zeros", f"codes of {int(row['pad'])} digits" if "pad" in row and not pd.isna(row["pad"]) else ""),
+        ("periods", tell_period(row["period"]) if "period" in row and not pd.isna(row["period"]) else ""),
+        ("similar tables", f"{int(row['n_similar']):,}" if row.get("n_similar", 0) > 0 else ""),
+    ]
+    parts = [_html.bar(share, told, verdict)]
+    explanation = _quietly(lambda: hits.explain(i))
+    if explanation is not None:
+        items += value_items(explanation)
+    parts.append(_html.pairs(items))
+    if explanation is not None:
+        parts.append(rows_table(explanation))
+    parts.append(_html.code(f"df.auto_join(hits.iloc[[{i}]])"))
+    head = f'<span class="soft">{i}</span> {_html.escape(row["table"])} · {_html.escape(row["column"])}'
+    return _html.card(f'{head} <span class="soft">for {_html.escape(row["query_column"])}</span>', parts)
+
+
+def _first_columns(candidate: Candidate) -> str:
+    """Name the first columns that a join with the table would bring, from the catalogue."""
+    segment, table = candidate.snapshot.find_table(candidate.row["table"])
+    record = segment.catalog.table_record(table)
+    columns = segment.catalog.column_records(
+        range(record["first_column"], record["first_column"] + record["n_columns"])
+    )
+    columns.sort(key=lambda column: (is_mostly_null(column), column["position"]))
+    names = [c["name"] for c in columns if c["name"] != candidate.row["column"] and not void_reason(c["name"], c)]
+    rest = f" and {len(names) - _COLUMNS:,} more" if len(names) > _COLUMNS else ""
+    return ", ".join(names[:_COLUMNS]) + rest
+
+
+def _quietly(make: Callable[[], Any]) -> Any:
+    """Return what a function makes, or None where the lake cannot be read any more: a page has to be shown."""
+    try:
+        return make()
+    except (DfjoinError, OSError):
+        return None

@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import DfjoinError
-from dfjoin.search.composite_search import KeyHit, KeySearch
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, join_code
-from dfjoin.search.joined_rows import N_ROWS, cell_text
+from dfjoin.search.joined_rows import N_ROWS, cell_text, read_columns, with_values
+from dfjoin.search.key_hits import KeyHit, KeySearch
 from dfjoin.search.key_query import joined_names
 from dfjoin.search.params import SearchParams
 from dfjoin.search.usefulness.ranking import verdict_of
@@ -23,7 +23,6 @@ from dfjoin.store.table import LakeTable
 __all__ = ["explain_key", "key_columns", "key_pairs"]
 
 _NAMED = 8
-_N_COLUMNS = 6
 _SECONDS = 2.0
 _CHANCE = 0.1
 """A table with a lower score is accidental."""
@@ -137,8 +136,7 @@ def _joined_rows(snapshot: Snapshot, search: KeySearch, hit: KeyHit) -> list[dic
     end = monotonic() + _SECONDS
     try:
         table = LakeTable(snapshot, match.table)
-        others = [name for name in table.column_names if name not in match.columns]
-        names = [*match.columns, *others[: max(0, _N_COLUMNS - len(match.columns))]]
+        names = read_columns(table, match.columns)
         for batch in table.batches(names):
             parts = [table.normalize(name, batch.column(i)) for i, name in enumerate(match.columns)]
             codes = search.query.index.match(parts)
@@ -147,9 +145,9 @@ def _joined_rows(snapshot: Snapshot, search: KeySearch, hit: KeyHit) -> list[dic
                     seen.add(int(codes[row]))
                     found.append({name: cell_text(batch.column(i).slice(row, 1)) for i, name in enumerate(names)})
                 if len(found) == N_ROWS:
-                    return found
+                    return with_values(found, len(match.columns))
             if monotonic() > end:
                 break
     except DfjoinError:  # the file has changed or moved: the explanation does without
         return []
-    return found
+    return with_values(found, len(match.columns))

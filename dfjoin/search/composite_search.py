@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -12,13 +11,14 @@ import numpy as np
 from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, warn
 from dfjoin.kernels._compile import watch
 from dfjoin.search.exact.searcher import smallest_count
+from dfjoin.search.key_hits import KeyHit, KeyMatch, KeySearch
 from dfjoin.search.key_query import KeyQuery
-from dfjoin.search.key_rows import KeyMatch, KeyRows
+from dfjoin.search.key_rows import KeyRows
 from dfjoin.search.key_tables import KeyTables, KeyWay, TableWays
-from dfjoin.search.params import SearchParams, SearchStats
+from dfjoin.search.params import SearchParams
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["KeyHit", "KeySearch", "search_key"]
+__all__ = ["search_key"]
 
 _SECONDS = 2.0
 """How long tables are read."""
@@ -28,56 +28,6 @@ _AT_ONCE = 1 << 17
 
 _DECIMALS = 6
 """Scores are rounded, as those of single columns are."""
-
-
-@dataclass(frozen=True)
-class KeyHit:
-    """A table that shares tuples with a key.
-
-    Parameters
-    ----------
-    match : KeyMatch
-    score, usefulness : float
-        See `search_key`.
-    is_copy : bool
-        The table is a copy of the frame.
-    n_similar : int
-        Other tables of its family that hold candidates for every column; they were not read.
-    """
-
-    match: KeyMatch
-    score: float
-    usefulness: float
-    is_copy: bool
-    n_similar: int = 0
-
-
-@dataclass
-class KeySearch:
-    """What the search with a key of several columns found.
-
-    Parameters
-    ----------
-    query : KeyQuery
-    hits : list of KeyHit
-        Best first.
-    stats : SearchStats
-        What was read of the index; its candidates are the tables whose rows were compared.
-    notes : dict
-        ``n_candidates``, tables with a candidate for every column; ``n_read``, tables whose files were read, since the
-        index keeps no row signatures of them; ``unread``, tables whose files have changed or cannot be read, and why,
-        of at most 20.
-    """
-
-    query: KeyQuery
-    hits: list[KeyHit] = field(default_factory=list)
-    stats: SearchStats = field(default_factory=SearchStats)
-    notes: dict[str, Any] = field(default_factory=dict)
-
-    def hit_of(self, table: str, column: str) -> KeyHit | None:
-        """Return the hit that a row of the result shows."""
-        found = (hit for hit in self.hits if hit.match.table == table)
-        return next((hit for hit in found if " + ".join(hit.match.columns) == column), None)
 
 
 def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> KeySearch:
@@ -199,10 +149,9 @@ class _Queue:
             most = float(tables.score[place] * tables.gain[place]) * min(1.0, matched / max(1, query.n_keys))
             self._push(most, matched, place)
 
-    @property
-    def _end(self) -> float:
-        """When to give up, by the monotonic clock; compiling kernels takes nothing of the time."""
-        return self._start + watch.seconds + _SECONDS
+    def _is_over(self) -> bool:
+        """Whether to give up, by the monotonic clock; compiling kernels takes nothing of the time."""
+        return monotonic() > self._start + watch.seconds + _SECONDS
 
     def _push(self, useful: float, matched: int, place: int, hit: KeyHit | None = None) -> None:
         """Put a table into the queue; one that may still reach as much as a hit comes before it."""
@@ -236,7 +185,7 @@ class _Queue:
             elif hit is not None:
                 shown[family], similar[family] = len(hits), 0
                 hits.append(hit)
-            elif monotonic() > self._end:
+            elif self._is_over():
                 self._is_complete = False
             else:
                 self._refine(place)
@@ -278,7 +227,7 @@ class _Queue:
         try:
             if counted.rows is None:
                 self._n_read += 1
-                counted.rows = tables.rows(place, counted.ways, self._end)
+                counted.rows = tables.rows(place, counted.ways, self._is_over)
             counted.count_more(self._least, self._least_score)
         except TimeoutError:
             self._is_complete = False
@@ -300,7 +249,7 @@ class _Queue:
         for reached, way, useful in sorted(found, key=lambda one: one.reached, reverse=True):
             if best is not None and (-reached[0], -reached[1]) > self._order(best)[:2]:
                 break
-            hit = self._judge(way, useful, rows.describe(way.parts, way.possible))
+            hit = self._score(way, useful, rows.describe(way.parts, way.possible))
             if best is None or self._order(hit) < self._order(best):
                 best = hit
         return best
@@ -310,7 +259,7 @@ class _Queue:
         useful = hit.usefulness if self._params.is_by_usefulness else 0.0
         return (-useful, -match.matched, match.cardinality, match.columns)
 
-    def _judge(self, way: KeyWay, useful: float, match: KeyMatch) -> KeyHit:
+    def _score(self, way: KeyWay, useful: float, match: KeyMatch) -> KeyHit:
         """Make the hit of a table from its columns and rows; a copy of the frame is of no use."""
         is_copy = way.may_be_copy and not match.brings
         is_copy &= match.matched == self._query.n_keys == match.cardinality

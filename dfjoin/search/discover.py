@@ -46,6 +46,7 @@ __all__ = [
     "search_columns",
     "search_made",
     "search_queries",
+    "warn_of_missing",
 ]
 
 _MOST_PARTS = 8
@@ -83,7 +84,7 @@ def make_queries(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchPa
 def search_made(made: KeyQuery | list[QueryColumn], snapshot: Snapshot, params: SearchParams) -> Any:
     """Search a lake with what `make_queries` made; see `discover`."""
     if isinstance(made, KeyQuery):
-        return search_columns(snapshot, made, params)
+        return warn_of_missing(search_columns(snapshot, made, params))
     mode = mode_of(params.mode)
     mode.check(snapshot)
     if params.progressive:
@@ -215,6 +216,18 @@ def make_key(df: pd.DataFrame, on: list[Any], snapshot: Snapshot, params: Search
     return make_key_query(query_columns(df, on, snapshot, params))
 
 
+def warn_of_missing(hits: JoinCandidates) -> JoinCandidates:
+    """Warn where a search with a key of several columns, which the user named, had no time for all tables."""
+    if not hits.attrs["dfjoin"]["complete"]:
+        warn(
+            "the search with a key of several columns ended before all tables were compared, so that some may be "
+            "missing; try again when the machine is less busy, restrict it with `tables=`, or call "
+            "lake.add_row_signatures() once, so that no table has to be read",
+            ApproximateResultWarning,
+        )
+    return hits
+
+
 def search_columns(snapshot: Snapshot, key: KeyQuery, params: SearchParams) -> JoinCandidates:
     """Search a lake with a key of several columns, and make the result frame."""
     search = search_key(snapshot, key, params)
@@ -270,11 +283,13 @@ def finish_search(
     JoinCandidates
     """
     respelled = _search_respelled(snapshot, [one.query for one in found], params)
+    result = _make_result(snapshot, found, params, respelled)
     if is_first:
-        for one in found:
-            if one.query.name in respelled:
+        has_rows = set(result["query_column"])
+        for one in found:  # by usefulness, a spelling of which no row is worth showing is not worth a warning
+            if one.query.name in respelled and (one.useful is None or one.query.name in has_rows):
                 warn_of_lost_zeros(one, respelled[one.query.name])
-    return _make_result(snapshot, found, params, respelled)
+    return result
 
 
 def _search(snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:

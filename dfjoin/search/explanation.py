@@ -1,19 +1,33 @@
-"""The explanation of a candidate: a record that prints as a few lines."""
+"""The explanation of a candidate: a record that prints as a few lines, and as a card."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
+from dfjoin import _html
+from dfjoin._visible import visible_lines
 from dfjoin.search.found import Candidate
 from dfjoin.search.joined_rows import rows_as_text
-from dfjoin.search.usefulness.evidence_words import judge_candidate
+from dfjoin.search.usefulness.evidence_words import weigh_candidate
 from dfjoin.search.usefulness.ranking import verdict_of
 
-__all__ = ["N_EXAMPLES", "Explanation", "explain_hit", "join_code", "tell_period", "tell_zeros"]
+__all__ = [
+    "N_EXAMPLES",
+    "Explanation",
+    "explain_hit",
+    "join_code",
+    "rows_table",
+    "tell_period",
+    "tell_zeros",
+    "value_items",
+]
 
 N_EXAMPLES = 5
 """Values that an explanation shows of each kind."""
+
+_ON_CARD = 5
+"""Values of each kind on a card."""
 
 
 @dataclass(frozen=True)
@@ -126,15 +140,13 @@ class Explanation:
             lines.append(f"  {read['distances']:,} distances computed, {read['near_pairs']:,} within the radius")
         if self.program:
             lines.append(f"  {read['candidates']:,} candidates learned from")
-        return "\n".join(lines)
+        return visible_lines(lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """Write the explanation as a card, for notebooks."""
-        from dfjoin.search.cards import explanation_html
-
-        return explanation_html(self)
+        return _as_card(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -177,7 +189,7 @@ def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: A
         Further fields of `Explanation`: the examples, and what the mode knows better than the hit.
     """
     row, hits = candidate.row, candidate.found.hits.hits
-    judged = judge_candidate(candidate, is_by_equality)
+    weighed = weigh_candidate(candidate, is_by_equality)
     known: dict[str, Any] = {name: row[name] for name in ("query_column", "table", "column")}
     known |= {
         "relationship": row["relationship"] if isinstance(row["relationship"], str) else "",
@@ -188,11 +200,11 @@ def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: A
         "found_by": candidate.found.stats.to_dict(),
         "pad": candidate.found.query.pad,
         "period": candidate.found.query.period,
-        "score": judged.score,
-        "usefulness": judged.usefulness,
-        "verdict": verdict_of(judged.score),
-        "evidence_for": judged.evidence_for,
-        "evidence_against": judged.evidence_against,
+        "score": weighed.score,
+        "usefulness": weighed.usefulness,
+        "verdict": verdict_of(weighed.score),
+        "evidence_for": weighed.evidence_for,
+        "evidence_against": weighed.evidence_against,
         "code": join_code(str(row["table"]), str(row["column"])),
     }
     return Explanation(**known | evidence)
@@ -211,3 +223,50 @@ def join_code(table: str, column: str) -> str:
 
 def _examples(values: list[str]) -> str:
     return ", as " + ", ".join(repr(v if len(v) <= 40 else v[:39] + "…") for v in values) if values else ""
+
+
+def _as_card(explanation: Explanation) -> str:
+    """Write an explanation as a card."""
+    share = explanation.matched / max(1, explanation.query_cardinality)
+    told = f"{explanation.matched:,} of {explanation.query_cardinality:,} values ({share:.1%})"
+    head = (
+        f"{_html.escape(explanation.query_column)} = {_html.escape(explanation.table)} · "
+        f'{_html.escape(explanation.column)} <span class="soft">{_html.escape(explanation.relationship or "")}</span>'
+    )
+    items = value_items(explanation)
+    items += [
+        ("by", _html.escape(explanation.program or explanation.radius)),
+        ("for", "<br>".join(map(_html.escape, explanation.evidence_for))),
+        ("against", "<br>".join(map(_html.escape, explanation.evidence_against))),
+    ]
+    parts = [
+        f'<div class="line">{_html.bar(share, told, "chance" if explanation.accidental else "")}</div>',
+        _html.pairs(items),
+        rows_table(explanation),
+        _html.code(explanation.code),
+        f"<details><summary>as text</summary><pre>{_html.escape_lines(str(explanation))}</pre></details>",
+    ]
+    if explanation.score is not None:
+        parts.insert(0, _html.bar(explanation.score, f"score {explanation.score:.2f}", explanation.verdict))
+    return _html.page([_html.card(head, parts)])
+
+
+def rows_table(explanation: Explanation) -> str:
+    """Show the rows of the table that join; nothing where none was read."""
+    rows = explanation.rows
+    if not rows:
+        return ""
+    return _html.table(list(rows[0]), [["" if cell is None else cell for cell in row.values()] for row in rows])
+
+
+def value_items(explanation: Explanation) -> list[tuple[str, str]]:
+    """Show examples of the values that are shared and of those without a partner."""
+
+    def listed(values: list[str]) -> str:
+        return ", ".join(f"<code>{_html.escape(value)}</code>" for value in values[:_ON_CARD])
+
+    return [
+        ("shared, as", listed(explanation.shared)),
+        ("without partner", listed(explanation.only_query)),
+        ("only in the table", listed(explanation.only_candidate)),
+    ]

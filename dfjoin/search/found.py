@@ -20,7 +20,7 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.transform.transform_join import TransformJoin
 
 if TYPE_CHECKING:
-    from dfjoin.search.composite_search import KeyHit, KeySearch
+    from dfjoin.search.key_hits import KeyHit, KeySearch
 
 __all__ = ["Candidate", "Found", "Pool", "SearchContext"]
 
@@ -49,12 +49,6 @@ class Found:
     matched: MatchedQuery
     joins: Sequence[TransformJoin] = ()
     useful: Usefulness | None = None
-
-    @property
-    def most_matched(self) -> int:
-        """The most values that a column shares with the query."""
-        hits = self.hits.hits if self.useful is None else self.useful.evidence.hits
-        return int(hits.matched.max(initial=0))
 
     def ranked(self, hits: RankedHits, useful: Usefulness) -> Found:
         """Return the same search with its hits ranked by usefulness."""

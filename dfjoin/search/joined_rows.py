@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
@@ -9,17 +10,20 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from dfjoin._visible import visible
 from dfjoin.errors import DfjoinError, InvalidTypeError
 from dfjoin.search.found import Candidate
 from dfjoin.store.table import LakeTable
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 
-__all__ = ["N_ROWS", "cell_text", "joined_rows", "rows_as_text"]
+__all__ = ["N_ROWS", "cell_text", "joined_rows", "read_columns", "rows_as_text", "with_values"]
 
 N_ROWS = 3
 """Rows that an explanation shows."""
 
 _N_COLUMNS = 6
+_N_READ = 100
+"""Columns that are read of a wide table, to show those that have values."""
 _SECONDS = 2.0
 
 
@@ -35,7 +39,8 @@ def joined_rows(candidate: Candidate, shared: list[str]) -> list[dict[str, Any]]
     Returns
     -------
     list of dict
-        Name of a column → its value as text, the key first; no row where the table cannot be read.
+        Name of a column → its value as text, the key first, then columns that have a value in one of these rows; no
+        row where the table cannot be read.
 
     Notes
     -----
@@ -49,7 +54,7 @@ def joined_rows(candidate: Candidate, shared: list[str]) -> list[dict[str, Any]]
         table = LakeTable(candidate.snapshot, table_name)
         if column not in table.column_names:
             return found
-        names = [column, *[name for name in table.column_names if name != column][: _N_COLUMNS - 1]]
+        names = read_columns(table, [column])
         for batch in table.batches(names):
             values = table.normalize(column, batch.column(0))
             is_wanted = np.array([value in wanted for value in values.values()] + [False])
@@ -60,12 +65,32 @@ def joined_rows(candidate: Candidate, shared: list[str]) -> list[dict[str, Any]]
                 del wanted[value]
                 found.append({name: cell_text(batch.column(i).slice(row, 1)) for i, name in enumerate(names)})
                 if len(found) == N_ROWS or not wanted:
-                    return found
+                    return with_values(found, 1)
             if monotonic() > end:
                 break
     except DfjoinError:  # the file has changed or moved: the explanation does without
         return []
-    return found
+    return with_values(found, 1)
+
+
+def read_columns(table: LakeTable, keys: Sequence[str]) -> list[str]:
+    """Choose the columns that are read for an example: the keys, and those that may have values."""
+    others = [name for name in table.filled_first() if name not in keys]
+    return [*keys, *others[: _N_READ - len(keys)]]
+
+
+def with_values(rows: list[dict[str, Any]], n_keys: int) -> list[dict[str, Any]]:
+    """Keep six columns of some rows at most: the keys, and others that have a value in one of the rows first.
+
+    Examples
+    --------
+    >>> with_values([{"key": "a", "1800": None, "2000": "5"}, {"key": "b", "1800": None, "2000": None}], 1)
+    [{'key': 'a', '2000': '5', '1800': None}, {'key': 'b', '2000': None, '1800': None}]
+    """
+    names = list(rows[0]) if rows else []
+    others = sorted(names[n_keys:], key=lambda name: not any(row[name] for row in rows))
+    kept = [*names[:n_keys], *others[: max(0, _N_COLUMNS - n_keys)]]
+    return [{name: row[name] for name in kept} for row in rows]
 
 
 def cell_text(cell: pa.Array) -> str | None:
@@ -79,5 +104,5 @@ def cell_text(cell: pa.Array) -> str | None:
 
 def rows_as_text(rows: list[dict[str, Any]]) -> list[str]:
     """Write rows as the lines of a small table."""
-    texts = [{name: "" if cell is None else cell for name, cell in row.items()} for row in rows]
+    texts = [{visible(name): "" if cell is None else visible(cell) for name, cell in row.items()} for row in rows]
     return pd.DataFrame(texts).to_string(index=False, max_colwidth=24).splitlines() if rows else []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from dfjoin.index.catalog import KINDS, Catalog
 from dfjoin.index.row_group import row_codes
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.key_tuples import Counts, Ways, count_tuples, find_tuples, new_slots, number_tuples
+from dfjoin.search.key_hits import KeyColumn, KeyMatch
 from dfjoin.search.key_query import KeyQuery, joined_names
 from dfjoin.search.row_keys import concat_values
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
@@ -22,8 +22,6 @@ from dfjoin.store.table import LakeTable
 from dfjoin.values.value_set import ValueSet
 
 __all__ = [
-    "KeyColumn",
-    "KeyMatch",
     "KeyRows",
     "KeyTable",
     "ReadColumn",
@@ -37,78 +35,6 @@ _N_ALONE = 5
 
 _PIECE = 64
 """Rows that are looked at first for these; then as many as before."""
-
-
-@dataclass(frozen=True)
-class KeyColumn:
-    """A column of the lake that shares values with one column of a key.
-
-    Parameters
-    ----------
-    column : int
-        Id in its segment.
-    matched : int
-        Shared values.
-    rows : int
-        Rows that may hold a shared value: those that are no null, less one for each value of the column alone.
-    score, gain : float
-        Probability that both mean the same, and what a join would bring, as for a key of this column alone.
-    has_all : bool
-        The frame has the headers of all other columns of the table.
-    """
-
-    column: int
-    matched: int
-    rows: int
-    score: float
-    gain: float
-    has_all: bool
-
-
-@dataclass(frozen=True)
-class KeyMatch:
-    """A table, the columns of it that are the key, and the tuples that its rows share with the query.
-
-    Parameters
-    ----------
-    table : str
-    columns : tuple of str
-        In the order of the key.
-    parts : tuple of KeyColumn
-    keys : ndarray of int64
-        Numbers of the shared tuples, ascending.
-    possible : int
-        Tuples each part of which its column holds.
-    cardinality : int
-        Distinct tuples of the table.
-    n_rows : int
-        Of the table.
-    kind : str
-        Kinds of the columns.
-    is_unique : bool
-        No tuple occurs twice in the table.
-    alone : list of str
-        Some tuples of the table alone.
-    brings : list of str
-        Names of the columns that the frame does not have.
-    """
-
-    table: str
-    columns: tuple[str, ...]
-    parts: tuple[KeyColumn, ...]
-    keys: NDArray[np.int64]
-    possible: int
-    cardinality: int
-    n_rows: int
-    kind: str
-    is_unique: bool
-    alone: list[str]
-    brings: list[str]
-
-    @property
-    def matched(self) -> int:
-        """Shared tuples."""
-        return int(self.keys.size)
 
 
 @dataclass(frozen=True)
@@ -316,7 +242,9 @@ class KeyRows:
         return [name for name, new in zip(names, is_new.tolist(), strict=True) if new]
 
 
-def read_values(table: LakeTable, catalog: Catalog, columns: Iterable[int], end: float) -> dict[int, ReadColumn]:
+def read_values(
+    table: LakeTable, catalog: Catalog, columns: Iterable[int], is_over: Callable[[], bool]
+) -> dict[int, ReadColumn]:
     """Read some columns of a table in canonical form.
 
     Parameters
@@ -326,8 +254,8 @@ def read_values(table: LakeTable, catalog: Catalog, columns: Iterable[int], end:
         Of the table's segment.
     columns : iterable of int
         Their ids.
-    end : float
-        When to give up, by the monotonic clock.
+    is_over : callable
+        Whether to give up; asked before each batch, since kernels may be compiled between two, which does not count.
 
     Returns
     -------
@@ -345,7 +273,7 @@ def read_values(table: LakeTable, catalog: Catalog, columns: Iterable[int], end:
     names = {column: name for column in columns if (name := catalog.column_name(column)) in readable}
     parts: dict[int, list[ValueSet]] = {column: [] for column in names}
     for batch in table.batches(list(names.values())):
-        if monotonic() > end:
+        if is_over():
             raise TimeoutError
         for place, (column, name) in enumerate(names.items()):
             parts[column].append(table.normalize(name, batch.column(place)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import log10, prod
 from typing import Any, NamedTuple
 
@@ -14,15 +14,16 @@ from dfjoin.index.segment import Segment
 from dfjoin.kernels.key_tuples import count_possible, mark_held
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.searcher import MatchedQuery
+from dfjoin.search.key_hits import KeyColumn
 from dfjoin.search.key_query import KeyQuery
-from dfjoin.search.key_rows import KeyColumn, KeyRows, KeyTable, read_values, stored_values
+from dfjoin.search.key_rows import KeyRows, KeyTable, read_values, stored_values
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.usefulness.features import features_of, query_facts
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.model import model
 from dfjoin.search.usefulness.shared_evidence import count_evidence
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.store.table import LakeTable
+from dfjoin.store.table import LakeTable, is_mostly_null
 
 __all__ = ["KeyTables", "KeyWay", "TableWays"]
 
@@ -301,13 +302,13 @@ class KeyTables:
             mark_held(self._groups[part].groups(number), parts[part], one.column, lists, held[row])
         return held
 
-    def rows(self, place: int, ways: TableWays, end: float) -> KeyRows:
+    def rows(self, place: int, ways: TableWays, is_over: Callable[[], bool]) -> KeyRows:
         """Look up the rows of a table in the columns of some ways: in the index where it keeps them, else in its file.
 
         Raises
         ------
         TimeoutError
-            If the monotonic clock is behind `end` before it is read.
+            If `is_over` says so before it is read.
         TableChangedError, TableReadError, InvalidParameterError
             If its file is not the one that was indexed, or cannot be read.
         """
@@ -320,8 +321,8 @@ class KeyTables:
                 return KeyRows(_catalogued(segment, table), self._query, stored)
         opened = LakeTable(self._snapshot, self.name(place))
         self.n_opened += 1
-        read = read_values(opened, segment.catalog, columns, end)
-        return KeyRows(KeyTable(opened.name, opened.n_rows, opened.column_names), self._query, read)
+        read = read_values(opened, segment.catalog, columns, is_over)
+        return KeyRows(KeyTable(opened.name, opened.n_rows, opened.filled_first()), self._query, read)
 
     def _tokens(self, number: int) -> tuple[NDArray[np.int64], ...]:
         """Return for each column of the key the tokens of its values in a segment, -1 for none."""
@@ -344,7 +345,8 @@ def _catalogued(segment: Segment, number: int) -> KeyTable:
     catalog = segment.catalog
     record = catalog.table_record(number)
     first, n_columns = record["first_column"], record["n_columns"]
-    positions = catalog.numbers["position"][first : first + n_columns]
-    places = np.argsort(positions, kind="stable")
+    own = {name: catalog.numbers[name][first : first + n_columns] for name in ("position", "n_null", "n_rows")}
+    positions = own["position"]
+    places = np.lexsort((positions, is_mostly_null(own)))
     names = [catalog.column_name(first + place) for place in places[positions[places] != NOT_IN_FILE].tolist()]
     return KeyTable(record["name"], record["n_rows"], names)

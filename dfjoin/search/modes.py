@@ -1,4 +1,4 @@
-"""The modes of search: their protocol and their table. A further mode is a folder and a line here.
+"""The protocol of the modes of search. A further mode is a folder and its name in `params.MODES`.
 
 What a mode needs is imported when it is first used: the command line lists the modes without compiling anything.
 """
@@ -19,18 +19,7 @@ if TYPE_CHECKING:
     from dfjoin.search.query import QueryColumn
     from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["MODES", "Mode", "mode_of"]
-
-_CLASSES = {
-    "exact": "dfjoin.search.exact.exact_mode:ExactMode",
-    "lsh": "dfjoin.search.lsh.lsh_mode:LshMode",
-    "transform": "dfjoin.search.transform.transform_mode:TransformMode",
-    "embedding": "dfjoin.search.embedding.embedding_mode:EmbeddingMode",
-    "fuzzy": "dfjoin.search.fuzzy.fuzzy_mode:FuzzyMode",
-}
-
-MODES = tuple(_CLASSES)
-"""Names of the modes, in the order in which messages list them."""
+__all__ = ["Mode", "mode_of"]
 
 
 class Mode(Protocol):
@@ -88,6 +77,6 @@ class Mode(Protocol):
 
 @cache
 def mode_of(name: str) -> Mode:
-    """Return the mode of a name, one of `MODES`."""
-    module, _, class_name = _CLASSES[name].partition(":")
-    return getattr(import_module(module), class_name)()
+    """Return the mode of a name, one of `MODES`: the class ``ExactMode`` of ``search/exact/exact_mode.py``."""
+    module = import_module(f"dfjoin.search.{name}.{name}_mode")
+    return getattr(module, f"{name.capitalize()}Mode")()

@@ -9,9 +9,21 @@ from typing import Any
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError
 from dfjoin.index.catalog import KINDS
-from dfjoin.search.modes import MODES
 
-__all__ = ["COUNTS", "NEAR_PLANS", "PLANS", "RADIUS_UNITS", "RANKS", "SearchParams", "SearchStats", "search_params"]
+__all__ = [
+    "COUNTS",
+    "MODES",
+    "NEAR_PLANS",
+    "PLANS",
+    "RADIUS_UNITS",
+    "RANKS",
+    "SearchParams",
+    "SearchStats",
+    "search_params",
+]
+
+MODES = ("exact", "lsh", "transform", "embedding", "fuzzy")
+"""Names of the modes, in the order in which messages list them; the class of each is found by `modes.mode_of`."""
 
 RANKS = ("useful", "matched")
 """What candidates may be ordered by."""
@@ -50,7 +62,7 @@ class SearchParams:
     plan : str or None
         The plan to use, one of `PLANS` or, by distance, of `NEAR_PLANS`; None: the planner's choice.
     mode : str
-        How candidates are found, one of `dfjoin.search.modes.MODES`.
+        How candidates are found, one of `MODES`.
     verify : bool
         Count the candidates of signatures; else their containment is estimated.
     recall : float

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from stat import S_ISREG
 from typing import TypeAlias
 
+from dfjoin._validation import is_valid_text
 from dfjoin.sources.roots import is_below
 
-__all__ = ["LINK_LEADS_OUT", "Directory", "ListedFile", "LocalScan", "place_below", "renamed"]
+__all__ = ["LINK_LEADS_OUT", "NOT_UTF_8", "Directory", "ListedFile", "LocalScan", "place_below", "renamed"]
 
 LINK_LEADS_OUT = "a link that leads out of the root; give the place it leads to as a root of its own"
+NOT_UTF_8 = "its name is not UTF-8, so that no index can hold it; rename it"
 _LINKED_DIRECTORY = "a link to a directory; directories are listed where they are"
 
 
@@ -140,6 +142,9 @@ class LocalScan:
 
     def _is_passed_over(self, entry: os.DirEntry[str], name: str) -> bool:
         """Tell whether an entry is neither a directory nor a file of the root, and say why if it looks like a table."""
+        if not is_valid_text(entry.name):
+            self.skip(name, NOT_UTF_8)
+            return True
         if entry.is_symlink():
             if not is_below(entry.path, self.real_root):
                 if self.is_table(entry.name) or entry.is_dir():
@@ -154,16 +159,4 @@ class LocalScan:
             if self.is_table(entry.name):
                 self.skip(name, "a pipe, socket or device, not a file")
             return True
-        if not _is_text(entry.name):
-            self.skip(name, "its name is not valid in the file system's encoding; rename it")
-            return True
         return False
-
-
-def _is_text(name: str) -> bool:
-    """Tell whether a file name is text: one with bytes that the encoding lacks cannot be stored."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

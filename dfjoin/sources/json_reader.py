@@ -26,6 +26,8 @@ from dfjoin.values.names import clean_names
 
 __all__ = ["open_json_lines"]
 
+_MOST_DIGITS = 640
+"""Digits that Python converts to an integer, whatever limit a process has."""
 _ROWS_PER_BATCH = 1 << 16
 _CELLS_PER_BATCH = 1 << 22
 
@@ -128,10 +130,25 @@ def _check_length(line: bytes, number: int) -> None:
         raise TableReadError(f"line {number} is longer than {WHOLE_FILE_LIMIT >> 20} MiB")
 
 
+def _parse(text: str) -> Any:
+    """Parse a JSON text; integers of more digits than Python converts are texts."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= _MOST_DIGITS else digits)
+
+
 def _json_object(line: bytes, number: int) -> dict[str, Any]:
     try:
-        value = json.loads(line.decode())
-    except (ValueError, RecursionError) as error:
+        value = _parse(line.decode())
+    except RecursionError as error:
+        raise TableReadError(
+            f"line {number} has lists or objects within each other that are too many to be read; write such a field as "
+            "a text"
+        ) from error
+    except ValueError as error:
         raise TableReadError(f"line {number} is not JSON ({error})") from error
     if not isinstance(value, dict):
         raise TableReadError(f"line {number} holds {type(value).__name__}, not an object with named fields")

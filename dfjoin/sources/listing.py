@@ -10,10 +10,18 @@ from collections.abc import Callable, Iterable, Iterator
 import pyarrow as pa
 from pyarrow import fs
 
-from dfjoin._validation import show, strip_credentials
+from dfjoin._validation import is_valid_text, show, strip_credentials
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.index.layout import holds_index
-from dfjoin.sources.directory_tree import LINK_LEADS_OUT, Directory, ListedFile, LocalScan, place_below, renamed
+from dfjoin.sources.directory_tree import (
+    LINK_LEADS_OUT,
+    NOT_UTF_8,
+    Directory,
+    ListedFile,
+    LocalScan,
+    place_below,
+    renamed,
+)
 from dfjoin.sources.roots import (
     absolute_uri,
     cannot_be_opened,
@@ -70,7 +78,7 @@ class Listing:
         return sorted(found, key=lambda file: (file.name, file.reason))
 
     def _skip(self, path: str, reason: str) -> None:
-        self._skipped.append(SkippedFile(path.encode("utf-8", "replace").decode(), reason))
+        self._skipped.append(SkippedFile(path.encode("utf-8", "backslashreplace").decode(), reason))
 
     def _pass_over(self, path: str) -> None:
         """Take note of a file that is not read, if its ending is one of tables."""
@@ -124,6 +132,7 @@ class Listing:
 
     def _local(self, path: str, source: str | os.PathLike[str]) -> tuple[str, Directory]:
         """Return the tree of a directory, a file or a glob of this machine."""
+        _check_text(path)
         if os.path.isdir(path):  # noqa: PTH112
             return self._directory(path)
         if os.path.isfile(path):  # noqa: PTH113
@@ -184,11 +193,14 @@ class Listing:
         directories = [p for p in paths if os.path.isdir(p)]  # noqa: PTH112
         parents = {os.path.dirname(p) for p in paths}  # noqa: PTH120
         base = os.path.commonpath(sorted(parents))
+        _check_text(base)
         scan = self._scan(base, self._skip)
         top = Directory("")
         for path in sorted(set(paths)):
             below = os.path.relpath(path, base).replace(os.sep, "/")
-            if os.path.islink(path) and not is_below(path, scan.real_root):  # noqa: PTH114
+            if not is_valid_text(below):
+                self._skip(below, NOT_UTF_8)
+            elif os.path.islink(path) and not is_below(path, scan.real_root):  # noqa: PTH114
                 self._skip(below, LINK_LEADS_OUT)
             elif path in directories:
                 tree = scan.directory(path, below)
@@ -247,6 +259,15 @@ def list_tables(
     listing = Listing(source)
     tables = sorted(listing.tables(), key=lambda table: table.name)
     return listing.root, tables, listing.skipped()
+
+
+def _check_text(path: str) -> None:
+    """Raise if the path to all tables cannot be kept."""
+    if not is_valid_text(path):
+        raise InvalidParameterError(
+            f"`source` must lie in directories whose names are UTF-8, got {show(path)}; rename the directory, or make "
+            "a link to it under another name"
+        )
 
 
 def _reaching(uri: str, collect: Callable[[], tuple[str, Directory]]) -> tuple[str, Directory]:

@@ -19,6 +19,7 @@ from dfjoin.errors import (
     shortlist,
 )
 from dfjoin.index.commit import Uncommitted, commit_change
+from dfjoin.index.hold import hold
 from dfjoin.index.layout import FRAMES, segment_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.mirror import store_of
@@ -300,12 +301,14 @@ def remove(opened: SegmentPool, tables: Any) -> Manifest:
 
 def restore(path: Path, version: int) -> Manifest:
     """Commit the content of an older version as the next one, see `Lake.restore`."""
-    wanted = read_manifest(path, check.check_positive_int(version, "version"))
+    read_manifest(path, check.check_positive_int(version, "version"))
     store = store_of(path)
-    lost = [s.id for s in wanted.segments if not store.exists(segment_directory(Path(), s.id).as_posix())]
-    if lost:
-        raise InvalidParameterError(
-            f"`version` {version} cannot be restored: {len(lost)} of its segments were removed by vacuum"
-        )
-    content = {name: getattr(wanted, name) for name in ("settings", "roots", "segments", "embedder", "axes")}
-    return commit_change(path, lambda latest: latest.next(f"restore version {version}", **content))
+    with hold(store, version):
+        wanted = read_manifest(path, version)  # is still there: whoever removes it from now on finds the hold
+        lost = [s.id for s in wanted.segments if not store.exists(segment_directory(Path(), s.id).as_posix())]
+        if lost:
+            raise InvalidParameterError(
+                f"`version` {version} cannot be restored: {len(lost)} of its segments were removed by vacuum"
+            )
+        content = {name: getattr(wanted, name) for name in ("settings", "roots", "segments", "embedder", "axes")}
+        return commit_change(path, lambda latest: latest.next(f"restore version {version}", **content))

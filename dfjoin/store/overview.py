@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from dfjoin import _html
 from dfjoin.errors import IndexFormatError
 from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS, reason_of
-from dfjoin.index.versions import list_versions, read_manifest
+from dfjoin.index.versions import read_manifests
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect
 
@@ -205,10 +205,8 @@ def snapshot_html(snapshot: Snapshot) -> str:
 def list_history(path: Path) -> pd.DataFrame:
     """Return the versions of an index that still exist, see `Lake.versions`."""
     rows = []
-    for version in list_versions(path):
-        try:
-            manifest = read_manifest(path, version)
-        except IndexFormatError:
+    for version, manifest in read_manifests(path):
+        if isinstance(manifest, IndexFormatError):
             rows.append({"version": version, "created_at": "", "operation": "cannot be read", **_NO_COUNTS})
             continue
         counts = manifest.counts
@@ -223,4 +221,4 @@ def list_history(path: Path) -> pd.DataFrame:
                 "created_by": manifest.created_by,
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows[::-1])

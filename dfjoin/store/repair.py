@@ -9,7 +9,7 @@ from dfjoin.errors import IndexCorruptedError, IndexFormatError, IndexNotFoundEr
 from dfjoin.index.commit import commit, commit_change
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.segment import Segment
-from dfjoin.index.versions import list_versions, read_manifest
+from dfjoin.index.versions import read_manifests
 from dfjoin.store.snapshot import index_directory
 
 __all__ = ["repair"]
@@ -48,19 +48,17 @@ def repair(path: Path) -> dict[str, Any]:
     []
     """
     path = index_directory(path)
-    versions = list_versions(path)
-    if not versions:
-        raise IndexNotFoundError(f"there is no dfjoin index at `{path}`; build one with dfjoin.build_lake")
     unreadable: list[int] = []
     base: Manifest | None = None
-    for version in reversed(versions):
-        try:
-            base = read_manifest(path, version)
+    for version, manifest in read_manifests(path):
+        if isinstance(manifest, IndexVersionError):
+            raise manifest  # sound, but not for this dfjoin
+        if isinstance(manifest, Manifest):
+            base = manifest
             break
-        except IndexVersionError:
-            raise  # sound, but not for this dfjoin
-        except IndexFormatError:
-            unreadable.append(version)
+        unreadable.append(version)
+    if base is None and not unreadable:
+        raise IndexNotFoundError(f"there is no dfjoin index at `{path}`; build one with dfjoin.build_lake")
     if base is None:
         raise IndexCorruptedError(f"no version of the index at `{path}` can be read; build it again")
     problems: list[str] = []
@@ -78,7 +76,7 @@ def repair(path: Path) -> dict[str, Any]:
         return {"version": base.version, **report}
     sound = tuple(meta for meta in base.segments if meta.id not in lost)
     if unreadable:  # the next version must stand above the ones that cannot be read
-        above = base.next("repair", segments=sound, version=versions[-1] + 1)
+        above = base.next("repair", segments=sound, version=unreadable[0] + 1)
         commit(path, above)
         return {"version": above.version, **report}
     done = commit_change(

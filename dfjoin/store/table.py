@@ -35,7 +35,7 @@ from dfjoin.values.normalize import normalize_batch, normalize_column, read_date
 from dfjoin.values.profile import kind_of
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["ON_STALE", "LakeTable", "content_of", "read_frame", "void_reason", "with_types"]
+__all__ = ["ON_STALE", "LakeTable", "content_of", "is_mostly_null", "read_frame", "void_reason", "with_types"]
 
 _TYPED = ("integer", "decimal", "float", "date", "boolean")
 ON_STALE = ("error", "warn", "ignore")
@@ -135,6 +135,7 @@ class LakeTable:
             if c["position"] != NOT_IN_FILE
         }
         reasons = {c["name"]: void_reason(c["name"], c) for c in columns if c["name"] in self._columns}
+        self._mostly_null = {c["name"] for c in columns if is_mostly_null(c)}
         self.void_columns = {name: reason for name, reason in reasons.items() if reason}
         self._left_out = {c["name"] for c in columns if c["position"] == NOT_IN_FILE}
         self._dialect = Dialect.from_dict(json.loads(record["dialect"])) if record["dialect"] else None
@@ -153,6 +154,10 @@ class LakeTable:
     def column_names(self) -> list[str]:
         """Names of the columns, in the order of the file; those that were excluded from a kept frame are not there."""
         return list(self._columns)
+
+    def filled_first(self) -> list[str]:
+        """Return the names of the columns, those that are mostly null last."""
+        return sorted(self._columns, key=self._mostly_null.__contains__)
 
     def _check_unchanged(self, record: dict[str, Any], on_stale: str) -> bool:
         """Compare the file with the catalogue; return whether it has changed, where that is no error."""
@@ -251,6 +256,17 @@ class LakeTable:
 
 _ROW_NAMES = re.compile(r"row[ ._]?names?|unnamed: 0(?:\.\d+)*", re.IGNORECASE)
 """What R and pandas call the column of row names when they write it into a file."""
+
+
+def is_mostly_null(numbers: Mapping[str, Any]) -> Any:
+    """Tell whether more than half of a column is null: it is named behind the others of its table.
+
+    Parameters
+    ----------
+    numbers : mapping
+        `n_rows` and `n_null` of the catalogue; numbers, or arrays of them.
+    """
+    return 2 * numbers["n_null"] > numbers["n_rows"]
 
 
 def void_reason(name: str, numbers: Mapping[str, Any]) -> str:

@@ -18,11 +18,12 @@ from dfjoin.errors import (
     InvalidTypeError,
 )
 from dfjoin.index.file_store import StoredEntry
+from dfjoin.index.hold import held_versions
 from dfjoin.index.layout import FRAMES, MANIFESTS, MODELS, RUNS, SEGMENTS, TOMBSTONES, manifest_path
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.mirror import store_of
 from dfjoin.index.segment import Segment
-from dfjoin.index.versions import list_versions, read_manifest
+from dfjoin.index.versions import list_versions, read_manifests
 
 __all__ = ["DEFAULT_RETENTION", "vacuum"]
 
@@ -55,15 +56,16 @@ def vacuum(path: Path, retain: Any = None, *, dry_run: bool = False) -> dict[str
     store = store_of(path)
     stored = store.entries(recursive=True)
     kept, removed, is_known = _split_versions(path, stored, seconds)
+    if not dry_run:
+        needed, is_sound = _remove_versions(path, removed, kept, seconds)
+        kept, is_known = kept + needed, is_known and is_sound
     unneeded = _unneeded(path, stored, kept, seconds) if is_known else {}
     if not dry_run:
-        for version in removed:  # first the names, so that no reader opens what is about to go
-            store.remove(manifest_path(Path(), version).as_posix())
         for name in unneeded:
             store.remove(name)
         list_versions(path)  # a mirror drops manifests that are gone
     n_bytes = sum(entry.size for entry in unneeded.values())
-    return {"versions": removed, "files": len(unneeded), "bytes": n_bytes, "dry_run": dry_run}
+    return {"versions": sorted(removed), "files": len(unneeded), "bytes": n_bytes, "dry_run": dry_run}
 
 
 def _time_of(manifest: Manifest, modified: float) -> float:
@@ -76,32 +78,29 @@ def _time_of(manifest: Manifest, modified: float) -> float:
 
 def _split_versions(
     path: Path, stored: dict[str, StoredEntry], seconds: float
-) -> tuple[list[Manifest], list[int], bool]:
+) -> tuple[list[Manifest], dict[int, Manifest | None], bool]:
     """Return the versions to keep, those to remove, and whether every version that stays can be read.
 
-    A version is kept while it is the latest, and for the retention after it ceased to be.
+    A version is kept while it is the latest, and for the retention after it ceased to be. One that is to be removed
+    need not be readable.
     """
-    versions = list_versions(path)
     kept: list[Manifest] = []
-    removed: list[int] = []
+    removed: dict[int, Manifest | None] = {}
     is_known = True
-    superseded = time.time()  # when the version at hand ceased to be the latest
-    for version in reversed(versions):
+    now = time.time()
+    superseded = float("inf")  # when the version at hand ceased to be the latest
+    for version, read in read_manifests(path):
+        is_old = now - superseded > seconds
         entry = stored.get(manifest_path(Path(), version).as_posix())
-        modified = time.time() if entry is None else entry.modified
-        is_old = version != versions[-1] and time.time() - superseded > seconds
-        try:
-            manifest = read_manifest(path, version)
-            superseded = _time_of(manifest, modified)
-        except IndexVersionError:
-            manifest = None  # written by a later dfjoin: what it needs is not known here
+        superseded = now if entry is None else entry.modified
+        manifest = None if isinstance(read, IndexFormatError) else read
+        if manifest is not None:
+            superseded = _time_of(manifest, superseded)
+        # What a later dfjoin wrote needs files that are not known here; others are needed while nothing can be read.
+        elif isinstance(read, IndexVersionError) or not kept:
             is_old = False
-        except IndexFormatError:
-            manifest = None
-            is_old = is_old and bool(kept)
-            superseded = modified
         if is_old:
-            removed.append(version)
+            removed[version] = manifest
         elif manifest is None:
             is_known = False
         else:
@@ -112,7 +111,33 @@ def _split_versions(
             f"no version of the index at `{path}` can be read, so that nothing can be told to be unneeded; call "
             "dfjoin.repair on it first"
         )
-    return kept[::-1], removed[::-1], is_known
+    return kept[::-1], removed, is_known
+
+
+def _remove_versions(
+    path: Path, removed: dict[int, Manifest | None], kept: list[Manifest], seconds: float
+) -> tuple[list[Manifest], bool]:
+    """Remove the manifests of old versions, before any other file, so that no reader opens what is about to go.
+
+    Returns
+    -------
+    needed : list of Manifest
+        What must stay all the same: versions that are being restored, and those that came since the last of `kept`.
+    is_known : bool
+        Whether all of it can be read; a version that is being restored may have been removed by another vacuum.
+    """
+    store = store_of(path)
+    for version in removed:
+        store.remove(manifest_path(Path(), version).as_posix())
+    held = held_versions(store, time.time() - seconds)
+    held -= {manifest.version for manifest in kept}
+    needed: list[Manifest | IndexFormatError | None] = [removed.get(version) for version in held]
+    for version, manifest in read_manifests(path):  # after the holds: who commits takes away its hold then
+        if version <= kept[-1].version:
+            break
+        needed.append(manifest)
+    sound = [manifest for manifest in needed if isinstance(manifest, Manifest)]
+    return sound, len(sound) == len(needed) and not any(manifest.later_features for manifest in sound)
 
 
 def _unneeded(

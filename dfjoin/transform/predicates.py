@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from dfjoin.programs.conditions import shape_of
+from dfjoin.programs.conditions import is_shape, shape_of
 
 __all__ = ["text_features"]
 
@@ -34,7 +34,7 @@ def text_features(texts: Sequence[str]) -> list[tuple[float, str, str]]:
     words = dict.fromkeys(word for text in texts for word in text.split())
     found += [(2.0 if word.isalpha() else 3.0, "contains", word) for word in list(words)[:20] if len(word) > 1]
     found += [
-        (1.5 + 0.05 * len(shape), "shape", shape) for shape in dict.fromkeys(map(shape_of, texts)) if len(shape) <= 40
+        (1.5 + 0.05 * len(shape), "shape", shape) for shape in dict.fromkeys(map(shape_of, texts)) if is_shape(shape)
     ]
     found += [(2.0, "starts", text[0]) for text in texts if text]
     found += [(1.6, "starts", first) for text in texts if (first := text.partition(" ")[0] + " ")[1:2].isalpha()]

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin._validation import show
+from dfjoin._visible import visible_lines
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.programs.program import Program
@@ -89,12 +90,12 @@ class TransformJoin:
 
     def __str__(self) -> str:
         if not self.found:
-            return "no join found\n" + "\n".join(f"  {line}" for line in self.tried)
+            return visible_lines(["no join found", *(f"  {line}" for line in self.tried)])
         lines = [
             f"{ranked.program} = {self.target}: {ranked.support} rows, precision about {ranked.precision:.3f}"
             for ranked in self.programs
         ]
-        return "\n".join(lines)
+        return visible_lines(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON values."""

@@ -1,4 +1,4 @@
-"""The pandas doors give what the functions give, on frames of every kind."""
+"""The methods of pandas DataFrames give what the functions give, on frames of every kind."""
 
 import pandas as pd
 import pytest

@@ -717,3 +717,11 @@ def test_a_frame_without_columns_has_none():
     df = pd.DataFrame({"code": ["a"]})
     with pytest.raises(ColumnNotFoundError, match=r"none.*'code'"):
         df.auto_join(df[[]], on="code")
+
+
+def test_a_row_or_a_column_is_told_how_to_be_a_frame(people, lake):
+    hits = people.discover_joinable("land", lake, min_score=0)
+    with pytest.raises(InvalidTypeError, match=r"got a row of a result; pick it as a frame: hits.iloc\[\[0\]\] in the"):
+        people.auto_join(hits.iloc[0])
+    with pytest.raises(InvalidTypeError, match=r"got a Series; make it a frame with its key: series.reset_index\(\)"):
+        people.auto_join(people["land"])

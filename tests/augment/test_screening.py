@@ -19,6 +19,8 @@ N = 200
     [
         ([None] * N, "no value in these rows"),
         ([1.5] * 3 + [2.5] + [None] * (N - 4), "too few values: in 4 of 200 rows"),
+        ([1.5, 2.5] * 10 + [None] * 1180, "too few values: in 20 of 1,200 rows"),
+        ([1.5, 2.5] * 12 + [None] * 1176, ""),
         (["a"] * 190 + [None] * 10, "one value in these rows"),
         (range(1000, 1000 + N), "an id: a value of its own in nearly every row"),
         ([f"name {i}" for i in range(N)], "an id: a value of its own in nearly every row"),

@@ -58,6 +58,11 @@ def run(capsys):
     return run
 
 
+def test_without_a_command_the_help_is_printed(run):
+    status, out, err = run()
+    assert (status, err) == (0, "") and out.startswith("usage: dfjoin") and "Build an index" in out
+
+
 # build ----------------------------------------------------------------------------------------------
 
 
@@ -405,7 +410,7 @@ def test_version(capsys):
     assert capsys.readouterr().out.strip() == f"dfjoin {dfjoin.__version__}"
 
 
-@pytest.mark.parametrize("argv", [[], ["fly"], ["join", "a.csv"], ["join", "a", "b", "--how", "cross"]])
+@pytest.mark.parametrize("argv", [["fly"], ["join", "a.csv"], ["join", "a", "b", "--how", "cross"]])
 def test_wrong_usage_is_status_2(argv, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(argv)

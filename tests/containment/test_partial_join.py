@@ -32,3 +32,11 @@ def test_the_needed_count_is_the_smallest_that_reaches_the_threshold():
         needed = needed_counts(sizes, threshold)
         assert np.all(needed / sizes >= threshold)
         assert np.all((needed == 1) | ((needed - 1) / sizes < threshold))
+
+
+def test_a_product_that_float_rounds_up_needs_no_count_more():
+    assert needed_counts(np.array([100]), 0.07).tolist() == [7], "0.07 * 100 is 7.000000000000001"
+    for size in (100, 300, 999):
+        for percent in range(1, 101):
+            least = next(count for count in range(1, size + 1) if count / size >= percent / 100)
+            assert needed_counts(np.array([size]), percent / 100).tolist() == [least]

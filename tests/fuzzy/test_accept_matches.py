@@ -113,6 +113,13 @@ def test_known_pairs_that_the_nearest_text_contradicts_count_as_errors():
     assert accept_matches(few, MODEL, 0.95, False).chosen.size == 60
 
 
+def test_one_known_pair_that_is_wrong_is_one_of_twenty_however_probable_it_is():
+    targets = evidence([0.99] * 60)
+    known = problem(targets, [0.999] + [0.9] * 19, [False] + [True] * 19)
+    assert accept_matches(known, MODEL, 0.94, False).chosen.size == 60
+    assert accept_matches(known, MODEL, 0.96, False).chosen.size == 0
+
+
 def test_pairs_that_are_rather_wrong_are_not_joined_whatever_room_the_others_leave():
     chances = evidence([0.999] * 95 + [0.15] * 3)
     assert accept_matches(problem(chances), MODEL, 0.9, False).chosen.size == 95

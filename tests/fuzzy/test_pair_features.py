@@ -1,7 +1,11 @@
 import numpy as np
 import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, learn_rules, measure_pairs
+from dfjoin.fuzzy.match_evidence import gather
+from dfjoin.fuzzy.match_model import published_model
+from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, differ_in_numbers, learn_rules, measure_pairs
 from dfjoin.fuzzy.texts import fold_texts
 from dfjoin.fuzzy.tokenized import prepare
 from dfjoin.kernels.token_rows import TextPairs
@@ -42,3 +46,28 @@ def test_a_pair_is_no_evidence_against_itself():
     once = rules_of(["open", "open women", "cup"], ["x"], [("open", "open women")], side="reference")
     twice = rules_of(["open", "open women", "cup", "cup women"], ["x"], [("open", "open women")], side="reference")
     assert (once, twice) == ([[0, 0]], [[0, 1]])
+
+
+def _differ_in_numbers(a, b):
+    """Compare word by word: what only one text has holds a digit, and both have such a word, of another number."""
+    own, other = (set(text.split()) for text in (a, b))
+    left = own - other, other - own
+    if not all(left) or not all(any(c.isdigit() for c in word) for word in left[0] | left[1]):
+        return False
+    numbers = [{int(word) for word in side if word.isdigit()} for side in left]
+    codes = [any(not word.isdigit() for word in side) for side in left]
+    return (bool(numbers[0] - numbers[1]) and bool(numbers[1] - numbers[0])) or all(codes)
+
+
+_WORD = st.sampled_from(["invoice", "main", "street", "7", "007", "8", "2022", "2023", "a4", "b4"])
+
+
+@given(st.lists(_WORD, min_size=1, max_size=4, unique=True), st.lists(_WORD, min_size=1, max_size=4, unique=True))
+def test_texts_that_differ_in_numbers_alone(own, other):
+    texts = " ".join(own), " ".join(other)
+    columns = prepare(fold_texts(pa.array([texts[1]])), fold_texts(pa.array([texts[0]])))
+    evidence, _ = gather(columns, published_model())
+    if evidence.partners[0] < 0:  # no token in common
+        return
+    pairs = TextPairs(np.zeros(1, np.int32), evidence.partners)
+    assert differ_in_numbers(columns, pairs, evidence.values).tolist() == [_differ_in_numbers(*texts)]

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ import dfjoin
 from dfjoin.errors import ConcurrentCommitError, IndexNotFoundError
 from dfjoin.index import commit as module
 from dfjoin.index.commit import Uncommitted, commit, commit_change
+from dfjoin.index.file_store import FileStore
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.types import IndexSettings, Root
@@ -235,6 +237,23 @@ class TestCommit:
         commit(tmp_path, version(1))
         commit(tmp_path, version(2))
         assert list_versions(tmp_path) == [1, 2] and read_manifest(tmp_path) == version(2)
+
+    def test_without_hard_links_a_writer_that_was_killed_keeps_nobody_out_for_ever(self, index, no_links, monkeypatch):
+        def killed(_draft, _target):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(Path, "rename", killed)
+            patch.setattr(FileStore, "discard", lambda *_: None)  # a process that is killed removes nothing
+            commit(index, version(2))
+        (claim,) = (index / "manifests").glob("*.claim")
+        with pytest.raises(
+            ConcurrentCommitError, match=r"version 2 of .* is being committed .* commit in \d+ seconds;"
+        ):
+            commit(index, version(2))
+        os.utime(claim, (1, 1))
+        commit(index, version(2))
+        assert list_versions(index) == [1, 2]
 
     def test_without_hard_links_an_existing_version_is_refused(self, tmp_path, no_links):
         commit(tmp_path, version(1))

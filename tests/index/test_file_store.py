@@ -1,6 +1,7 @@
 """Files of an index by ``pyarrow.fs``: listed, read, written whole, removed; what a file system cannot do is told."""
 
 import os
+import time
 import zlib
 
 import pyarrow as pa
@@ -53,6 +54,53 @@ def test_files_are_written_read_and_removed(store, tmp_path):
     store.remove("d")
     store.remove("e/y")
     assert not (tmp_path / "d").exists() and list((tmp_path / "e").iterdir()) == []
+
+
+class TestClaim:
+    """Only one writer creates a file, although the file system cannot refuse to write it twice."""
+
+    def create(self, store, text="mine"):
+        with store.claim("d/7.json"):
+            store.write("d/7.json", lambda out: out.write(text.encode()))
+
+    def test_the_first_creates_it_and_leaves_no_claim(self, store, tmp_path):
+        self.create(store)
+        with pytest.raises(FileExistsError, match="was committed by another writer in the meantime"):
+            self.create(store, "other")
+        assert [path.name for path in (tmp_path / "d").iterdir()] == ["7.json"]
+        assert (tmp_path / "d" / "7.json").read_text() == "mine"
+
+    def test_of_two_claims_neither_creates_it(self, store, tmp_path):
+        with store.claim("d/7.json"), pytest.raises(FileExistsError, match="is being committed by another writer"):
+            self.create(store, "other")
+        assert list((tmp_path / "d").iterdir()) == []
+        with store.claim("d/6.json"), store.claim("d/77.json"):  # of other files
+            self.create(store)
+
+    @pytest.mark.parametrize("name", ["7.0123.claim", "7.claim"])
+    def test_the_claim_of_a_writer_that_died_ends(self, store, tmp_path, name):
+        (tmp_path / "d").mkdir()
+        claim = tmp_path / "d" / name
+        claim.write_text("claimed")
+        os.utime(claim, (time.time() - 590,) * 2)
+        with pytest.raises(FileExistsError, match=r"should that one have died, others can commit in ([89]|10) seconds"):
+            self.create(store)
+        os.utime(claim, (time.time() - 601,) * 2)
+        self.create(store)
+
+    def test_a_writer_that_withdrew_its_claim_while_it_was_looked_for(self, store, tmp_path, monkeypatch):
+        """A directory that changes while it is listed may show neither the claim nor the file."""
+        real = store.files
+
+        def listed(name):
+            before = real(name)
+            (tmp_path / "d" / "7.json").write_text("theirs")
+            return before
+
+        monkeypatch.setattr(store, "files", listed)
+        with pytest.raises(FileExistsError, match="was committed by another writer"):
+            self.create(store)
+        assert (tmp_path / "d" / "7.json").read_text() == "theirs"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import ConcurrentCommitError, IndexCorruptedError, IndexNotFoundError, InvalidParameterError
+from dfjoin.index import commit as commit_module
 from dfjoin.index import mirror as module
 from dfjoin.index.mirror import index_place, index_uri, mirror_of
 from tests.conftest import PROJECT
@@ -97,17 +98,44 @@ def test_of_two_writers_one_commits(uri, tmp_path, monkeypatch):
     lake = make(uri)
     mirror = mirror_of(lake.path)
     text = (lake.path / "manifests" / f"{1:020d}.json").read_text()
-    with pytest.raises(ConcurrentCommitError, match=r"version 1 of the index at `local://.*another writer"):
+    with pytest.raises(FileExistsError, match="was committed by another writer in the meantime"):
         mirror.publish(1, text, [])
     manifests = tmp_path / "there" / "lake.dfjoin" / "manifests"
     claim = manifests / f"{2:020d}.0123.claim"
     claim.write_text("claimed")
-    with pytest.raises(ConcurrentCommitError, match="version 2"):
+    with pytest.raises(FileExistsError, match="is being committed by another writer"):
         mirror.publish(2, text, [])
+    add = {"source": {"new": FRAMES["rivers"]}, "engine": "inline", "progress": False}
+    with (
+        monkeypatch.context() as patch,
+        pytest.raises(
+            ConcurrentCommitError,
+            match=r"version 2 of the index at `local://.*/lake.dfjoin` is being committed by another",
+        ),
+    ):
+        patch.setattr(commit_module, "_ATTEMPTS", 2)
+        lake.add(**add)
     assert sorted(path.name for path in manifests.iterdir()) == [f"{1:020d}.json", claim.name]
     os.utime(claim, (1, 1))  # of a writer that died
-    mirror.publish(2, text, [])
-    assert (manifests / f"{2:020d}.json").read_text() == text
+    assert lake.add(**add).version == 2
+
+
+def test_what_was_committed_stays_although_the_answer_was_lost(uri, monkeypatch, cache):
+    lake = make(uri)
+    store = mirror_of(lake.path).store
+    write = store.write
+
+    def lose(name, content):
+        write(name, content)
+        if name == f"manifests/{2:020d}.json":
+            raise OSError(5, "the network is gone")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="network is gone"):
+        patch.setattr(store, "write", lose)
+        lake.add({"new": FRAMES["rivers"]}, engine="inline", progress=False)
+    forget(cache, monkeypatch)
+    again = dfjoin.open_lake(uri)
+    assert again.version == 2 and again.verify() == [] and again.table("new")["river"].tolist() == ["Aare", "Po"]
 
 
 def test_what_is_not_committed_is_removed_there(uri, tmp_path, monkeypatch):

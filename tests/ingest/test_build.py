@@ -1,8 +1,11 @@
 """A build: where it may go, what it follows, and what is left when it fails."""
 
+import os
+
 import pandas as pd
 import pytest
 
+import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, TableReadError
 from dfjoin.index.versions import read_manifest
 from dfjoin.ingest.build import build, find_base
@@ -55,3 +58,16 @@ def test_a_first_build_that_fails_leaves_the_place_as_it_was(tmp_path, was_there
         build(index, None, index_settings(None), options)
     assert index.exists() == was_there and list(tmp_path.glob("index/*")) == []
     assert find_base(index, "error") == (index, None)
+
+
+@pytest.mark.parametrize("directory", [b"dir\xff", b"p/year=\xff"])
+def test_a_directory_whose_name_is_not_utf_8_does_not_stop_a_build(tmp_path, directory):
+    place = os.path.join(os.fsencode(tmp_path), b"lake", directory)
+    os.makedirs(place)
+    with open(os.path.join(place, b"t.csv"), "wb") as file:
+        file.write(b"a\nx\ny\n")
+    (tmp_path / "lake" / "ok.csv").write_text("a\nx\ny\n")
+    lake = dfjoin.build_lake(tmp_path / "lake", tmp_path / "i", engine="inline", progress=False, on_error="raise")
+    assert lake.tables["table"].tolist() == ["ok.csv"]
+    assert [record["name"] for record in lake.info()["skipped"]] == [directory.replace(b"\xff", rb"\udcff").decode()]
+    assert lake.check().empty and lake.add(tmp_path / "lake").version == 1

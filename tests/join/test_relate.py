@@ -24,6 +24,9 @@ from dfjoin.transform.transform_join import RankedProgram, TransformJoin
 CELLS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "é", "a b"]))
 OPTIONS = JoinOptions(transform=True, fuzzy=True)
 
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+STREETS = [f"{tree} {kind}" for tree in ("Elm", "Oak", "Ash", "Fir") for kind in ("Street", "Lane", "Road", "Way")]
+
 FIRST = [
     "Ann",
     "Bea",
@@ -169,6 +172,31 @@ def test_codes_that_a_program_leaves_are_not_joined_by_likeness():
     relation, tried = relate(left, right, None, None, OPTIONS)
     assert relation.fuzzy is None and relation.pairs.left.size == 60
     assert any("differ by digits alone" in line for line in tried)
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs"),
+    [
+        ([f"INV-2023-{i:04d}" for i in range(1, 60)], [f"INV-2022-{i:04d}" for i in range(1, 60)]),
+        ([f"2023-{i:02d}" for i in range(1, 13)], [f"2022-{i:02d}" for i in range(1, 13)]),
+        ([f"A-{i}" for i in range(100, 140)], [f"B-{i}" for i in range(100, 140)]),
+        ([f"10.0.0.{i}" for i in range(1, 60)], [f"10.0.1.{i}" for i in range(1, 60)]),
+        ([f"AB {i:03d} CD" for i in range(1, 60)], [f"AB {i:03d} CE" for i in range(1, 60)]),
+        ([f"{month} 2023" for month in MONTHS], [f"{month} 2022" for month in MONTHS]),
+        ([f"v1.{i}.0" for i in range(40)], [f"v2.{i}.0" for i in range(40)]),
+        ([f"-{i / 7:.2f}" for i in range(20, 60)], [f"{i / 7:.2f}" for i in range(20, 60)]),
+        ([f"{i} {street}" for i, street in enumerate(STREETS, 10)], [f"{i} {s}" for i, s in enumerate(STREETS, 60)]),
+    ],
+    ids=["invoices", "months", "letters", "hosts", "plates", "words", "versions", "signs", "addresses"],
+)
+def test_keys_that_differ_by_digits_or_sign_are_not_joined_by_likeness(own, theirs):
+    sides = table(k=own), table(k=theirs)
+    for named in (["k"], None):
+        relation, _ = relate(*sides, named, named, replace(OPTIONS, transform=False))
+        assert relation is None
+    shared = table(k=[*own[: len(own) // 2], *theirs[len(own) // 2 :]])  # half of the keys are equal
+    relation, _ = relate(sides[0], shared, ["k"], ["k"], replace(OPTIONS, transform=False))
+    assert relation is None or not (relation.pairs.kinds == KINDS.index("fuzzy")).any()
 
 
 def test_several_columns_are_compared_one_by_one_and_applied_as_they_were_learned(people):

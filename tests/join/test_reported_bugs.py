@@ -142,3 +142,18 @@ def test_a_relation_is_applied_to_other_frames():
     others = pd.DataFrame({"who": ["Kim Kent", "Leo Lane"], "salary": [1, 2]})
     wide = pd.DataFrame({"name": ["Lane, Leo", "Kent, Kim", "Moor, Mia"]}).auto_join(others, plan=plan)
     assert wide["salary"].astype("float64").fillna(-1).tolist() == [2, 1, -1]
+
+
+@pytest.mark.parametrize("extra", ["left", "right"])
+def test_what_is_no_key_by_equality_is_none_by_a_program_or_by_likeness(extra):
+    """Rows of one brand have nothing to do with each other, however the brand is found in them."""
+    rng = np.random.default_rng(0)
+    brands = ["canon", "hp", "epson", "brother", "lexmark", "xerox", "dell", "sony", "acer", "asus", "lenovo", "ricoh"]
+    own, theirs = (rng.choice(brands, n).astype(object) for n in (200, 1000))
+    (own if extra == "left" else theirs)[7:12] = "lexmark intl"
+    left = pd.DataFrame({"title": [f"{brand} {rng.integers(10**6)}" for brand in own], "brand": own})
+    right = pd.DataFrame({"brand": theirs, "weight": rng.normal(size=1000)})
+    with pytest.warns(DfjoinWarning):
+        wide = left.auto_join(right)
+    assert not wide.attrs["dfjoin"]["joined"] and list(wide.columns) == ["title", "brand"]
+    assert "rows have several partners on both sides" in str(dfjoin.report(wide))

@@ -105,6 +105,18 @@ def test_names_with_numbers_are_named_by_words():
     assert not is_named_by_words(pa.array([None, ""], pa.string()))
 
 
+def test_columns_that_the_caller_chooses_may_have_few_values():
+    few = pa.array(["Ann Lee", "Bob Ray", "Cy Fox"])
+    assert is_named_by_words(few, True) and not is_named_by_words(few)
+    assert not is_named_by_words(pa.array([f"A-{i}" for i in range(100, 140)]), True)
+
+
+def test_one_column_of_a_composite_key_that_is_named_by_words_is_enough():
+    years = pa.array([str(year) for year in range(1990, 1990 + len(BIRDS))])
+    assert is_named_by_words(pa.StructArray.from_arrays([pa.array(BIRDS), years], ["bird", "year"]))
+    assert not is_named_by_words(pa.StructArray.from_arrays([years, years], ["from", "to"]))
+
+
 def test_many_names_with_many_years_each_are_named_by_words():
     names = [f"{tree} {bird}" for tree in TREES for bird in BIRDS]
     years = range(1950, 2023)

@@ -9,23 +9,13 @@ import numpy as np
 import pytest
 from numba import config
 
-from dfjoin.kernels import compile_turn, compile_watch, held_interrupts
-from dfjoin.kernels._compile import digest_sources, njit_inner, njit_lean
+from dfjoin.kernels import compile_turn, compile_watch, held_interrupts, kernel_sources
+from dfjoin.kernels._compile import njit_inner, njit_lean
+
+MODULES = (sys.modules["dfjoin.kernels._compile"], compile_turn, compile_watch, held_interrupts, kernel_sources)
+"""What a package of kernels needs to be compiled."""
 
 compiled_only = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
-
-
-def test_the_digest_tells_any_change_of_any_source(tmp_path):
-    (tmp_path / "a.py").write_text("x = 1\n")
-    (tmp_path / "b.py").write_text("y = 1\n")
-    (tmp_path / "c.txt").write_text("not a source")
-    digests = [digest_sources(tmp_path)]
-    (tmp_path / "c.txt").write_text("not a source either")
-    assert digest_sources(tmp_path) == digests[0]
-    for name, text in (("b.py", "y = 2\n"), ("d.py", ""), ("a.py", "x = 1\ny = 2\n")):
-        (tmp_path / name).write_text(text)
-        digests.append(digest_sources(tmp_path))
-    assert len(set(digests)) == 4
 
 
 USE = """
@@ -45,7 +35,7 @@ def kernels(tmp_path):
     folder.mkdir(parents=True)
     (tmp_path / "dfjoin" / "__init__.py").touch()
     (folder / "__init__.py").touch()
-    for module in (sys.modules["dfjoin.kernels._compile"], compile_turn, compile_watch, held_interrupts):
+    for module in MODULES:
         source = module.__file__
         (folder / source.rpartition("/")[2]).write_bytes(open(source, "rb").read())
     return folder
@@ -57,27 +47,78 @@ sys.path.insert(0, sys.argv[1])
 import numpy as np
 from dfjoin.kernels import records
 from dfjoin.kernels._compile import watch
-from dfjoin.kernels.outer import total
-print(total(records.RECORD(np.arange(4))), watch.n_compiled)
+from dfjoin.kernels.outer import difference
+print(difference((np.arange(2), records.RECORD(np.array([5]), np.array([3])))), watch.n_compiled)
+"""
+
+DIFFERENCE = """
+from dfjoin.kernels._compile import njit_lean
+
+@njit_lean
+def difference(pair):
+    return pair[1].{}[0] - pair[1].b[0]
 """
 
 
 @compiled_only
-def test_a_cache_that_names_a_record_of_older_sources_is_passed_over(kernels, tmp_path):
-    (kernels / "outer.py").write_text(
-        "from dfjoin.kernels._compile import njit_lean\n\n@njit_lean\ndef total(record):\n    return record.a[1]\n"
-    )
+@pytest.mark.parametrize("has_other_name", [True, False])
+def test_a_kernel_is_compiled_anew_when_a_record_that_it_takes_was_edited(kernels, tmp_path, has_other_name):
+    """The file of the kernel names that of the record nowhere: the record comes as an argument."""
+    (kernels / "outer.py").write_text(DIFFERENCE.format("a"))
 
-    def run(name):
-        source = f"import typing\nimport numpy as np\n\nclass {name}(typing.NamedTuple):\n    a: np.ndarray\n\nRECORD = {name}\n"
+    def run(name, *fields):
+        lines = "".join(f"    {field}: np.ndarray\n" for field in fields)
+        source = f"import typing\nimport numpy as np\n\nclass {name}(typing.NamedTuple):\n{lines}\nRECORD = {name}\n"
         (kernels / "records.py").write_text(source)
         command = [sys.executable, "-c", USE_OF_A_RECORD, str(tmp_path)]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
-    assert run("Old") == ["1", "1"]
-    assert run("Old") == ["1", "0"]
-    assert run("New") == ["1", "1"]
-    assert run("New") == ["1", "0"]
+    assert run("Old", "a", "b") == ["2", "1"]
+    assert run("Old", "a", "b") == ["2", "0"]
+    name = "New" if has_other_name else "Old"
+    assert run(name, "b", "a") == ["-2", "1"]
+    assert run(name, "b", "a") == ["-2", "0"]
+
+
+USE_OF_THREE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from dfjoin.kernels._compile import watch
+counts = []
+from dfjoin.kernels import base, middle, apart
+for kernel in (base.plus, middle.twice, apart.times):
+    before = watch.n_compiled
+    result = kernel(3)
+    counts.append(watch.n_compiled - before)
+    print(result, end=" ")
+print(counts)
+"""
+
+
+@compiled_only
+def test_an_edited_file_of_kernels_costs_those_that_import_it_and_no_others(kernels, tmp_path):
+    head = "from dfjoin.kernels._compile import njit_lean\n"
+    files = {
+        "constants.py": "STEP = 1\n",
+        "base.py": f"{head}from dfjoin.kernels.constants import STEP\n\n@njit_lean\ndef plus(a):\n    return a + STEP\n",
+        "middle.py": f"{head}from dfjoin.kernels.base import plus\n\n@njit_lean\ndef twice(a):\n    return plus(plus(a))\n",
+        "apart.py": f"{head}\n@njit_lean\ndef times(a):\n    return a * 2\n",
+    }
+
+    def run(**edited):
+        for name, text in {**files, **{f"{name}.py": text for name, text in edited.items()}}.items():
+            if not (kernels / name).exists() or (kernels / name).read_text() != text:
+                (kernels / name).write_text(text)
+        files.update({f"{name}.py": text for name, text in edited.items()})
+        command = [sys.executable, "-c", USE_OF_THREE, str(tmp_path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert run() == "4 5 6 [1, 1, 1]"
+    assert run() == "4 5 6 [0, 0, 0]"
+    assert run(apart=files["apart.py"].replace("2", "3")) == "4 5 9 [0, 0, 1]"
+    assert run(middle=files["middle.py"].replace("plus(plus(a))", "plus(a)")) == "4 4 9 [0, 1, 0]"
+    assert run(constants="STEP = 7\n") == "10 10 9 [1, 1, 0]", "a number of a file without kernels"
+    assert run() == "10 10 9 [0, 0, 0]"
 
 
 @compiled_only
@@ -131,7 +172,7 @@ class ReadOnly:
         kernels = self.package / "dfjoin" / "kernels"
         (kernels / "__init__.py").touch()
         (kernels / "outer.py").write_text(SMALL_KERNEL)
-        for module in (sys.modules["dfjoin.kernels._compile"], compile_turn, compile_watch, held_interrupts):
+        for module in MODULES:
             shutil.copy(module.__file__, kernels)
         kernels.chmod(0o555)
 

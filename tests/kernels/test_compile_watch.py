@@ -53,7 +53,7 @@ def test_compiling_is_counted_with_what_is_compiled_for_it(clock, capsys):
 @pytest.mark.parametrize(
     ("is_kept", "end"), [(True, "kept for later runs"), (False, "not kept, for want of a writable NUMBA_CACHE_DIR")]
 )
-def test_above_two_seconds_it_is_told_once_while_it_goes_on(clock, capsys, is_kept, end):
+def test_above_two_seconds_it_is_told_how_far_it_is_and_again_after_ten(clock, capsys, is_kept, end):
     watch = CompileWatch("dfjoin.kernels", is_kept)
     for seconds in (1.5, 0.5):
         watch.on_start(OURS)
@@ -64,11 +64,17 @@ def test_above_two_seconds_it_is_told_once_while_it_goes_on(clock, capsys, is_ke
     watch.on_start(OURS)
     clock.now += 0.1
     watch.on_end(OURS)
-    assert capsys.readouterr().err == f"dfjoin compiles its kernels on first use: some 10 seconds in all, {end}\n"
-    clock.now += 60
+    start = "dfjoin compiles its kernels on first use"
+    rest = "`dfjoin warmup` compiles all of them at once"
+    assert capsys.readouterr().err == f"{start}: 3 compiled in 2 s, {end}; {rest}\n"
+    clock.now += 9
     watch.on_end(OURS)
     assert capsys.readouterr().err == ""
-    assert watch.seconds == pytest.approx(62.1)
+    watch.on_start(OURS)
+    clock.now += 2
+    watch.on_end(OURS)
+    assert capsys.readouterr().err == f"{start}: 5 compiled in 13 s\n"
+    assert watch.seconds == pytest.approx(13.1)
 
 
 def test_an_end_without_a_start_is_passed_over(clock):

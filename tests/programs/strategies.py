@@ -7,7 +7,7 @@ from dfjoin.programs.characters import CLASSES
 from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS, CheckDigit, Isbn, Mod97
 from dfjoin.programs.codes import CODES, EXPONENT_MARKS, Coded, Scientific, UnitPart, WeightedSum
 from dfjoin.programs.combinations import COMBINATIONS, MOMENT_KINDS, NUMBER_KINDS
-from dfjoin.programs.conditions import Condition, shape_of
+from dfjoin.programs.conditions import Condition, is_shape, shape_of
 from dfjoin.programs.durations import DURATION_LAYOUTS, FIRST_UNITS, ReadDuration, WriteDuration
 from dfjoin.programs.element_wise import COUNTED, PART_ORDERS, Count, EachPart, Gaps, Headline, Reverse, Translate
 from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split
@@ -158,7 +158,7 @@ _CONDITIONS = st.one_of(
     st.builds(
         Condition, st.integers(0, 1), st.sampled_from(["contains", "starts", "ends"]), _SEPARATORS, st.booleans()
     ),
-    st.builds(Condition, st.integers(0, 1), st.just("shape"), _CELLS.map(shape_of), st.booleans()),
+    st.builds(Condition, st.integers(0, 1), st.just("shape"), _CELLS.map(shape_of).filter(is_shape), st.booleans()),
     st.builds(Condition, st.integers(0, 1), st.just("has"), st.sampled_from(sorted(CLASSES)), st.booleans()),
     st.builds(Condition, st.integers(0, 1), st.just("longer"), st.sampled_from("0259"), st.booleans()),
     st.builds(Condition, st.integers(0, 1), st.just("divisible"), st.sampled_from(["2", "7"]), st.booleans()),

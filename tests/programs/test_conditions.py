@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.programs.conditions import CONDITIONS, Condition, shape_of, shape_pattern
+from dfjoin.programs.conditions import CONDITIONS, Condition, is_shape, shape_of, shape_pattern
 from dfjoin.programs.extract import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
@@ -34,6 +34,7 @@ def test_conditions(condition, yes, no):
 @pytest.mark.parametrize("text", ["a.b", "[x]^", "\\d", "a&b 1", "é-2", "$"])
 def test_a_text_has_its_shape(text):
     assert Condition(0, "shape", shape_of(text))(text)
+    assert is_shape(shape_of(text)) and not is_shape(shape_of(text) + "AA") and not is_shape("-" * 41)
     assert shape_pattern(shape_of(text)) != text
 
 

@@ -1,12 +1,14 @@
 """The frame of candidates: what it explains, how it is shown and drawn."""
 
 import pickle
+import sys
+import unicodedata
 
 import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import InvalidParameterError, MissingDependencyError
 from dfjoin.search import query
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.exact import searcher
@@ -178,6 +180,29 @@ class TestDisplay:
         find(["nothing"], lake).plot_matches()
         pyplot.close("all")
 
+    def test_plot_of_one_candidate_shows_both_columns(self, build):
+        matplotlib = pytest.importorskip("matplotlib")
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+
+        hits = find(["a$b$", "b", "q", None, "b"], build({"t\x1b": pd.DataFrame({"c": ["a$b$", "b", "x", "y"]})}))
+        axes = hits.plot_matches(0)
+        assert [(bar.get_x(), bar.get_width()) for bar in axes.patches] == [(0, 2), (0, 2), (2, 1), (2, 2)]
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["q", "t\\u001b: c"]
+        texts = [text.get_text() for text in axes.texts]
+        assert texts[0] == "2 of 3" and texts[2] == "2 of 4" and "without: 'q'" in texts[1] and "'x', 'y'" in texts[3]
+        axes.figure.canvas.draw()  # a formula of matplotlib, between two dollars, would be an error
+        _, given = pyplot.subplots()
+        assert hits.plot_matches(0, ax=given) is given
+        with pytest.raises(InvalidParameterError, match="`i` must be a position in this frame of 1 rows, got 1"):
+            hits.plot_matches(1)
+        pyplot.close("all")
+
+    def test_a_plot_without_matplotlib_says_what_to_install(self, lake, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+        with pytest.raises(MissingDependencyError, match=r'plot_matches\(\) needs `matplotlib`.*"dfjoin\[plot\]"'):
+            find(["a", "b"], lake).plot_matches(0)
+
 
 def test_repr_fits_a_terminal_and_is_whole_in_a_pipe(build, monkeypatch):
     name = "a long name of a table that lies deep below the root"
@@ -276,8 +301,27 @@ def test_repr_fits_the_terminal_at_hand(build, monkeypatch, columns, is_weighted
     df = pd.DataFrame({name: values, "second " * 9: values[::-1]})
     hits = dfjoin.discover_joinable(df, on, build(frames), weighted=is_weighted, rank="matched")
     lines = repr(hits).splitlines()
-    assert max(map(len, lines)) <= max(columns, 80) and len(lines) == len(hits) + 1
+    assert max(map(len, lines)) <= columns and len(lines) == len(hits) + 1
     assert all("a/" in line for line in lines[1:])
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120, None])
+@pytest.mark.parametrize("header", ["a header of some length ", "一个很长的列名称"])
+def test_what_a_hit_brings_stands_last_and_is_cut(build, monkeypatch, columns, header):
+    if columns is None:
+        monkeypatch.delenv("COLUMNS", raising=False)
+    else:
+        monkeypatch.setenv("COLUMNS", str(columns))
+    values = [f"v{i}" for i in range(40)]
+    named = pd.DataFrame({"key": values, **{f"{header}{i}": values for i in range(6)}})
+    hits = dfjoin.discover_joinable(named[["key"]], "key", build({"wide": named, "narrow": named.iloc[:, :2]}))
+    lines = repr(hits).splitlines()
+    assert all(line == line.rstrip() for line in lines)
+    if columns is None:
+        assert all(line.endswith(brings) for line, brings in zip(lines[1:], hits["brings"], strict=True))
+        return
+    widths = [len(line) + sum(unicodedata.east_asian_width(c) in "WF" for c in line) for line in lines]
+    assert max(widths) <= columns and (columns == 40 or all(header[:2] in line for line in lines[1:]))
 
 
 def test_repr_of_a_weighted_search_shows_rows(build):

@@ -1,17 +1,18 @@
 """Search with a key of several columns against brute force over the rows of every table."""
 
-import itertools
 import math
 import tempfile
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import DfjoinWarning, InvalidParameterError
+from dfjoin.errors import ApproximateResultWarning, DfjoinWarning, InvalidParameterError
 from dfjoin.search import composite_search, key_rows, key_tables
 from dfjoin.search.key_tables import KeyWay, TableWays
+from dfjoin.store.table import LakeTable
 from tests.oracles import canonical
 from tests.oracles.search import match_tuples
 
@@ -236,20 +237,57 @@ def test_usefulness_is_score_and_gain_and_share_by_the_rows_of_a_key():
 
 
 def test_a_table_that_takes_too_long_is_left_out(monkeypatch, county_lake, df):
-    clock = itertools.count()
-    monkeypatch.setattr(composite_search, "monotonic", lambda: 0.0)
-    monkeypatch.setattr(key_rows, "monotonic", lambda: float(next(clock)) * 10)
-    hits = df.discover_joinable(["County", "State"], county_lake)
+    hurry(monkeypatch)
+    with pytest.warns(ApproximateResultWarning, match="ended before all tables were compared, so that some may be mi"):
+        hits = df.discover_joinable(["County", "State"], county_lake)
     assert len(hits) == 1 and not hits.attrs["dfjoin"]["complete"]
+    hurry(monkeypatch)
+    with pytest.warns(ApproximateResultWarning, match="ended before all tables were compared"):
+        df.auto_join(county_lake, on=["County", "State"], on_no_match="ignore")
+
+
+def hurry(monkeypatch, compiling=0.0):
+    """Let one and a half seconds go by while a table is read, some for compiling; nothing else takes time."""
+    clock = {"now": 0.0}
+    batches = LakeTable.batches
+
+    def read(self, columns):
+        for batch in batches(self, columns):
+            clock["now"] += 1.5
+            watch.seconds += compiling
+            yield batch
+
+    watch = SimpleNamespace(seconds=0.0)
+    monkeypatch.setattr(composite_search, "watch", watch)
+    monkeypatch.setattr(composite_search, "monotonic", lambda: clock["now"])
+    monkeypatch.setattr(LakeTable, "batches", read)
+
+
+def test_kernels_that_are_compiled_while_a_table_is_read_take_nothing_of_the_time(monkeypatch, county_lake, df):
+    whole = df.discover_joinable(["County", "State"], county_lake)
+    hurry(monkeypatch, compiling=1.5)
+    hits = df.discover_joinable(["County", "State"], county_lake)
+    assert hits.attrs["dfjoin"]["complete"] and found(hits) == found(whole)
+
+
+def test_of_ways_that_reach_the_same_that_of_the_first_names_is_returned(monkeypatch, df):
+    state, county = zip(*ROWS, strict=True)
+    lake = make_lake({"t": pd.DataFrame({"a": county, "b": state, "c": county, "d": state, "v": range(len(ROWS))})})
+    whole = df.discover_joinable(["County", "State"], lake, rank="matched")
+    monkeypatch.setattr(composite_search, "_AT_ONCE", 1)
+    hits = df.discover_joinable(["County", "State"], lake, rank="matched")
+    assert hits["column"].tolist() == ["a + b"] == whole["column"].tolist()
 
 
 def test_what_is_cut_off_is_told(monkeypatch, county_lake, df):
     monkeypatch.setattr(composite_search, "_SECONDS", -1.0)
-    hits = df.discover_joinable(["County", "State"], county_lake)
+    with pytest.warns(ApproximateResultWarning):
+        hits = df.discover_joinable(["County", "State"], county_lake)
     assert hits.empty and not hits.attrs["dfjoin"]["complete"]
     monkeypatch.undo()
     monkeypatch.setattr(key_tables, "_MOST_WAYS", 0)
-    assert not df.discover_joinable(["County", "State"], county_lake).attrs["dfjoin"]["complete"]
+    with pytest.warns(ApproximateResultWarning):
+        assert not df.discover_joinable(["County", "State"], county_lake).attrs["dfjoin"]["complete"]
 
 
 @pytest.mark.parametrize("cells", [[], [None, None]])

@@ -44,3 +44,16 @@ def test_a_table_that_is_gone_shows_no_rows(tmp_path):
 def test_rows_as_lines_of_text():
     assert rows_as_text([]) == []
     assert rows_as_text([{"a": "x", "b": None}, {"a": "yy", "b": "1"}]) == [" a b", " x  ", "yy 1"]
+
+
+def test_columns_that_have_values_come_first_in_rows_and_in_what_a_hit_brings(build):
+    lands, n = TABLE["land"], len(TABLE["land"])
+    years = {str(year): [None] * (n - 2) + [1.5, 2.5] for year in range(1800, 1820)}
+    lake = build({"t": pd.DataFrame({"land": lands, **years, "area": range(n), "2000": [None, *range(n - 1)]})})
+    frame = pd.DataFrame({"land": ["nauru", "chad", "peru"]})
+    hits = frame.discover_joinable("land", lake, min_score=0)
+    assert hits["brings"][0].startswith("area, 2000, 1800, 1801, ")
+    assert list(hits.explain(0).rows[0]) == ["land", "area", "2000", "1800", "1801", "1802"]
+    late = pd.DataFrame({"land": lands, **{f"c{i}": [*range(4), None, None] for i in range(9)}, "w": [1] * n})
+    (row,) = explained(["mali"], build({"t": late}))
+    assert list(row) == ["land", "w", "c0", "c1", "c2", "c3"] and row["w"] == "1"

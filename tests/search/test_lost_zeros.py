@@ -7,6 +7,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinWarning
+from dfjoin.search.lost_zeros import is_clearly_more
 from tests.search.searching import find
 
 
@@ -173,3 +174,21 @@ def test_the_best_k_are_kept_and_every_query_column_has_its_own(lake):
     hits = df.discover_joinable("a", lake, k=2, families=False)
     assert sorted(hits["table"]) == ["numbers", "texts"]
     assert len(df.discover_joinable("a", lake, threshold=0.99, families=False)) == 2
+
+
+def test_a_search_by_usefulness_that_shows_nothing_does_not_warn(build):
+    lake = build({"zips": pd.DataFrame({"zip": ["00501", "02134", "90210"], "name": ["a", "b", "c"]})})
+    df = pd.DataFrame({"n": [501, 2134, 90210]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dfjoin.discover_joinable(df, "n", lake, min_score=0.99).empty
+    with pytest.warns(DfjoinWarning, match="`pad=5`"):
+        assert len(dfjoin.discover_joinable(df, "n", lake, min_score=0))
+
+
+@pytest.mark.parametrize(
+    ("respelled", "plain", "is_more"),
+    [(2, 0, True), (1, 0, False), (40, 38, True), (100, 98, False), (10, 9, False), (100, 95, True), (5, 9, False)],
+)
+def test_a_spelling_matches_clearly_more_by_two_values_and_by_a_twentieth(respelled, plain, is_more):
+    assert is_clearly_more(respelled, plain) is is_more

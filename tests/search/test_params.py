@@ -7,8 +7,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError
-from dfjoin.search.modes import MODES
-from dfjoin.search.params import SearchParams, SearchStats, search_params
+from dfjoin.search.params import MODES, SearchParams, SearchStats, search_params
 
 
 def test_the_number_of_query_values_is_reported(build):

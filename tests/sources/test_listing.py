@@ -379,3 +379,39 @@ def test_a_table_of_folders_names_what_it_skips_below_itself(tmp_path):
     _, tables, skipped = list_tables(place)
     assert [table.name for table in tables] == ["table"]
     assert [file.name for file in skipped] == ["table/year=1/b.parquet"]
+
+
+NOT_UTF_8 = "its name is not UTF-8, so that no index can hold it; rename it"
+
+
+@pytest.mark.parametrize(
+    ("path", "skipped"),
+    [
+        (b"dir\xff/t.csv", r"dir\udcff"),
+        (b"a/dir\xff/b/t.csv", r"a/dir\udcff"),
+        (b"f\xff.csv", r"f\udcff.csv"),
+        (b"p/year=\xff/part-0.parquet", r"p/year=\udcff"),
+        (b"p/part-\xff.parquet", r"p/part-\udcff.parquet"),
+    ],
+)
+def test_names_that_are_not_utf_8_are_skipped_where_they_are(lake, path, skipped):
+    base = lake("ok.csv", "p/part-1.parquet")
+    place = os.path.join(os.fsencode(base), path)
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    with open(place, "wb") as file:
+        file.write(b"a\n1\n")
+    assert names_of(base) == (["ok.csv", "p"], {skipped: NOT_UTF_8})
+    names, reasons = names_of([str(base / "ok.csv"), os.fsdecode(place)])
+    assert names == ["ok.csv"] and list(reasons.values()) == [NOT_UTF_8]
+    assert all(reason == NOT_UTF_8 for reason in names_of(f"{base}/**/*.csv")[1].values())
+
+
+def test_a_source_in_a_directory_that_is_not_utf_8_is_an_error(tmp_path):
+    place = os.path.join(os.fsencode(tmp_path), b"dir\xff")
+    os.mkdir(place)
+    file = os.path.join(place, b"t.csv")
+    with open(file, "wb") as opened:
+        opened.write(b"a\n1\n")
+    for source in (os.fsdecode(place), os.fsdecode(file), [os.fsdecode(file)]):
+        with pytest.raises(InvalidParameterError, match="`source` must lie in directories whose names are UTF-8, got "):
+            list_tables(source)

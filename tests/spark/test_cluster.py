@@ -21,7 +21,11 @@ import pytest
 
 from tests.conftest import EXAMPLE_LAKE, PROJECT
 
-pytestmark = [pytest.mark.spark, pytest.mark.cluster]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.cluster,
+    pytest.mark.slow,
+]  # each of seven processes starts Java or compiles
 
 SMALL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 

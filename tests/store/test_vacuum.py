@@ -4,6 +4,7 @@ import json
 import os
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,9 @@ from dfjoin.errors import (
     InvalidParameterError,
     InvalidTypeError,
 )
+from dfjoin.index import commit as commit_module
+from dfjoin.index import versions as versions_module
+from dfjoin.index.file_store import FileStore
 from dfjoin.index.layout import manifest_path
 from dfjoin.index.manifest import seal
 from dfjoin.index.versions import list_versions
@@ -186,3 +190,109 @@ def test_versions_that_were_just_superseded_are_kept(build):
     reader = dfjoin.open_lake(lake.path)
     lake.replace({"a": frame("p", "r")}, **OPTIONS).vacuum(7)
     assert reader.table("a")["c"].tolist() == ["p", "q"]
+
+
+class TestAtTheSameTime:
+    """Vacuum and another process, which is at work when the vacuum comes."""
+
+    @pytest.fixture
+    def aged(self, lake):
+        """Version 1 holds a, b and geo/c; of it nothing is left in version 2, for ten days."""
+        lake.replace({name: frame("new", "z") for name in ("a", "b", "geo/c")}, **OPTIONS)
+        set_age(lake, 1, 20)
+        set_age(lake, 2, 10)
+        lake.add({"d": frame("s", "t")}, **OPTIONS)
+        set_age(lake, 3, 9)
+        for name in ("segments", "frames", "tombstones"):
+            make_old(lake.path / name) if (lake.path / name).exists() else None
+        return lake
+
+    def is_restored(self, index):
+        lake = dfjoin.open_lake(index)
+        assert lake.verify() == [] and lake.table("a")["c"].tolist() == ["p", "q", "x"]
+        assert names(lake) == ["a", "b", "geo/c"] and all_answers(lake)
+        return True
+
+    def test_vacuum_removes_what_nobody_restores(self, aged):
+        report = aged.vacuum(7)
+        assert report["versions"] == [1, 2] and report["files"] > 0
+
+    def test_vacuum_comes_just_before_the_commit_of_a_restore(self, aged, monkeypatch):
+        real, reports = commit_module.commit, []
+
+        def overtaken(index, manifest):
+            monkeypatch.setattr(commit_module, "commit", real)
+            reports.append(dfjoin.open_lake(index).vacuum(7))
+            real(index, manifest)
+
+        monkeypatch.setattr(commit_module, "commit", overtaken)
+        aged.restore(1)
+        assert reports[0]["versions"] == [1, 2] and self.is_restored(aged.path)
+        assert not list((aged.path / "manifests").glob("*.hold"))
+
+    @pytest.mark.parametrize("step", ["entries", "remove", "files"])
+    def test_a_restore_comes_while_vacuum_looks_and_removes(self, aged, monkeypatch, step):
+        """Before the first manifest is removed it goes through, and nothing that it needs is removed."""
+        real = getattr(FileStore, step)
+
+        def overtaken(store, *args, **options):
+            found = None if step == "remove" else real(store, *args, **options)
+            if getattr(FileStore, step) is overtaken:
+                monkeypatch.setattr(FileStore, step, real)
+                try:
+                    dfjoin.open_lake(aged.path).restore(1)
+                except InvalidParameterError as error:
+                    assert step == "files" and "`version` must be a version that the index has" in str(error)
+            return real(store, *args, **options) if step == "remove" else found
+
+        monkeypatch.setattr(FileStore, step, overtaken)
+        dfjoin.open_lake(aged.path).vacuum(7)
+        assert dfjoin.open_lake(aged.path).verify() == []
+        assert dfjoin.open_lake(aged.path).version == (3 if step == "files" else 4)
+        assert step == "files" or self.is_restored(aged.path)
+
+    def test_the_hold_of_a_process_that_died_ends_with_the_retention(self, aged):
+        hold = aged.path / "manifests" / f"{1:020d}.0123.hold"
+        hold.write_text("held")
+        assert aged.vacuum(7)["versions"] == [1, 2]
+        segment = json.loads(manifest_path(aged.path, 3).read_text("utf-8"))["segments"]
+        assert len(list((aged.path / "segments").iterdir())) > len(segment) and hold.exists()
+        os.utime(hold, (1, 1))
+        aged.vacuum(7)
+        assert len(list((aged.path / "segments").iterdir())) == len(segment) and not hold.exists()
+
+    def test_nothing_is_removed_of_a_held_version_that_another_vacuum_has_removed(self, aged):
+        manifest_path(aged.path, 1).unlink()
+        (aged.path / "manifests" / f"{1:020d}.0123.hold").write_text("held")
+        before = list((aged.path / "segments").iterdir())
+        report = aged.vacuum(7)
+        assert report["versions"] == [2] and report["files"] == 0
+        assert list((aged.path / "segments").iterdir()) == before
+
+    def test_versions_that_go_while_they_are_listed(self, aged, monkeypatch):
+        real = versions_module.list_versions
+
+        def then_vacuumed(index):
+            found = real(index)
+            monkeypatch.setattr(versions_module, "list_versions", real)
+            dfjoin.open_lake(index).vacuum(0)
+            return found
+
+        monkeypatch.setattr(versions_module, "list_versions", then_vacuumed)
+        assert aged.versions()["version"].tolist() == [3]
+
+    def test_a_version_that_goes_while_it_is_opened(self, aged, monkeypatch):
+        real = Path.read_text
+
+        def gone(path, *args):
+            if path == manifest_path(aged.path, 3):
+                monkeypatch.setattr(Path, "read_text", real)
+                dfjoin.open_lake(aged.path).add({"e": frame("s", "t")}, **OPTIONS).vacuum(0)
+            return real(path, *args)
+
+        monkeypatch.setattr(Path, "read_text", gone)
+        assert dfjoin.open_lake(aged.path).version == 4
+        monkeypatch.setattr(Path, "read_text", gone)
+        (aged.path / "manifests" / f"{9:020d}.json").symlink_to("nowhere")
+        with pytest.raises(FileNotFoundError):
+            dfjoin.open_lake(aged.path)

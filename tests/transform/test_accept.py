@@ -1,5 +1,7 @@
 """Which programs are accepted: outcomes are made of identity programs over columns of long random words."""
 
+from functools import cached_property
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -28,7 +30,9 @@ def outcome(source, target):
 class TestFurtherPrograms:
     """A further program joins the last ten of twenty source rows; the others may be joined already."""
 
-    further = outcome([*WORDS[40:50], *WORDS[10:20]], WORDS[:20])
+    @cached_property
+    def further(self):
+        return outcome([*WORDS[40:50], *WORDS[10:20]], WORDS[:20])
 
     def rows(self, joined):
         """Target numbers that are joined already, by source row."""

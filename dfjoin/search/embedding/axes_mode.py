@@ -28,7 +28,7 @@ from dfjoin.search.found import Candidate, Found, Pool
 from dfjoin.search.hits import Hits, RankedHits, rank_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.shared_values import list_pairs
-from dfjoin.search.usefulness.evidence_words import judge_candidate
+from dfjoin.search.usefulness.evidence_words import weigh_candidate
 from dfjoin.search.usefulness.headers import headers_of
 from dfjoin.search.usefulness.ranking import MOST_RANKED, verdict_of
 from dfjoin.search.usefulness.useful_hits import Usefulness
@@ -194,10 +194,10 @@ def axes_explanation(candidate: Candidate) -> Explanation:
     alone = np.setdiff1d(np.arange(len(query.values)), codes)[:N_EXAMPLES]
     own = space.points_of(found.sets[candidate.place].number)
     theirs = np.setdiff1d(own, places)
-    judged: dict[str, Any] = {}
+    weighed: dict[str, Any] = {}
     if found.useful is not None:
-        known = judge_candidate(candidate, is_by_equality=False)
-        judged = {**asdict(known), "verdict": verdict_of(known.score)}
+        known = weigh_candidate(candidate, is_by_equality=False)
+        weighed = {**asdict(known), "verdict": verdict_of(known.score)}
     return Explanation(
         query_column=row["query_column"],
         table=row["table"],
@@ -208,7 +208,7 @@ def axes_explanation(candidate: Candidate) -> Explanation:
         cardinality=int(hits.cardinality[candidate.place]),
         accidental=bool(row["accidental"]),
         found_by=found.stats.to_dict(),
-        **judged,
+        **weighed,
         shared=[
             f"{query.spelling(int(codes[i]))} ~ {partner} ({shown[i]:.3g}{unit})"
             for i, partner in zip(first.tolist(), partners, strict=True)

@@ -15,7 +15,7 @@ from dfjoin.search.usefulness.features import features_of, query_facts
 from dfjoin.search.usefulness.model import model
 from dfjoin.search.usefulness.shared_evidence import evidence_of
 
-__all__ = ["JudgedCandidate", "judge_candidate"]
+__all__ = ["CandidateEvidence", "weigh_candidate"]
 
 _LEAST = 0.2
 """Log-odds that a feature adds or takes at least to be told of."""
@@ -80,7 +80,7 @@ _FLAGS = {
 
 
 @dataclass(frozen=True)
-class JudgedCandidate:
+class CandidateEvidence:
     """What the model says of one candidate.
 
     Parameters
@@ -96,7 +96,7 @@ class JudgedCandidate:
     evidence_against: list[str]
 
 
-def judge_candidate(candidate: Candidate, is_by_equality: bool = True) -> JudgedCandidate:
+def weigh_candidate(candidate: Candidate, is_by_equality: bool = True) -> CandidateEvidence:
     """Weigh the evidence of one candidate, however it was ranked.
 
     Parameters
@@ -107,7 +107,7 @@ def judge_candidate(candidate: Candidate, is_by_equality: bool = True) -> Judged
 
     Returns
     -------
-    JudgedCandidate
+    CandidateEvidence
 
     Notes
     -----
@@ -128,7 +128,7 @@ def judge_candidate(candidate: Candidate, is_by_equality: bool = True) -> Judged
     parts = sorted(weights.score.contributions(features).items(), key=lambda item: -abs(item[1]))
     values = dict(zip(FEATURES, features.values[0].tolist(), strict=True))
     texts = [(part, _words(name, values[name], part)) for name, part in parts if abs(part) >= _LEAST]
-    return JudgedCandidate(
+    return CandidateEvidence(
         float(score[0]),
         useful,
         [text for part, text in texts if part > 0 and text],

@@ -1,4 +1,4 @@
-"""The published model: two logistic regressions over a handful of features, with their weights in ``model.json``."""
+"""The published model: two logistic regressions, with their features and weights in ``model.json``."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def rank_useful(
         evidence = evidence_of(snapshot, pool.matched, hits, pool.is_by_equality)
     facts = query_facts(query)
     features = features_of(snapshot, facts, evidence)
-    score, useful, is_copy = _judge(facts, hits, features)
+    score, useful, is_copy = _score(facts, hits, features)
     smallest, limit = params.smallest_score, params.k
     shown = np.arange(len(hits)) if smallest <= 0 else np.flatnonzero(score >= smallest)
     ranking = _Ranking(snapshot, hits, useful)
@@ -130,7 +130,7 @@ def score_hits(query: QueryColumn, matched: MatchedQuery, hits: Hits) -> NDArray
     return model().score.probabilities(features_of(snapshot, query_facts(query), evidence))
 
 
-def _judge(
+def _score(
     facts: QueryFacts, hits: Hits, features: CandidateFeatures
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Compute score and usefulness of candidates, and which are in a copy of the frame."""

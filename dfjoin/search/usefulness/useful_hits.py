@@ -16,6 +16,7 @@ from dfjoin.search.hits import Hits
 from dfjoin.search.usefulness.features import QueryFacts
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
+from dfjoin.store.table import is_mostly_null
 
 __all__ = ["Usefulness"]
 
@@ -87,7 +88,7 @@ class Usefulness:
         hits : Hits
             Those that this record tells of.
         limit : int
-            How many names are read at most, in the order of the file.
+            How many names are read at most, in the order of the file, columns that are mostly null last.
 
         Notes
         -----
@@ -119,7 +120,8 @@ def _new_columns(
         at = np.minimum(np.searchsorted(known, headers), known.size - 1)
         is_new &= (known[at] != headers) | (headers == 0)
     owner, places, positions = owner[is_new], places[is_new], positions[is_new]
-    order = np.lexsort((positions, owner))
+    numbers = {name: catalog.numbers[name][places] for name in ("n_null", "n_rows")}
+    order = np.lexsort((positions, is_mostly_null(numbers), owner))
     counts = np.bincount(owner, minlength=columns.size)
     starts = np.cumsum(counts) - counts
     lengths = np.minimum(counts, limit)

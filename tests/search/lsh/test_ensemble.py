@@ -408,6 +408,7 @@ def test_filters_and_deleted_tables(many, tmp_path):
     assert rows(ask(query, own, threshold=0.2, verify=False)) != []
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_rows_do_not_depend_on_segments(seed):
     import tempfile

@@ -142,3 +142,16 @@ def test_without_on_measures_serial_numbers_and_flags_are_no_keys(lake):
     assert df.auto_join(lake, on="points", min_score=0, threshold=0).shape[1] > df.shape[1], "a named one is a key"
     joined = df.assign(country=LANDS).auto_join(lake, exclude=["years/*", "own"])
     assert [step["table"] for step in joined.attrs["dfjoin"]["joined"]] == ["areas"]
+
+
+def test_the_member_of_a_family_that_shares_the_most_values_stands_first(build):
+    names = [f"{land} {i}" for land in LANDS for i in range(10)]
+    frame = pd.DataFrame({"country": names, "visits": range(200)})
+    years = {
+        "years/2019": pd.DataFrame({"country": names, "gdp": range(200)}),
+        "years/2020": pd.DataFrame({"country": [*names[:198], "other", "another"], "gdp": range(200)}),
+    }
+    hits = frame.discover_joinable("country", build(years))
+    assert hits[["table", "matched", "n_similar"]].values.tolist() == [["years/2019", 200, 1]]
+    useful = hits.similar(0)["usefulness"]
+    assert useful[1] >= 0.95 * useful[0], "both are nearly as useful"
