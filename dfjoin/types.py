@@ -274,7 +274,17 @@ class IndexSettings:
         return {key: list(v) if isinstance(v, tuple) else v for key, v in self.__dict__.items()}
 
     def given_dialect(self, table: str) -> GivenDialect:
-        """Return what is given of how a table is written: of each field the first pattern that matches it."""
+        """Return what is given of how a table is written: of each field the first pattern that matches it.
+
+        Parameters
+        ----------
+        table : str
+            Name of the table.
+
+        Returns
+        -------
+        GivenDialect
+        """
         given: dict[str, Any] = {}
         for name, pattern, value in self.dialects:
             if name not in given and (pattern == table or fnmatch.fnmatchcase(table, pattern)):
