@@ -90,7 +90,9 @@ def _embed_here(
 
         for one in segments:
             tell(0.0)
-            group = embed_segment(Segment(written.index, one), chosen.embedder, chosen.meta.dimension, tell)
+            group = embed_segment(
+                Segment(written.index, one, is_compared=True), chosen.embedder, chosen.meta.dimension, tell
+            )
             before += one.counts["tokens"]
             written.add(group_directory(written.index, one.id, group.id))
             done.append(one.with_group(group))

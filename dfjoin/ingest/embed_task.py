@@ -138,7 +138,7 @@ def embed_stretch(
     on_chunk : callable, optional
         Called with the number of values, of the weight of the stretch, twice after each chunk.
     """
-    segment = Segment(Path(job.index), SegmentMeta.from_dict(stretch.segment))
+    segment = Segment(Path(job.index), SegmentMeta.from_dict(stretch.segment), is_compared=True)
     chosen = text_tokens(segment)
     first, last = (chosen.size * part // stretch.n_parts for part in (stretch.part, stretch.part + 1))
     chosen = chosen[first:last]

@@ -179,7 +179,7 @@ def _add_group(
     segments = []
     with Uncommitted(path) as written:
         for meta in base.segments:
-            segment = with_group(Segment(path, meta), settings)
+            segment = with_group(Segment(path, meta, is_compared=True), settings)
             written.add(group_directory(path, meta.id, segment.groups[-1].id))
             segments.append(segment)
         return commit_change(path, change)

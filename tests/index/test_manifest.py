@@ -34,8 +34,8 @@ def make_manifest(version=1, **changes):
         "crc32": 9,
     }
     segments = (
-        SegmentMeta("s1", {"tables": 1, "columns": 2, "indexed_columns": 2}, groups),
-        SegmentMeta("s2", {"tables": 3, "columns": 4, "indexed_columns": 3}, groups, tombstones),
+        SegmentMeta("s1", {"tables": 1, "columns": 2, "indexed_columns": 2, "tokens": 0}, groups),
+        SegmentMeta("s2", {"tables": 3, "columns": 4, "indexed_columns": 3, "tokens": 0}, groups, tombstones),
     )
     settings = IndexSettings(null_spellings=("", "na"), dayfirst=True, columns=("a/*",), samples=0)
     return Manifest("u1", version, settings, (Root(0, "", "data"), Root(1, "r", "x", "spark")), segments, **changes)
@@ -171,7 +171,7 @@ class TestRefusals:
         "key", ["index_uuid", "version", "settings", "roots", "segments", "created_by", "reader_features"]
     )
     def test_missing_field(self, key):
-        with pytest.raises(IndexCorruptedError, match=f"KeyError: '{key}'"):
+        with pytest.raises(IndexCorruptedError, match=f"manifest lacks `{key}`"):
             Manifest.from_json(edited(lambda v: v.pop(key)), "here")
 
     @pytest.mark.parametrize("key", ["settings", "roots", "segments", "version", "reader_features", "format_version"])
@@ -198,7 +198,7 @@ class TestRefusals:
             Manifest.from_json(edited(lambda v: v["segments"][0].update(id=path)), "here")
 
     def test_segment_id_with_a_slash(self):
-        with pytest.raises(IndexCorruptedError, match=r"the segment id 'a/b' is not a plain name"):
+        with pytest.raises(IndexCorruptedError, match=r"the id of segment 'a/b', or .* is not a plain name"):
             Manifest.from_json(edited(lambda v: v["segments"][0].update(id="a/b")), "here")
 
     @pytest.mark.parametrize("path", ["../x", "/etc/x"])
@@ -206,9 +206,9 @@ class TestRefusals:
         with pytest.raises(IndexCorruptedError, match="leads outside the index"):
             Manifest.from_json(edited(lambda v: v["segments"][1]["tombstones"].update(file=path)), "here")
 
-    @pytest.mark.parametrize("shape", [[-1], [2**62], [2**70], [3, 3], [], [4]])
+    @pytest.mark.parametrize("shape", [[2**62], [3, 3], [], [4]])
     def test_another_shape_is_damage_when_it_is_used(self, build, shape):
-        """A negative or huge shape in a manifest leads to an error, not to an allocation."""
+        """A huge shape in a manifest leads to an error, not to an allocation."""
         lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
         path = next((lake.path / "manifests").glob("*.json"))
         values = json.loads(path.read_text())
@@ -219,7 +219,7 @@ class TestRefusals:
         with pytest.raises(IndexCorruptedError, match=f"component `{component['name']}`"):
             dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened, rank="matched")
 
-    @pytest.mark.parametrize("shape", [5, None, ["x"], "(3,)", {"a": 1}])
+    @pytest.mark.parametrize("shape", [5, None, ["x"], "(3,)", {"a": 1}, [-1], [2**70]])
     def test_a_shape_that_is_none(self, shape):
         def change(values):
             values["segments"][0]["groups"][0]["components"][0]["shape"] = shape
@@ -227,7 +227,7 @@ class TestRefusals:
         with pytest.raises(IndexCorruptedError, match="the manifest here cannot be read"):
             Manifest.from_json(edited(change), "here")
 
-    @pytest.mark.parametrize("n_columns", [0, 1, 3, 2**40])
+    @pytest.mark.parametrize("n_columns", [0, 1, 3, 2**31 - 1])
     def test_another_number_of_columns_is_damage(self, build, n_columns):
         lake = build({"t": pd.DataFrame({"c": ["a", "b"], "d": ["a", "b"]})})
         path = next((lake.path / "manifests").glob("*.json"))
