@@ -14,7 +14,15 @@ from pathlib import Path
 from types import TracebackType
 
 from dfjoin.errors import ConcurrentCommitError, IndexFormatError, IndexWriteError
-from dfjoin.index.layout import MANIFESTS, RUNS, is_mark_of, manifest_path, run_directory
+from dfjoin.index.layout import (
+    MANIFESTS,
+    RUNS,
+    create_file,
+    is_mark_of,
+    make_directory,
+    manifest_path,
+    run_directory,
+)
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.mirror import discard_there, mirror_of
 from dfjoin.index.versions import latest_version, list_versions, read_manifest
@@ -104,7 +112,7 @@ def _explain(index: Path, error: BaseException | None) -> None:
 def scratch_directory(index: Path, purpose: str) -> Iterator[Path]:
     """Make a directory for the runs of one build or compaction; remove it in the end, wherever it has files."""
     work = run_directory(index, f"{purpose}-{uuid.uuid4().hex}")
-    (work / RUNS).mkdir(parents=True)
+    make_directory(work / RUNS)
     try:
         yield work
     finally:
@@ -143,12 +151,12 @@ def commit(index: Path, manifest: Manifest) -> None:
         mirror.publish(manifest.version, manifest.to_json(), sorted(manifest.named_paths()))
         return
     directory = index / MANIFESTS
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     target = manifest_path(index, manifest.version)
     draft = directory / f".draft-{uuid.uuid4().hex}"
     try:
-        with draft.open("x", encoding="utf-8") as stream:
-            stream.write(manifest.to_json())
+        with create_file(draft) as stream:
+            stream.write(manifest.to_json().encode())
             stream.flush()
             os.fsync(stream.fileno())
         try:

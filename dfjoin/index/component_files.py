@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.components import DTYPES, ComponentMeta
+from dfjoin.index.layout import create_file, make_directory
 from dfjoin.index.mapping import map_npy
 from dfjoin.index.mirror import mirror_above
 
@@ -151,8 +152,8 @@ class ComponentStream:
     def __init__(self, directory: Path, group: str, name: str) -> None:
         self._name, self._file = name, f"{group}/{name}.npy"
         self._path = directory / self._file
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = self._path.open("xb")
+        make_directory(self._path.parent)
+        self._stream = create_file(self._path)
         self._stream.write(_header(self._name, (0,)))
         self.length = 0
 
@@ -183,9 +184,9 @@ def write_bytes(directory: Path, group: str, file_name: str, data: Any) -> Compo
 
 
 def _write(path: Path, parts: Iterable[Any]) -> tuple[int, int]:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     size = crc = 0
-    with path.open("xb") as stream:
+    with create_file(path) as stream:
         for part in parts:
             stream.write(part)
             crc = zlib.crc32(part, crc)

@@ -17,7 +17,7 @@ from dfjoin.errors import (
     IndexVersionError,
     shortlist,
 )
-from dfjoin.index.components import GROUPS, ComponentMeta
+from dfjoin.index.components import ComponentMeta
 from dfjoin.index.json_shape import check_shape
 from dfjoin.index.layout import MODELS, SEGMENTS
 from dfjoin.index.manifest_shape import MANIFEST, VERSION
@@ -26,6 +26,7 @@ from dfjoin.vectors.axis_specs import AxisSpec
 
 __all__ = [
     "COUNTS",
+    "FEATURES",
     "FORMAT_VERSION",
     "EmbedderMeta",
     "GroupMeta",
@@ -42,7 +43,13 @@ _FORMAT = "dfjoin-index"
 _NULL_EVIDENCE = "null_evidence"
 """The feature of an index whose columns decide which texts are nulls: a query has to be read by the same rule."""
 
-_FEATURES = (*GROUPS, _NULL_EVIDENCE)
+FEATURES = {
+    "0.1.0": ("tokens", "catalog", "signatures"),
+    "0.2.0": ("patterns", "vectors", "axes", "rows", _NULL_EVIDENCE),
+}
+"""Version of dfjoin → the features of the format that it was the first to read; a new feature needs a new version."""
+
+_FEATURES = tuple(feature for features in FEATURES.values() for feature in features)
 _PLAIN_PATH = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)*", re.ASCII)
 
 
@@ -363,14 +370,14 @@ def _check_version(values: Any, where: str) -> None:
     version = values["format_version"]
     if version > FORMAT_VERSION:
         raise IndexVersionError(
-            f"the index {where} has format version {version}, this dfjoin {__version__} reads up to "
-            f"{FORMAT_VERSION}; upgrade dfjoin"
+            f"the index {where}, written by {values.get('created_by', 'a later dfjoin')!r:.60}, has format version "
+            f"{version}, this dfjoin {__version__} reads up to {FORMAT_VERSION}; upgrade dfjoin"
         )
     unknown = [f for f in values["reader_features"] if f not in _FEATURES]
     if unknown:
         raise IndexVersionError(
-            f"the index {where} needs the features {shortlist(unknown)}, this dfjoin {__version__} knows "
-            f"{shortlist(_FEATURES)}; upgrade dfjoin"
+            f"the index {where}, written by {values.get('created_by', 'a later dfjoin')!r:.60}, needs the features "
+            f"{shortlist(unknown)}, this dfjoin {__version__} knows {shortlist(_FEATURES)}; upgrade dfjoin"
         )
 
 

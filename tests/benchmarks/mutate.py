@@ -512,8 +512,15 @@ def _in_child(place, time_out, function):
     return {**record, "outcome": "hung" if is_hung else f"died with {code}", "detail": []}
 
 
-def sound_answers(place):
-    """What the index answers that is not damaged, to every question and after every command."""
+def prepare(place):
+    """Make the index below a place; return what it answers undamaged, to every question and after every command."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        make_index(place / "base")
+        return _sound_answers(place)
+
+
+def _sound_answers(place):
     sound = ask(place / "base", sorted(QUESTIONS))
     for command in COMMANDS:
         copy = place / f"copy-{command}"
@@ -526,7 +533,7 @@ def sound_answers(place):
     return sound
 
 
-def run_mutations(n, seed=0, *, is_hostile=False, place=None, stop_after=None, time_out=TIME_OUT, start=0):
+def run_mutations(n, seed=0, *, is_hostile=False, place=None, sound=None, stop_after=None, time_out=TIME_OUT, start=0):
     """Ask `n` mutated copies of an index; return figures.
 
     Parameters
@@ -539,6 +546,8 @@ def run_mutations(n, seed=0, *, is_hostile=False, place=None, stop_after=None, t
         Checksums are right.
     place : path, optional
         Where to work.
+    sound : dict, optional
+        What `prepare` returned for this place.
     stop_after : float, optional
         Seconds after which the run ends.
     time_out : float
@@ -549,10 +558,9 @@ def run_mutations(n, seed=0, *, is_hostile=False, place=None, stop_after=None, t
     own = place is None
     place = Path(place or tempfile.mkdtemp(prefix="dfjoin-mutate-"))
     figures = {"mutations": 0, "outcomes": Counter(), "kinds": Counter(), "asked": Counter(), "failures": []}
+    sound = prepare(place) if sound is None else sound
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        make_index(place / "base")
-        sound = sound_answers(place)
         begun = time.perf_counter()
         for number in range(start, start + n):
             if stop_after is not None and time.perf_counter() - begun > stop_after:

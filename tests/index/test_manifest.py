@@ -15,9 +15,9 @@ from dfjoin.errors import (
     IndexVersionError,
 )
 from dfjoin.index.commit import commit
-from dfjoin.index.components import ComponentMeta
+from dfjoin.index.components import GROUPS, ComponentMeta
 from dfjoin.index.layout import manifest_path
-from dfjoin.index.manifest import GroupMeta, Manifest, SegmentMeta, seal
+from dfjoin.index.manifest import FEATURES, GroupMeta, Manifest, SegmentMeta, seal
 from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.types import IndexSettings, Root
 
@@ -113,15 +113,62 @@ class TestRoundTrip:
 class TestRefusals:
     def test_newer_format_version(self):
         text = edited(lambda v: v.update(format_version=2))
-        with pytest.raises(IndexVersionError, match=r"format version 2, this dfjoin .* reads up to 1; upgrade dfjoin"):
+        with pytest.raises(
+            IndexVersionError,
+            match=r"written by 'dfjoin .*', has format version 2, this dfjoin .* reads up to 1; upgrade dfjoin",
+        ):
             Manifest.from_json(text, "here")
 
     def test_unknown_feature(self):
         text = edited(lambda v: v["reader_features"].append("clusters"))
         with pytest.raises(
-            IndexVersionError, match=r"index here needs the features 'clusters', this dfjoin .* knows 't"
+            IndexVersionError,
+            match=r"index here, written by 'dfjoin .*', needs the features 'clusters', this dfjoin .* knows 't",
         ):
             Manifest.from_json(text, "here")
+
+    def test_features_belong_to_the_version_that_brought_them(self):
+        """What is frozen here is released: a further feature is one of a further version of dfjoin."""
+        released = {
+            "0.1.0": ("tokens", "catalog", "signatures"),
+            "0.2.0": ("patterns", "vectors", "axes", "rows", "null_evidence"),
+        }
+        assert released == FEATURES
+        latest, own = ([int(n) for n in v.split(".")] for v in (list(FEATURES)[-1], dfjoin.__version__))
+        assert latest <= own
+        features = [feature for features in FEATURES.values() for feature in features]
+        assert sorted(features) == sorted([*GROUPS, "null_evidence"])
+
+    @pytest.mark.parametrize(
+        ("change", "text"),
+        [
+            (lambda v: v["segments"][1]["tombstones"].update(n_deleted=float("nan")), "NaN is no number of JSON"),
+            (lambda v: v["segments"][1]["tombstones"].update(n_deleted_indexed=10**29), "n_deleted_indexed must be a whole"),
+            (lambda v: v["segments"][1]["tombstones"].update(n_deleted=5), "segment s2 has more deleted than it holds"),
+            (lambda v: v["segments"].append(v["segments"][0]), "a segment is named twice"),
+            (lambda v: v["roots"].append(v["roots"][0]), "a root is named twice"),
+            (lambda v: v["segments"][0]["groups"].append(v["segments"][0]["groups"][0]), "a group of segment s1 is named tw"),
+            (lambda v: v["segments"][0]["groups"][0].update(components=[]), "components must be a list of 1 entries or more"),
+            (lambda v: v["segments"][0]["groups"][0].update(id="a/b"), "or of one of its groups, is not a plain name"),
+            (lambda v: v["segments"][0]["groups"][0]["components"][0].update(name=["hash"]), "name must be a text"),
+            (lambda v: v["segments"][0]["groups"][0]["components"][0].update(file="x" * 10**6), "a name of at most 255 bytes"),
+            (lambda v: v["segments"][0]["groups"][0]["components"][0].update(file="\ud800"), "a name of at most 255 bytes"),
+            (lambda v: v["roots"][0].update(uri=["data"]), r"manifest.roots\[0\].uri must be a text"),
+            (lambda v: v["roots"][0].update(kind="ftp"), "kind must be one of files, spark, memory, got 'ftp'"),
+            (lambda v: v["settings"].update(signature_min={}), "manifest.settings.signature_min must be a whole number"),
+        ],
+    )  # fmt: skip
+    def test_a_field_of_another_type_or_range(self, change, text):
+        with pytest.raises(IndexCorruptedError, match=text):
+            Manifest.from_json(edited(change), "here")
+
+    def test_a_component_that_is_named_twice(self):
+        def change(values):
+            components = values["segments"][0]["groups"][0]["components"]
+            components.append({**components[0]})
+
+        with pytest.raises(IndexCorruptedError, match="a component of group tokens-1 is named twice"):
+            Manifest.from_json(edited(change), "here")
 
     def test_unknown_writer_feature_is_readable(self):
         text = edited(lambda v: v["writer_features"].append("clusters"))
