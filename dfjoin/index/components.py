@@ -160,7 +160,7 @@ ROWS: dict[str, Component] = {
 
 WORD_MODEL: dict[str, Component] = {
     # Where the words lie in `word_bytes`.
-    "word_offsets": _component("<i8", "words + 1", divides="bytes"),
+    "word_offsets": _component("<i8", "words + 1"),
     # The words in UTF-8, one after the other.
     "word_bytes": _component("u1", "bytes"),
     # A row for each word, then one for each bucket of n-grams.

@@ -67,7 +67,7 @@ def embed_new(
     """Embed the values of new segments of an index that has vectors; others are returned as they are."""
     if base.embedder is None:
         return list(segments)
-    chosen = IndexEmbedder(open_embedder(written.index, base), base.embedder)
+    chosen = IndexEmbedder(open_embedder(written.index, base, is_compared=True), base.embedder)
     return add_vectors_of(segments, chosen, written, engine, is_shown)[0]
 
 

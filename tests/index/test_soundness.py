@@ -7,8 +7,10 @@ import pytest
 import dfjoin
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index import components
+from dfjoin.index.segment import Segment
 from dfjoin.index.soundness import check_entries, check_shapes, entries_of, stretches_of
 from dfjoin.kernels.damage import DamagedArraysError
+from dfjoin.store.add_groups import _with_signatures
 
 GROUPS = ("TOKENS", "SIGNATURES", "PATTERNS", "VECTORS", "EARLIER_VECTORS", "AXES", "ROWS", "WORD_MODEL")
 KNOWN = {"columns": 2, "tokens": 4}
@@ -205,6 +207,28 @@ def test_groups_are_not_added_to_what_is_damaged(damage, name, change):
     ):
         change(lake)
     assert dfjoin.open_lake(lake.path).version == 1
+
+
+@pytest.mark.parametrize("how", ["descends", "ends elsewhere"])
+def test_words_of_a_model_that_lie_outside_of_it(tmp_path, how):
+    frames = {"t": pd.DataFrame({"town": NAMES})}
+    lake = dfjoin.build_lake(frames, tmp_path / "lake", embedder="fasttext", **OPTIONS)
+    (file,) = (lake.path / "models").glob("*/word_offsets.npy")
+    offsets = np.load(file)
+    offsets[1 if how == "descends" else -1] = 2**40
+    np.save(file, offsets)
+    with pytest.raises(IndexCorruptedError, match=r"the model of words of the index is damaged.*`word_offsets`"):
+        pd.DataFrame({"q": NAMES}).discover_joinable("q", dfjoin.open_lake(lake.path), mode="embedding", radius=0.2)
+
+
+def test_signatures_of_columns_that_hold_another_number_of_values(sound, tmp_path):
+    segment = Segment(sound.path, sound.manifest.segments[0])
+    numbers = {**segment.catalog.numbers, "cardinality": segment.catalog.numbers["cardinality"] - 1}
+    segment.catalog.__dict__["numbers"] = numbers
+    with pytest.raises(
+        IndexCorruptedError, match=r"`set_lists` .* it holds another number of values than the catalogue"
+    ):
+        _with_signatures(segment, sound.settings)
 
 
 def test_a_search_compares_an_array_once(sound, monkeypatch):
