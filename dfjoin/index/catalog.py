@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.component_files import damaged
-from dfjoin.index.json_shape import Flag, Record, Text, Whole, check_shape
+from dfjoin.index.json_shape import Flag, Record, TextValue, Whole, check_shape
 from dfjoin.types import Dialect, Root
 
 __all__ = [
@@ -198,7 +198,7 @@ _REASONS = {
 _DIALECT = Record(
     {},
     {
-        **{field: Text() for field in ("encoding", "delimiter", "quote_char", "escape_char", "compression")},
+        **{field: TextValue() for field in ("encoding", "delimiter", "quote_char", "escape_char", "compression")},
         **{field: Flag() for field in ("double_quote", "has_header", "implicit_index", "ragged")},
         "skip_lines": Whole(0, 2**31 - 1),
     },

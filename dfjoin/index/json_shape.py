@@ -6,14 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-__all__ = ["Flag", "ListOf", "MapOf", "Number", "OneOf", "OrNull", "Record", "Shape", "Text", "Whole", "check_shape"]
+__all__ = [
+    "Flag",
+    "ListOf",
+    "MapOf",
+    "Number",
+    "OneOf",
+    "OrNull",
+    "Record",
+    "Shape",
+    "TextValue",
+    "Whole",
+    "check_shape",
+]
 
 LARGEST = 2**63 - 1
 """Counts and sizes are numbers of 64 bits."""
 
 
 @dataclass(frozen=True)
-class Text:
+class TextValue:
     """Text without a zero character.
 
     Parameters
@@ -153,7 +165,7 @@ class Record:
         )
 
 
-Shape: TypeAlias = "Text | Whole | Number | Flag | OneOf | OrNull | ListOf | MapOf | Record"
+Shape: TypeAlias = "TextValue | Whole | Number | Flag | OneOf | OrNull | ListOf | MapOf | Record"
 
 
 def _other(value: Any, place: str, legal: str) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dfjoin.index.json_shape import Flag, ListOf, MapOf, Number, OneOf, OrNull, Record, Text, Whole
+from dfjoin.index.json_shape import Flag, ListOf, MapOf, Number, OneOf, OrNull, Record, TextValue, Whole
 
 __all__ = ["MANIFEST", "VERSION"]
 
-_TEXTS, _NAME, _CRC = ListOf(Text()), Text(is_name=True), Whole(0, 2**32 - 1)
+_TEXTS, _NAME, _CRC = ListOf(TextValue()), TextValue(is_name=True), Whole(0, 2**32 - 1)
 _COLUMNS = Whole(0, 2**31 - 1)
 """Ids of columns and tables are numbers of 32 bits with a sign."""
 _NUMBERED = Whole(0, 2**32 - 1)
 """Numbers of tokens and lists are without one."""
 
 _COMPONENT = Record(
-    {"name": _NAME, "file": _NAME, "dtype": Text(), "shape": ListOf(Whole()), "size": Whole(), "crc32": _CRC}
+    {"name": _NAME, "file": _NAME, "dtype": TextValue(), "shape": ListOf(Whole()), "size": Whole(), "crc32": _CRC}
 )
 
 _SEGMENT = Record(
@@ -23,7 +23,7 @@ _SEGMENT = Record(
             {"tables": _COLUMNS, "columns": _COLUMNS, "indexed_columns": _COLUMNS, "tokens": _NUMBERED},
             {"lists": _NUMBERED, "postings": Whole(), "pairs": Whole(), "skipped": Whole()},
         ),
-        "groups": ListOf(Record({"name": Text(), "id": _NAME, "components": ListOf(_COMPONENT, low=1)})),
+        "groups": ListOf(Record({"name": TextValue(), "id": _NAME, "components": ListOf(_COMPONENT, low=1)})),
     },
     {
         "tombstones": OrNull(
@@ -42,7 +42,7 @@ _SETTINGS = Record(
         "null_evidence": Flag(),
         "dayfirst": OrNull(Flag()),
         "hash_seed": Whole(0, 2**64 - 1),
-        "unicode_version": Text(),
+        "unicode_version": TextValue(),
         "samples": Whole(),
         "segment_bytes": Whole(1),
         "task_bytes": Whole(1),
@@ -51,7 +51,7 @@ _SETTINGS = Record(
         "permutations": Whole(),
         "signature_min": OrNull(Whole()),
         "partitions": Whole(1),
-        "partitioning": Text(),
+        "partitioning": TextValue(),
         "partition_ends": ListOf(Whole()),
         "keep_sets": Flag(),
         "patterns": Flag(),
@@ -62,35 +62,37 @@ _SETTINGS = Record(
 
 _EMBEDDER = Record(
     {
-        "identity": Text(),
+        "identity": TextValue(),
         "dimension": Whole(1, 2**31 - 1),
         "probe": ListOf(ListOf(Number())),
-        "place": Text(),
-        "model": Text(),
+        "place": TextValue(),
+        "model": TextValue(),
         "ngrams": ListOf(_COLUMNS, 2, 2),
         "components": ListOf(_COMPONENT),
     },
-    {"abbreviations": MapOf(Text()), "radius": Number()},
+    {"abbreviations": MapOf(TextValue()), "radius": Number()},
 )
 
-VERSION = Record({"format": Text(), "format_version": Whole(1), "reader_features": _TEXTS})
+VERSION = Record({"format": TextValue(), "format_version": Whole(1), "reader_features": _TEXTS})
 """What tells whether this dfjoin reads the rest."""
 
 MANIFEST = Record(
     {
-        "created_by": Text(),
-        "index_uuid": Text(),
+        "created_by": TextValue(),
+        "index_uuid": TextValue(),
         "version": Whole(1),
         "settings": _SETTINGS,
         "roots": ListOf(
-            Record({"id": _COLUMNS, "name": Text(), "uri": Text(), "kind": OneOf(("files", "spark", "memory"))})
+            Record(
+                {"id": _COLUMNS, "name": TextValue(), "uri": TextValue(), "kind": OneOf(("files", "spark", "memory"))}
+            )
         ),
         "segments": ListOf(_SEGMENT),
     },
     {
         "writer_features": _TEXTS,
-        "created_at": Text(),
-        "operation": Text(),
+        "created_at": TextValue(),
+        "operation": TextValue(),
         "embedder": OrNull(_EMBEDDER),
         "axes": OrNull(ListOf(Record({"columns": _TEXTS, "scales": ListOf(Number()), "is_place": Flag()}))),
     },

@@ -2,15 +2,15 @@
 
 import pytest
 
-from dfjoin.index.json_shape import Flag, ListOf, MapOf, Number, OneOf, OrNull, Record, Text, Whole, check_shape
+from dfjoin.index.json_shape import Flag, ListOf, MapOf, Number, OneOf, OrNull, Record, TextValue, Whole, check_shape
 
 SHAPE = Record(
-    {"n": Whole(1, 9), "name": Text(is_name=True)},
+    {"n": Whole(1, 9), "name": TextValue(is_name=True)},
     {
         "on": Flag(),
         "x": Number(),
         "kind": OneOf(("a", "b")),
-        "all": ListOf(OrNull(Text()), low=1),
+        "all": ListOf(OrNull(TextValue()), low=1),
         "of": MapOf(Whole()),
     },
 )
@@ -57,4 +57,4 @@ def test_a_record_that_is_none_or_lacks_a_field():
     with pytest.raises(ValueError, match="it lacks `name`"):
         check_shape({"n": 1}, SHAPE, "it")
     with pytest.raises(ValueError, match="it must be a list, got None"):
-        check_shape(None, ListOf(Text()), "it")
+        check_shape(None, ListOf(TextValue()), "it")
