@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from dfjoin.errors import (
     shortlist,
     warn,
 )
-from dfjoin.index.catalog import KINDS, NOT_IN_FILE
+from dfjoin.index.catalog import KINDS, NOT_IN_FILE, read_dialect
 from dfjoin.ingest.engine import SparkTable, session_table
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.store.snapshot import Snapshot
@@ -138,7 +137,7 @@ class LakeTable:
         self._mostly_null = {c["name"] for c in columns if is_mostly_null(c)}
         self.void_columns = {name: reason for name, reason in reasons.items() if reason}
         self._left_out = {c["name"] for c in columns if c["position"] == NOT_IN_FILE}
-        self._dialect = Dialect(**json.loads(record["dialect"])) if record["dialect"] else None
+        self._dialect = read_dialect(record)
         self._opened = self._open(record)
         self._is_of_spark = snapshot.root_of(record["root"]).kind == "spark"
         self._is_given = snapshot.root_of(record["root"]).kind == "memory"
