@@ -15,7 +15,8 @@ from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, KeyIndex, expand_pairs
 from dfjoin.join.plan import JoinStep, json_label
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.values.periods import PeriodColumn, is_year_name, read_periods
+from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.periods import PeriodColumn, read_periods
 from dfjoin.values.value_set import ValueSet
 
 __all__ = ["NEVER", "DatedKeys", "DatedLink", "dates_of", "every_row", "is_of_dates_alone", "latest_periods"]

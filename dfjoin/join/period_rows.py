@@ -17,8 +17,9 @@ from dfjoin.join.keys import KeyColumns, KeyIndex
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.types import IndexSettings
+from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.normalize import normalize_column
-from dfjoin.values.periods import GRANULARITIES, PeriodColumn, is_year_name, read_periods
+from dfjoin.values.periods import GRANULARITIES, PeriodColumn, read_periods
 from dfjoin.values.value_set import ValueSet
 
 __all__ = ["PeriodLink"]

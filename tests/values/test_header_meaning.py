@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.kernels.header_words import DIGITS, GENERIC, IDENTIFIER, NAMING, SHORT, UNSPECIFIC
-from dfjoin.search.usefulness.headers import headers_of, is_generic, table_stems
+from dfjoin.values.header_meaning import headers_of, is_generic, table_stems
 
 
 def joined(*names):
