@@ -129,9 +129,10 @@ def _known() -> dict[int, frozenset[str]]:
 
 @cache
 def _meanings(name: str) -> tuple[frozenset[str], ...]:
-    """Return what each word of a name means."""
-    known = _known()
-    return tuple(known.get(word, frozenset()) for word in headers_of([name]).words.tolist())
+    """Return what each word of a name means, but for numbers."""
+    known, header = _known(), headers_of([name])
+    words = header.words[header.marks & DIGITS == 0]
+    return tuple(known.get(word, frozenset()) for word in words.tolist())
 
 
 def is_year_name(name: object) -> bool:
@@ -153,8 +154,7 @@ def says_nothing_alone(name: str) -> bool:
     >>> [name for name in ("1995", "Value", "area", "first name", "column_2") if says_nothing_alone(name)]
     ['1995', 'Value', 'column_2']
     """
-    header = headers_of([name])
-    words = [word for word, mark in zip(_meanings(name), header.marks.tolist(), strict=True) if not mark & DIGITS]
+    words = _meanings(name)
     return not words or (len(words) == 1 and "nothing" in words[0])
 
 
@@ -168,37 +168,46 @@ def number_meaning(name: str) -> str:
 
     Returns
     -------
-    {"code", "class", "measure", "coordinate", "axis", ""}
-        They name something, say which of some classes or things it is, measure or count, are a coordinate or perhaps
-        one; or the name does not tell. The last word that tells decides: ``area code`` is a code, ``zip count`` a
-        measure.
+    {"code", "number", "class", "measure", "coordinate", "axis", ""}
+        They name something, or may count, too; say which of some classes or things it is, measure or count, are a
+        coordinate or perhaps one; or the name does not tell. The last word that tells decides: ``area code`` is a code,
+        ``zip count`` a measure.
 
     Examples
     --------
-    >>> [number_meaning(name) for name in ("town_code", "Postleitzahl", "number of rooms", "customer", "customers", "n")]
+    >>> [number_meaning(name) for name in ("town_code", "Postleitzahl", "number of rooms", "user", "users", "n")]
     ['code', 'code', 'measure', 'class', 'measure', '']
     """
     words = _meanings(name)
+    is_of_things = False
     for place in reversed(range(len(words))):
         word, following = words[place], words[place + 1 :]
-        if "number" in word and following:
+        if "number" in word:
+            if not following:
+                return "number"
             if "counted" in following[0]:
                 return "measure"
             continue  # num_students counts, no_insee names
         if "thing" in word:
             if following:
-                continue  # customer_n does not tell
+                is_of_things = True  # county_fp may say which one, and customer_age does not
+                continue
             return "measure" if _PLURAL.search(name) else "class"
+        if "axis" in word and any("coordinate" in other for other in words):
+            return "coordinate"
         for meaning in ("coordinate", "code", "measure", "class", "axis"):
             if meaning in word:
                 return meaning
-    return "code" if _ends_of_identifiers().search(_plain_text(name)) else ""
+    if _ends_of_identifiers().search(_plain_text(name)):
+        return "code"
+    return "class" if is_of_things else ""
 
 
 @cache
 def _ends_of_identifiers() -> re.Pattern[str]:
-    ends = "|".join(map(_plain_text, headers.ENDS_OF_IDENTIFIERS))
-    return re.compile(rf"(?:{ends})(?![^\W\d_])")
+    ends, (first, last) = headers.ENDS_OF_IDENTIFIERS, headers.COMPOUNDS
+    compounds = rf"(?<![^\W\d_])(?:{'|'.join(first)})(?:{'|'.join(last)})"
+    return re.compile(rf"(?:{'|'.join(map(_plain_text, ends))}|{compounds})(?![^\W\d_])")
 
 
 def _plain_text(text: str) -> str:

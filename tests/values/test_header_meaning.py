@@ -4,7 +4,14 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.kernels.header_words import DIGITS, GENERIC, IDENTIFIER, NAMING, SHORT, UNSPECIFIC
-from dfjoin.values.header_meaning import headers_of, is_generic, table_stems
+from dfjoin.values.header_meaning import (
+    headers_of,
+    is_generic,
+    is_year_name,
+    number_meaning,
+    says_nothing_alone,
+    table_stems,
+)
 
 
 def joined(*names):
@@ -54,3 +61,59 @@ def test_generic_names():
 def test_stems_are_last_parts_without_endings():
     names = pa.array(["a/b/c d.csv", "x.tsv.gz", "frame", "p.q/r.Parquet"])
     assert table_stems(names).to_pylist() == ["c d", "x", "frame", "r"]
+
+
+@pytest.mark.parametrize(
+    ("meaning", "names"),
+    [
+        ("code", ["zip_code", "zipCode", "customer_id", "ISBN", "area code", "student_id_2", "FIPS", "PLZ"]),
+        (
+            "code",
+            [
+                *(
+                    "Kundennummer",
+                    "Gemeindeschlüssel",
+                    "identifiant",
+                    "código_postal",
+                    "CEP",
+                    "codice fiscale",
+                    "sleutel",
+                ),
+                *("postinumero", "tunnus", "nyckel", "klucz", "identifikátor", "azonosító", "Kodu", "КОД", "инн"),
+                *(
+                    "κωδικός",
+                    "kode wilayah",
+                    "编号",
+                    "客户编号",
+                    "郵便番号",
+                    "商品コード",
+                    "우편번호",
+                    "상품코드",
+                    "رمز",
+                ),
+            ],
+        ),
+        ("number", ["house number", "phone_no", "numero", "номер", "№.1"]),
+        ("class", ["year", "Jahr", "año", "month", "sex", "customer", "district", "age_group", "birth year"]),
+        (
+            "measure",
+            ["number of rooms", "numero de casas", "customers", "population", "zip count", "precio", "area_km2"],
+        ),
+        ("coordinate", ["lat", "Longitude", "pickup_latitude", "easting", "coord_x1"]),
+        ("axis", ["x", "point_y"]),
+        ("class", ["account", "county_fp", "game_index", "round"]),
+        ("code", ["siteid", "orderno 2", "STATEFP"]),
+        ("measure", ["accounts", "home_team_score"]),
+        ("", ["n", "covid", "paid", "yearling", "num_rows", ""]),
+    ],
+)
+def test_names_say_what_numbers_under_them_are(meaning, names):
+    assert {name: number_meaning(name) for name in names} == dict.fromkeys(names, meaning)
+
+
+def test_years_and_names_that_say_nothing():
+    assert [is_year_name(name) for name in ("Year", "fiscalYear", "annee", "Années", "yearling", 1995)] == [
+        *(True, True, True, True, False, False)
+    ]
+    names = ["Value", "values", "1995", "column_2", "", "area", "first name", "total area"]
+    assert [says_nothing_alone(name) for name in names] == [True, True, True, True, True, False, False, False]
