@@ -121,7 +121,9 @@ class LakeTable:
         record = segment.catalog.table_record(number)
         first = record["first_column"]
         columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
+        self._numbers = {c["name"]: number for number, c in enumerate(columns, first)}
         columns.sort(key=lambda c: c["position"])
+        self._records = {c["name"]: c for c in columns}
         self.name = name
         self.snapshot = snapshot
         self.settings = snapshot.settings
@@ -157,6 +159,14 @@ class LakeTable:
     def filled_first(self) -> list[str]:
         """Return the names of the columns, those that are mostly null last."""
         return sorted(self._columns, key=self._mostly_null.__contains__)
+
+    def record(self, column: str) -> dict[str, Any]:
+        """Return what the catalogue says of a column: kind, rows, nulls, distinct values, range."""
+        return self._records[column]
+
+    def column_number(self, column: str) -> int:
+        """Return the number of a column in its segment."""
+        return self._numbers[column]
 
     def _check_unchanged(self, record: dict[str, Any], on_stale: str) -> bool:
         """Compare the file with the catalogue; return whether it has changed, where that is no error."""
