@@ -178,4 +178,4 @@ def _of_frames(frame: Any, other: Any, options: JoinOptions) -> Decision:
         plain = replace(plain, transform=False, fuzzy=False)
     decided = _on_sample(frame, few, plain, right=other)
     (step,) = decided.plan.steps  # its first rows do not tell whether keys are repeated
-    return replace(decided, plan=replace(decided.plan, steps=(replace(step, counted=None),)))
+    return replace(decided, plan=replace(decided.plan, steps=(replace(step, counted=None, is_unique=None),)))

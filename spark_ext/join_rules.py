@@ -7,13 +7,15 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import DecimalType
 from pyspark.sql.window import Window
 
-from dfjoin.join.aggregate import check_rule, choose_rule
+from dfjoin.join.aggregate import CellRules, cell_kind, check_rule, decimal_type
 from dfjoin.values.frames import arrow_to_series
+from dfjoin.values.header_meaning import number_meaning
 from spark_ext.transfer import quoted
 
-__all__ = ["aggregate_rows", "rule_of"]
+__all__ = ["aggregate_rows", "rules_of"]
 
 _SQL = {
     "mean": "avg(cast({0} AS double))",
@@ -33,17 +35,56 @@ _SQL = {
 """Rule → aggregate of a column, ``{0}``; ``{1}`` is the place of a row."""
 
 
-def rule_of(aggregate: Any, name: str, frame: Any, column: str) -> str:
-    """Return the rule for a column, checked against its type."""
-    try:
-        type_ = to_arrow_type(frame.schema[column].dataType)
-    except Exception:  # a type that Arrow does not know: pyspark raises what it likes
-        type_ = pa.string()
-    type_ = pa.float64() if pa.types.is_decimal(type_) else type_
-    empty = arrow_to_series(pa.chunked_array([], type_)).rename(name)
-    rule = choose_rule(aggregate, name, empty)
-    check_rule(empty, rule)
-    return rule
+_MEDIAN_OF_DECIMALS = (
+    "aggregate(slice(array_sort(collect_list({0})), cast((count({0}) + 1) DIV 2 AS int), "
+    "cast(2 - count({0}) % 2 AS int)), cast(0 AS {1}), (a, b) -> cast(a + b AS {1})) / (2 - count({0}) % 2)"
+)
+"""The mean of the one or two middle values; ``{1}`` is the type of their sum."""
+
+
+def rules_of(aggregate: Any, is_unique: bool, measures: list[str] | None, right: Any) -> dict[str, str]:
+    """Return the rule for each value of a right side, checked against its type.
+
+    Parameters
+    ----------
+    aggregate : str or dict
+        Checked.
+    is_unique : bool
+        Each key has one row, or had when a plan was made.
+    measures : list of str or None
+        Columns of numbers that measure something, as a plan says. None: whole numbers do where the header says so,
+        others unless it says that they name something.
+    right : RightTable
+
+    Returns
+    -------
+    dict of str
+        Column of its frame → rule.
+    """
+    found = {}
+    for name, column in right.values.items():
+        try:
+            type_ = to_arrow_type(right.frame.schema[column].dataType)
+        except Exception:  # a type that Arrow does not know: pyspark raises what it likes
+            type_ = pa.string()
+        empty = arrow_to_series(pa.chunked_array([], type_))
+        kind = "decimal" if pa.types.is_decimal(type_) else cell_kind(empty)
+        meanings = ("measure",) if kind == "integer" else ("measure", "class", "")
+        is_measure = number_meaning(name) in meanings if measures is None else name in measures
+        found[column] = CellRules(aggregate, is_unique, {name: is_measure}.__getitem__).rule_of(name, kind)
+        check_rule(name, empty.dtype, kind, found[column])
+    return found
+
+
+def _computed(frame: Any, name: str, rule: str) -> str:
+    """Return the aggregate of a column, of decimals as decimals."""
+    own, type_ = quoted(name), frame.schema[name].dataType
+    if rule not in ("mean", "median", "sum") or not isinstance(type_, DecimalType):
+        return _SQL.get(rule, "").format(own, "{1}")
+    precision, scale = decimal_type(type_.precision, type_.scale, rule)
+    total = f"decimal({decimal_type(type_.precision, type_.scale, 'sum')[0]},{type_.scale})"
+    made = {"mean": "avg({0})", "sum": "sum({0})", "median": _MEDIAN_OF_DECIMALS}[rule].format(own, total)
+    return f"cast({made} AS decimal({precision},{scale}))"
 
 
 def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], place: str, count: str) -> Any:
@@ -83,7 +124,7 @@ def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], place: st
     made = []
     for name, rule in rules.items():
         own = quoted(name)
-        sql = _SQL.get(rule, "").format(own, quoted(place))
+        sql = _computed(frame, name, rule).replace("{1}", quoted(place))
         if name in voted:
             mode = quoted(voted[name])
             sql = f"CASE WHEN 2 * count_if({own} = {mode}) > count({own}) THEN any_value({mode}) END"

@@ -95,7 +95,7 @@ class StepRun:
             related = self._related(frame)
         if self.step.aggregate is None:
             guard_expansion(related, on, self.step, self.options)
-        right = aggregated(related.right, self.step.aggregate)
+        right = aggregated(related.right, self.step)
         return joined(frame, replace(related, right=right), on, self.step, self.options)
 
     def _equal(self, frame: Any, on: list[str]) -> Related:
@@ -160,7 +160,7 @@ class StepRun:
         wanted = [*brought, *(name for name in dates if name not in brought)]
         rows = lake_rows(self._table, replace(self.step, columns=wanted), None)
         dated = with_moments(rows, rows.frame[dates], self._table.settings)
-        return shipped(self.spark, replace(dated, frame=rows.frame[brought]), self.step.aggregate)
+        return shipped(self.spark, replace(dated, frame=rows.frame[brought]), self.step)
 
     def _dated_frame(self) -> RightTable:
         """Take the other frame as the right side, with its dates."""
@@ -171,7 +171,7 @@ class StepRun:
             return with_spark_moments(right, self.step, self._brought(right.columns), settings)
         other = to_pandas(self.decided.rows)
         rows = with_moments(self._local_rows(other), other[self.step.dated["right_on"]], self._settings)
-        return shipped(self.spark, rows, self.step.aggregate)
+        return shipped(self.spark, rows, self.step)
 
     def _brought(self, names: list[str]) -> list[str]:
         """Return the columns to bring of those of the right side."""
@@ -187,7 +187,7 @@ class StepRun:
         is_large = self._table.size > _SMALL_FILE
         if self.where == "cluster" or (self.where == "auto" and is_large):
             return read_in_task(self.spark, self._table, self.step, program)
-        return shipped(self.spark, lake_rows(self._table, self.step, program), self.step.aggregate)
+        return shipped(self.spark, lake_rows(self._table, self.step, program), self.step)
 
     def _other_frame(self) -> RightTable:
         """Take the other frame as the right side."""
@@ -195,11 +195,11 @@ class StepRun:
             right = self.decided.right
             settings = dict.fromkeys(self.step.right_on, self._settings)
             return spark_rows(right, self.step, self._brought(right.columns), settings, None)
-        return shipped(self.spark, self._local_rows(to_pandas(self.decided.rows)), self.step.aggregate)
+        return shipped(self.spark, self._local_rows(to_pandas(self.decided.rows)), self.step)
 
     def _local_rows(self, other: pd.DataFrame) -> LocalRows:
         """Return the rows of the other frame with their keys."""
         right_on = self.step.right_on
         parts = KeyColumns(other, self._settings, "right_on", self.step.pad).parts(right_on)
         brought = self._brought(list(other.columns))
-        return LocalRows(other[brought], other[right_on], parts, "right", {}, is_kept=True)
+        return LocalRows(other[brought], other[right_on], parts, "right", {})

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import functions as F
 
-from dfjoin.join.aggregate import check_aggregate
+from dfjoin.join.aggregate import KEEPING, check_aggregate
 from dfjoin.join.execute import RightSide, one_row_per_key
 from dfjoin.join.keys import KeyIndex
 from dfjoin.join.output_names import stem_of
@@ -30,9 +30,9 @@ from dfjoin.values.normalize import settings_for
 from dfjoin.values.value_set import ValueSet
 from spark_ext.canonical_sql import KeyClasses
 from spark_ext.join_keys import PREFIX, classes_of, classes_of_keys, program_key, with_key
-from spark_ext.join_rules import aggregate_rows, rule_of
+from spark_ext.join_rules import aggregate_rows, rules_of
 from spark_ext.queries import wall_time
-from spark_ext.transfer import quoted, to_spark
+from spark_ext.transfer import collect, quoted, to_spark
 
 __all__ = [
     "PROGRAM_SETTINGS",
@@ -100,8 +100,6 @@ class LocalRows:
     stem : str
     object_kinds : dict of str
         As in `RightSide`.
-    is_kept : bool
-        Dates stay dates where their rows are made one; of a lake they are times, as in pandas.
     """
 
     frame: pd.DataFrame
@@ -109,17 +107,17 @@ class LocalRows:
     parts: list[ValueSet]
     stem: str
     object_kinds: dict[str, str]
-    is_kept: bool = False
 
 
-def shipped(spark: Any, rows: LocalRows, aggregate: Any) -> RightTable:
+def shipped(spark: Any, rows: LocalRows, step: JoinStep) -> RightTable:
     """Make one row per key where rules say so, and ship the rows to Spark.
 
     Parameters
     ----------
     spark : SparkSession
     rows : LocalRows
-    aggregate : str, dict or None
+    step : JoinStep
+        Its `aggregate` is None to leave the rows as they are.
 
     Returns
     -------
@@ -131,15 +129,13 @@ def shipped(spark: Any, rows: LocalRows, aggregate: Any) -> RightTable:
     values = {name: f"{PREFIX}c{i}" for i, name in enumerate(names)}
     spelled = [f"{PREFIX}s{i}" for i in range(rows.spelled.shape[1])]
     keys = [f"{PREFIX}k{i}" for i in range(len(rows.parts))]
-    if aggregate is None:
+    if step.aggregate is None:
         frame, own, chosen = rows.frame, rows.spelled, np.arange(len(rows.frame))
     else:
         side = RightSide(rows.frame, rows.spelled, index.codes, index.n_keys, rows.stem, object_kinds=rows.object_kinds)
-        made = one_row_per_key(side, check_aggregate(aggregate, names))
+        made = one_row_per_key(side, side.rules(check_aggregate(step.aggregate, names), step))
         frame, own = made.frame, made.keys
         chosen = _first_rows(index)[made.codes]
-        if rows.is_kept:
-            frame = _with_dates(frame, rows.frame)
     table = frame_to_table(pd.DataFrame(frame).set_axis(list(values.values()), axis=1).reset_index(drop=True))
     if not names:
         table = pa.table({f"{PREFIX}none": pa.nulls(chosen.size, pa.int8())})
@@ -150,9 +146,9 @@ def shipped(spark: Any, rows: LocalRows, aggregate: Any) -> RightTable:
     for name, part in zip(keys, rows.parts, strict=True):
         table = table.append_column(name, texts_of_rows(part, chosen))
     count = ""
-    if aggregate is not None:
+    if step.aggregate is not None:
         count = f"{PREFIX}rows"
-        table = table.append_column(count, pa.array(made.counts.to_numpy(np.int64)))
+        table = table.append_column(count, pa.array(made.counts))
     classes = [KeyClasses.of(part) for part in rows.parts]
     frame_ = to_spark(spark, table)
     most = int(counts.max(initial=0))
@@ -164,16 +160,6 @@ def _first_rows(index: KeyIndex) -> NDArray[np.int64]:
     rows = np.flatnonzero(index.codes >= 0)[::-1]
     first[index.codes[rows]] = rows
     return first
-
-
-def _with_dates(made: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Give values that were dates before they were aggregated that type again."""
-    made = made.copy()
-    for name in rows.columns:
-        was_date = pd.api.types.infer_dtype(rows[name], skipna=True) == "date"
-        if was_date and pd.api.types.is_datetime64_any_dtype(made[name].dtype):
-            made[name] = pd.Series(made[name].dt.date.where(made[name].notna(), None), dtype=object)
-    return made
 
 
 def texts_of_rows(part: ValueSet, rows: NDArray[np.int64]) -> pa.Array:
@@ -247,13 +233,30 @@ def spark_rows(
     return RightTable(made, keys, values, [f"{PREFIX}s{i}" for i in range(len(keys))], stem, classes)
 
 
-def aggregated(right: RightTable, aggregate: Any) -> RightTable:
-    """Make one row per key of a right side that is in Spark still."""
-    if aggregate is None or right.count:
+def aggregated(right: RightTable, step: JoinStep) -> RightTable:
+    """Make one row per key of a right side that is in Spark still; where keys have one each, cells are left alone.
+
+    Notes
+    -----
+    Where it is not known whether keys are repeated, a job asks for one that is.
+    """
+    if step.aggregate is None or right.count:
         return right
-    rules = check_aggregate(aggregate, list(right.values))
-    own = {column: rule_of(rules, name, right.frame, column) for name, column in right.values.items()}
-    own |= dict.fromkeys(right.spelled, "first")
+    frame = right.frame
+    for key in right.keys:
+        frame = frame.where(F.col(key).isNotNull())
+    most = right.most_rows
+    if most is None:
+        repeated = frame.groupBy(*right.keys).count().where(F.col("count") > 1).limit(1)
+        most = 1 + collect(repeated).num_rows
+    is_unique = most <= 1 if step.is_unique is None else step.is_unique
+    aggregate = check_aggregate(step.aggregate, list(right.values))
     count = f"{PREFIX}rows"
-    frame = aggregate_rows(right.frame, right.keys, own, f"{PREFIX}place", count)
+    rules = rules_of(aggregate, is_unique, step.measures, replace(right, frame=frame))
+    if most <= 1 and is_unique:
+        if all(rule in KEEPING for rule in rules.values()):
+            return replace(right, frame=frame.withColumn(count, F.lit(1).cast("long")), count=count, most_rows=1)
+        rules = {column: "first" if rule in KEEPING else rule for column, rule in rules.items()}
+    rules |= dict.fromkeys(right.spelled, "first")
+    frame = aggregate_rows(frame, right.keys, rules, f"{PREFIX}place", count)
     return replace(right, frame=frame, count=count)

@@ -136,8 +136,8 @@ def relate_frames(spark: Any, frame: Any, other: Any, step: JoinStep, indicator:
         rows = other[brought]
         if indicator:
             rows = rows.assign(**{_MATCH: programs.kind, _DISTANCE: 0.0})
-        local = LocalRows(rows, other.iloc[:, :0], [part], "right", {}, is_kept=True)
-        right = shipped(spark, local, step.aggregate)
+        local = LocalRows(rows, other.iloc[:, :0], [part], "right", {})
+        right = shipped(spark, local, step)
     else:
         if indicator:
             other = other.withColumn(_MATCH, F.lit(programs.kind)).withColumn(_DISTANCE, F.lit(0.0))
@@ -188,8 +188,8 @@ def _by_keys(spark: Any, frame: Any, other: pd.DataFrame, step: JoinStep, indica
     if indicator:
         told = {name: pairs[name].reset_index(drop=True) for name in (_MATCH, _DISTANCE)}
         rows = rows.assign(**told)
-    local = LocalRows(rows, other.iloc[:, :0], [_numbers(pairs[number])], "right", {}, is_kept=True)
-    return Related(numbered, [f"{PREFIX}l0"], shipped(spark, local, step.aggregate))
+    local = LocalRows(rows, other.iloc[:, :0], [_numbers(pairs[number])], "right", {})
+    return Related(numbered, [f"{PREFIX}l0"], shipped(spark, local, step))
 
 
 def _numbers(column: pd.Series) -> ValueSet:
@@ -252,4 +252,4 @@ def relate_on_lake(
     pairs = join(keys, plan, JoinOptions(on_no_match="ignore"))
     rows = pairs[list(names.values())].set_axis(brought, axis=1).reset_index(drop=True)
     local = LocalRows(rows, rows.iloc[:, :0], [_numbers(pairs[f"{PREFIX}left"])], stem_of(step.table), {})
-    return Related(numbered, [key], shipped(spark, local, step.aggregate))
+    return Related(numbered, [key], shipped(spark, local, step))

@@ -86,7 +86,7 @@ EDGES = {
     "sources": {"index", "values"},
     "transform": {"programs", "values", "kernels"},
     "fuzzy": {"values", "kernels"},
-    "vectors": {"kernels"},
+    "vectors": {"values", "kernels"},
     "programs": {"kernels"},
     "values": {"kernels"},
     "kernels": set(),

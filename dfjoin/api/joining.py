@@ -111,11 +111,15 @@ def auto_join(
     aggregate : "auto", None, rule or dict of column → rule
         How several right rows of a key become one, so that each row of `df` stays one row:
 
-        - ``"auto"``: the mean of numbers, the share of true booleans; for texts, dates, codes and years the value on
-          which more than half of the rows that have one agree, else null. The report counts the rows that disagree.
+        - ``"auto"``: where the right side has one row for each key, the cell as it is. Else the mean of measures, the
+          share of true booleans; for texts, dates, and numbers that are codes, years or coordinates, or may be, the
+          value on which more than half of the rows that have one agree, else null. Headers tell measures from codes
+          (in some twenty languages), else the values of the whole column do: numbers that are nearly unique, or have
+          all the same number of digits, are codes. The report counts the rows that disagree.
         - A rule for all columns: mean, sum, min, max, median, std, first, last, count, nunique, most_frequent (ties:
           the smallest), majority, latest, share. Nulls are left out, except by first and last: they take the
-          values of one row, so that ``"first"`` gives one whole row.
+          values of one row, so that ``"first"`` gives one whole row. Where the right side has one row for each key,
+          all but std, count, nunique and share leave the cell as it is.
         - A dict: a rule for each column that it names, ``"auto"`` for the others. A column that no joined table has
           is an error.
         - None: every pair of rows is kept.
@@ -178,9 +182,13 @@ def auto_join(
         The rows of `df`, then per table its columns under free names: the plain one, else
         ``name__stem``. Columns of a lake's table whose names say nothing alone (``1995``, ``value``, ``name``, ``id``)
         are named ``name__stem`` in any case, unless `columns` names them. Dtypes follow from the arguments and the
-        columns, and not from the rows. Integers and booleans become ``Int64`` and ``boolean`` where `aggregate` is not
-        None, over a lake, and where `how` can give them nulls; means, medians, shares and standard deviations are
-        ``float64``, sums of integers ``Int64``.
+        whole right table, and not from the rows that match; a plan fixes them. Cells keep the type of their column, but
+        that integers and booleans become ``Int64`` and ``boolean`` where they may gain nulls (as with `how`, or where
+        several rows become one) and over a lake. Where several rows become one, means, medians and shares are
+        ``float64``, sums of integers ``Int64`` (an error beyond 64 bits), means and medians of decimals are decimals
+        with four digits more behind the point, rounded half up, and sums of decimals exact. A plan that was made where
+        each key had one row takes the majority where keys are repeated, and refuses a statistic that its types do not
+        hold.
         ``attrs["dfjoin"]`` (plain JSON below 64 KiB) tells what was joined, on what, coverage, rows in
         and out, what was passed over and why, and holds the plan.
 

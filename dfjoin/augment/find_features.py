@@ -25,7 +25,8 @@ from dfjoin.join.path_search import PathOptions
 from dfjoin.join.table_hops import ReachedTable
 from dfjoin.join.table_paths import reach_tables
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.periods import is_year_name, read_periods
+from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.periods import read_periods
 
 __all__ = ["FeatureSearch", "FoundFeatures", "find_features"]
 

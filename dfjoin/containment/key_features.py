@@ -19,9 +19,9 @@ from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.usefulness import HEADER, IS_SERIAL, IS_UNIQUE, PLACE
 from dfjoin.search.exact.searcher import MatchedQuery
-from dfjoin.search.usefulness.headers import headers_of, table_stems
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.header_meaning import headers_of, table_stems
 from dfjoin.values.normalize import normalize_column
 
 __all__ = ["KEY_FEATURES", "KeyCandidates", "LakeColumns", "find_key_pairs", "key_features", "own_roles"]

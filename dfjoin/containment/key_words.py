@@ -10,20 +10,10 @@ from numpy.typing import NDArray
 from dfjoin.kernels.header_words import UNSPECIFIC, HeaderWords
 from dfjoin.kernels.key_names import NamedColumns
 from dfjoin.kernels.records import as_read_only
-from dfjoin.search.usefulness.headers import headers_of
+from dfjoin.values.header_meaning import headers_of
+from dfjoin.values.headers import PERSON_ROLES, PERSONS, RELATIONS, ROLES
 
 __all__ = ["tell_roles", "without_relations"]
-
-_RELATIONS = ("via", "from", "for", "at", "on", "with", "into", "per", "ref", "reference")
-_ROLES = (
-    *("parent", "ancestor", "predecessor", "successor", "previous", "prev", "next", "superior", "root"),
-    *("reports", "supervisor", "original", "duplicate", "replaces", "replaced", "supersedes", "superseded"),
-)
-_PERSON_ROLES = ("manager", "boss", "chief", "head", "leader", "mentor", "mother", "father", "spouse", "partner")
-_PERSONS = (
-    *("employee", "employees", "staff", "person", "persons", "people", "user", "users", "member", "members"),
-    *("worker", "workers", "student", "students", "customer", "customers", "contact", "contacts"),
-)
 
 
 def without_relations(headers: HeaderWords) -> HeaderWords:
@@ -38,8 +28,8 @@ def without_relations(headers: HeaderWords) -> HeaderWords:
     HeaderWords
         The words that count are ship in ``ship_via``, staff in ``manager_staff_id``, manager in ``manager_id``.
     """
-    marks = headers.marks | np.where(np.isin(headers.words, _hashes(_RELATIONS)), UNSPECIFIC, 0).astype(np.uint8)
-    is_role = np.isin(headers.words, _hashes(_ROLES + _PERSON_ROLES))
+    marks = headers.marks | np.where(np.isin(headers.words, _hashes(RELATIONS)), UNSPECIFIC, 0).astype(np.uint8)
+    is_role = np.isin(headers.words, _hashes(ROLES + PERSON_ROLES))
     owner = np.repeat(np.arange(headers.joined.size), np.diff(headers.indptr))
     has_subject = np.zeros(headers.joined.size, bool)
     has_subject[owner[(marks & UNSPECIFIC == 0) & ~is_role]] = True
@@ -71,10 +61,10 @@ def tell_roles(columns: NamedColumns) -> NDArray[np.bool_]:
     owner = np.repeat(np.arange(headers.joined.size), np.diff(headers.indptr))
     table_owner = np.repeat(np.arange(tables.joined.size), np.diff(tables.indptr))
     is_of_persons = np.zeros(tables.joined.size, bool)
-    is_of_persons[table_owner[np.isin(tables.words, _hashes(_PERSONS))]] = True
+    is_of_persons[table_owner[np.isin(tables.words, _hashes(PERSONS))]] = True
     table = columns.table_of[owner]
-    is_role = np.isin(headers.words, _hashes(_ROLES))
-    is_role |= np.isin(headers.words, _hashes(_PERSON_ROLES)) & is_of_persons[table]
+    is_role = np.isin(headers.words, _hashes(ROLES))
+    is_role |= np.isin(headers.words, _hashes(PERSON_ROLES)) & is_of_persons[table]
     own_words = _joined(table_owner.astype(np.uint64), tables.prefixes)
     is_known = (
         is_role

@@ -6,8 +6,10 @@ numbers of all columns lie in one buffer each and are viewed in place.
 
 from __future__ import annotations
 
+import codecs
+import json
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,6 +19,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.component_files import damaged
+from dfjoin.index.json_shape import Flag, ListOf, Record, TextValue, Whole, check_shape
+from dfjoin.types import Dialect, Root
 
 __all__ = [
     "COLUMN_FIELDS",
@@ -28,6 +32,8 @@ __all__ = [
     "Catalog",
     "Records",
     "describe_type",
+    "find_root",
+    "read_dialect",
     "reason_of",
     "replace_field",
     "told_reason",
@@ -104,6 +110,21 @@ _NEW = "null_spellings"
 _OLD_COLUMNS = pa.struct([field for field in COLUMN_FIELDS if field.name != _NEW])
 _OLD_SCHEMA = _SCHEMA.set(1, pa.field("columns", pa.large_list(_OLD_COLUMNS)))
 
+_MOST = 2**63 - 1
+
+_RANGES_OF_FIELDS = (
+    (TABLE_FIELDS, "root", 0, 2**31 - 1),
+    (TABLE_FIELDS, "size", 0, _MOST),
+    (TABLE_FIELDS, "n_rows", 0, _MOST),
+    (COLUMN_FIELDS, "position", NOT_IN_FILE, 2**31 - 1),
+    (COLUMN_FIELDS, "kind", 0, len(KINDS) - 1),
+    (COLUMN_FIELDS, "is_indexed", 0, 1),
+    (COLUMN_FIELDS, "has_range", 0, 1),
+    (COLUMN_FIELDS, "n_rows", 0, _MOST),
+    (COLUMN_FIELDS, "n_null", 0, _MOST),
+    (COLUMN_FIELDS, "cardinality", 0, _MOST),
+)
+"""Records, field, smallest and largest legal number."""
 
 Records: TypeAlias = "list[dict[str, Any]] | pa.StructArray"
 
@@ -174,6 +195,57 @@ _REASONS = {
 }
 
 
+_DIALECT = Record(
+    {},
+    {
+        **{field: TextValue() for field in ("encoding", "delimiter", "quote_char", "escape_char", "compression")},
+        **{field: Flag() for field in ("double_quote", "has_header", "implicit_index", "ragged")},
+        **{field: TextValue() for field in ("decimal", "thousands", "doubt")},
+        "skip_lines": Whole(0, 2**31 - 1),
+        "header_lines": Whole(0, 2),
+        "number_columns": ListOf(Whole(0, 2**31 - 1)),
+    },
+)
+
+
+def read_dialect(record: dict[str, Any]) -> Dialect | None:
+    """Return how the file of a table is to be read; None where nothing is said.
+
+    Raises
+    ------
+    IndexCorruptedError
+        If the field `dialect` is not what was written.
+    """
+    if not record["dialect"]:
+        return None
+    try:
+        values = json.loads(record["dialect"])
+        check_shape(values, _DIALECT, "dialect")
+        dialect = Dialect.from_dict(values)
+        codecs.lookup(dialect.encoding)
+        if len(dialect.delimiter) != 1 or max(len(dialect.quote_char), len(dialect.escape_char)) > 1:
+            raise ValueError("its signs are not one character each")
+        if dialect.decimal not in (".", ",") or dialect.thousands not in ("", ".", ",", " ", "'"):
+            raise ValueError("its marks of numbers are none")
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise damaged(None, "catalog", f"the dialect of table {record['name']!r:.80}: {error}") from error
+    return dialect
+
+
+def find_root(roots: Iterable[Root], number: int) -> Root:
+    """Return the root that the field `root` of a table names.
+
+    Raises
+    ------
+    IndexCorruptedError
+        If there is none of that number.
+    """
+    found = next((root for root in roots if root.id == number), None)
+    if found is None:
+        raise damaged(None, "catalog", f"a table names root {number}, which the manifest does not list")
+    return found
+
+
 def replace_field(records: pa.StructArray, name: str, values: NDArray[Any]) -> pa.StructArray:
     """Return the records with one field's values replaced."""
     fields = list(records.type)
@@ -182,6 +254,31 @@ def replace_field(records: pa.StructArray, name: str, values: NDArray[Any]) -> p
         for field, array in zip(fields, records.flatten(), strict=True)
     ]
     return pa.StructArray.from_arrays(arrays, fields=fields)
+
+
+def _check_records(tables: pa.StructArray, columns: pa.StructArray, skipped: pa.StructArray) -> None:
+    """Refuse records with nulls, with numbers out of range, or tables that do not divide the columns."""
+    due = [*tables.flatten(), *columns.flatten(), *(skipped.field(name) for name in ("name", "reason"))]
+    if any(_holds_null(array) for array in (tables, columns, skipped, *due)):
+        raise ValueError("it holds nulls")
+    widths = tables.field("n_columns").to_numpy().astype(np.int64)
+    firsts = tables.field("first_column").to_numpy()
+    if widths.min(initial=0) < 0 or int(widths.sum()) != len(columns) or np.any(firsts != np.cumsum(widths) - widths):
+        raise ValueError("its tables do not divide its columns")
+    if np.any(columns.field("table").to_numpy() != np.repeat(np.arange(len(tables)), widths)):
+        raise ValueError("its columns name other tables than those that hold them")
+    for records, name, least, most in _RANGES_OF_FIELDS:
+        values = (tables if records is TABLE_FIELDS else columns).field(name).to_numpy()
+        if values.min(initial=0) < least or values.max(initial=least) > most:
+            raise ValueError(f"its field `{name}` goes from {values.min()} to {values.max()}")
+    rows, nulls, sizes = (columns.field(name).to_numpy() for name in ("n_rows", "n_null", "cardinality"))
+    if np.any(nulls > rows) or np.any(sizes > rows):
+        raise ValueError("it has a column with more nulls or values than rows")
+
+
+def _holds_null(array: pa.Array) -> bool:
+    """Tell whether an array, or one of its lists, holds a null."""
+    return bool(array.null_count) or (pa.types.is_list(array.type) and bool(array.flatten().null_count))
 
 
 class Catalog:
@@ -208,10 +305,13 @@ class Catalog:
                 ):
                     raise pa.ArrowInvalid("its schema is not that of a catalogue")
                 batch = reader.get_batch(0)
-                batch.validate()
+            batch.validate(full=True)
+            if batch.num_rows != 1 or any(list_.null_count for list_ in batch.columns):
+                raise pa.ArrowInvalid("it is not one row of lists")
+            self._tables, self._columns, self._skipped = (batch.column(i).flatten() for i in range(3))
+            _check_records(self._tables, self._columns, self._skipped)
         except (pa.ArrowException, OSError, IndexError, ValueError) as error:
             raise damaged(None, "catalog", f"{path.name}: {error}") from error
-        self._tables, self._columns, self._skipped = (batch.column(i).flatten() for i in range(3))
         if self._columns.type != COLUMN_FIELDS:
             none = pa.ListArray.from_arrays(
                 pa.array(np.zeros(len(self._columns) + 1, np.int32)), pa.array([], pa.string())

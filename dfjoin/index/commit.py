@@ -15,7 +15,15 @@ from types import TracebackType
 
 from dfjoin.errors import ConcurrentCommitError, IndexFormatError, IndexWriteError
 from dfjoin.index.file_store import FileStore
-from dfjoin.index.layout import MANIFESTS, RUNS, is_mark_of, manifest_path, run_directory
+from dfjoin.index.layout import (
+    MANIFESTS,
+    RUNS,
+    create_file,
+    is_mark_of,
+    make_directory,
+    manifest_path,
+    run_directory,
+)
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.mirror import discard_there, index_uri, mirror_of
 from dfjoin.index.versions import latest_version, read_manifest, read_manifests
@@ -102,7 +110,7 @@ def _explain(index: Path, error: BaseException | None) -> None:
 def scratch_directory(index: Path, purpose: str) -> Iterator[Path]:
     """Make a directory for the runs of one build or compaction; remove it in the end, wherever it has files."""
     work = run_directory(index, f"{purpose}-{uuid.uuid4().hex}")
-    (work / RUNS).mkdir(parents=True)
+    make_directory(work / RUNS)
     try:
         yield work
     finally:
@@ -151,11 +159,11 @@ def commit(index: Path, manifest: Manifest) -> None:
 
 def _publish(index: Path, manifest: Manifest) -> None:
     directory = index / MANIFESTS
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     draft = directory / f".draft-{uuid.uuid4().hex}"
     try:
-        with draft.open("x", encoding="utf-8") as stream:
-            stream.write(manifest.to_json())
+        with create_file(draft) as stream:
+            stream.write(manifest.to_json().encode())
             stream.flush()
             os.fsync(stream.fileno())
         _link(draft, manifest_path(index, manifest.version))

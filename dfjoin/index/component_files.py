@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.errors import IndexCorruptedError
-from dfjoin.index.components import DTYPES, TOKENS, ComponentMeta
+from dfjoin.index.components import DTYPES, ComponentMeta
+from dfjoin.index.layout import create_file, make_directory
 from dfjoin.index.mapping import map_npy
 from dfjoin.index.mirror import mirror_above
 
 __all__ = [
     "ComponentStream",
+    "check_crc",
     "check_size",
     "crc_of_file",
     "damaged",
@@ -67,7 +69,7 @@ def write_component(directory: Path, group: str, name: str, array: NDArray) -> C
     group : str
         Directory name of the component group.
     name : str
-        Component name, in `TOKENS`, `SIGNATURES`, `PATTERNS`, `VECTORS`, `AXES`, `ROWS` or `WORD_MODEL`.
+        Component name, in `dfjoin.index.components.COMPONENTS`.
     array : ndarray
         Of the dtype that these say.
 
@@ -144,20 +146,20 @@ class ComponentStream:
     group : str
         Directory name of the component group.
     name : str
-        Component name, in `TOKENS`.
+        Component name.
     """
 
     def __init__(self, directory: Path, group: str, name: str) -> None:
         self._name, self._file = name, f"{group}/{name}.npy"
         self._path = directory / self._file
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = self._path.open("xb")
+        make_directory(self._path.parent)
+        self._stream = create_file(self._path)
         self._stream.write(_header(self._name, (0,)))
         self.length = 0
 
     def append(self, array: NDArray) -> None:
         """Write the next part."""
-        self._stream.write(np.ascontiguousarray(array, TOKENS[self._name]).data)
+        self._stream.write(np.ascontiguousarray(array, DTYPES[self._name]).data)
         self.length += array.size
 
     def finish(self) -> ComponentMeta:
@@ -170,7 +172,7 @@ class ComponentStream:
         size = self._path.stat().st_size
         # The header comes first and is known last: the checksum takes a second pass.
         return ComponentMeta(
-            self._name, self._file, TOKENS[self._name].str, (self.length,), size, crc_of_file(self._path)
+            self._name, self._file, DTYPES[self._name].str, (self.length,), size, crc_of_file(self._path)
         )
 
 
@@ -182,9 +184,9 @@ def write_bytes(directory: Path, group: str, file_name: str, data: Any) -> Compo
 
 
 def _write(path: Path, parts: Iterable[Any]) -> tuple[int, int]:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     size = crc = 0
-    with path.open("xb") as stream:
+    with create_file(path) as stream:
         for part in parts:
             stream.write(part)
             crc = zlib.crc32(part, crc)
@@ -194,8 +196,8 @@ def _write(path: Path, parts: Iterable[Any]) -> tuple[int, int]:
     return size, crc
 
 
-def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
-    """Map one component file, read-only; nothing is read yet.
+def map_component(directory: Path, meta: ComponentMeta, *, is_compared: bool = False) -> NDArray:
+    """Map one component file, read-only; nothing is read yet, unless it is compared.
 
     Parameters
     ----------
@@ -203,6 +205,8 @@ def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
         The segment's directory.
     meta : ComponentMeta
         What the manifest says of it.
+    is_compared : bool
+        Read the whole file and compare its CRC-32, as a change does that carries over what it reads.
 
     Returns
     -------
@@ -211,10 +215,12 @@ def map_component(directory: Path, meta: ComponentMeta) -> NDArray:
     Raises
     ------
     IndexCorruptedError
-        If the file is missing, has another size, or its header says another dtype or shape.
+        If the file is missing, has another size or CRC-32, or its header says another dtype or shape.
     """
     path = directory / meta.file
     check_size(directory, meta)
+    if is_compared:
+        check_crc(directory, meta)
     try:
         mapped = map_npy(path)
     except (ValueError, EOFError, SyntaxError, TokenError, OverflowError) as error:
@@ -236,6 +242,12 @@ def check_size(directory: Path, meta: ComponentMeta) -> None:
         raise damaged(directory.name, meta.name, f"the file is missing ({meta.file})") from None
     if size != meta.size:
         raise damaged(directory.name, meta.name, f"it has {size} bytes, the manifest says {meta.size} ({meta.file})")
+
+
+def check_crc(directory: Path, meta: ComponentMeta) -> None:
+    """Raise `IndexCorruptedError` when the bytes of a component file are not those that were written."""
+    if crc_of_file(directory / meta.file) != meta.crc32:
+        raise damaged(directory.name, meta.name, f"its CRC-32 is not the recorded one ({meta.file})")
 
 
 def _is_fetched(directory: Path, meta: ComponentMeta) -> bool:

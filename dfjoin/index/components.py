@@ -1,15 +1,17 @@
-"""The only list of component files: names, dtypes, groups, and what the manifest says of one."""
+"""The only list of component files: names, dtypes, shapes, groups, and what the manifest says of one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 __all__ = [
     "AXES",
+    "COMPONENTS",
     "DTYPES",
+    "EARLIER_VECTORS",
     "GROUPS",
     "PATTERNS",
     "ROWS",
@@ -17,129 +19,159 @@ __all__ = [
     "TOKENS",
     "VECTORS",
     "WORD_MODEL",
+    "Component",
     "ComponentMeta",
 ]
 
-TOKENS: dict[str, np.dtype] = {
+
+class Component(NamedTuple):
+    """What FORMAT.md says of one component; an array that is not so is damaged.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+    shape : tuple of str
+        Length of each dimension, as a sum of named lengths and numbers. Components of a group that name the same
+        length have it in common; `columns` and `tokens` are those of the segment.
+    divides : str
+        Entries are offsets that divide something of that length: they ascend from 0 to it.
+    below : str
+        Entries are numbers from 0 to that length, without it.
+    """
+
+    dtype: np.dtype
+    shape: tuple[str, ...]
+    divides: str = ""
+    below: str = ""
+
+
+def _component(dtype: str, *shape: str, divides: str = "", below: str = "") -> Component:
+    return Component(np.dtype(dtype), shape, divides, below)
+
+
+TOKENS: dict[str, Component] = {
     # Hash of each token's value, ascending; a token is a distinct value of the segment.
-    "hash": np.dtype("<u8"),
+    "hash": _component("<u8", "tokens"),
     # Where the tokens begin whose hash starts with each prefix; the look-up starts here.
-    "directory": np.dtype("<u4"),
+    "directory": _component("<u4", "prefixes + 1", divides="tokens"),
     # Group of each token: the tokens that exactly the same columns hold.
-    "group": np.dtype("<u4"),
+    "group": _component("<u4", "tokens", below="columns + lists"),
     # Where each token's value lies in `value_bytes`.
-    "value_offsets": np.dtype("<i8"),
+    "value_offsets": _component("<i8", "tokens + 1", divides="bytes"),
     # The canonical values in UTF-8, one after the other, and eight bytes that kernels may load.
-    "value_bytes": np.dtype("u1"),
+    "value_bytes": _component("u1", "bytes + 8"),
     # Where the tokens of each group lie in `group_tokens`; first one group per column, then the lists.
-    "group_indptr": np.dtype("<i8"),
+    "group_indptr": _component("<i8", "columns + lists + 1", divides="tokens"),
     # Tokens by group: from a set back to its values.
-    "group_tokens": np.dtype("<u4"),
+    "group_tokens": _component("<u4", "tokens", below="tokens"),
     # Where each posting list lies in `list_columns`.
-    "list_indptr": np.dtype("<i8"),
+    "list_indptr": _component("<i8", "lists + 1", divides="postings"),
     # Columns of each posting list, ascending; each distinct list is stored once.
-    "list_columns": np.dtype("<i4"),
+    "list_columns": _component("<i4", "postings", below="columns"),
     # Tokens of that column before this list, in the order of its set: bounds what is left to read.
-    "list_positions": np.dtype("<i4"),
+    "list_positions": _component("<i4", "postings", below="tokens"),
     # Where the lists of each column lie in `set_lists`.
-    "set_indptr": np.dtype("<i8"),
+    "set_indptr": _component("<i8", "columns + 1", divides="postings"),
     # Posting lists that each column is in, ascending: with its private group, the column's set.
-    "set_lists": np.dtype("<u4"),
+    "set_lists": _component("<u4", "postings", below="lists"),
 }
-"""Components of the ``tokens`` group and their dtypes, all one-dimensional."""
+"""Components of the ``tokens`` group, all one-dimensional."""
 
-SIGNATURES: dict[str, np.dtype] = {
+SIGNATURES: dict[str, Component] = {
     # Column of each slot; slots number the signed columns by set size.
-    "signature_columns": np.dtype("<i4"),
+    "signature_columns": _component("<i4", "signed", below="columns"),
     # Each row of the signature matrix, ascending, so that a value is found by bisection.
-    "signature_values": np.dtype("<u4"),
+    "signature_values": _component("<u4", "permutations", "signed"),
     # Slot that each of these values belongs to.
-    "signature_slots": np.dtype("<i4"),
+    "signature_slots": _component("<i4", "permutations", "signed", below="signed"),
 }
-"""Components of the ``signatures`` group and their dtypes; the last two are of shape (n_rows, n_signed)."""
+"""Components of the ``signatures`` group."""
 
-PATTERNS: dict[str, np.dtype] = {
+PATTERNS: dict[str, Component] = {
     # Hash of each piece, strictly ascending.
-    "pattern_hash": np.dtype("<u8"),
+    "pattern_hash": _component("<u8", "pieces"),
     # Where the columns of each piece lie in `pattern_columns`.
-    "pattern_indptr": np.dtype("<i8"),
+    "pattern_indptr": _component("<i8", "pieces + 1", divides="pattern_postings"),
     # Columns with a value that holds the piece, ascending.
-    "pattern_columns": np.dtype("<i4"),
+    "pattern_columns": _component("<i4", "pattern_postings", below="columns"),
     # Distinct pieces of each column, by which scores are normed.
-    "pattern_sizes": np.dtype("<i4"),
+    "pattern_sizes": _component("<i4", "columns"),
 }
-"""Components of the ``patterns`` group and their dtypes, all one-dimensional."""
+"""Components of the ``patterns`` group, all one-dimensional."""
 
-VECTORS: dict[str, np.dtype] = {
+VECTORS: dict[str, Component] = {
     # The unit vectors, in the order of the cells.
-    "vector_rows": np.dtype("<f4"),
+    "vector_rows": _component("<f4", "vectors", "d"),
     # Token of each vector.
-    "vector_tokens": np.dtype("<u4"),
+    "vector_tokens": _component("<u4", "vectors", below="tokens"),
     # Centers of the cells.
-    "vector_centers": np.dtype("<f4"),
+    "vector_centers": _component("<f4", "cells", "d"),
     # Rounded features of 64 neighbours, two in a word: what a search reads first.
-    "vector_words": np.dtype("<i4"),
+    "vector_words": _component("<i4", "blocks", "words", "64"),
     # Where each cell begins.
-    "vector_cells": np.dtype("<i8"),
+    "vector_cells": _component("<i8", "cells + 1", divides="vectors"),
     # Cosine of each vector to the center of its cell.
-    "vector_cosines": np.dtype("<f4"),
+    "vector_cosines": _component("<f4", "vectors"),
     # Orthonormal axes that features are coordinates along.
-    "vector_axes": np.dtype("<f8"),
+    "vector_axes": _component("<f8", "d", "axes"),
     # The point from which they are measured.
-    "vector_center": np.dtype("<f8"),
+    "vector_center": _component("<f8", "d"),
 }
-"""Components of the ``vectors`` group and their dtypes; their shapes are in FORMAT.md."""
+"""Components of the ``vectors`` group."""
 
-EARLIER_VECTORS = {name.replace("_words", "_blocks"): dtype for name, dtype in VECTORS.items()}
-EARLIER_VECTORS["vector_blocks"] = np.dtype("<f4")
+EARLIER_VECTORS = {name.replace("_words", "_blocks"): component for name, component in VECTORS.items()}
+EARLIER_VECTORS["vector_blocks"] = _component("<f4", "blocks", "width", "64")
 """Components as earlier versions wrote them: features are not rounded."""
 
-AXES: dict[str, np.dtype] = {
+AXES: dict[str, Component] = {
     # The distinct points, in the order of the blocks.
-    "axis_rows": np.dtype("<f8"),
-    # Set of each point, or, from the number of sets on, its list of sets.
-    "axis_group": np.dtype("<u4"),
+    "axis_rows": _component("<f8", "points", "d"),
     # Where each list lies in `axis_lists`.
-    "axis_indptr": np.dtype("<i8"),
-    # Sets of each list, ascending.
-    "axis_lists": np.dtype("<i4"),
-    # Columns of each set, in the order of the axes.
-    "axis_columns": np.dtype("<i4"),
+    "axis_indptr": _component("<i8", "lists + 1", divides="listed"),
     # Distinct points of each set.
-    "axis_sizes": np.dtype("<i8"),
+    "axis_sizes": _component("<i8", "sets"),
+    # Set of each point, or, from the number of sets on, its list of sets.
+    "axis_group": _component("<u4", "points", below="sets + lists"),
+    # Sets of each list, ascending.
+    "axis_lists": _component("<i4", "listed", below="sets"),
+    # Columns of each set, in the order of the axes.
+    "axis_columns": _component("<i4", "sets", "scales", below="columns"),
     # What each column is multiplied by.
-    "axis_scales": np.dtype("<f8"),
+    "axis_scales": _component("<f8", "scales"),
     # Features of 64 neighbours, their boxes, and the projection that makes features, as of vectors.
-    "axis_blocks": np.dtype("<f4"),
-    "axis_boxes": np.dtype("<f4"),
-    "axis_projection": np.dtype("<f8"),
-    "axis_center": np.dtype("<f8"),
+    "axis_blocks": _component("<f4", "blocks", "width", "64"),
+    "axis_boxes": _component("<f4", "boxes", "ends", "64"),
+    "axis_projection": _component("<f8", "d", "axes"),
+    "axis_center": _component("<f8", "d"),
     # Points are divided by this power of two before their features are computed.
-    "axis_unit": np.dtype("<f8"),
+    "axis_unit": _component("<f8", "1"),
 }
-"""Components of an ``axes`` group and their dtypes; their shapes are in FORMAT.md."""
+"""Components of an ``axes`` group."""
 
-ROWS: dict[str, np.dtype] = {
+ROWS: dict[str, Component] = {
     # Codes of the rows of each column, as many bits each.
-    "row_words": np.dtype("<u8"),
+    "row_words": _component("<u8", "words"),
     # Where the words of each column lie in `row_words`.
-    "row_starts": np.dtype("<i8"),
+    "row_starts": _component("<i8", "columns + 1", divides="words"),
     # Bits of a code of each column; 0 where its rows are not kept.
-    "row_bits": np.dtype("u1"),
+    "row_bits": _component("u1", "columns"),
 }
-"""Components of the ``rows`` group and their dtypes, all one-dimensional."""
+"""Components of the ``rows`` group, all one-dimensional."""
 
-WORD_MODEL: dict[str, np.dtype] = {
+WORD_MODEL: dict[str, Component] = {
     # Where the words lie in `word_bytes`.
-    "word_offsets": np.dtype("<i8"),
+    "word_offsets": _component("<i8", "words + 1"),
     # The words in UTF-8, one after the other.
-    "word_bytes": np.dtype("u1"),
+    "word_bytes": _component("u1", "bytes"),
     # A row for each word, then one for each bucket of n-grams.
-    "word_matrix": np.dtype("<f4"),
+    "word_matrix": _component("<f4", "words + buckets", "d"),
 }
 """Components of a trained model of words, which lies beside the segments."""
 
-DTYPES = {**TOKENS, **SIGNATURES, **PATTERNS, **EARLIER_VECTORS, **VECTORS, **AXES, **ROWS, **WORD_MODEL}
+COMPONENTS = {**TOKENS, **SIGNATURES, **PATTERNS, **EARLIER_VECTORS, **VECTORS, **AXES, **ROWS, **WORD_MODEL}
+"""Every component."""
+
+DTYPES = {name: component.dtype for name, component in COMPONENTS.items()}
 """Every component and its dtype."""
 
 GROUPS = ("tokens", "catalog", "signatures", "patterns", "vectors", "axes", "rows")

@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin.errors import IndexNotFoundError, InvalidParameterError
+from dfjoin.index.layout import create_file, make_directory
 
 __all__ = ["FileStore", "StoredEntry"]
 
@@ -128,10 +129,10 @@ class FileStore:
 
     def copy_to(self, name: str, target: Path) -> bool:
         """Copy a file to a place of this machine, whole or not at all; return whether it is there."""
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(target.parent)
         draft = target.with_name(f".{target.name}-{uuid.uuid4().hex}")
         try:
-            with draft.open("xb") as out:
+            with create_file(draft) as out:
                 for chunk in self.chunks(name):
                     out.write(chunk)
             draft.replace(target)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Container
 from pathlib import Path
+from typing import BinaryIO
 
 __all__ = [
     "CATALOG_FILE",
@@ -17,10 +19,12 @@ __all__ = [
     "SEGMENTS",
     "TOMBSTONES",
     "UNDECIDED_FILE",
+    "create_file",
     "group_directory",
     "holds_index",
     "is_mark_of",
     "make_directories",
+    "make_directory",
     "manifest_path",
     "model_directory",
     "run_directory",
@@ -104,9 +108,31 @@ def is_mark_of(file: str, version: int) -> bool:
 
 
 def make_directories(index: Path) -> None:
-    """Make the directories of an index that are missing, for its owner only."""
-    for directory in (index, index / RUNS, index / SEGMENTS, index / MANIFESTS):
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Make the directories of an index that are missing; the index itself for its owner only."""
+    index.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in (RUNS, SEGMENTS, MANIFESTS):
+        make_directory(index / name)
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory of an index, and those above it that are missing, for whom the one above them is open."""
+    missing = [directory for directory in (path, *path.parents) if not directory.exists()]
+    for directory in reversed(missing):
+        directory.mkdir(mode=0o700 | directory.parent.stat().st_mode & 0o077, exist_ok=True)
+
+
+def create_file(path: Path) -> BinaryIO:
+    """Create a file of an index, for whom the directory that it lies in is open.
+
+    A copy of what is inside a directory of the owner's has to be the owner's, too.
+
+    Raises
+    ------
+    FileExistsError
+        If there is one of that name.
+    """
+    mode = 0o600 | path.parent.stat().st_mode & 0o066
+    return open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # Path.open takes no opener
 
 
 def holds_index(names: Container[str]) -> bool:

@@ -17,13 +17,16 @@ from dfjoin.errors import (
     IndexVersionError,
     shortlist,
 )
-from dfjoin.index.components import GROUPS, ComponentMeta
+from dfjoin.index.components import ComponentMeta
+from dfjoin.index.json_shape import check_shape
 from dfjoin.index.layout import MODELS, SEGMENTS
+from dfjoin.index.manifest_shape import MANIFEST, VERSION
 from dfjoin.types import IndexSettings, Root
 from dfjoin.vectors.axis_specs import AxisSpec
 
 __all__ = [
     "COUNTS",
+    "FEATURES",
     "FORMAT_VERSION",
     "EmbedderMeta",
     "GroupMeta",
@@ -40,7 +43,13 @@ _FORMAT = "dfjoin-index"
 _NULL_EVIDENCE = "null_evidence"
 """The feature of an index whose columns decide which texts are nulls: a query has to be read by the same rule."""
 
-_FEATURES = (*GROUPS, _NULL_EVIDENCE)
+FEATURES = {
+    "0.1.0": ("tokens", "catalog", "signatures"),
+    "0.2.0": ("patterns", "vectors", "axes", "rows", _NULL_EVIDENCE),
+}
+"""Version of dfjoin → the features of the format that it was the first to read; a new feature needs a new version."""
+
+_FEATURES = tuple(feature for features in FEATURES.values() for feature in features)
 _PLAIN_PATH = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)*", re.ASCII)
 
 
@@ -200,8 +209,8 @@ class Manifest:
         """Sum of the counts of all segments, without deleted tables and columns; zeros where there is no segment."""
         total = dict.fromkeys(COUNTS, 0)
         for segment in self.segments:
-            for key, value in segment.counts.items():
-                total[key] = total.get(key, 0) + value
+            for key in COUNTS:
+                total[key] += segment.counts.get(key, 0)
             deleted = segment.tombstones or {}
             for key, name in _DELETED_COUNTS:
                 total[key] -= deleted.get(name, 0)
@@ -276,8 +285,9 @@ class Manifest:
             If the format version or a feature is unknown here.
         """
         try:
-            values = json.loads(text)
+            values = json.loads(text, parse_constant=_refuse_constant)
             _check_version(values, where)
+            check_shape(values, MANIFEST, "manifest")
             manifest = cls(
                 str(values["index_uuid"]),
                 int(values["version"]),
@@ -293,7 +303,7 @@ class Manifest:
             )
             _check_paths(manifest)
             _check_numbers(manifest)
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             if isinstance(error, IndexVersionError):
                 raise
             raise IndexCorruptedError(
@@ -308,15 +318,26 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
 def _check_numbers(manifest: Manifest) -> None:
-    """Refuse counts and sizes that are no numbers, or negative, and segments that are named twice."""
-    ids = [segment.id for segment in manifest.segments]
-    if len(set(ids)) < len(ids) or manifest.version < 1:
-        raise ValueError("a segment is named twice, or the version is below 1")
+    """Refuse more deleted than there is, and segments, groups, components and roots that are named twice."""
+    _check_once("a segment", [segment.id for segment in manifest.segments])
+    _check_once("a root", [root.id for root in manifest.roots])
     for segment in manifest.segments:
-        numbers = [*segment.counts.values(), *(c.size for group in segment.groups for c in group.components)]
-        if not all(type(n) is int and n >= 0 for n in numbers):
-            raise ValueError(f"counts or sizes of segment {segment.id} are no numbers of at least 0")
+        _check_once(f"a group of segment {segment.id}", [group.id for group in segment.groups])
+        for group in segment.groups:
+            _check_once(f"a component of group {group.id}", [component.name for component in group.components])
+        deleted = segment.tombstones or {}
+        if any(deleted.get(name, 0) > segment.counts[key] for key, name in _DELETED_COUNTS):
+            raise ValueError(f"segment {segment.id} has more deleted than it holds")
+
+
+def _check_once(what: str, names: Sequence[Any]) -> None:
+    if len(set(names)) < len(names):
+        raise ValueError(f"{what} is named twice")
 
 
 def seal(values: dict[str, Any]) -> str:
@@ -345,17 +366,18 @@ def check_seal(text: str, version: int, where: Path) -> None:
 def _check_version(values: Any, where: str) -> None:
     if not isinstance(values, dict) or values.get("format") != _FORMAT:
         raise ValueError("it is not a dfjoin manifest")
-    version = int(values["format_version"])
+    check_shape(values, VERSION, "manifest")
+    version = values["format_version"]
     if version > FORMAT_VERSION:
         raise IndexVersionError(
-            f"the index {where} has format version {version}, this dfjoin {__version__} reads up to "
-            f"{FORMAT_VERSION}; upgrade dfjoin"
+            f"the index {where}, written by {values.get('created_by', 'a later dfjoin')!r:.60}, has format version "
+            f"{version}, this dfjoin {__version__} reads up to {FORMAT_VERSION}; upgrade dfjoin"
         )
     unknown = [f for f in values["reader_features"] if f not in _FEATURES]
     if unknown:
         raise IndexVersionError(
-            f"the index {where} needs the features {shortlist(unknown)}, this dfjoin {__version__} knows "
-            f"{shortlist(_FEATURES)}; upgrade dfjoin"
+            f"the index {where}, written by {values.get('created_by', 'a later dfjoin')!r:.60}, needs the features "
+            f"{shortlist(unknown)}, this dfjoin {__version__} knows {shortlist(_FEATURES)}; upgrade dfjoin"
         )
 
 
@@ -364,12 +386,13 @@ def _check_paths(manifest: Manifest) -> None:
     if manifest.embedder is not None and manifest.embedder.model:
         _check_names([manifest.embedder.model, *(c.file for c in manifest.embedder.components)])
     for segment in manifest.segments:
-        names = [segment.id, *(c.file for group in segment.groups for c in group.components)]
+        groups = segment.groups
+        names = [segment.id, *(g.id for g in groups), *(c.file for group in groups for c in group.components)]
         if segment.tombstones is not None:
             names.append(segment.tombstones["file"])
         _check_names(names)
-        if "/" in segment.id:
-            raise ValueError(f"the segment id {segment.id!r} is not a plain name")
+        if any("/" in name for name in (segment.id, *(group.id for group in groups))):
+            raise ValueError(f"the id of segment {segment.id!r}, or of one of its groups, is not a plain name")
 
 
 def _check_names(names: list[str]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.component_files import removed_on_error, save_array, write_component, write_rows
-from dfjoin.index.layout import ROW_PLACES_FILE, ROW_WORDS_FILE
+from dfjoin.index.layout import ROW_PLACES_FILE, ROW_WORDS_FILE, create_file
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.mapping import map_npy
 from dfjoin.index.segment import Rows, Segment
@@ -65,11 +65,11 @@ def write_row_files(directory: Path, bits: NDArray[np.uint8], columns: Sequence[
     columns : sequence of ndarray of uint64
         The words of each.
     """
-    with (directory / ROW_WORDS_FILE).open("xb") as stream:
+    with create_file(directory / ROW_WORDS_FILE) as stream:
         for words in columns:
             stream.write(words.data)
     starts = np.append(0, np.cumsum([words.size for words in columns], dtype=np.int64))
-    with (directory / ROW_PLACES_FILE).open("xb") as stream:
+    with create_file(directory / ROW_PLACES_FILE) as stream:
         save_array(stream, np.stack([starts, np.append(bits, 0).astype(np.int64)]))
 
 

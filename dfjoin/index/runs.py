@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.component_files import save_array
+from dfjoin.index.layout import create_file, make_directory
 from dfjoin.index.mapping import map_npy
 from dfjoin.kernels.grouping import expand_groups
 from dfjoin.kernels.postings import Entries, copy_values, merge_entries
@@ -79,9 +80,9 @@ class Run:
 
 def write_run(directory: Path, run: Run) -> None:
     """Write a run as ``.npy`` files into a new directory."""
-    directory.mkdir(parents=True)
+    make_directory(directory)
     for name in _FIELDS:
-        with (directory / f"{name}.npy").open("xb") as stream:
+        with create_file(directory / f"{name}.npy") as stream:
             save_array(stream, getattr(run, name))
 
 

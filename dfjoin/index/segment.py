@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError
 from dfjoin.index.catalog import Catalog
-from dfjoin.index.component_files import check_size, crc_of_file, damaged, find_damage, map_component
+from dfjoin.index.component_files import check_crc, check_size, damaged, find_damage, map_component
 from dfjoin.index.components import EARLIER_VECTORS, PATTERNS, ROWS, SIGNATURES, VECTORS, ComponentMeta
 from dfjoin.index.layout import segment_directory
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
+from dfjoin.index.soundness import Lengths, check_entries, check_shapes
 from dfjoin.index.tombstones import read_alive
 
 if TYPE_CHECKING:
@@ -84,12 +85,18 @@ class Segment:
         Local directory of the index.
     meta : SegmentMeta
         What the manifest says of the segment.
+    is_compared : bool
+        Compare the CRC-32 of each file that is mapped, and all its entries: for changes, which would make damage
+        permanent. Searches compare what they rely on.
     """
 
-    def __init__(self, index: Path, meta: SegmentMeta) -> None:
+    def __init__(self, index: Path, meta: SegmentMeta, *, is_compared: bool = False) -> None:
         self.meta = meta
         self.index = index
         self.directory = segment_directory(index, meta.id)
+        self._is_compared = is_compared
+        self._lengths: dict[str, Lengths] = {}
+        self._sound: set[str] = set()
 
     @property
     def n_columns(self) -> int:
@@ -103,9 +110,24 @@ class Segment:
 
     @cached_property
     def tokens(self) -> Tokens:
-        """Map the ``tokens`` group."""
+        """Map the ``tokens`` group.
+
+        What relies on all entries of an array asks `sound_tokens` for it.
+        """
         tokens = Tokens(*self._map("tokens", Tokens._fields))
-        self._check_shapes(tokens)
+        n_prefixes = tokens.directory.size - 1
+        if n_prefixes < 2 or n_prefixes & (n_prefixes - 1) or n_prefixes > 1 << 32:
+            raise self.damaged("directory", f"{n_prefixes} prefixes are no power of two")
+        return tokens
+
+    def sound_tokens(self, *names: str) -> Tokens:
+        """Map the ``tokens`` group, some arrays of which were compared whole, each once. O(entries)."""
+        tokens = self.tokens
+        for name in names:
+            if name not in self._sound:
+                group = self._group("tokens")
+                check_entries(name, getattr(tokens, name), self._lengths[group.id], self.meta.id)
+                self._sound.add(name)
         return tokens
 
     @cached_property
@@ -122,12 +144,10 @@ class Segment:
                 f'segment {self.meta.id} of the index has no signatures, which mode="lsh" needs; add them with '
                 "`lake.add_signatures()`"
             )
-        columns, values, slots = self._map("signatures", SIGNATURES)
-        is_inside = columns.ndim == 1 and (columns.size == 0 or 0 <= columns.min() <= columns.max() < self.n_columns)
-        sizes = self.catalog.numbers["cardinality"][columns] if is_inside else np.empty(0, np.int64)
-        is_matrix = values.ndim == 2 and values.shape == slots.shape == (values.shape[0], columns.size)
-        if not is_inside or not is_matrix or np.any(sizes[1:] < sizes[:-1]):
-            raise self.damaged("signature_columns", "the signatures do not fit the columns of the segment")
+        columns, values, slots = self._map("signatures", SIGNATURES, sound=("signature_columns",))
+        sizes = self.catalog.numbers["cardinality"][columns]
+        if np.any(sizes[1:] < sizes[:-1]):
+            raise self.damaged("signature_columns", "they are not in the order of their cardinality")
         return Signatures(columns, values, slots, sizes)
 
     @cached_property
@@ -144,11 +164,7 @@ class Segment:
                 f'segment {self.meta.id} of the index has no pattern tokens, which mode="transform" needs; add them '
                 "with `lake.add_patterns()`"
             )
-        stored = Patterns(*self._map("patterns", PATTERNS))
-        fits = stored.indptr.size == stored.hash.size + 1 and stored.sizes.size == self.n_columns
-        if not fits or stored.indptr[-1] != stored.columns.size:
-            raise self.damaged("pattern_columns", "the pieces do not fit the columns of the segment")
-        return stored
+        return Patterns(*self._map("patterns", PATTERNS))
 
     @cached_property
     def vectors(self) -> Vectors:
@@ -168,13 +184,14 @@ class Segment:
         from dfjoin.vectors.trees import MAX_AXES, Projection
 
         is_earlier = any(meta.name == "vector_blocks" for meta in self._group("vectors").components)
-        arrays = self._map("vectors", EARLIER_VECTORS if is_earlier else VECTORS)
+        arrays = self._map(
+            "vectors", EARLIER_VECTORS if is_earlier else VECTORS, sound=("vector_tokens", "vector_cells")
+        )
         rows, tokens, centers, blocks, ends, cosines, axes, center = arrays
-        fits = rows.ndim == 2 and tokens.shape == rows.shape[:1] == cosines.shape and center.shape == rows.shape[1:]
         most_axes = blocks.shape[1] - 1 if is_earlier else 2 * (blocks.shape[1] - 2)
         n_axes = min(center.size, MAX_AXES, max(0, most_axes))  # earlier versions kept 16 axes
-        if not fits or axes.shape != (center.size, n_axes):
-            raise self.damaged("vector_rows", "the vectors do not fit their tokens and axes")
+        if axes.shape[1] != n_axes:
+            raise self.damaged("vector_axes", f"it has {axes.shape[1]} axes where the features need {n_axes}")
         try:
             cells = make_cells(Projection(axes, center), centers, blocks, ends, cosines)
         except ValueError as error:
@@ -186,12 +203,7 @@ class Segment:
         """Map the ``rows`` group; None where the segment has none."""
         if self.meta.group("rows") is None:
             return None
-        rows = Rows(*self._map("rows", ROWS))
-        words, starts, bits = rows
-        fits = starts.size == self.n_columns + 1 and bits.size == self.n_columns and starts[0] == 0
-        if not fits or starts[-1] != words.size or np.any(starts[1:] < starts[:-1]):
-            raise self.damaged("row_starts", "the rows do not fit the columns of the segment")
-        return rows
+        return Rows(*self._map("rows", ROWS, sound=("row_starts",)))
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -199,8 +211,7 @@ class Segment:
         (meta,) = self._group("catalog").components
         check_size(self.directory, meta)
         # Arrow follows the offsets in a file without looking: damage must be found before.
-        if crc_of_file(self.directory / meta.file) != meta.crc32:
-            raise self.damaged("catalog", "its CRC-32 is not the recorded one")
+        check_crc(self.directory, meta)
         catalog = Catalog(self.directory / meta.file)
         if catalog.n_columns != self.n_columns:
             raise self.damaged("catalog", f"it lists {catalog.n_columns} columns, the manifest says {self.n_columns}")
@@ -245,53 +256,43 @@ class Segment:
         mask = np.append(self.alive, np.uint8(1)) > 0
         return (width == 0) | mask[np.minimum(first, self.n_columns)]
 
-    def map_group(self, group: GroupMeta, names: Iterable[str]) -> list[NDArray]:
-        """Map components of a group, in the order of their names."""
-        by_name = {c.name: c for c in group.components}
-        missing = [name for name in names if name not in by_name]
-        if missing:
-            raise self.damaged(missing[0], "it is not in the manifest")
-        return [map_component(self.directory, by_name[name]) for name in names]
+    def map_group(self, group: GroupMeta, names: Iterable[str], sound: Container[str] = ()) -> list[NDArray]:
+        """Map components of a group, in the order of their names.
 
-    def _map(self, group_name: str, names: Iterable[str]) -> list[NDArray]:
+        Parameters
+        ----------
+        group : GroupMeta
+        names : iterable of str
+        sound : container of str
+            Those whose entries are compared, too. O(entries).
+
+        Raises
+        ------
+        IndexCorruptedError
+            If they are not what FORMAT.md says.
+        """
+        by_name = {c.name: c for c in group.components}
+        arrays: dict[str, NDArray] = {}
+        for name in names:
+            if name not in by_name:
+                raise self.damaged(name, "it is not in the manifest")
+            arrays[name] = map_component(self.directory, by_name[name], is_compared=self._is_compared)
+        known = {"columns": self.n_columns, "tokens": self.n_tokens}
+        lengths = self._lengths[group.id] = check_shapes(arrays, known, self.meta.id)
+        for name, array in arrays.items():
+            if self._is_compared or name in sound:
+                check_entries(name, array, lengths, self.meta.id)
+        return list(arrays.values())
+
+    def _map(self, group_name: str, names: Iterable[str], sound: Container[str] = ()) -> list[NDArray]:
         """Map components of the group of a name."""
-        return self.map_group(self._group(group_name), names)
+        return self.map_group(self._group(group_name), names, sound)
 
     def _group(self, name: str) -> GroupMeta:
         group = self.meta.group(name)
         if group is None:
             raise self.damaged(name, "the segment has no such group of components")
         return group
-
-    def _check_shapes(self, tokens: Tokens) -> None:
-        """Refuse arrays whose lengths do not fit together: kernels rely on them."""
-        n_columns, n_tokens = self.n_columns, tokens.hash.size
-        n_lists = tokens.list_indptr.size - 1
-        bits = (tokens.directory.size - 1).bit_length() - 1
-        expected = {
-            "directory": (1 << max(bits, 0)) + 1,
-            "group": n_tokens,
-            "value_offsets": n_tokens + 1,
-            "group_indptr": n_columns + n_lists + 1,
-            "group_tokens": n_tokens,
-            "list_positions": tokens.list_columns.size,
-            "set_indptr": n_columns + 1,
-            "set_lists": tokens.list_columns.size,
-        }
-        for name, size in expected.items():
-            actual = getattr(tokens, name).size
-            if actual != size or n_lists < 0 or bits < 1:
-                raise self.damaged(name, f"it has {actual} entries where the other components need {size}")
-        ends = {
-            "value_offsets": (tokens.value_offsets[-1], tokens.value_bytes.size - 8),
-            "group_indptr": (tokens.group_indptr[-1], n_tokens),
-            "list_indptr": (tokens.list_indptr[-1], tokens.list_columns.size),
-            "set_indptr": (tokens.set_indptr[-1], tokens.set_lists.size),
-            "directory": (tokens.directory[-1], n_tokens),
-        }
-        for name, (actual, size) in ends.items():
-            if actual != size:
-                raise self.damaged(name, f"it ends at {actual}, not at {size}")
 
     def verify(self) -> list[str]:
         """Read every file and compare size and CRC-32; return what is wrong, nothing when all is well."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import Records, replace_field, write_catalog
 from dfjoin.index.component_files import ComponentStream, map_component, removed_on_error, write_bytes, write_component
 from dfjoin.index.components import TOKENS, ComponentMeta
-from dfjoin.index.layout import CATALOG_FILE, segment_directory
+from dfjoin.index.layout import CATALOG_FILE, create_file, make_directory, segment_directory
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.runs import PADDING, Run, merge_runs
@@ -143,9 +143,9 @@ def _write_values(runs: Iterator[Run], directory: Path, group: str) -> tuple[Run
         return first, [write_component(directory, group, name, getattr(first, name)) for name in _VALUES]
     hashes, offsets, data = (ComponentStream(directory, group, name) for name in _VALUES)
     scratch = directory / f"{_PAIRS}{group}"
-    scratch.mkdir()
+    make_directory(scratch)
     n_pairs = 0
-    with (scratch / "indptr").open("xb") as indptr, (scratch / "columns").open("xb") as columns:
+    with create_file(scratch / "indptr") as indptr, create_file(scratch / "columns") as columns:
         offsets.append(np.zeros(1, np.int64))
         indptr.write(np.zeros(1, np.int64).data)
         for run in itertools.chain((first, second), runs):

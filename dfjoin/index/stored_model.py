@@ -14,6 +14,8 @@ from dfjoin.index.component_files import damaged, find_damage, map_component, re
 from dfjoin.index.components import WORD_MODEL
 from dfjoin.index.layout import MODELS, model_directory
 from dfjoin.index.manifest import EmbedderMeta, Manifest
+from dfjoin.index.reading import reading
+from dfjoin.index.soundness import check_shapes, stretches_of
 from dfjoin.vectors.abbreviations import expanding
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, check_probe, known_embedder, probe_of
 from dfjoin.vectors.fasttext_model import FastTextModel
@@ -54,7 +56,7 @@ def describe_embedder(embedder: Embedder) -> EmbedderMeta:
     return EmbedderMeta(embedder.identity, dimension, probe, embedder.place)
 
 
-def open_embedder(index: Path, manifest: Manifest) -> Embedder:
+def open_embedder(index: Path, manifest: Manifest, *, is_compared: bool = False) -> Embedder:
     """Return the embedder that made the vectors of an index.
 
     Parameters
@@ -62,6 +64,8 @@ def open_embedder(index: Path, manifest: Manifest) -> Embedder:
     index : Path
     manifest : Manifest
         Of a version that has one.
+    is_compared : bool
+        Compare the CRC-32 of the model's files, as a change does that makes vectors.
 
     Returns
     -------
@@ -80,10 +84,10 @@ def open_embedder(index: Path, manifest: Manifest) -> Embedder:
         embedder = known_embedder(meta.identity, meta.place)
         check_probe(embedder, meta.dimension, meta.probe)
         return expanding(embedder, meta.abbreviations)
-    return open_model(index, meta)
+    return open_model(index, meta, is_compared=is_compared)
 
 
-def open_model(index: Path, meta: EmbedderMeta) -> Embedder:
+def open_model(index: Path, meta: EmbedderMeta, *, is_compared: bool = False) -> Embedder:
     """Map a model of words that `write_model` has written.
 
     Parameters
@@ -92,6 +96,8 @@ def open_model(index: Path, meta: EmbedderMeta) -> Embedder:
         Directory that it was written into.
     meta : EmbedderMeta
         What `write_model` returned, with the abbreviations that are written out before.
+    is_compared : bool
+        Compare the CRC-32 of its files.
 
     Raises
     ------
@@ -100,7 +106,11 @@ def open_model(index: Path, meta: EmbedderMeta) -> Embedder:
     """
     by_name = {component.name: component for component in meta.components}
     try:
-        offsets, data, matrix = (map_component(index / MODELS, by_name[name]) for name in WORD_MODEL)
+        arrays = {name: map_component(index / MODELS, by_name[name], is_compared=is_compared) for name in WORD_MODEL}
+        check_shapes(arrays, {}, None)
+        offsets, data, matrix = arrays.values()
+        with reading("word_offsets", "points outside `word_bytes`"):
+            stretches_of(offsets, np.arange(offsets.size - 1), data.size)
     except (IndexCorruptedError, KeyError) as error:
         raise IndexCorruptedError(
             f"the model of words of the index is damaged ({error}); make the vectors anew with "

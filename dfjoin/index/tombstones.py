@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.component_files import damaged, save_array
-from dfjoin.index.layout import TOMBSTONES, tombstones_file
+from dfjoin.index.layout import TOMBSTONES, create_file, make_directory, tombstones_file
 from dfjoin.index.mirror import mirror_of
 
 if TYPE_CHECKING:
@@ -83,12 +83,12 @@ def write_alive(
     dict
         ``file``, ``n_deleted``, ``n_deleted_tables``, ``n_deleted_indexed``, ``crc32``.
     """
-    (index / TOMBSTONES).mkdir(exist_ok=True)
+    make_directory(index / TOMBSTONES)
     # Writers that race for one version must not write one file.
     file = tombstones_file(segment_id, version, uuid.uuid4().hex[:8])
     path = index / file
     try:
-        with path.open("xb") as stream:
+        with create_file(path) as stream:
             save_array(stream, alive)
             stream.flush()
             os.fsync(stream.fileno())

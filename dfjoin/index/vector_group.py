@@ -16,7 +16,9 @@ from dfjoin.index.catalog import KINDS
 from dfjoin.index.component_files import removed_on_error, write_component, write_rows
 from dfjoin.index.components import VECTORS
 from dfjoin.index.manifest import GroupMeta
+from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment, Tokens
+from dfjoin.index.soundness import stretches_of
 from dfjoin.kernels.postings import copy_values
 from dfjoin.kernels.records import Dictionary
 from dfjoin.kernels.vector_blocks import BLOCK
@@ -59,20 +61,27 @@ def text_columns(segment: Segment) -> NDArray[np.uint8]:
 
 def text_tokens(segment: Segment) -> NDArray[np.int64]:
     """List the tokens that a column of text holds, ascending."""
-    tokens, is_text = segment.tokens, text_columns(segment).astype(bool)
-    of_lists = np.zeros(tokens.list_indptr.size - 1, bool)
-    if of_lists.size:
-        of_lists = np.logical_or.reduceat(is_text[tokens.list_columns], tokens.list_indptr[:-1])
+    tokens = segment.sound_tokens("group", "list_indptr", "list_columns")
+    is_text = text_columns(segment).astype(bool)
+    before = np.append(0, np.cumsum(is_text[tokens.list_columns]))
+    of_lists = before[tokens.list_indptr[1:]] > before[tokens.list_indptr[:-1]]
     return np.flatnonzero(np.concatenate([is_text, of_lists])[tokens.group])
 
 
-def texts_of(tokens: Tokens, chosen: NDArray[np.int64]) -> Texts:
-    """Copy the values of some tokens as offsets and UTF-8."""
-    starts = tokens.value_offsets[chosen]
-    lengths = (tokens.value_offsets[chosen + 1] - starts).astype(np.int32)
+def texts_of(tokens: Tokens, chosen: NDArray[np.integer]) -> Texts:
+    """Copy the values of some tokens, each once, as offsets and UTF-8 with eight bytes behind it.
+
+    Raises
+    ------
+    IndexCorruptedError
+        If one of them lies outside of the values.
+    """
+    with reading("value_offsets", "points outside `value_bytes`"):
+        starts, lengths = stretches_of(tokens.value_offsets, chosen, tokens.value_bytes.size - 8)
     offsets = np.zeros(chosen.size + 1, np.int64)
     data = np.zeros(int(lengths.sum()) + 8, np.uint8)
-    copy_values(np.arange(chosen.size, dtype=np.uint32), starts, lengths, tokens.value_bytes, data, offsets)
+    sizes = lengths.astype(np.int32)
+    copy_values(np.arange(chosen.size, dtype=np.uint32), starts, sizes, tokens.value_bytes, data, offsets)
     return offsets, data
 
 

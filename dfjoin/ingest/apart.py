@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dfjoin.errors import EngineError
-from dfjoin.index.layout import RUNS, make_directories
+from dfjoin.index.layout import RUNS, create_file, make_directories, make_directory
 from dfjoin.ingest.requests import execute
 from dfjoin.sources.roots import local_path
 
@@ -90,6 +90,6 @@ def keep_file(place: Path, part: FilePart) -> None:
     if name.is_absolute() or ".." in name.parts or name.parts[:1] != (RUNS,):
         raise EngineError(f"a task of Spark handed back a file that belongs to no run: {part.name!r}")
     path = place / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as stream:
+    make_directory(path.parent)
+    with path.open("ab") if path.exists() else create_file(path) as stream:
         stream.write(part.data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +12,12 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import DfjoinError
 from dfjoin.index.axis_group import AxisSet, AxisShape
-from dfjoin.index.catalog import KINDS, NOT_IN_FILE
+from dfjoin.index.catalog import KINDS, NOT_IN_FILE, find_root, read_dialect
 from dfjoin.index.segment import Segment
 from dfjoin.ingest.left_out import is_wanted
 from dfjoin.sources.readers import open_table
 from dfjoin.sources.roots import catalogued_source
-from dfjoin.types import Dialect, IndexSettings, Root
+from dfjoin.types import IndexSettings, Root
 from dfjoin.values.float_values import is_list_type, to_floats, to_rows
 from dfjoin.values.normalize import normalize_batch
 from dfjoin.vectors.axis_points import distinct_points, place_points
@@ -106,11 +105,11 @@ class AxesReader:
 
     def _read(self, record: dict[str, Any], chosen: list[tuple[AxisSpec, list[dict[str, Any]]]]) -> list[AxisSet]:
         """Read the columns of a table once, and make the points of each set."""
-        root = next(root for root in self.roots if root.id == record["root"])
+        root = find_root(self.roots, record["root"])
         if root.kind == "spark":
             raise DfjoinError("a Spark table")
         source = catalogued_source(self.index, root, record)
-        dialect = Dialect.from_dict(json.loads(record["dialect"])) if record["dialect"] else None
+        dialect = read_dialect(record)
         names = list(dict.fromkeys(c["name"] for _, columns in chosen for c in columns))
         most = max(self.settings.max_columns, record["n_columns"])
         points = [_Points(spec) for spec, _ in chosen]

@@ -101,7 +101,7 @@ def train_embedder(
     """
     with Progress(is_shown, 0, 0, stage=_TRAINING) as progress:
         progress.tell(_TRAINING, 0.0)
-        offsets, data = training_texts([Segment(written.index, meta) for meta in segments])
+        offsets, data = training_texts([Segment(written.index, meta, is_compared=True) for meta in segments])
         n_buckets = min(TrainingOptions.n_buckets, max(_MIN_BUCKETS, 2 * data.size))  # a small lake has few n-grams
         options = TrainingOptions(n_buckets=n_buckets)
         model = train_fasttext(expand_texts((offsets, data), table), options, partial(progress.tell, _TRAINING))

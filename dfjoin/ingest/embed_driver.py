@@ -67,7 +67,7 @@ def embed_new(
     """Embed the values of new segments of an index that has vectors; others are returned as they are."""
     if base.embedder is None:
         return list(segments)
-    chosen = IndexEmbedder(open_embedder(written.index, base), base.embedder)
+    chosen = IndexEmbedder(open_embedder(written.index, base, is_compared=True), base.embedder)
     return add_vectors_of(segments, chosen, written, engine, is_shown)[0]
 
 
@@ -90,7 +90,9 @@ def _embed_here(
 
         for one in segments:
             tell(0.0)
-            group = embed_segment(Segment(written.index, one), chosen.embedder, chosen.meta.dimension, tell)
+            group = embed_segment(
+                Segment(written.index, one, is_compared=True), chosen.embedder, chosen.meta.dimension, tell
+            )
             before += one.counts["tokens"]
             written.add(group_directory(written.index, one.id, group.id))
             done.append(one.with_group(group))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.index.layout import segment_directory
+from dfjoin.index.layout import create_file, make_directory, segment_directory
 from dfjoin.index.manifest import EmbedderMeta, SegmentMeta
 from dfjoin.index.mirror import fetch_below
 from dfjoin.index.segment import Segment
@@ -138,7 +138,7 @@ def embed_stretch(
     on_chunk : callable, optional
         Called with the number of values, of the weight of the stretch, twice after each chunk.
     """
-    segment = Segment(Path(job.index), SegmentMeta.from_dict(stretch.segment))
+    segment = Segment(Path(job.index), SegmentMeta.from_dict(stretch.segment), is_compared=True)
     chosen = text_tokens(segment)
     first, last = (chosen.size * part // stretch.n_parts for part in (stretch.part, stretch.part + 1))
     chosen = chosen[first:last]
@@ -152,8 +152,8 @@ def embed_stretch(
         told(done / chosen.size)
 
     place = Path(job.work) / name
-    place.mkdir()
-    with (place / _ROWS_FILE).open("xb") as rows_file, (place / _TOKENS_FILE).open("xb") as tokens_file:
+    make_directory(place)
+    with create_file(place / _ROWS_FILE) as rows_file, create_file(place / _TOKENS_FILE) as tokens_file:
         for rows, tokens in embed_values(segment, chosen, embedder, job.dimension, tell):
             rows_file.write(np.ascontiguousarray(rows).data)
             tokens_file.write(np.ascontiguousarray(tokens).data)
@@ -184,7 +184,7 @@ def write_cells(
     """
     total = sum(stretch.n for stretch in stretches)
     directory = segment_directory(into, segment.id)
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     group = VectorWriter(directory, job.dimension, _in_steps(total, on_step)).write(_parts(job, stretches), total)
     return segment.with_group(group)
 

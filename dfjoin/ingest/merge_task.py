@@ -104,7 +104,7 @@ def merge_segments(metas: list[SegmentMeta], index: Path, settings: IndexSetting
     Nothing is read from the tables again: vocabularies, lists and profiles are merged as they are.
     Memory: the postings of the segments, and the new one as it is written.
     """
-    segments = [Segment(index, meta) for meta in metas]
+    segments = [Segment(index, meta, is_compared=True) for meta in metas]
     catalogs = [segment.catalog for segment in segments]
     tables, columns, maps = merge_catalogs(catalogs, settings.samples, [s.alive_tables() for s in segments])
     runs = [run_of_segment(segment.tokens) for segment in segments]

@@ -18,7 +18,7 @@ import pyarrow as pa
 from dfjoin.errors import TableReadError
 from dfjoin.index.catalog import write_catalog
 from dfjoin.index.component_files import removed_on_error
-from dfjoin.index.layout import CATALOG_FILE, RUNS, run_directory
+from dfjoin.index.layout import CATALOG_FILE, RUNS, create_file, make_directory, run_directory
 from dfjoin.index.runs import write_run
 from dfjoin.ingest.column_buffer import ColumnReader, EntryBuffer
 from dfjoin.ingest.left_out import LeftOutColumn, is_wanted
@@ -300,7 +300,7 @@ def write_collected(buffer: EntryBuffer, collected: Collected, index: Path, n_by
     runs = buffer.finish(column_map)
     run_id = uuid.uuid4().hex
     directory = run_directory(index, run_id)
-    directory.mkdir(parents=True)
+    make_directory(directory)
     size = 0
     with removed_on_error(directory):
         for number, run in enumerate(runs):
@@ -309,7 +309,8 @@ def write_collected(buffer: EntryBuffer, collected: Collected, index: Path, n_by
         write_undecided(directory, open_)
         if collected.rows is not None:
             collected.rows.finish(directory, dict(enumerate(kept)))
-        (directory / CATALOG_FILE).write_bytes(write_catalog(_with_first_columns(tables), columns, collected.skipped))
+        with create_file(directory / CATALOG_FILE) as stream:
+            stream.write(write_catalog(_with_first_columns(tables), columns, collected.skipped))
     n_rows = sum(table["n_rows"] for table in tables)
     first_table = tables[0]["name"] if tables else ""
     return RunMeta(run_id, first_table, len(tables), len(collected.skipped), n_rows, n_bytes, size)

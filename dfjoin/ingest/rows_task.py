@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.errors import shortlist, warn
-from dfjoin.index.catalog import NOT_IN_FILE, Catalog
+from dfjoin.index.catalog import NOT_IN_FILE, Catalog, find_root
 from dfjoin.index.commit import scratch_directory
 from dfjoin.index.layout import CATALOG_FILE, run_directory
 from dfjoin.index.manifest import GroupMeta
@@ -73,11 +73,10 @@ class RowsReader:
 
     def _read(self, segment: Segment, work: Path) -> list[str]:
         """Read the tables of a segment; return the runs with their rows."""
-        roots = {root.id: root for root in self.roots}
         numbers = np.flatnonzero(segment.alive_tables()).tolist()
         records = [segment.catalog.table_record(number) for number in numbers]
-        records = [record for record in records if roots[record["root"]].kind != "spark"]
-        sources = [catalogued_source(self.index, roots[record["root"]], record) for record in records]
+        pairs = [(find_root(self.roots, record["root"]), record) for record in records]
+        sources = [catalogued_source(self.index, root, record) for root, record in pairs if root.kind != "spark"]
         settings = replace(self.settings, row_signatures=True)
         n_tasks = max(self.engine.n_slots, -(-sum(source.size for source in sources) // _TASK_BYTES))
         tasks = split_tables(sources, sum(map(estimated_bytes, sources)), n_tasks)

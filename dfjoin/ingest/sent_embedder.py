@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.index.layout import model_directory
+from dfjoin.index.layout import create_file, make_directory, model_directory
 from dfjoin.index.stored_model import write_model
 from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain
 from dfjoin.ingest.embed_task import FUNCTION_FILE
@@ -43,8 +43,9 @@ def send_embedder(chosen: IndexEmbedder, index: Path, work: Path) -> dict[str, A
     embedder, table = _parts(chosen.embedder)
     if not isinstance(embedder, FastTextEmbedder):
         directory = model_directory(work, "function")
-        directory.mkdir(parents=True)
-        (directory / FUNCTION_FILE).write_bytes(_pickled(embedder))
+        make_directory(directory)
+        with create_file(directory / FUNCTION_FILE) as stream:
+            stream.write(_pickled(embedder))
         return {"directory": str(directory), "model": None, "abbreviations": table}
     place, meta = index, chosen.meta
     if not meta.model:

@@ -21,7 +21,7 @@ from dfjoin._validation import is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.index.catalog import KEPT
 from dfjoin.index.commit import Uncommitted
-from dfjoin.index.layout import FRAMES
+from dfjoin.index.layout import FRAMES, create_file, make_directory
 from dfjoin.ingest.left_out import describe_left_out, is_wanted
 from dfjoin.ingest.read_task import RunMeta
 from dfjoin.ingest.table_spool import TableSpool
@@ -278,8 +278,8 @@ class _FramesPlace:
     def write(self, frames: dict[str, pa.Table], root: Root) -> list[TableSource]:
         """Write frames; return them as tables of files."""
         place = self.directory
-        for directory in (place.parent, place):  # a mode given with `parents` holds for the last one only
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(place)
         here = Root(root.id, root.name, str(place), "files")
         version = KEPT if place == self.written.index / FRAMES else ""
         tables = []
@@ -293,7 +293,8 @@ class _FramesPlace:
                 if not is_wanted(prefixed, column, self.settings)
             )
             self.written.add(place / file)
-            parquet.write_table(frame.select(kept), place / file, compression="zstd")
+            with create_file(place / file) as stream:
+                parquet.write_table(frame.select(kept), stream, compression="zstd")
             stat = (place / file).stat()
             size, time = stat.st_size, stat.st_mtime_ns
             tables.append(TableSource(prefixed, here, file, "parquet", size, time, (file,), left_out, version))

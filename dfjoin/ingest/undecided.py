@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from dfjoin.index.layout import UNDECIDED_FILE
+from dfjoin.index.layout import UNDECIDED_FILE, create_file
 from dfjoin.values.nulls import NullEvidence
 
 __all__ = ["Undecided", "read_undecided", "write_undecided"]
@@ -60,7 +60,7 @@ def write_undecided(directory: Path, columns: dict[int, Undecided]) -> None:
         for column, open_ in columns.items()
     ]
     table = pa.Table.from_pylist(rows, _FIELDS)
-    with pa.OSFile(str(directory / UNDECIDED_FILE), "wb") as sink, pa.ipc.new_file(sink, _FIELDS) as writer:
+    with create_file(directory / UNDECIDED_FILE) as sink, pa.ipc.new_file(sink, _FIELDS) as writer:
         writer.write_table(table)
 
 

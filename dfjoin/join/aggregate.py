@@ -1,9 +1,14 @@
-"""One row per key: how the values of several rows of a right table become one."""
+"""One row per key: how the cells of several rows of a right table become one.
+
+Rules that choose a value take the cell of a row as it is, so that they keep value and type whatever it is. Means,
+medians, sums and standard deviations are computed, of decimals as decimals.
+"""
 
 from __future__ import annotations
 
-import datetime
-import re
+import decimal
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,20 +18,22 @@ from numpy.typing import NDArray
 
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.values.frames import arrow_to_series
+from dfjoin.values.cells import CONVERSION_ERRORS
 
 __all__ = [
     "KEEPING",
     "RULES",
+    "CellRules",
     "aggregate_column",
+    "as_floats",
+    "as_kept",
+    "cell_kind",
     "check_aggregate",
     "check_rule",
-    "choose_rule",
     "count_disagreeing",
-    "keep_column",
+    "decimal_type",
     "nullable_column",
     "object_kind",
-    "plain_column",
     "take_rows",
 ]
 
@@ -49,18 +56,20 @@ RULES = (
 """Aggregation rules: statistics of the non-null values of a key's rows; first and last take a row's value as it is."""
 
 KEEPING = tuple(rule for rule in RULES if rule not in ("std", "count", "nunique", "share"))
-"""Rules that give a value back as it is when a key has one row."""
+"""Rules that give a cell back as it is when a key has one row."""
 
-_ONE_OF_THE_VALUES = ("mean", "median", *(rule for rule in KEEPING if rule not in ("mean", "sum", "median")))
-"""Rules whose result says what the value of a key is, so that a row may agree with it or not."""
+_COMPUTED = ("mean", "sum", "median", "std")
+_CHOOSING = tuple(rule for rule in KEEPING if rule not in _COMPUTED)
+"""Rules that choose the value of one of a key's rows."""
 
-_DTYPE_OF_DATES = pd.to_datetime(pd.Series([datetime.date(2000, 1, 1)], dtype=object)).dtype
-"""What pandas makes of dates held as objects."""
+_TOLERANCE = 1e-9
+"""Of its size, within which a number agrees with a mean."""
 
-_NUMERIC = ("mean", "sum", "median", "std")
-_IDENTIFIER = re.compile(
-    r"(?:^|[^a-z])(?:id|ids|code|codes|key|zip|zipcode|postal|postcode|fips|geoid|iso|isbn|ean|phone|year)(?:$|[^a-z])"
-)
+_MORE_DIGITS = 4
+"""Digits that a mean of decimals has behind the point, beyond those of its column."""
+
+_SUM_DIGITS = 10
+"""Digits that a sum of decimals has in front of the point, beyond those of its column."""
 
 
 def check_aggregate(value: Any, columns: list[str]) -> Any:
@@ -88,42 +97,93 @@ def _rule(rule: Any) -> str:
     return rule
 
 
-def choose_rule(aggregate: Any, name: str, column: pd.Series) -> str:
-    """Return the rule for a column.
+@dataclass(frozen=True)
+class CellRules:
+    """How the cells of a key's rows become one, for each column of a right table.
 
-    ``"auto"``: number → mean, bool → share, everything else → majority; so are numbers whose name says
-    that they are codes or years (``id``, ``zip_code``, ``year`` …).
-
-    Examples
-    --------
-    >>> choose_rule("auto", "area", pd.Series([1.5])), choose_rule("auto", "zip_code", pd.Series([1]))
-    ('mean', 'majority')
+    Parameters
+    ----------
+    aggregate : str or dict
+        As `check_aggregate` returns it.
+    is_unique : bool
+        Each key of the right table has one row, so that cells keep value and type.
+    is_measure : callable
+        Tells of the name of a column of numbers whether a mean of its values says something.
     """
-    if isinstance(aggregate, dict) and name in aggregate:
-        return aggregate[name]
-    if isinstance(aggregate, str) and aggregate != "auto":
-        return aggregate
-    if pd.api.types.is_bool_dtype(column.dtype):
-        return "share"
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
-        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold()
-        return "majority" if _IDENTIFIER.search(words) else "mean"
-    return "majority"
+
+    aggregate: Any
+    is_unique: bool
+    is_measure: Callable[[str], bool]
+
+    def rule_of(self, name: str, kind: str) -> str:
+        """Return the rule for a column.
+
+        ``"auto"``: a measure → mean, a boolean → share, everything else, and where keys have one row each → majority.
+
+        Parameters
+        ----------
+        name : str
+        kind : str
+            See `cell_kind`.
+
+        Examples
+        --------
+        >>> rules = CellRules("auto", False, lambda name: name == "area")
+        >>> rules.rule_of("area", "float"), rules.rule_of("zip_code", "integer"), rules.rule_of("is_open", "bool")
+        ('mean', 'majority', 'share')
+        """
+        if isinstance(self.aggregate, dict) and name in self.aggregate:
+            return self.aggregate[name]
+        if isinstance(self.aggregate, str) and self.aggregate != "auto":
+            return self.aggregate
+        if self.is_unique:
+            return "majority"
+        if kind == "bool":
+            return "share"
+        return "mean" if kind in ("integer", "float", "decimal") and self.is_measure(name) else "majority"
 
 
-def check_rule(column: pd.Series, rule: str) -> None:
-    """Raise `InvalidParameterError` when a rule needs numbers or booleans and the column holds others."""
-    is_flag = pd.api.types.is_bool_dtype(column.dtype)
-    is_number = pd.api.types.is_numeric_dtype(column.dtype) and not is_flag
-    if (rule in _NUMERIC and not (is_number or is_flag)) or (rule == "share" and not is_flag):
+def cell_kind(column: pd.Series, held: str = "") -> str:
+    """Return what rules apply to a column.
+
+    Parameters
+    ----------
+    column : Series
+    held : str
+        What the column that it is a part of holds as objects, as `object_kind` tells; by default what these rows hold.
+
+    Returns
+    -------
+    {"bool", "integer", "float", "decimal", "complex", "other"}
+    """
+    dtype = column.dtype.subtype if isinstance(column.dtype, pd.SparseDtype) else column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        return "other"
+    if pd.api.types.is_object_dtype(dtype):
+        return {"boolean": "bool", "decimal": "decimal"}.get(held or object_kind(column), "other")
+    if isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype):
+        return "decimal"
+    tests = {
+        "bool": pd.api.types.is_bool_dtype,
+        "integer": pd.api.types.is_integer_dtype,
+        "float": pd.api.types.is_float_dtype,
+        "complex": pd.api.types.is_complex_dtype,
+    }
+    return next((kind for kind, is_kind in tests.items() if is_kind(dtype)), "other")
+
+
+def check_rule(name: Any, dtype: Any, kind: str, rule: str) -> None:
+    """Raise `InvalidParameterError` when a rule needs numbers or booleans and a column holds others."""
+    needs_number = rule in _COMPUTED and kind not in ("bool", "integer", "float", "decimal", "complex")
+    if needs_number or (rule == "share" and kind != "bool"):
         needed = "booleans" if rule == "share" else "numbers"
         raise InvalidParameterError(
-            f"`aggregate` rule {rule!r} needs {needed}, but column {column.name!r} holds {column.dtype}; use "
+            f"`aggregate` rule {rule!r} needs {needed}, but column {name!r} holds {dtype}; use "
             '"most_frequent", "first", "count" or "nunique"'
         )
 
 
-def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, rule: str) -> pd.Series:
+def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, rule: str, held: str = "") -> pd.Series:
     """Compute one value per key.
 
     Parameters
@@ -136,74 +196,187 @@ def aggregate_column(column: pd.Series, codes: NDArray[np.int64], n_keys: int, r
     rule : str
         One of `RULES`. Nulls are left out, except by ``first`` and ``last``, which take the value of one row, so that
         several columns come from one row. Ties of ``most_frequent`` go to the smallest value; ``majority`` is null
-        unless more than half of the key's values are equal.
+        unless more than half of the key's values are equal. Texts are ordered by code point, ordered categories by
+        their order, objects that do not compare by how they print.
+    held : str
+        See `cell_kind`.
 
     Returns
     -------
     Series, shape (n_keys,)
+        ``min``, ``max``, ``latest``, ``first``, ``last``, ``most_frequent``, ``majority``: values as they are, of the
+        column's dtype, integers and booleans nullable. ``count``, ``nunique``: int64. ``mean``, ``median``, ``std``,
+        ``share``: float64 (of Arrow's types double). ``sum``: Int64, UInt64 or the float's. Of decimals: mean and
+        median have four digits more behind the point, rounded half up, sums ten more in front of it.
 
     Raises
     ------
     InvalidParameterError
-        If the rule needs numbers or booleans and the column has none.
+        If the rule needs numbers or booleans and the column has none; if a sum is beyond its type.
     """
-    check_rule(column, rule)
+    kind = cell_kind(column, held)
+    check_rule(column.name, column.dtype, kind, rule)
     column = column.reset_index(drop=True)
-    if isinstance(column.dtype, pd.ArrowDtype) and pa.types.is_float16(column.dtype.pyarrow_dtype):
-        column = column.astype(pd.ArrowDtype(pa.float32()))  # pandas groups no half floats
-    is_flag = pd.api.types.is_bool_dtype(column.dtype)
-    is_number = pd.api.types.is_numeric_dtype(column.dtype) and not is_flag
-    if rule in ("most_frequent", "majority"):
-        return _most_frequent(column, codes, n_keys, needs_majority=rule == "majority")
+    if isinstance(column.dtype, pd.SparseDtype):
+        column = column.sparse.to_dense()
     if rule in ("first", "last"):
-        return take_rows(column, _row_of_key(codes, n_keys, is_last=rule == "last"))
-    if rule == "share" or (rule in _NUMERIC and not is_number):
-        column = column.astype("boolean").astype("Float64")
-    if rule == "sum" and not isinstance(column.dtype, pd.ArrowDtype) and pd.api.types.is_integer_dtype(column.dtype):
-        # Pandas would give sums that fit the narrow type of the column.
-        column = column.astype("UInt64" if pd.api.types.is_unsigned_integer_dtype(column.dtype) else "Int64")
-    function = {"share": "mean", "latest": "max"}.get(rule, rule)
-    is_time = pd.api.types.is_datetime64_any_dtype(column.dtype) or pd.api.types.is_timedelta64_dtype(column.dtype)
-    if function in ("min", "max") and not (is_number or is_flag or is_time):
-        return _extreme_text(column, codes, n_keys, function)
-    if function == "nunique" and not _is_hashable(column):
-        column = column.map(repr, na_action="ignore")
+        return take_rows(column, _row_of_key(codes, n_keys, is_last=rule == "last"), may_lack=True)
+    if rule in _CHOOSING:
+        ranks = _ranks(column)
+        rows = (
+            _most_frequent(ranks, codes, n_keys, needs_majority=rule == "majority")
+            if rule in ("most_frequent", "majority")
+            else _extreme(ranks, codes, n_keys, is_smallest=rule == "min")
+        )
+        return take_rows(column, rows, may_lack=True)
+    if rule in ("count", "nunique"):
+        return _counted(column, codes, n_keys, is_distinct=rule == "nunique")
+    if kind == "decimal" and rule != "std":
+        return _of_decimals(column, codes, n_keys, rule)
+    if kind == "integer" and rule == "sum":
+        return _sum_of_integers(column, codes, n_keys)
+    return _statistic(column, kind, codes, n_keys, "mean" if rule == "share" else rule)
+
+
+def _statistic(column: pd.Series, kind: str, codes: NDArray[np.int64], n_keys: int, function: str) -> pd.Series:
+    """Compute a statistic in floats."""
+    if kind == "bool":
+        column = column.astype("boolean").astype("float64")
+    elif kind == "decimal":
+        column = column.astype("float64")
+    elif isinstance(column.dtype, pd.ArrowDtype) and pa.types.is_float16(column.dtype.pyarrow_dtype):
+        column = column.astype(pd.ArrowDtype(pa.float32()))  # pandas groups no half floats
+    else:
+        column = nullable_column(column)
     groups = column.groupby(codes, sort=True)
     result = groups.sum(min_count=1) if function == "sum" else getattr(groups, function)()
     result = result.reindex(np.arange(n_keys))
-    if function in ("count", "nunique"):
-        return result.fillna(0).astype(np.int64)
     is_wide = str(result.dtype) == "Float64" or (function == "mean" and isinstance(result.dtype, np.dtype))
-    return result.astype("float64") if is_wide else result
+    return result.astype("float64") if is_wide and kind != "complex" else result
 
 
-def keep_column(column: pd.Series, rule: str) -> pd.Series:
-    """Return values of keys that have one row each, with the dtype that the rule has where keys have several.
+def _counted(column: pd.Series, codes: NDArray[np.int64], n_keys: int, *, is_distinct: bool) -> pd.Series:
+    """Count the values of each key, or those that differ."""
+    if not is_distinct:
+        return pd.Series(np.bincount(codes[column.notna().to_numpy()], minlength=n_keys), name=column.name)
+    ranks = _ranks(column)
+    present = ranks >= 0
+    pairs = np.unique(np.stack([codes[present], ranks[present]]), axis=1)
+    return pd.Series(np.bincount(pairs[0], minlength=n_keys), name=column.name)
+
+
+def _sum_of_integers(column: pd.Series, codes: NDArray[np.int64], n_keys: int) -> pd.Series:
+    """Add integers up, exactly; raises where a sum is beyond 64 bits."""
+    present = column.notna().to_numpy()
+    is_unsigned = pd.api.types.is_unsigned_integer_dtype(column.dtype)
+    type_: Any = np.uint64 if is_unsigned else np.int64
+    values, own = column[present].to_numpy(type_), codes[present]
+    counts = np.bincount(own, minlength=n_keys)
+    limits = np.iinfo(type_)
+    most = max(int(values.max(initial=0)), -int(values.min(initial=0))) * int(counts.max(initial=0))
+    if most > limits.max:
+        exact = pd.Series(values.astype(object)).groupby(own).sum()
+        if not all(limits.min <= value <= limits.max for value in exact):
+            raise InvalidParameterError(
+                f"`aggregate` rule 'sum' makes numbers of column {column.name!r} that are beyond 64 bits; turn it into "
+                "floats or decimals first"
+            )
+    sums = np.zeros(n_keys, type_)
+    np.add.at(sums, own, values)
+    if isinstance(column.dtype, pd.ArrowDtype):
+        array = pa.array(sums, mask=counts == 0)
+        return pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([array])), name=column.name)
+    return pd.Series(pd.arrays.IntegerArray(sums, counts == 0), name=column.name)
+
+
+def decimal_type(precision: int, scale: int, rule: str, most: int = 38) -> tuple[int, int]:
+    """Return precision and scale of a sum, mean or median of decimals.
 
     Parameters
     ----------
-    column : Series
-        One value a key.
-    rule : str
-        One of `KEEPING`.
+    precision, scale : int
+        Of the column.
+    rule : {"sum", "mean", "median"}
+    most : int
+        Digits that the type can have.
+
+    Examples
+    --------
+    >>> decimal_type(9, 2, "mean"), decimal_type(37, 2, "mean"), decimal_type(9, 2, "sum")
+    ((13, 6), (38, 3), (19, 2))
     """
-    check_rule(column, rule)
-    if rule in _NUMERIC and column.dtype == np.float64:
-        return column  # the dtype of each of these rules; to group nothing would take half a millisecond
-    if rule in _NUMERIC:
-        dtype = aggregate_column(column.iloc[:0], np.empty(0, np.int64), 0, rule).dtype
-        return column if dtype == column.dtype else column.astype(dtype)
-    is_ordered = (
-        pd.api.types.is_numeric_dtype(column.dtype)
-        or pd.api.types.is_datetime64_any_dtype(column.dtype)
-        or pd.api.types.is_timedelta64_dtype(column.dtype)
+    if rule == "sum":
+        return min(precision + _SUM_DIGITS, most), scale
+    return min(precision + _MORE_DIGITS, most), min(scale + _MORE_DIGITS, most - precision + scale)
+
+
+def _of_decimals(column: pd.Series, codes: NDArray[np.int64], n_keys: int, rule: str) -> pd.Series:
+    """Compute the sum, mean or median of decimals, as decimals."""
+    groups: list[list[decimal.Decimal]] = [[] for _ in range(n_keys)]
+    is_there = column.notna().to_numpy()
+    for code, value, is_value in zip(codes.tolist(), column.astype(object), is_there, strict=True):
+        if is_value:
+            groups[code].append(decimal.Decimal(value))
+    if not isinstance(column.dtype, pd.ArrowDtype):
+        made = [_decimal(group, rule, None) if group else None for group in groups]
+        return pd.Series(made, name=column.name, dtype=object)
+    type_ = column.dtype.pyarrow_dtype
+    make, most = (pa.decimal128, 38) if type_.byte_width <= 16 else (pa.decimal256, 76)
+    precision, scale = decimal_type(type_.precision, type_.scale, rule, most)
+    made = [_decimal(group, rule, scale) if group else None for group in groups]
+    try:
+        array = pa.chunked_array([pa.array(made, make(precision, scale))])
+    except pa.ArrowInvalid as error:
+        raise InvalidParameterError(
+            f"`aggregate` rule {rule!r} makes numbers of column {column.name!r} that have more than {most} digits; "
+            "turn it into floats first"
+        ) from error
+    return pd.Series(pd.arrays.ArrowExtensionArray(array), name=column.name)
+
+
+def _decimal(values: list[decimal.Decimal], rule: str, scale: int | None) -> decimal.Decimal:
+    """Compute the sum, mean or median of some decimals; rounded to a scale, by default four digits beyond theirs."""
+    if not all(value.is_finite() for value in values):
+        return sum(values, decimal.Decimal(0))
+    places = max(0, *(-int(value.as_tuple().exponent) for value in values))
+    digits = max(value.adjusted() for value in values) + places + len(str(len(values))) + 2 * _MORE_DIGITS
+    with decimal.localcontext(decimal.Context(prec=max(digits, 28), rounding=decimal.ROUND_HALF_UP)):
+        if rule == "median":
+            middle, is_odd = divmod(len(values), 2)
+            values = sorted(values)[middle - 1 + is_odd : middle + 1]
+        total = sum(values, decimal.Decimal(0))
+        if rule == "sum":
+            return total
+        step = decimal.Decimal(1).scaleb(-(places + _MORE_DIGITS if scale is None else scale))
+        return (total / len(values)).quantize(step)
+
+
+def as_kept(result: pd.Series, column: pd.Series, rule: str) -> pd.Series:
+    """Give what a rule computed the dtype of its column, as a plan says that was made where keys had one row each.
+
+    Raises
+    ------
+    InvalidParameterError
+        If that would change a value.
+    """
+    dtype = nullable_column(column.iloc[:0]).dtype
+    if result.dtype == dtype or pd.api.types.is_object_dtype(dtype):
+        return result
+    try:
+        kept = result.astype(dtype)
+        if bool((kept.isna() == result.isna()).all()) and bool((kept.dropna() == result.dropna()).all()):
+            return kept
+    except CONVERSION_ERRORS:
+        pass
+    raise InvalidParameterError(
+        f"`aggregate` rule {rule!r} makes values of column {column.name!r} that are no {dtype}: when the plan was "
+        'made, each key had one row; join anew without the plan, or with a rule that chooses a value, as "majority"'
     )
-    if rule in ("min", "max", "latest") and not is_ordered:
-        return aggregate_column(column, np.arange(len(column)), len(column), rule)  # texts
-    return column  # the rule chooses one of the values
 
 
-def count_disagreeing(column: pd.Series, codes: NDArray[np.int64], chosen: pd.Series, rule: str) -> int | None:
+def count_disagreeing(
+    column: pd.Series, codes: NDArray[np.int64], chosen: pd.Series, rule: str, held: str = ""
+) -> int | None:
     """Count the rows that have a value, and another one than their key was given.
 
     Parameters
@@ -214,26 +387,45 @@ def count_disagreeing(column: pd.Series, codes: NDArray[np.int64], chosen: pd.Se
     chosen : Series, shape (n_keys,)
         What `aggregate_column` made of the column; rows of a key without a value disagree, too.
     rule : str
+    held : str
+        See `cell_kind`.
 
     Returns
     -------
     int or None
-        None for a rule whose result is no value of the column, as a sum or a count. Numbers agree within 1e-9 of
-        their size.
+        None for a rule whose result is no value of the column, as a sum or a count. Numbers agree with a mean or median
+        within 1e-9 of their size, floats always.
     """
-    if rule not in _ONE_OF_THE_VALUES:
+    if rule not in (*_CHOOSING, "mean", "median"):
         return None
+    kind = cell_kind(column, held)
     given = take_rows(chosen.reset_index(drop=True), codes)
-    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_complex_dtype(column.dtype):
-        ours, theirs = (pd.Series(side).to_numpy(np.float64, na_value=np.nan) for side in (column, given))
-        return int(np.count_nonzero(~np.isnan(ours) & ~np.isclose(ours, theirs, rtol=1e-9, atol=0)))
+    if kind == "float" or (rule not in _CHOOSING and kind != "complex"):
+        ours, theirs = (as_floats(side) for side in (column, given))
+        return int(np.count_nonzero(~np.isnan(ours) & ~np.isclose(ours, theirs, rtol=_TOLERANCE, atol=0)))
     has_value, is_given = column.notna().to_numpy(), given.notna().to_numpy()
     both = has_value & is_given
-    if _is_hashable(column):
+    if kind == "integer":
+        ours, theirs = (
+            side[both].to_numpy(np.uint64 if _is_unsigned(column) else np.int64) for side in (column, given)
+        )
+    elif _is_hashable(column):
         ours, theirs = (side[both].astype(object).to_numpy() for side in (column, given))
     else:
         ours, theirs = (side[both].map(repr).astype(object).to_numpy() for side in (column, given))
     return int(np.count_nonzero(has_value & ~is_given)) + int(np.count_nonzero(ours != theirs))
+
+
+def _is_unsigned(column: pd.Series) -> bool:
+    dtype = column.dtype.subtype if isinstance(column.dtype, pd.SparseDtype) else column.dtype
+    return pd.api.types.is_unsigned_integer_dtype(dtype)
+
+
+def as_floats(column: pd.Series) -> NDArray[np.float64]:
+    """Return numbers, decimals and booleans among them, as floats; NaN for null."""
+    if pd.api.types.is_object_dtype(column.dtype):
+        column = column.where(column.notna(), np.nan).astype("float64")
+    return column.to_numpy(np.float64, na_value=np.nan)
 
 
 def _row_of_key(codes: NDArray[np.int64], n_keys: int, *, is_last: bool) -> NDArray[np.int64]:
@@ -244,15 +436,70 @@ def _row_of_key(codes: NDArray[np.int64], n_keys: int, *, is_last: bool) -> NDAr
     return rows
 
 
-def _extreme_text(column: pd.Series, codes: NDArray[np.int64], n_keys: int, function: str) -> pd.Series:
-    """Return the first or last text of each key, by code point; objects are compared by how they print."""
-    text = column.astype(str).where(column.notna())
-    numbers, uniques = pd.factorize(text, sort=True)
-    present = numbers >= 0
-    chosen = np.full(n_keys, len(uniques) if function == "min" else -1, np.int64)
-    (np.minimum if function == "min" else np.maximum).at(chosen, codes[present], numbers[present])
-    chosen[chosen == len(uniques)] = -1
-    return take_rows(pd.Series(uniques, name=column.name), chosen)
+def _extreme(
+    ranks: NDArray[np.int64], codes: NDArray[np.int64], n_keys: int, *, is_smallest: bool
+) -> NDArray[np.int64]:
+    """Return a row of each key that has its smallest or largest value; -1 for none."""
+    present = np.flatnonzero(ranks >= 0)
+    own, held = codes[present], ranks[present]
+    best = np.full(n_keys, np.iinfo(np.int64).max if is_smallest else -1, np.int64)
+    (np.minimum if is_smallest else np.maximum).at(best, own, held)
+    rows = np.full(n_keys, -1, np.int64)
+    is_best = held == best[own]
+    rows[own[is_best][::-1]] = present[is_best][::-1]
+    return rows
+
+
+def _most_frequent(
+    ranks: NDArray[np.int64], codes: NDArray[np.int64], n_keys: int, *, needs_majority: bool
+) -> NDArray[np.int64]:
+    """Return a row with the most frequent value of each key, the smallest of equally frequent ones.
+
+    -1 for none, and where the value is needed to be that of more than half.
+    """
+    present = np.flatnonzero(ranks >= 0)
+    rows = np.full(n_keys, -1, np.int64)
+    if present.size == 0:
+        return rows
+    n_ranks = int(ranks.max()) + 1
+    pairs, first, counts = np.unique(codes[present] * n_ranks + ranks[present], return_index=True, return_counts=True)
+    keys = pairs // n_ranks
+    # Within a key, the highest count first; the sort is stable, so smaller values stay in front.
+    best = np.lexsort((-counts, keys))
+    leads = best[np.r_[True, keys[best][1:] != keys[best][:-1]]]
+    if needs_majority:
+        n_values = np.bincount(codes[present], minlength=n_keys)
+        leads = leads[2 * counts[leads] > n_values[keys[leads]]]
+    rows[keys[leads]] = present[first[leads]]
+    return rows
+
+
+def _ranks(column: pd.Series) -> NDArray[np.int64]:
+    """Number the values of a column in ascending order, equal ones alike; -1 for a null."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        numbers = np.arange(len(column.cat.categories)) if column.cat.ordered else _ranks(_categories(column))
+        return np.append(numbers, -1)[column.cat.codes.to_numpy()]
+    if not _is_hashable(column):  # lists and the like are told apart by how they print
+        return _ranks_of_texts(column, repr)
+    for own in (lambda: column, lambda: column.astype(object)):  # pandas orders not all of Arrow's types
+        try:
+            return pd.factorize(own(), sort=True)[0].astype(np.int64) if _can_sort(column) else _ranks_of_texts(column)
+        except CONVERSION_ERRORS:
+            continue
+    return _ranks_of_texts(column)
+
+
+def _categories(column: pd.Series) -> pd.Series:
+    return pd.Series(column.cat.categories)
+
+
+def _ranks_of_texts(column: pd.Series, spell: Callable[[Any], str] = str) -> NDArray[np.int64]:
+    """Number values by how they print, and those that print alike by their types."""
+    texts = [(spell(value), type(value).__name__) for value in column[column.notna()]]
+    number_of = {text: number for number, text in enumerate(sorted(set(texts)))}
+    ranks = np.full(len(column), -1, np.int64)
+    ranks[column.notna().to_numpy()] = [number_of[text] for text in texts]
+    return ranks
 
 
 def nullable_column(column: pd.Series) -> pd.Series:
@@ -267,44 +514,12 @@ def nullable_column(column: pd.Series) -> pd.Series:
 def take_rows(column: pd.Series, rows: NDArray[np.int64], *, may_lack: bool = False) -> pd.Series:
     """Take rows by position, -1 for a null; where rows may lack, integers and booleans become nullable in any case."""
     gains_nulls = rows.size > 0 and bool(rows.min() < 0)
-    if gains_nulls and isinstance(column.dtype, pd.SparseDtype):
+    if (gains_nulls or may_lack) and isinstance(column.dtype, pd.SparseDtype):
         column = column.sparse.to_dense()
     if gains_nulls or may_lack:
         column = nullable_column(column)
     taken = column.array.take(rows, allow_fill=gains_nulls)
     return pd.Series(taken, name=column.name, dtype=taken.dtype if column.dtype == "object" else None)
-
-
-def _most_frequent(
-    column: pd.Series, codes: NDArray[np.int64], n_keys: int, *, needs_majority: bool = False
-) -> pd.Series:
-    """Return the most frequent value of each key, the smallest of equally frequent ones; null where it needs more."""
-    if not _is_hashable(column):  # lists and the like are told apart by how they print
-        numbers, _ = pd.factorize(column.map(repr, na_action="ignore"), sort=True)
-        uniques = column.iloc[[int(np.argmax(numbers == n)) for n in range(int(numbers.max()) + 1)]]
-    else:
-        numbers, uniques = pd.factorize(column, sort=_can_sort(column))
-    present = numbers >= 0
-    if not present.any():
-        return take_rows(column, np.full(n_keys, -1, np.int64))
-    pair = codes[present] * len(uniques) + numbers[present]
-    ordered = np.sort(pair)
-    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    counts = np.diff(np.r_[first, ordered.size])
-    pairs = ordered[first]
-    keys = pairs // len(uniques)
-    # Within a key, the highest count first; the sort is stable, so smaller values stay in front.
-    best = np.lexsort((-counts, keys))
-    leads = best[np.r_[True, keys[best][1:] != keys[best][:-1]]]
-    if needs_majority:
-        n_values = np.bincount(codes[present], minlength=n_keys)
-        leads = leads[2 * counts[leads] > n_values[keys[leads]]]
-    chosen = np.full(n_keys, -1, np.int64)
-    chosen[keys[leads]] = pairs[leads] % len(uniques)
-    values = pd.Series(uniques, name=column.name).reset_index(drop=True)
-    if values.dtype != column.dtype:
-        values = values.astype(column.dtype)
-    return take_rows(values, chosen)
 
 
 def _is_hashable(column: pd.Series) -> bool:
@@ -320,42 +535,6 @@ def object_kind(column: pd.Series) -> str:
         return ""
     kind = pd.api.types.infer_dtype(column, skipna=True)
     return "" if kind == "empty" else kind
-
-
-def plain_column(column: pd.Series, kind: str = "") -> pd.Series:
-    """Give a column the dtype that statistics need: one that holds nulls, and is none of objects where values allow.
-
-    Parameters
-    ----------
-    column : Series
-    kind : str
-        What the column that it is a part of holds, as `object_kind` tells; by default what these rows hold.
-    """
-    column = nullable_column(column)
-    dtype = column.dtype
-    if str(dtype) == "Float64":
-        return column.astype("float64")
-    if isinstance(dtype, pd.ArrowDtype):
-        if pa.types.is_decimal(dtype.pyarrow_dtype):
-            return column.astype("float64")
-        if not pa.types.is_date(dtype.pyarrow_dtype):
-            return column
-        return arrow_to_series(column.array.__arrow_array__().cast(pa.timestamp("ms"))).set_axis(column.index)
-    if isinstance(dtype, pd.SparseDtype):
-        return column.sparse.to_dense()
-    if not pd.api.types.is_object_dtype(dtype):
-        return column
-    kind = kind or object_kind(column)
-    if kind == "decimal":
-        return column.astype("float64")
-    if kind in ("date", "datetime"):
-        try:
-            if column.isna().all():
-                return column.astype(_DTYPE_OF_DATES)
-            return pd.to_datetime(column)
-        except (ValueError, TypeError):  # beyond the range of timestamps, or of mixed zones
-            return column
-    return column.astype("boolean") if kind == "boolean" else column
 
 
 def _can_sort(column: pd.Series) -> bool:

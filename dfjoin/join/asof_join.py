@@ -16,6 +16,7 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinStep, json_label
 from dfjoin.join.report import JoinAccount
+from dfjoin.join.right_facts import FrameFacts
 from dfjoin.types import IndexSettings
 
 __all__ = ["asof_options", "join_frames_asof"]
@@ -114,9 +115,11 @@ def join_frames_asof(
     brought = [label for label in texts if label in wanted and label not in right_keys]
     frame = right.frame[brought].set_axis([texts[label] for label in brought], axis=1)
     kinds = {name: object_kind(frame[name]) for name in frame.columns}
+    facts = FrameFacts(frame)
     frame = frame.iloc[theirs].reset_index(drop=True)
     dated = {"on": json_label(labels[-1]), "right_on": [texts[right_labels[-1]]], "rule": "latest"}
-    side = RightSide(frame, frame.iloc[:, :0], own, dated_keys.index.n_keys, "right", {"dated": dated}, {}, kinds)
+    n_keys, relation = dated_keys.index.n_keys, {"dated": dated}
+    side = RightSide(frame, frame.iloc[:, :0], own, n_keys, "right", relation, {}, kinds, facts=facts)
     step = planned or JoinStep(
         on=keys or labels,
         table="",

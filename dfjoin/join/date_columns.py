@@ -8,7 +8,8 @@ import pandas as pd
 
 from dfjoin.store.overview import describe_table
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.periods import is_year_name, read_periods
+from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.periods import read_periods
 
 __all__ = ["asof_dates", "date_columns"]
 

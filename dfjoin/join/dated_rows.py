@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,8 +15,10 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError, JoinExpansion
 from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, KeyIndex, expand_pairs
 from dfjoin.join.plan import JoinStep, json_label
+from dfjoin.join.right_facts import TableFacts
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.values.periods import PeriodColumn, is_year_name, read_periods
+from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.periods import PeriodColumn, read_periods
 from dfjoin.values.value_set import ValueSet
 
 __all__ = [
@@ -245,8 +248,16 @@ class DatedLink:
         own, theirs = self._keys.pairs(self._dated["rule"], side.codes, dates)
         frame = side.frame[self._columns].iloc[theirs].reset_index(drop=True)
         relation = side.relation | {"dated": self._dated}
-        kinds = side.object_kinds
-        return RightSide(frame, frame.iloc[:, :0], own, self.index.n_keys, side.stem, relation, side.left_out, kinds)
+        facts = TableFacts(rows.table)
+        return replace(
+            side,
+            frame=frame,
+            keys=frame.iloc[:, :0],
+            codes=own,
+            n_keys=self.index.n_keys,
+            relation=relation,
+            facts=facts,
+        )
 
 
 def latest_periods(columns: Sequence[PeriodColumn], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 from dfjoin.errors import JoinExpansionError
 from dfjoin.join.aggregate import (
     KEEPING,
+    CellRules,
     aggregate_column,
+    as_kept,
+    cell_kind,
     check_aggregate,
-    choose_rule,
+    check_rule,
     count_disagreeing,
-    keep_column,
-    plain_column,
     take_rows,
 )
 from dfjoin.join.keys import expand_pairs
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, output_names
 from dfjoin.join.plan import JoinStep
+from dfjoin.join.right_facts import FrameFacts, RightFacts
 from dfjoin.search.row_keys import KeyIndex
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, workable_frame
@@ -56,6 +58,8 @@ class RightSide:
     object_kinds : dict of str
         Columns that are held as objects → what the whole column holds ("decimal", "date", …), so that the dtype of
         the result does not depend on the rows that match. A column that is not named tells it by its rows.
+    facts : RightFacts or None
+        What is known of the whole table; None: these rows tell.
     """
 
     frame: pd.DataFrame
@@ -67,6 +71,24 @@ class RightSide:
     left_out: dict[str, str] = field(default_factory=dict)
     object_kinds: dict[str, str] = field(default_factory=dict)
     rows: NDArray[np.int64] | None = None
+    facts: RightFacts | None = None
+
+    def rules(self, aggregate: Any, step: JoinStep) -> CellRules:
+        """Decide how cells of several rows become one, as a step says that was made before.
+
+        Parameters
+        ----------
+        aggregate : str or dict
+            Checked, see `dfjoin.join.aggregate.check_aggregate`.
+        step : JoinStep
+        """
+        facts = FrameFacts(self.frame) if self.facts is None else self.facts
+        is_unique = facts.is_unique if step.is_unique is None else step.is_unique
+        if is_unique is None:
+            codes = self.codes[self.codes >= 0]
+            is_unique = bool((np.bincount(codes, minlength=self.n_keys) <= 1).all())
+        measures = None if step.measures is None else set(step.measures)
+        return CellRules(aggregate, is_unique, facts.is_measure if measures is None else measures.__contains__)
 
 
 @dataclass(frozen=True)
@@ -88,6 +110,8 @@ class StepResult:
         1:1, 1:m, m:1 or m:m: the first is m where a right row joins several left rows, whatever their keys.
     rows_matched, values_matched : int
         Left rows with a partner, and their distinct keys.
+    decided : dict
+        Fields of the step that fix the types of a later join by the same plan.
     """
 
     frame: pd.DataFrame
@@ -99,6 +123,7 @@ class StepResult:
     relationship: str
     rows_matched: int
     values_matched: int
+    decided: dict[str, Any] = field(default_factory=dict)
 
 
 def relationship_of(
@@ -164,19 +189,18 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     right = replace(right, frame=workable_frame(right.frame), keys=workable_frame(right.keys))
     aggregate = check_aggregate(step.aggregate, list(right.frame.columns))
     relationship = relationship_of(left.codes, right.codes, right.n_keys, right.rows)
-    rules: dict[str, str] = {}
-    disagreeing: dict[str, int] = {}
-    frame, keys, codes = right.frame, right.keys, right.codes
+    made_one = MadeOne(right.frame, right.keys, right.codes)
     count: pd.Series | None = None
     if aggregate is None:
         _guard(df, step, left.codes, right, options)
     else:
-        made_one = one_row_per_key(right, aggregate)
-        frame, keys, codes, rules, disagreeing = made_one[:5]
+        made_one = one_row_per_key(right, right.rules(aggregate, step))
         is_counted = step.counted
         if is_counted is None:
-            is_counted = relationship_of(left.codes, right.codes, right.n_keys) == "1:m"
-        count = made_one.counts if is_counted else None
+            own = relationship if right.rows is None else relationship_of(left.codes, right.codes, right.n_keys)
+            is_counted = own == "1:m"
+        count = pd.Series(made_one.counts) if is_counted else None
+    frame, keys, codes = made_one.frame, made_one.keys, made_one.codes
     n_right_rows = np.bincount(codes[codes >= 0], minlength=right.n_keys)
     has_partner = (left.codes >= 0) & (n_right_rows[np.maximum(left.codes, 0)] > 0 if right.n_keys else False)
     left_rows, right_rows = _positions(left.codes, codes, right.n_keys, has_partner, options.how)
@@ -199,7 +223,18 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     n_values = int(np.unique(left.codes[has_partner]).size)
     wide = _attach(result, added)
     n_matched = int(has_partner.sum())
-    return StepResult(wide, left_rows, given, rules, disagreeing, counted, relationship, n_matched, n_values)
+    return StepResult(
+        frame=wide,
+        left_rows=left_rows,
+        names=given,
+        rules=made_one.rules,
+        disagreeing=made_one.disagreeing,
+        counted=counted,
+        relationship=relationship,
+        rows_matched=n_matched,
+        values_matched=n_values,
+        decided=made_one.decided,
+    )
 
 
 def _guard(
@@ -228,54 +263,91 @@ def _guard(
     )
 
 
-class MadeOne(NamedTuple):
-    """The right side with a row per key that it has: columns, key, code, and the number of rows behind it.
+@dataclass(frozen=True)
+class MadeOne:
+    """A right side with a row per key, or as it is.
 
-    `rules` are those of the columns that were aggregated, `disagreeing` their rows with another value.
+    Parameters
+    ----------
+    frame, keys : DataFrame
+        The columns to bring, and the key columns.
+    codes : ndarray of int64, shape (n_rows,)
+        Key of each row.
+    rules, disagreeing : dict of str
+        Columns that were aggregated → their rule, and how many rows have another value than their key was given.
+    counts : ndarray of int64, shape (n_rows,)
+        How many rows became one.
+    decided : dict
+        See `StepResult`.
     """
 
     frame: pd.DataFrame
     keys: pd.DataFrame
     codes: NDArray[np.int64]
-    rules: dict[str, str]
-    disagreeing: dict[str, int]
-    counts: pd.Series
+    rules: dict[str, str] = field(default_factory=dict)
+    disagreeing: dict[str, int] = field(default_factory=dict)
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    decided: dict[str, Any] = field(default_factory=dict)
 
 
-def one_row_per_key(right: RightSide, aggregate: Any) -> MadeOne:
+def one_row_per_key(right: RightSide, rules: CellRules) -> MadeOne:
     """Make one row of the rows of each key of a right side.
 
     Parameters
     ----------
     right : RightSide
-    aggregate : str or dict
-        Checked, see `dfjoin.join.aggregate.check_aggregate`.
+    rules : CellRules
+
+    Notes
+    -----
+    Where each key has one row its cells are taken as they are, and nothing is grouped. O(rows) else, but for rules
+    that sort the distinct values of a column.
     """
     present = right.codes >= 0
     codes = right.codes[present]
-    rows = np.flatnonzero(present)
     counts = np.bincount(codes, minlength=right.n_keys)
-    is_unique = bool((counts <= 1).all())
+    is_single = bool((counts <= 1).all())
+    columns = {name: right.frame.iloc[:, position] for position, name in enumerate(right.frame.columns)}
+    kinds = {} if is_single and rules.is_unique and rules.aggregate == "auto" else _kinds(columns, right.object_kinds)
+    chosen = {name: rules.rule_of(name, kind) for name, kind in kinds.items()}
+    for name, rule in chosen.items():
+        check_rule(name, columns[name].dtype, kinds[name], rule)
+    decided: dict[str, Any] = {"is_unique": rules.is_unique}
+    if not rules.is_unique:
+        decided["measures"] = [name for name, rule in chosen.items() if rule == "mean"]
+    kept = {name for name in columns if chosen.get(name, "majority") in KEEPING}
+    if is_single and rules.is_unique and len(kept) == len(columns):
+        frame, keys = right.frame, right.keys
+        if codes.size < present.size:
+            frame, keys = (side[present].reset_index(drop=True) for side in (frame, keys))
+        return MadeOne(frame, keys, codes, counts=np.ones(codes.size, np.int64), decided=decided)
+    rows = np.flatnonzero(present)
     held = np.flatnonzero(counts > 0)
     first = np.full(right.n_keys, -1, np.int64)
     first[codes[::-1]] = rows[::-1]
     dense = np.searchsorted(held, codes)  # keys that have rows, numbered without gaps
-    rules, disagreeing, columns = {}, {}, {}
-    for position, name in enumerate(right.frame.columns):
-        column = plain_column(right.frame.iloc[:, position], right.object_kinds.get(name, ""))
-        rule = choose_rule(aggregate, name, column)
-        if is_unique and rule in KEEPING:
-            columns[name] = keep_column(take_rows(column, first[held]), rule)
+    made: dict[str, pd.Series] = {}
+    disagreeing: dict[str, int] = {}
+    for name, column in columns.items():
+        rule = chosen[name]
+        if is_single and rules.is_unique and name in kept:
+            made[name] = take_rows(column, first[held], may_lack=True)
             continue
-        own = column.iloc[rows]
-        columns[name] = aggregate_column(own, dense, held.size, rule)
-        rules[name] = rule
-        n_rows = None if is_unique else count_disagreeing(own, dense, columns[name], rule)
+        own, kind = column.iloc[rows], right.object_kinds.get(name, "")
+        made[name] = aggregate_column(own, dense, held.size, rule, kind)
+        if rules.is_unique and name in kept:
+            made[name] = as_kept(made[name], column, rule)
+        n_rows = None if is_single else count_disagreeing(own, dense, made[name], rule, kind)
         if n_rows is not None:
             disagreeing[name] = n_rows
-    frame = pd.DataFrame(columns, index=range(held.size))
+    told = {name: rule for name, rule in chosen.items() if not is_single or name not in kept}
+    frame = pd.DataFrame(made, index=range(held.size))
     keys = right.keys.iloc[first[held]].reset_index(drop=True)
-    return MadeOne(frame, keys, held, rules, disagreeing, pd.Series(counts[held]))
+    return MadeOne(frame, keys, held, told, disagreeing, counts[held], decided)
+
+
+def _kinds(columns: dict[str, pd.Series], object_kinds: dict[str, str]) -> dict[str, str]:
+    return {name: cell_kind(column, object_kinds.get(name, "")) for name, column in columns.items()}
 
 
 def _positions(

@@ -24,6 +24,7 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.relate import relate_again
 from dfjoin.join.report import JoinAccount
+from dfjoin.join.right_facts import FrameFacts
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import select_column
@@ -174,14 +175,18 @@ def _join_equal(
     brought = _brought(other, options, right_labels)
     frame = other[brought].set_axis([text_of[label] for label in brought], axis=1)
     right_keys = other[right_labels].set_axis(names, axis=1).reset_index(drop=True)
-    side = RightSide(frame.reset_index(drop=True), right_keys, codes, n_keys, "right")
+    frame = frame.reset_index(drop=True)
+    side = RightSide(frame, right_keys, codes, n_keys, "right", facts=FrameFacts(frame, parts))
     step = _again(_step(labels, names, text_of, options), planned)
     return account.join(step, index, side, options)
 
 
 def _again(step: JoinStep, planned: JoinStep | None) -> JoinStep:
     """Give a step the names that its columns had when it was planned."""
-    return step if planned is None else replace(step, names=planned.names, counted=planned.counted)
+    if planned is None:
+        return step
+    step = replace(step, names=planned.names, counted=planned.counted)
+    return replace(step, is_unique=planned.is_unique, measures=planned.measures)
 
 
 def _join_related(
@@ -219,4 +224,4 @@ def _related_side(frame: pd.DataFrame, relation: Relation, options: JoinOptions)
         taken[_MATCH] = pd.Series(kinds, dtype="str")
         taken[_DISTANCE] = np.concatenate([relation.pairs.distances[of_pair], np.full(n_alone, np.nan)])
     none = taken.iloc[:, :0]
-    return RightSide(taken, none, codes, n_keys, "right", relation.describe(), object_kinds=kinds_held, rows=rows)
+    return RightSide(taken, none, codes, n_keys, "right", relation.describe(), {}, kinds_held, rows, FrameFacts(frame))

@@ -6,18 +6,11 @@ import re
 from collections.abc import Hashable, Iterable
 from pathlib import PurePosixPath
 
-__all__ = ["free_name", "is_generic", "output_names", "stem_of"]
+from dfjoin.values.header_meaning import says_nothing_alone
+
+__all__ = ["free_name", "output_names", "stem_of"]
 
 _ENDINGS = (".gz", ".zst")
-
-_GENERIC = re.compile(
-    r"(?:name|value|label|type|kind|class|group|code|id|key|index|number|count|total|sum|mean|average|min|max|rank|text"
-    r"|unit|rate|percent|percentage|amount|score)s?|val|no|num|avg|category|categories|data|description|status"
-)
-"""Names that mean nothing without their table."""
-
-_BARE = re.compile(r"[\d\W_]*|(?:column|col|field|var|variable|unnamed)[\W_]*[\d.]*")
-"""Years and other numbers, and names that a program gave."""
 
 
 def stem_of(table: str) -> str:
@@ -51,18 +44,6 @@ def free_name(name: str, stem: str, taken: set[Hashable]) -> str:
     return candidates[0]
 
 
-def is_generic(name: str) -> bool:
-    """Tell whether a name of a column says nothing without its table: ``value``, ``name``, ``1995``, ``column_2``.
-
-    Examples
-    --------
-    >>> [name for name in ("1995", "Value", "area", "first name", "column_2") if is_generic(name)]
-    ['1995', 'Value', 'column_2']
-    """
-    word = name.strip().casefold()
-    return any(pattern.fullmatch(word) for pattern in (_GENERIC, _BARE))
-
-
 def output_names(
     columns: Iterable[str], stem: str, taken: set[Hashable], *, is_stem_told: bool = False
 ) -> dict[str, str]:
@@ -76,7 +57,7 @@ def output_names(
     taken : set
         Names that are not free.
     is_stem_told : bool
-        Give names that say nothing alone the stem of the table, see `is_generic`.
+        Give names that say nothing alone the stem of the table, see `says_nothing_alone`.
 
     Examples
     --------
@@ -85,5 +66,5 @@ def output_names(
     >>> output_names(["area", "1995"], "population", set(), is_stem_told=True)
     {'area': 'area', '1995': '1995__population'}
     """
-    wanted = {name: f"{name}__{stem}" if is_stem_told and is_generic(name) else name for name in columns}
+    wanted = {name: f"{name}__{stem}" if is_stem_told and says_nothing_alone(name) else name for name in columns}
     return {column: free_name(name, stem, taken) for column, name in wanted.items()}

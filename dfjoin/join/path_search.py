@@ -22,7 +22,6 @@ from dfjoin.join.date_columns import date_columns
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.lake_join import join_candidates, join_plan
 from dfjoin.join.options import JoinOptions, join_options
-from dfjoin.join.output_names import is_generic
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.report import JoinAccount
 from dfjoin.join.second_column import find_second_column
@@ -35,6 +34,7 @@ from dfjoin.search.period_search import find_period_candidates
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import reason_against_key
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.header_meaning import says_nothing_alone
 
 __all__ = ["PathLead", "PathOptions", "PathSearch", "path_options"]
 
@@ -345,4 +345,4 @@ def _is_numbering(query: QueryColumn) -> bool:
 def _have_one_name(own: Any, other: str) -> bool:
     """Tell whether two columns have the same name, and one that says something."""
     name = str(own).strip().casefold()
-    return name == other.strip().casefold() and not is_generic(name)
+    return name == other.strip().casefold() and not says_nothing_alone(name)

@@ -16,9 +16,11 @@ from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns, KeyIndex
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
+from dfjoin.join.right_facts import TableFacts
 from dfjoin.types import IndexSettings
+from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.normalize import normalize_column
-from dfjoin.values.periods import GRANULARITIES, PeriodColumn, is_year_name, read_periods
+from dfjoin.values.periods import GRANULARITIES, PeriodColumn, read_periods
 from dfjoin.values.value_set import ValueSet
 
 __all__ = ["PeriodLink"]
@@ -110,8 +112,8 @@ class PeriodLink:
         relation = {"period": self._period}
         stem = stem_of(rows.table.name)
         keys = frame.iloc[:, :0]
-        n_keys = self._index.n_keys
-        return RightSide(frame, keys, codes[chosen], n_keys, stem, relation, self._left_out, rows.kinds)
+        n_keys, facts = self._index.n_keys, TableFacts(rows.table)
+        return RightSide(frame, keys, codes[chosen], n_keys, stem, relation, self._left_out, rows.kinds, facts=facts)
 
 
 def _numbered(periods: PeriodColumn, granularity: str) -> ValueSet:

@@ -61,6 +61,11 @@ class JoinStep:
         `dfjoin.join.period_rows.PeriodLink`.
     counted : bool or None
         Whether a column counts the table's rows, as it was when the join was first made; None: where keys are 1:m.
+    is_unique : bool or None
+        Whether each key of the table had one row when the join was first made, so that cells keep value and type; None:
+        as it is.
+    measures : list of str or None
+        Columns of numbers whose mean ``aggregate="auto"`` took then; None: as `dfjoin.values.measures` decides.
     """
 
     on: list[Any]
@@ -75,6 +80,8 @@ class JoinStep:
     counted: bool | None = None
     dated: dict[str, Any] | None = None
     period: str | None = None
+    is_unique: bool | None = None
+    measures: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -180,8 +187,10 @@ def _step(values: dict[str, Any]) -> JoinStep:
     known = {k: v for k, v in values.items() if k in JoinStep.__dataclass_fields__}
     step = JoinStep(**known)
     _check_fields(step)
-    if step.counted not in (None, True, False):
-        raise TypeError("`counted` of a step is true, false or null")
+    if step.counted not in (None, True, False) or step.is_unique not in (None, True, False):
+        raise TypeError("`counted` and `is_unique` of a step are true, false or null")
+    if step.measures is not None and not _is_texts(step.measures):
+        raise TypeError("`measures` of a step is a list of texts, or null")
     if step.relation is not None:
         _check_relation(step)
     if step.dated is not None:

@@ -20,6 +20,7 @@ from dfjoin.join.output_names import stem_of
 from dfjoin.join.period_rows import PeriodLink
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.relation_kinds import distance_relation
+from dfjoin.join.right_facts import TableFacts
 from dfjoin.search.distance_join import DistanceRelation, PairedKeys
 from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
 from dfjoin.search.row_keys import KeyIndex, concat_values
@@ -92,7 +93,8 @@ class _EveryLink:
         frame = rows.to_frame(list(self.step.columns or ()), np.arange(n_rows))
         codes = np.zeros(n_rows, np.int64)
         left_out = left_out_columns(rows.table, replace(self.step, columns=None))
-        return RightSide(frame, frame.iloc[:, :0], codes, 1, stem_of(rows.table.name), {}, left_out, rows.kinds)
+        stem, none = stem_of(rows.table.name), frame.iloc[:, :0]
+        return RightSide(frame, none, codes, 1, stem, {}, left_out, rows.kinds, facts=TableFacts(rows.table))
 
 
 class _EqualLink:
@@ -114,9 +116,9 @@ class _EqualLink:
         frame = rows.to_frame([*right_on, *brought] if keeps_all else brought, chosen)
         keys = frame[right_on] if keeps_all else frame.iloc[:, :0]
         left_out = left_out_columns(rows.table, self.step)
-        return RightSide(
-            frame[brought], keys, codes[chosen], n_keys, stem_of(rows.table.name), {}, left_out, rows.kinds
-        )
+        facts = TableFacts(rows.table, right_on)
+        stem, codes = stem_of(rows.table.name), codes[chosen]
+        return RightSide(frame[brought], keys, codes, n_keys, stem, {}, left_out, rows.kinds, facts=facts)
 
 
 class _ProgramLink:
@@ -180,7 +182,8 @@ def _side_of_pairs(
     frame = rows.to_frame(brought_columns(rows.table, link.step), chosen)
     left_out = left_out_columns(rows.table, link.step)
     stem = stem_of(rows.table.name)
-    return RightSide(frame, frame.iloc[:, :0], codes, n_keys, stem, relation, left_out, rows.kinds, chosen)
+    none, facts = frame.iloc[:, :0], TableFacts(rows.table)
+    return RightSide(frame, none, codes, n_keys, stem, relation, left_out, rows.kinds, chosen, facts)
 
 
 class _DistanceLink:

@@ -70,7 +70,7 @@ class JoinAccount:
         return replace(
             self,
             left=self.left.after(result.frame, result.left_rows),
-            steps=(*self.steps, replace(step, names=result.names, counted=bool(result.counted))),
+            steps=(*self.steps, replace(step, names=result.names, counted=bool(result.counted), **result.decided)),
             joined=(*self.joined, report),
         )
 
@@ -280,7 +280,7 @@ def truncate_report(values: dict[str, Any]) -> dict[str, Any]:
         step["names"] = {k: v for k, v in step["names"].items() if k != v}
     if _size(values) >= MAX_BYTES:
         for step in values["plan"]["steps"]:
-            step["names"] = {}
+            step["names"], step["measures"] = {}, None
     if _size(values) >= MAX_BYTES:  # the columns that the caller asked for are too many to be listed
         values["plan"] = {**values["plan"], "is_cut": True, "steps": []}
     return values

@@ -17,8 +17,8 @@ from dfjoin.search.key_hits import KeyColumn, KeyMatch
 from dfjoin.search.key_query import KeyQuery, joined_names
 from dfjoin.search.row_keys import concat_values
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
-from dfjoin.search.usefulness.headers import headers_of
 from dfjoin.store.table import LakeTable
+from dfjoin.values.header_meaning import headers_of
 from dfjoin.values.value_set import ValueSet
 
 __all__ = [

@@ -20,7 +20,8 @@ from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.values.periods import GRANULARITIES, PeriodColumn, is_year_name, read_periods, spell_periods
+from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.periods import GRANULARITIES, PeriodColumn, read_periods, spell_periods
 
 __all__ = ["PeriodCandidate", "discover_with_periods", "find_period_candidates", "find_period_keys"]
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.index.soundness import entries_of
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
 from dfjoin.search.found import Candidate
 from dfjoin.search.joined_rows import joined_rows
@@ -110,24 +111,18 @@ def shared_mask(segment: Segment, column: int, groups: NDArray[np.int64]) -> NDA
 
 def tokens_of_column(segment: Segment, column: int) -> NDArray[np.int64]:
     """List the tokens of a column's set; its private ones first, then list by list."""
-    tokens = segment.tokens
-    start, end = tokens.set_indptr[column : column + 2].tolist()
-    _check(segment, "set_lists", tokens.set_lists[start:end], tokens.list_indptr.size - 1)
-    groups = np.append(column, tokens.set_lists[start:end].astype(np.int64) + segment.n_columns)
-    starts = tokens.group_indptr[groups]
-    found = tokens.group_tokens[expand_stretches(starts, tokens.group_indptr[groups + 1] - starts)].astype(np.int64)
-    _check(segment, "group_tokens", found, tokens.hash.size)
-    return found
-
-
-def _check(segment: Segment, component: str, numbers: NDArray, limit: int) -> None:
-    """Raise when numbers of a damaged component point outside the segment."""
-    if numbers.size and int(numbers.max()) >= limit:
-        raise segment.damaged(component, "it names entries that the segment does not have")
+    tokens, what = segment.tokens, "names entries that the segment does not have"
+    with reading("set_indptr` or `set_lists", what, segment.meta.id):
+        lists = entries_of(tokens.set_indptr, tokens.set_lists, np.array([column]), tokens.list_indptr.size - 1)
+    groups = np.append(column, lists + segment.n_columns)
+    with reading("group_indptr` or `group_tokens", what, segment.meta.id):
+        return entries_of(tokens.group_indptr, tokens.group_tokens, groups, tokens.hash.size)
 
 
 def value_of_token(segment: Segment, token: int) -> str:
     """Return the canonical value of a token."""
     tokens = segment.tokens
     start, end = tokens.value_offsets[token : token + 2].tolist()
+    if not 0 <= start <= end <= tokens.value_bytes.size:
+        raise segment.damaged("value_offsets", "it points outside `value_bytes`")
     return tokens.value_bytes[start:end].tobytes().decode("utf-8", "replace")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import enum
 import itertools
+import operator
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dfjoin.values.nulls import NULL_TEXTS
 
@@ -14,6 +16,7 @@ __all__ = ["CellKind", "HeaderRows", "find_header", "join_headers", "kind_of_cel
 
 _MAX_TITLES = 30
 _N_LOOKED_AT = 10
+_SHORT = 40
 _PLAIN = re.compile(r"-?\d+(?:\.\d+)?")
 _BLANKS = " \u00a0\u202f\u2009"
 _NUMBER = re.compile(rf"\s*[-+]?(?:\d+(?:[.,'’{_BLANKS}]\d+)*[.,]?|[.,]\d+)(?:[eE][-+]?\d+)?[{_BLANKS}]?%?\s*")
@@ -38,6 +41,10 @@ _EMPTY, _TEXT, _NUMBER_CELL, _DATE_CELL = CellKind  # an attribute of an Enum ta
 
 def kind_of_cell(cell: str) -> CellKind:
     """Return what a cell is; a text that usually stands for a null counts as empty, a time of day as a date."""
+    return _kind_of_short(cell) if len(cell) <= _SHORT else _kind_of(cell)
+
+
+def _kind_of(cell: str) -> CellKind:
     if not cell or cell.isspace():
         return _EMPTY
     if _PLAIN.fullmatch(cell):
@@ -49,6 +56,9 @@ def kind_of_cell(cell: str) -> CellKind:
     if _NUMBER.fullmatch(cell):
         return _NUMBER_CELL
     return _EMPTY if cell.strip().lower() in _NULLS else _TEXT
+
+
+_kind_of_short = lru_cache(1 << 14)(_kind_of)  # cells come again: nulls, years, codes
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ def find_header(rows: list[list[str]], width: int, given: int | None = None) -> 
     doubts = ["two lines are taken for the header"] if n_lines == 2 else []
     if n_lines == 1 and not typed and _n_again(body[0], data):
         doubts.append("the first line is taken for names, and may be data")
-    n_wider = sum(len(row) == len(body[0]) + 1 for row in data)
+    n_wider = list(map(len, data)).count(len(body[0]) + 1)
     # Every row may end in a delimiter that the header lacks: then the extra field is always empty.
     is_wider = n_wider * 2 > len(data) and any(row[-1].strip() for row in data if len(row) == len(body[0]) + 1)
     return HeaderRows(first, n_lines, is_wider, "" if given is not None else "; ".join(doubts))
@@ -218,12 +228,9 @@ def _is_data(header: list[str], data: list[list[str]], typed: dict[int, CellKind
 
 def _n_again(header: list[str], data: list[list[str]]) -> int:
     """Count the texts of a first record that come again in their columns; not in records that repeat most of it."""
-    others = [row for row in data if 2 * sum(a == b for a, b in zip(row, header, strict=False)) <= len(header)]
-    return sum(
-        any(position < len(row) and row[position] == cell for row in others)
-        for position, cell in enumerate(header)
-        if kind_of_cell(cell) is _TEXT
-    )
+    others = [row for row in data if 2 * sum(map(operator.eq, row, header)) <= len(header)]
+    columns = itertools.zip_longest(*others)
+    return sum(cell in column and kind_of_cell(cell) is _TEXT for cell, column in zip(header, columns, strict=False))
 
 
 def _are_labels(cells: list[str]) -> bool:

@@ -19,8 +19,11 @@ _BLANKS = " \u00a0\u202f\u2009"
 _CLASSES = {"": "", ".": r"\.", ",": ",", " ": f"[{_BLANKS}]", "'": "['’]"}
 _MARKS = ((".", ""), (".", ","), (".", " "), (".", "'"), (",", ""), (",", "."), (",", " "), (",", "'"))
 _NULLS = frozenset(NULL_TEXTS)
-_MARKED = re.compile(rf"\d(?:[,'’{_BLANKS}]\d|\.\d{{3}}\.\d)")
+_MARKED = re.compile(rf"[.,'’{_BLANKS}](?<=\d.)(?:(?<!\.)\d|(?<=\.)\d{{3}}\.\d)")
+"""A mark between digits, but not a single point. It begins with the mark, as that is rarer than a digit."""
+
 _POINTED = re.compile(r"\d\.\d")
+_DIGITS_AND_MARKS = re.compile(rf"[\s{_BLANKS}\d.,'’eE%+-]+")
 _THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _FIRST = 10
 _FEWEST = 0.9
@@ -90,7 +93,7 @@ def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | 
     groups of three digits that are all of one length are codes.
     """
     joined = ["\n".join(cells) for cells in columns]
-    is_odd = any(_MARKED.search(text) for text in joined) or delimiter == ";"
+    is_odd = delimiter == ";" or _MARKED.search("\n".join(joined)) is not None
     marked = {
         position: [cell for cell in cells if cell.strip() and cell.strip().lower() not in _NULLS]
         for position, (cells, text) in enumerate(zip(columns, joined, strict=True))
@@ -100,8 +103,8 @@ def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | 
     legal = [marks for marks in order if decimal is None or marks[0] == decimal]
     if not marked:
         return NumberMarks() if decimal in (None, ".") else NumberMarks(",", "", tuple(range(len(columns))))
-    fitting = {marks: {p: n for p, cells in marked.items() if (n := _count_numbers(cells, *marks))} for marks in legal}
-    chosen = max(legal, key=lambda marks: (len(fitting[marks]), sum(fitting[marks].values())))
+    fitting = _fitting(marked, legal)
+    chosen = max(fitting, key=lambda marks: (len(fitting[marks]), sum(fitting[marks].values())))
     if not fitting[chosen]:
         chosen = (decimal or ".", "")
     elif chosen == (",", "") and fitting.get((".", ",")) == fitting[chosen]:
@@ -115,6 +118,23 @@ def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | 
     unmarked = {p for p, cells in enumerate(columns) if p not in marked and _are_plain(cells)}
     doubt = "decimal commas beside delimiting commas" if chosen[0] == "," == delimiter and decimal is None else ""
     return NumberMarks(*chosen, tuple(sorted(unmarked.union(fitting[chosen]))), doubt)
+
+
+def _fitting(marked: dict[int, list[str]], legal: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[int, int]]:
+    """Count the numbers of the columns that hold such, under each pair of marks; plain ones are enough if all are."""
+    numeric = {p: cells for p, cells in marked.items() if _count_matches(_DIGITS_AND_MARKS, cells[:_FIRST])}
+    found: dict[tuple[str, str], dict[int, int]] = {}
+    for marks in legal:
+        found[marks] = {p: n for p, cells in numeric.items() if (n := _count_numbers(cells, *marks))}
+        if marks == legal[0] == (".", "") and sum(found[marks].values()) == sum(map(len, numeric.values())):
+            break
+    return found
+
+
+def _count_matches(pattern: re.Pattern[str], cells: list[str]) -> int:
+    """Count the cells that match; 0 unless nearly all do."""
+    n = sum(pattern.fullmatch(cell) is not None for cell in cells)
+    return n if n >= _FEWEST * len(cells) else 0
 
 
 def _count_numbers(cells: list[str], decimal: str, thousands: str) -> int:

@@ -169,7 +169,8 @@ def catalogued_source(index: Path, root: Root, record: dict[str, Any]) -> TableS
     if root.kind == "memory":
         mirror = mirror_of(index)
         if mirror is not None:
-            mirror.fetch(f"{root.uri}/{record['path']}")
+            for part in record["parts"]:
+                mirror.fetch(f"{root.uri}/{part}")
         root = Root(root.id, root.name, str(index / root.uri), "files")
     same = {name: record[name] for name in ("name", "path", "format", "size", "mtime_ns")}
     return TableSource(root=root, parts=tuple(record["parts"]), **same)

@@ -240,11 +240,16 @@ def _share_clean(rows: list[list[str]], header: HeaderRows, dialect: Dialect, pr
     width = len(body[0])
     if len(present) == 1 and width > 3:
         return 1.0
+    body = body[: max(2, _MAX_CELLS // width)]
+    joined = "\n".join(itertools.chain.from_iterable(body))
+    suspect = {*present, dialect.quote_char} - {dialect.delimiter, ""}
+    if "\n " not in joined and not any(mark in joined for mark in suspect):
+        return 1.0
     others = "".join(re.escape(d) for d in present if d != dialect.delimiter)
     foreign = re.compile(rf"\S[{others}]\S|^[{others}]|[{others}]$" if others else r"(?!)")
     n_cells = n_clean = 0
     has_blanks = header.first == 0 and width > 1 and body[0][1].startswith(" ")  # ", " between the names, too
-    for row in body[: max(2, _MAX_CELLS // width)]:
+    for row in body:
         for position, cell in enumerate(row):
             if not cell.strip():
                 continue
@@ -264,7 +269,8 @@ def _completed(sample: _Sample, best: _Reading, skipped: str, given: GivenDialec
     is_wider = header.n_lines > 0 and header.implicit_index
     data = data[: max(10, 4 * _MAX_CELLS // max(1, best.width))]
     width = min(best.width, max(map(len, data), default=0))
-    columns = [[row[i] for row in data if i < len(row)] for i in range(width)]
+    is_even = {*map(len, data)} == {width}
+    columns = list(zip(*data, strict=True)) if is_even else [[r[i] for r in data if i < len(r)] for i in range(width)]
     marks = find_marks(columns, dialect.delimiter, given.decimal)
     doubts = [text for text in (doubt, header.doubt, marks.doubt) if text]
     return replace(

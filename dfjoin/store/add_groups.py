@@ -19,6 +19,7 @@ from dfjoin.index.commit import Uncommitted, commit_change
 from dfjoin.index.layout import group_directory
 from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.pieces import find_patterns, write_patterns
+from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import check_signature_settings, count_sizes, sign_large_columns, write_signatures
 from dfjoin.index.stored_model import open_embedder
@@ -98,7 +99,7 @@ def add_vectors(path: Path, given: EmbedderChoice, engine: str | None, spark: An
     if base.embedder is not None and given.embedder is None and given.abbreviations is None:
         if not missing:
             return base
-        chosen = IndexEmbedder(open_embedder(path, base), base.embedder)
+        chosen = IndexEmbedder(open_embedder(path, base, is_compared=True), base.embedder)
     else:
         missing = list(base.segments)
         named = TRAINED if given.embedder is None else given.embedder
@@ -179,7 +180,7 @@ def _add_group(
     segments = []
     with Uncommitted(path) as written:
         for meta in base.segments:
-            segment = with_group(Segment(path, meta), settings)
+            segment = with_group(Segment(path, meta, is_compared=True), settings)
             written.add(group_directory(path, meta.id, segment.groups[-1].id))
             segments.append(segment)
         return commit_change(path, change)
@@ -189,7 +190,8 @@ def _with_signatures(segment: Segment, settings: IndexSettings) -> SegmentMeta:
     """Write new signatures for a segment; return its manifest entry with them."""
     numbers = segment.catalog.numbers
     cardinality = np.where(numbers["is_indexed"] > 0, numbers["cardinality"], 0)
-    signed = sign_large_columns(segment.tokens._asdict(), cardinality, settings)
+    with reading("set_lists", "holds another number of values than the catalogue says", segment.meta.id):
+        signed = sign_large_columns(segment.tokens._asdict(), cardinality, settings)
     return segment.meta.with_group(write_signatures(segment.directory, signed, numbers["cardinality"]))
 
 

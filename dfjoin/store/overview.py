@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ import pyarrow.compute as pc
 
 from dfjoin import _html
 from dfjoin.errors import IndexFormatError
-from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS, reason_of
+from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS, read_dialect, reason_of
 from dfjoin.index.versions import read_manifests
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.types import Dialect
 
 __all__ = ["catalog_columns", "catalog_tables", "describe_table", "list_history", "snapshot_html", "summarize"]
 
@@ -45,7 +43,7 @@ def catalog_tables(snapshot: Snapshot) -> pd.DataFrame:
             "n_columns": records.field("n_columns"),
             "size": records.field("size"),
             "format": records.field("format"),
-            "dialect": _dialect_texts(records.field("dialect")),
+            "dialect": _dialect_texts(records),
             "root": pa.array([roots.get(r, "") for r in records.field("root").to_pylist()], pa.string()),
         }
     )
@@ -59,7 +57,7 @@ def catalog_columns(snapshot: Snapshot) -> pd.DataFrame:
         records = segment.catalog.columns()
         owners = segment.catalog.tables()
         tables = owners.field("name").take(records.field("table"))
-        dialects = _dialect_texts(owners.field("dialect")).take(records.field("table"))
+        dialects = _dialect_texts(owners).take(records.field("table"))
         if segment.alive is not None:
             mask = pa.array(segment.alive.astype(bool))
             records, tables, dialects = (array.filter(mask) for array in (records, tables, dialects))
@@ -80,15 +78,22 @@ def describe_table(snapshot: Snapshot, name: str) -> dict[str, Any]:
     columns = _columns_frame(records.take(pa.array(order)), pa.array([name] * len(records), pa.string()))
     told = {key: record[key] for key in ("n_rows", "n_columns", "size", "format")}
     root = snapshot.root_of(record["root"]).uri
-    (dialect,) = _dialect_texts(pa.array([record["dialect"]])).to_pylist()
-    return {"table": name, **told, "dialect": dialect, "root": root, "columns": columns.drop(columns="table")}
+    dialect = read_dialect(record)
+    return {
+        "table": name,
+        **told,
+        "dialect": "" if dialect is None else str(dialect),
+        "root": root,
+        "columns": columns.drop(columns="table"),
+    }
 
 
-def _dialect_texts(dialects: pa.Array) -> pa.Array:
-    """Say for people how tables are written, from the field `dialect` of the catalogue; nothing of other formats."""
-    coded = dialects.dictionary_encode()
-    texts = [str(Dialect.from_dict(json.loads(text))) if text else "" for text in coded.dictionary.to_pylist()]
-    return pa.array(texts, pa.string()).take(coded.indices)
+def _dialect_texts(tables: pa.StructArray) -> pa.Array:
+    """Say for people how tables of the catalogue are written; nothing of other formats than delimited text."""
+    coded = tables.field("dialect").dictionary_encode().indices.to_numpy()
+    _, first, codes = np.unique(coded, return_index=True, return_inverse=True)
+    read = [read_dialect(tables[row].as_py()) for row in first.tolist()]
+    return pa.array(["" if dialect is None else str(dialect) for dialect in read], pa.string()).take(pa.array(codes))
 
 
 def _doubtful(snapshot: Snapshot) -> list[dict[str, str]]:
@@ -100,7 +105,9 @@ def _doubtful(snapshot: Snapshot) -> list[dict[str, str]]:
         if segment.alive is not None:
             mask = pc.and_(mask, pa.array(segment.alive_tables()))
         for record in tables.filter(mask).to_pylist():
-            listed.append({"name": record["name"], "reason": Dialect.from_dict(json.loads(record["dialect"])).doubt})
+            dialect = read_dialect(record)
+            if dialect is not None and dialect.doubt:
+                listed.append({"name": record["name"], "reason": dialect.doubt})
     return sorted(listed, key=lambda record: record["name"])
 
 

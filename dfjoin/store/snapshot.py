@@ -10,6 +10,7 @@ from typing import Any
 
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidTypeError, TableNotFoundError, did_you_mean, shortlist
+from dfjoin.index.catalog import find_root
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.mirror import index_place, index_uri
 from dfjoin.index.segment import Segment, SegmentPool
@@ -115,7 +116,7 @@ class Snapshot:
 
     def root_of(self, root_id: int) -> Root:
         """Return a root of the index at its present place."""
-        return self._moved_root(next(root for root in self.manifest.roots if root.id == root_id))
+        return self._moved_root(find_root(self.manifest.roots, root_id))
 
     def places(self) -> dict[str, str]:
         """Return the present place of each root, by name; by its old place for a root without a name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from dfjoin.errors import (
     shortlist,
     warn,
 )
-from dfjoin.index.catalog import KINDS, NOT_IN_FILE
+from dfjoin.index.catalog import KINDS, NOT_IN_FILE, read_dialect
 from dfjoin.ingest.engine import SparkTable, session_table
 from dfjoin.sources.readers import current_fingerprint, open_table
 from dfjoin.store.snapshot import Snapshot
@@ -122,7 +121,9 @@ class LakeTable:
         record = segment.catalog.table_record(number)
         first = record["first_column"]
         columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
+        self._numbers = {c["name"]: number for number, c in enumerate(columns, first)}
         columns.sort(key=lambda c: c["position"])
+        self._records = {c["name"]: c for c in columns}
         self.name = name
         self.snapshot = snapshot
         self.settings = snapshot.settings
@@ -138,7 +139,7 @@ class LakeTable:
         self._mostly_null = {c["name"] for c in columns if is_mostly_null(c)}
         self.void_columns = {name: reason for name, reason in reasons.items() if reason}
         self._left_out = {c["name"] for c in columns if c["position"] == NOT_IN_FILE}
-        self._dialect = Dialect.from_dict(json.loads(record["dialect"])) if record["dialect"] else None
+        self._dialect = read_dialect(record)
         self._opened = self._open(record)
         self._is_of_spark = snapshot.root_of(record["root"]).kind == "spark"
         self._is_given = snapshot.root_of(record["root"]).kind == "memory"
@@ -158,6 +159,14 @@ class LakeTable:
     def filled_first(self) -> list[str]:
         """Return the names of the columns, those that are mostly null last."""
         return sorted(self._columns, key=self._mostly_null.__contains__)
+
+    def record(self, column: str) -> dict[str, Any]:
+        """Return what the catalogue says of a column: kind, rows, nulls, distinct values, range."""
+        return self._records[column]
+
+    def column_number(self, column: str) -> int:
+        """Return the number of a column in its segment."""
+        return self._numbers[column]
 
     def _check_unchanged(self, record: dict[str, Any], on_stale: str) -> bool:
         """Compare the file with the catalogue; return whether it has changed, where that is no error."""

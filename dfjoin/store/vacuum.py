@@ -187,5 +187,5 @@ def _frames_of(path: Path, meta: SegmentMeta, manifests: list[Manifest]) -> list
     if not memory:
         return []
     tables = Segment(path, meta).catalog.tables()
-    pairs = zip(tables.field("root").to_pylist(), tables.field("path").to_pylist(), strict=True)
-    return [name for root, name in pairs if root in memory]
+    pairs = zip(tables.field("root").to_pylist(), tables.field("parts").to_pylist(), strict=True)
+    return [part for root, parts in pairs if root in memory for part in parts]

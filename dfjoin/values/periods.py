@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.values.cells import CONVERSION_ERRORS
 
-__all__ = ["GRANULARITIES", "PeriodColumn", "is_year_name", "read_periods", "spell_periods"]
+__all__ = ["GRANULARITIES", "PeriodColumn", "read_periods", "spell_periods"]
 
 GRANULARITIES = ("year", "quarter", "month", "week", "day", "second")
 """From the coarsest to the finest; weeks (ISO 8601) lie in no month, quarter or year."""
@@ -53,21 +53,6 @@ _ROWS, _TELLING = 40, 20
 
 _DAY = np.int64(86_400_000_000)
 """Microseconds of a day."""
-
-
-_YEAR_NAME = re.compile(r"(?:^|[^a-z])(?:years?|yr|season|date|period|time)(?:$|[^a-z])")
-
-
-def is_year_name(name: object) -> bool:
-    """Tell whether the name of a column lets one expect years.
-
-    Examples
-    --------
-    >>> is_year_name("Year"), is_year_name("fiscalYear"), is_year_name("yearling")
-    (True, True, False)
-    """
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).casefold()
-    return _YEAR_NAME.search(words) is not None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.values.headers import LATITUDE, LONGITUDE
 
 __all__ = ["AxisSpec", "check_axes", "find_places", "order_of_place"]
 
@@ -19,19 +20,6 @@ _PLACES = "places"
 _MAX_SPECS = 1000
 _MAX_AXES = 64
 
-_LATITUDE = ("latitude", "latitud", "latitudine", "breitengrad", "breite", "lat")
-_LONGITUDE = (
-    "longitude",
-    "longitud",
-    "longitudine",
-    "laengengrad",
-    "längengrad",
-    "laenge",
-    "länge",
-    "long",
-    "lng",
-    "lon",
-)
 _MARK = "\0"
 
 
@@ -175,8 +163,8 @@ def order_of_place(headers: Sequence[Any]) -> tuple[int, int] | None:
     if len(headers) != 2:
         return None
     for order in ((0, 1), (1, 0)):
-        latitude = _reduced(str(headers[order[0]]), _LATITUDE)
-        longitude = _reduced(str(headers[order[1]]), _LONGITUDE)
+        latitude = _reduced(str(headers[order[0]]), LATITUDE)
+        longitude = _reduced(str(headers[order[1]]), LONGITUDE)
         if latitude and (latitude == longitude or _without_axis(latitude) == _without_axis(longitude)):
             return order
     return None
@@ -206,8 +194,8 @@ def find_places(headers: Sequence[str]) -> list[tuple[int, int]]:
     """
     if not any("lat" in header.lower() or "breit" in header.lower() for header in headers):
         return []
-    latitudes = [i for i, header in enumerate(headers) if _reduced(header, _LATITUDE)]
-    longitudes = [i for i, header in enumerate(headers) if _reduced(header, _LONGITUDE)]
+    latitudes = [i for i, header in enumerate(headers) if _reduced(header, LATITUDE)]
+    longitudes = [i for i, header in enumerate(headers) if _reduced(header, LONGITUDE)]
     found = []
     for i in latitudes:
         partners = [j for j in longitudes if j != i and order_of_place([headers[i], headers[j]]) == (0, 1)]

@@ -6,7 +6,7 @@ import pytest
 from dfjoin.containment.key_words import tell_roles, without_relations
 from dfjoin.kernels.header_words import UNSPECIFIC
 from dfjoin.kernels.key_names import NamedColumns
-from dfjoin.search.usefulness.headers import headers_of
+from dfjoin.values.header_meaning import headers_of
 
 
 @pytest.mark.parametrize(

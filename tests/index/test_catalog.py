@@ -1,5 +1,7 @@
 """The catalogue file: records in, records out, names found by binary search."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.errors import IndexCorruptedError
-from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, Catalog, describe_type, reason_of, replace_field, write_catalog
+from dfjoin.index.catalog import (
+    COLUMN_FIELDS,
+    KINDS,
+    Catalog,
+    describe_type,
+    find_root,
+    read_dialect,
+    reason_of,
+    replace_field,
+    write_catalog,
+)
+from dfjoin.types import Dialect, Root
 
 NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6), unique=True, max_size=12)
 
@@ -132,6 +145,65 @@ class TestDamage:
             writer.write_batch(batch)
         with pytest.raises(IndexCorruptedError, match=self.match):
             Catalog(path)
+
+    @pytest.mark.parametrize(
+        ("which", "field", "value", "text"),
+        [
+            (0, "first_column", 1, "its tables do not divide its columns"),
+            (0, "n_columns", -1, "its tables do not divide its columns"),
+            (0, "n_columns", 3, "its tables do not divide its columns"),
+            (0, "root", -1, "its field `root` goes from -1 to -1"),
+            (0, "size", -(2**63), "its field `size` goes from"),
+            (0, "name", None, "it holds nulls"),
+            (0, "parts", ["a", None], "it holds nulls"),
+            (1, "table", 2**31 - 1, "its columns name other tables than those that hold them"),
+            (1, "kind", 9, "its field `kind` goes from 0 to 9"),
+            (1, "kind", -1, "its field `kind` goes from -1 to 0"),
+            (1, "is_indexed", 2, "its field `is_indexed` goes from 1 to 2"),
+            (1, "position", -2, "its field `position` goes from -2 to 0"),
+            (1, "n_rows", 1, "it has a column with more nulls or values than rows"),
+            (1, "n_null", 4, "it has a column with more nulls or values than rows"),
+            (1, "cardinality", 2**62, "it has a column with more nulls or values than rows"),
+            (1, "cardinality", -1, "its field `cardinality` goes from -1 to 2"),
+            (1, "samples", None, "it holds nulls"),
+        ],
+    )
+    def test_records_that_contradict_each_other(self, tmp_path, which, field, value, text):
+        records = [table_record("t", 0, 2)], [column_record(0, "x"), column_record(0, "y")]
+        records[which][0][field] = value
+        (tmp_path / "catalog.arrow").write_bytes(write_catalog(*records, []))
+        with pytest.raises(IndexCorruptedError, match=text):
+            Catalog(tmp_path / "catalog.arrow")
+
+    def test_rows_that_are_none_or_null(self, tmp_path):
+        path = tmp_path / "catalog.arrow"
+        batch = pa.ipc.open_file(write_catalog([], [], [])).get_batch(0)
+        for rows in (
+            batch.slice(0, 0),
+            pa.record_batch([pa.nulls(1, f.type) for f in batch.schema], schema=batch.schema),
+        ):
+            with pa.ipc.new_file(str(path), batch.schema) as writer:
+                writer.write_batch(rows)
+            with pytest.raises(IndexCorruptedError, match="it is not one row of lists"):
+                Catalog(path)
+
+    @pytest.mark.parametrize(
+        "dialect",
+        ["{", "[]", '{"encoding": 5}', '{"encoding": "utf-99"}', '{"delimiter": ""}', '{"quote_char": "ab"}',
+         '{"skip_lines": -1}', '{"header_lines": 3}', '{"decimal": "*"}', '{"number_columns": [-1]}', "[" * 100_000],
+    )  # fmt: skip
+    def test_a_dialect_that_is_none(self, dialect):
+        with pytest.raises(IndexCorruptedError, match=r"component `catalog` .*: the dialect of table 't': "):
+            read_dialect({"name": "t", "dialect": dialect})
+        assert read_dialect({"name": "t", "dialect": ""}) is None
+        written = Dialect(delimiter=";", encoding="cp1252")
+        assert read_dialect({"name": "t", "dialect": json.dumps({**written.to_dict(), "later": 1})}) == written
+
+    def test_a_root_that_the_manifest_does_not_list(self):
+        roots = [Root(0, "", "data"), Root(7, "r", "x")]
+        assert find_root(roots, 7) is roots[1]
+        with pytest.raises(IndexCorruptedError, match="a table names root 5, which the manifest does not list"):
+            find_root(roots, 5)
 
     @pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
     def test_truncated(self, tmp_path, share):

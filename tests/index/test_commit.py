@@ -131,7 +131,7 @@ class TestUncommitted:
         """An interruption may come just after the commit, and another writer after that."""
         with pytest.raises(KeyboardInterrupt), Uncommitted(index) as written:
             written.add(*self.written(index))
-            segments = (SegmentMeta("s", {"tables": 1, "columns": 1, "indexed_columns": 1}, ()),)
+            segments = (SegmentMeta("s", {"tables": 1, "columns": 1, "indexed_columns": 1, "tokens": 1}, ()),)
             commit(index, read_manifest(index).next("add", segments=segments))
             commit(index, read_manifest(index).next("remove", segments=()))
             raise KeyboardInterrupt
@@ -177,7 +177,7 @@ def test_masks_of_an_attempt_that_was_overtaken_are_removed(index, monkeypatch):
         masks = [f"tombstones/s0.{1:020d}.old.npy", f"tombstones/s1.{latest.version + 1:020d}.mine.npy"]
         for mask in masks:
             (index / mask).write_text("x")
-        counts = {"tables": 1, "columns": 1, "indexed_columns": 1}
+        counts = {"tables": 1, "columns": 1, "indexed_columns": 1, "tokens": 1}
         segments = (SegmentMeta(f"s{n}", counts, (), {"file": mask}) for n, mask in enumerate(masks))
         return latest.next("mask", segments=tuple(segments))
 

@@ -20,14 +20,19 @@ from dfjoin.index.components import TOKENS, ComponentMeta
 @pytest.mark.parametrize("name", TOKENS)
 @pytest.mark.parametrize("size", [0, 1, 1000])
 def test_round_trip(tmp_path, rng, name, size):
-    array = rng.integers(0, 200, size).astype(TOKENS[name])
+    array = rng.integers(0, 200, size).astype(TOKENS[name].dtype)
     meta = write_component(tmp_path, "tokens-1", name, array)
     mapped = map_component(tmp_path, meta)
-    assert mapped.dtype == TOKENS[name] and np.array_equal(mapped, array)
+    assert mapped.dtype == TOKENS[name].dtype and np.array_equal(mapped, array)
     assert not mapped.flags.writeable
     path = tmp_path / meta.file
     assert meta == ComponentMeta(
-        name, f"tokens-1/{name}.npy", TOKENS[name].str, (size,), path.stat().st_size, zlib.crc32(path.read_bytes())
+        name,
+        f"tokens-1/{name}.npy",
+        TOKENS[name].dtype.str,
+        (size,),
+        path.stat().st_size,
+        zlib.crc32(path.read_bytes()),
     )
     assert np.array_equal(np.load(path, allow_pickle=False), array)
 

@@ -18,7 +18,7 @@ from dfjoin.index import commit as commit_module
 from dfjoin.index.manifest import seal
 from dfjoin.index.versions import list_versions
 from tests.benchmarks.crash import orphans, run_crashes
-from tests.benchmarks.mutate import run_mutations
+from tests.benchmarks.mutate import prepare, run_mutations
 from tests.benchmarks.writers import run_writers
 
 OLD = {"a": pd.DataFrame({"c": ["p", "q", "old"]}), "b": pd.DataFrame({"c": ["p", "x"]})}
@@ -52,8 +52,10 @@ class TestHarnesses:
 
     @pytest.mark.slow
     def test_damaged_indexes_never_lie_or_crash(self, tmp_path):
-        figures = run_mutations(150, seed=5, place=tmp_path)
-        assert figures["failures"] == [] and figures["mutations"] == 150
+        sound = prepare(tmp_path)
+        for is_hostile, n in ((False, 60), (True, 40)):
+            figures = run_mutations(n, seed=5, is_hostile=is_hostile, place=tmp_path, sound=sound)
+            assert figures["failures"] == [] and figures["mutations"] == n
 
     @pytest.mark.slow
     def test_writers_at_the_same_time_lose_nothing(self, tmp_path):

@@ -152,17 +152,17 @@ def test_what_a_reader_must_refuse_both_refuse(tmp_path, change):
 
 
 def test_every_component_and_field_is_in_the_text():
-    for name, dtype in (
+    for name, component in (
         components.TOKENS | components.SIGNATURES | components.PATTERNS | components.VECTORS | components.AXES
     ).items():
-        assert re.search(rf"^\| `{name}` \| {dtype.name} \|", TEXT, re.M), name
+        assert re.search(rf"^\| `{name}` \| {component.dtype.name} \|", TEXT, re.M), name
     for fields in (catalog.TABLE_FIELDS, catalog.COLUMN_FIELDS, catalog.SKIPPED_FIELDS):
         for field in fields:
             assert re.search(rf"\b{field.name}\b", TEXT[TEXT.index("## Group `catalog`") :]), field.name
     for number, kind in enumerate(catalog.KINDS):
         assert f"{number} {kind}" in TEXT
-    for name, dtype in components.WORD_MODEL.items():
-        assert f"`{name}` ({dtype.name})" in TEXT
+    for name, component in components.WORD_MODEL.items():
+        assert f"`{name}` ({component.dtype.name})" in TEXT
     for group in components.GROUPS:
         assert f"## Group `{group}`" in TEXT
     for directory in (layout.MANIFESTS, layout.SEGMENTS, layout.TOMBSTONES, layout.FRAMES, layout.RUNS, layout.MODELS):

@@ -1,9 +1,11 @@
 """Where the parts of an index lie."""
 
 import ast
+import os
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import dfjoin
@@ -43,3 +45,34 @@ def test_names_stand_nowhere_else():
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant):
                 places |= {(path.name, node.right.value)} if node.right.value in names | {layout.SEGMENTS} else set()
     assert places == set()
+
+
+def modes_below(index):
+    return {oct(path.stat().st_mode & 0o777) for path in [index, *index.rglob("*")]}
+
+
+def changed(index):
+    """An index with all kinds of files."""
+    frames = {"t": pd.DataFrame({"a": [f"w {i}" for i in range(12)], "b": range(12)})}
+    settings = {"permutations": 4, "signature_min": 2, "patterns": True, "row_signatures": True}
+    options = {"engine": "inline", "progress": False}
+    lake = dfjoin.build_lake(frames, index, settings=settings, embedder="fasttext", axes=[["b"]], **options)
+    return lake.add({"u": frames["t"].assign(c="x"), "v": frames["t"]}, **options).remove("u")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+class TestPermissions:
+    def test_an_index_is_its_owners_with_all_that_is_inside(self, tmp_path):
+        assert modes_below(changed(tmp_path / "above" / "lake").path) == {"0o700", "0o600"}
+
+    def test_in_a_directory_that_is_open_to_others_so_are_its_files(self, tmp_path):
+        index = tmp_path / "lake"
+        index.mkdir()
+        index.chmod(0o750)
+        assert modes_below(changed(index).path) == {"0o750", "0o640"}
+
+    def test_a_file_that_exists_is_not_created(self, tmp_path):
+        with layout.create_file(tmp_path / "x") as stream:
+            stream.write(b"1")
+        with pytest.raises(FileExistsError):
+            layout.create_file(tmp_path / "x")

@@ -15,9 +15,9 @@ from dfjoin.errors import (
     IndexVersionError,
 )
 from dfjoin.index.commit import commit
-from dfjoin.index.components import ComponentMeta
+from dfjoin.index.components import GROUPS, ComponentMeta
 from dfjoin.index.layout import manifest_path
-from dfjoin.index.manifest import GroupMeta, Manifest, SegmentMeta, seal
+from dfjoin.index.manifest import FEATURES, GroupMeta, Manifest, SegmentMeta, seal
 from dfjoin.index.versions import list_versions, read_manifest
 from dfjoin.types import IndexSettings, Root
 
@@ -34,8 +34,8 @@ def make_manifest(version=1, **changes):
         "crc32": 9,
     }
     segments = (
-        SegmentMeta("s1", {"tables": 1, "columns": 2, "indexed_columns": 2}, groups),
-        SegmentMeta("s2", {"tables": 3, "columns": 4, "indexed_columns": 3}, groups, tombstones),
+        SegmentMeta("s1", {"tables": 1, "columns": 2, "indexed_columns": 2, "tokens": 0}, groups),
+        SegmentMeta("s2", {"tables": 3, "columns": 4, "indexed_columns": 3, "tokens": 0}, groups, tombstones),
     )
     settings = IndexSettings(null_spellings=("", "na"), dayfirst=True, columns=("a/*",), samples=0)
     return Manifest("u1", version, settings, (Root(0, "", "data"), Root(1, "r", "x", "spark")), segments, **changes)
@@ -113,15 +113,62 @@ class TestRoundTrip:
 class TestRefusals:
     def test_newer_format_version(self):
         text = edited(lambda v: v.update(format_version=2))
-        with pytest.raises(IndexVersionError, match=r"format version 2, this dfjoin .* reads up to 1; upgrade dfjoin"):
+        with pytest.raises(
+            IndexVersionError,
+            match=r"written by 'dfjoin .*', has format version 2, this dfjoin .* reads up to 1; upgrade dfjoin",
+        ):
             Manifest.from_json(text, "here")
 
     def test_unknown_feature(self):
         text = edited(lambda v: v["reader_features"].append("clusters"))
         with pytest.raises(
-            IndexVersionError, match=r"index here needs the features 'clusters', this dfjoin .* knows 't"
+            IndexVersionError,
+            match=r"index here, written by 'dfjoin .*', needs the features 'clusters', this dfjoin .* knows 't",
         ):
             Manifest.from_json(text, "here")
+
+    def test_features_belong_to_the_version_that_brought_them(self):
+        """What is frozen here is released: a further feature is one of a further version of dfjoin."""
+        released = {
+            "0.1.0": ("tokens", "catalog", "signatures"),
+            "0.2.0": ("patterns", "vectors", "axes", "rows", "null_evidence"),
+        }
+        assert released == FEATURES
+        latest, own = ([int(n) for n in v.split(".")] for v in (list(FEATURES)[-1], dfjoin.__version__))
+        assert latest <= own
+        features = [feature for features in FEATURES.values() for feature in features]
+        assert sorted(features) == sorted([*GROUPS, "null_evidence"])
+
+    @pytest.mark.parametrize(
+        ("change", "text"),
+        [
+            (lambda v: v["segments"][1]["tombstones"].update(n_deleted=float("nan")), "NaN is no number of JSON"),
+            (lambda v: v["segments"][1]["tombstones"].update(n_deleted_indexed=10**29), "n_deleted_indexed must be a whole"),
+            (lambda v: v["segments"][1]["tombstones"].update(n_deleted=5), "segment s2 has more deleted than it holds"),
+            (lambda v: v["segments"].append(v["segments"][0]), "a segment is named twice"),
+            (lambda v: v["roots"].append(v["roots"][0]), "a root is named twice"),
+            (lambda v: v["segments"][0]["groups"].append(v["segments"][0]["groups"][0]), "a group of segment s1 is named tw"),
+            (lambda v: v["segments"][0]["groups"][0].update(components=[]), "components must be a list of 1 entries or more"),
+            (lambda v: v["segments"][0]["groups"][0].update(id="a/b"), "or of one of its groups, is not a plain name"),
+            (lambda v: v["segments"][0]["groups"][0]["components"][0].update(name=["hash"]), "name must be a text"),
+            (lambda v: v["segments"][0]["groups"][0]["components"][0].update(file="x" * 10**6), "a name of at most 255 bytes"),
+            (lambda v: v["segments"][0]["groups"][0]["components"][0].update(file="\ud800"), "a name of at most 255 bytes"),
+            (lambda v: v["roots"][0].update(uri=["data"]), r"manifest.roots\[0\].uri must be a text"),
+            (lambda v: v["roots"][0].update(kind="ftp"), "kind must be one of files, spark, memory, got 'ftp'"),
+            (lambda v: v["settings"].update(signature_min={}), "manifest.settings.signature_min must be a whole number"),
+        ],
+    )  # fmt: skip
+    def test_a_field_of_another_type_or_range(self, change, text):
+        with pytest.raises(IndexCorruptedError, match=text):
+            Manifest.from_json(edited(change), "here")
+
+    def test_a_component_that_is_named_twice(self):
+        def change(values):
+            components = values["segments"][0]["groups"][0]["components"]
+            components.append({**components[0]})
+
+        with pytest.raises(IndexCorruptedError, match="a component of group tokens-1 is named twice"):
+            Manifest.from_json(edited(change), "here")
 
     def test_unknown_writer_feature_is_readable(self):
         text = edited(lambda v: v["writer_features"].append("clusters"))
@@ -171,7 +218,7 @@ class TestRefusals:
         "key", ["index_uuid", "version", "settings", "roots", "segments", "created_by", "reader_features"]
     )
     def test_missing_field(self, key):
-        with pytest.raises(IndexCorruptedError, match=f"KeyError: '{key}'"):
+        with pytest.raises(IndexCorruptedError, match=f"manifest lacks `{key}`"):
             Manifest.from_json(edited(lambda v: v.pop(key)), "here")
 
     @pytest.mark.parametrize("key", ["settings", "roots", "segments", "version", "reader_features", "format_version"])
@@ -198,7 +245,7 @@ class TestRefusals:
             Manifest.from_json(edited(lambda v: v["segments"][0].update(id=path)), "here")
 
     def test_segment_id_with_a_slash(self):
-        with pytest.raises(IndexCorruptedError, match=r"the segment id 'a/b' is not a plain name"):
+        with pytest.raises(IndexCorruptedError, match=r"the id of segment 'a/b', or .* is not a plain name"):
             Manifest.from_json(edited(lambda v: v["segments"][0].update(id="a/b")), "here")
 
     @pytest.mark.parametrize("path", ["../x", "/etc/x"])
@@ -206,9 +253,9 @@ class TestRefusals:
         with pytest.raises(IndexCorruptedError, match="leads outside the index"):
             Manifest.from_json(edited(lambda v: v["segments"][1]["tombstones"].update(file=path)), "here")
 
-    @pytest.mark.parametrize("shape", [[-1], [2**62], [2**70], [3, 3], [], [4]])
+    @pytest.mark.parametrize("shape", [[2**62], [3, 3], [], [4]])
     def test_another_shape_is_damage_when_it_is_used(self, build, shape):
-        """A negative or huge shape in a manifest leads to an error, not to an allocation."""
+        """A huge shape in a manifest leads to an error, not to an allocation."""
         lake = build({"t": pd.DataFrame({"c": ["a", "b"]})})
         path = next((lake.path / "manifests").glob("*.json"))
         values = json.loads(path.read_text())
@@ -219,7 +266,7 @@ class TestRefusals:
         with pytest.raises(IndexCorruptedError, match=f"component `{component['name']}`"):
             dfjoin.discover_joinable(pd.DataFrame({"q": ["a"]}), "q", opened, rank="matched")
 
-    @pytest.mark.parametrize("shape", [5, None, ["x"], "(3,)", {"a": 1}])
+    @pytest.mark.parametrize("shape", [5, None, ["x"], "(3,)", {"a": 1}, [-1], [2**70]])
     def test_a_shape_that_is_none(self, shape):
         def change(values):
             values["segments"][0]["groups"][0]["components"][0]["shape"] = shape
@@ -227,7 +274,7 @@ class TestRefusals:
         with pytest.raises(IndexCorruptedError, match="the manifest here cannot be read"):
             Manifest.from_json(edited(change), "here")
 
-    @pytest.mark.parametrize("n_columns", [0, 1, 3, 2**40])
+    @pytest.mark.parametrize("n_columns", [0, 1, 3, 2**31 - 1])
     def test_another_number_of_columns_is_damage(self, build, n_columns):
         lake = build({"t": pd.DataFrame({"c": ["a", "b"], "d": ["a", "b"]})})
         path = next((lake.path / "manifests").glob("*.json"))

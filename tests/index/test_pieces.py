@@ -172,6 +172,6 @@ class TestDamage:
         other = write_component(lake.segments[0].directory, "other", name, np.zeros(3))
         segment = self.changed(lake, lambda cs: tuple(other if c.name == name else c for c in cs))
         with pytest.raises(
-            IndexCorruptedError, match=r"`pattern_columns` of segment .* the pieces do not fit the columns"
+            IndexCorruptedError, match=r"`pattern_\w+` of segment .*(the other components need|not from 0)"
         ):
             segment.patterns  # noqa: B018

@@ -305,7 +305,7 @@ class TestDamage:
         other = write_component(lake.segments[0].directory, "other", name, array)
         segment = self.changed(lake, lambda cs: tuple(other if c.name == name else c for c in cs))
         with pytest.raises(
-            IndexCorruptedError, match=r"`signature_columns` of segment .* the signatures do not fit the columns"
+            IndexCorruptedError, match=r"`signature_\w+` of segment .*(there are|need|dimensions|order of their card)"
         ):
             segment.signatures  # noqa: B018
 

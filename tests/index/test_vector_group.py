@@ -8,6 +8,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError
+from dfjoin.index import segment as segments
 from dfjoin.index.components import VECTORS
 from dfjoin.index.vector_group import text_columns, text_tokens, texts_of
 from dfjoin.kernels.vector_blocks import FAR, fill_blocks
@@ -128,12 +129,12 @@ def test_an_index_without_vectors_says_so(build):
         "vector_centers",
     ],
 )
-def test_components_that_do_not_fit_are_damage(build, component):
+def test_components_that_do_not_fit_are_damage(build, component, monkeypatch):
     lake = build(frames(), embedder=letters)
     (segment,) = lake.segments
     arrays = dict(zip(VECTORS, segment._map("vectors", VECTORS), strict=True))
     arrays[component] = arrays[component][:-1] if component != "vector_axes" else arrays[component][:, :-1]
-    segment._map = lambda *_: list(arrays.values())
+    monkeypatch.setattr(segments, "map_component", lambda _, meta, is_compared: arrays[meta.name])
     with pytest.raises(IndexCorruptedError, match="component `vector_"):
         _ = segment.vectors
 
@@ -148,6 +149,6 @@ def test_features_that_earlier_versions_wrote_are_read(build):
     group = segment._group("vectors")
     older = tuple(replace(c, name=c.name.replace("_words", "_blocks")) for c in group.components)
     segment._group = lambda _: replace(group, components=older)
-    segment._map = lambda _, names: list(arrays.values()) if "vector_blocks" in names else []
+    segment._map = lambda _, names, sound: list(arrays.values()) if "vector_blocks" in names else []
     del segment.vectors
     np.testing.assert_array_equal(segment.vectors.cells.blocks.words, stored.cells.blocks.words)

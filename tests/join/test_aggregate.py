@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, DfjoinError, InvalidParameterError, InvalidTypeError
-from dfjoin.join.aggregate import RULES, aggregate_column, check_aggregate, choose_rule, count_disagreeing, take_rows
+from dfjoin.join.aggregate import (
+    KEEPING,
+    RULES,
+    CellRules,
+    aggregate_column,
+    cell_kind,
+    check_aggregate,
+    count_disagreeing,
+    nullable_column,
+    take_rows,
+)
+from dfjoin.values.measures import is_measured, number_column
 from tests.oracles.join import n_disagreeing, statistic
 
 N_KEYS = 4
@@ -124,7 +135,7 @@ def test_most_frequent_keeps_the_dtype():
         pd.Series(DAYS[:3]),
     ):
         result = aggregate_column(column, codes, 2, "most_frequent")
-        assert result.dtype == column.dtype
+        assert result.dtype == nullable_column(column).dtype
         assert result.tolist() == [column[0], column[2]] or column.dtype.kind == "M"
 
 
@@ -133,21 +144,14 @@ def test_most_frequent_of_mixed_objects_is_defined():
     assert aggregate_column(column, np.zeros(4, np.int64), 1, "most_frequent").tolist() == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("rules", "dtype"),
-    [
-        (("mean", "median"), "float64"),
-        (("sum",), "Int64"),
-        (("min", "max", "first", "last", "most_frequent", "majority", "latest"), "Int16"),
-    ],
-)
-def test_unique_keys_keep_their_value_in_the_dtype_of_the_rule(rules, dtype):
+@pytest.mark.parametrize("how", ["left", "inner"])
+@pytest.mark.parametrize("rule", ["auto", *KEEPING])
+def test_cells_of_unique_keys_are_as_they_are_in_their_own_type(rule, how):
     left = pd.DataFrame({"k": ["a", "b", "c"]})
     right = pd.DataFrame({"k": ["c", "a", "b"], "x": np.array([5, 6, 7], "int16")})
-    for rule in rules:
-        result = dfjoin.auto_join(left, right, on="k", aggregate=rule)["x"]
-        assert str(result.dtype) == dtype, rule
-        assert result.tolist() == [6, 7, 5]
+    result = dfjoin.auto_join(left, right, on="k", how=how, aggregate=rule)["x"]
+    assert str(result.dtype) == ("Int16" if how == "left" else "int16")
+    assert result.tolist() == [6, 7, 5]
 
 
 @pytest.mark.parametrize("value", [1, 100])
@@ -179,7 +183,6 @@ def test_the_dtype_of_a_joined_column_does_not_depend_on_the_rows(name, how):
     cases = {
         "each once": (left, right),
         "some without partner": (left, right.iloc[:2]),
-        "one of several": (left, right.assign(k=list("ppqr"))),
         "null": (left, right.assign(x=values.where([True, False, True, False])) if values.dtype.kind != "b" else right),
         "no row": (left.iloc[:0], right),
         "no right row": (left, right.iloc[:0]),
@@ -246,20 +249,26 @@ def test_a_rule_for_numbers_refuses_other_columns(rule, values, is_unique):
     ],
 )
 def test_auto_rule_follows_the_kind_and_the_name(name, values, rule):
-    assert choose_rule("auto", name, pd.Series(values)) == rule
+    assert _rule("auto", name, pd.Series(values)) == rule
+
+
+def _rule(aggregate, name, column, *, is_unique=False):
+    numbers = number_column(pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan), is_exact=True)
+    return CellRules(aggregate, is_unique, lambda own: is_measured(own, numbers)).rule_of(name, cell_kind(column))
 
 
 def test_auto_rule_sees_nullable_and_zoned_dtypes():
-    assert choose_rule("auto", "n", pd.Series([1, None], dtype="Int64")) == "mean"
-    assert choose_rule("auto", "b", pd.Series([True, None], dtype="boolean")) == "share"
-    assert choose_rule("auto", "t", pd.Series(pd.to_datetime(["2020-01-01"], utc=True))) == "majority"
+    assert _rule("auto", "n", pd.Series([1, None], dtype="Int64")) == "mean"
+    assert _rule("auto", "b", pd.Series([True, None], dtype="boolean")) == "share"
+    assert _rule("auto", "t", pd.Series(pd.to_datetime(["2020-01-01"], utc=True))) == "majority"
 
 
 def test_given_rules_win_and_a_dict_leaves_the_rest_to_auto():
     number = pd.Series([1.0])
-    assert choose_rule("max", "zip", number) == "max"
-    assert choose_rule({"a": "std"}, "a", number) == "std"
-    assert choose_rule({"a": "std"}, "b", number) == "mean"
+    assert _rule("max", "zip", number) == "max"
+    assert _rule({"a": "std"}, "a", number) == "std"
+    assert _rule({"a": "std"}, "b", number) == "mean"
+    assert _rule({"a": "std"}, "b", number, is_unique=True) == "majority"
 
 
 def test_check_aggregate_accepts_what_is_legal():

@@ -1,5 +1,7 @@
 """Reading the rows of a lake's table that join: in batches of any size the same."""
 
+import datetime
+import decimal
 from dataclasses import replace
 
 import numpy as np
@@ -150,4 +152,5 @@ def test_dtypes_are_those_of_the_columns_whichever_rows_match(tmp_path, keys):
     plan = wide.attrs["dfjoin"]["plan"]
     again = pd.DataFrame({"k": keys}).auto_join(plan, on_no_match="ignore")
     assert again.dtypes.equals(wide.dtypes)
-    assert "object" not in wide.dtypes[["price", "day", "count"]].astype(str).tolist()
+    assert wide.dtypes[["price", "day", "count"]].astype(str).tolist() == ["object", "object", "Int64"]
+    assert wide["price"][1] == decimal.Decimal("2.00") and wide["day"][1] == datetime.date(1970, 1, 2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dfjoin.kernels.key_names import NAME_FEATURES, NamedColumns, compare_names
-from dfjoin.search.usefulness.headers import headers_of
+from dfjoin.values.header_meaning import headers_of
 
 
 def compare(column, table, key, key_table):

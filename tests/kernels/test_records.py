@@ -30,7 +30,7 @@ def dtype_of(record, field):
 def test_the_arrays_of_an_index_are_of_the_dtypes_that_kernels_take(record):
     """Else a kernel would be compiled apart for the index."""
     for field, component in COMPONENTS[record].items():
-        assert dtype_of(record, field) == TOKENS[component], field
+        assert dtype_of(record, field) == TOKENS[component].dtype, field
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64])

@@ -172,6 +172,33 @@ class TestVacuum:
         assert 2 in list_versions(lived.path) and 4 in list_versions(lived.path)
         assert lived.vacuum(0)["versions"][-1] == 3 and list_versions(lived.path) == [4]
 
+    @pytest.mark.parametrize("change", ["reader_features", "format_version"])
+    def test_what_a_later_dfjoin_wrote_stays_whatever_its_age(self, lived, change):
+        """What such a version needs is not known here, so that no file goes, and it stays itself."""
+        path = manifest_path(lived.path, 2)
+        values = json.loads(path.read_text("utf-8"))
+        if change == "format_version":
+            values[change] = 2
+        else:
+            values[change].append("clusters")
+        path.write_text(seal(values), "utf-8")
+        make_old(lived.path)
+        files = sorted((lived.path / "segments").rglob("*"))
+        report = lived.vacuum(0)
+        assert report["files"] == 0 and sorted((lived.path / "segments").rglob("*")) == files
+        assert 2 in list_versions(lived.path) and 2 not in report["versions"]
+
+    def test_damaged_versions_above_the_only_readable_one_stay(self, lived):
+        """Repair passes over them, and commits above the highest: a writer must not take their numbers again."""
+        make_old(lived.path)
+        for version in (3, 4, 2):  # the last one a while after those above it, as after a restored backup
+            path = manifest_path(lived.path, version)
+            path.write_text("{")
+            if version != 2:
+                os.utime(path, (10**9, 10**9))
+        assert lived.vacuum(1)["versions"] == [] and list_versions(lived.path) == [1, 2, 3, 4]
+        assert dfjoin.repair(lived.path)["version"] == 5
+
 
 @pytest.mark.parametrize("retain", [np.int64(1), np.int32(0)])
 def test_numpy_numbers_are_numbers_of_days(build, retain):

@@ -103,3 +103,9 @@ def test_texts_without_dates_are_told_from_a_few_rows(monkeypatch):
     assert 20 <= len(read) <= 80
     months = [f"2020-{m:02d}" for m in range(1, 13)] * 60 + [None] * 5000
     assert read_periods(pd.Series(months)).granularity == "month", "rows that are null are not looked at"
+
+
+def test_a_column_of_periods_has_one_kind_but_for_one_value_in_twenty():
+    years = [str(year) for year in range(1900, 1990)]
+    assert read_periods(pd.Series([*years, *"abcd"]), is_year=True).granularity == "year", "4 of 94"
+    assert read_periods(pd.Series([*years, *"abcdefghij"]), is_year=True) is None, "10 of 100"

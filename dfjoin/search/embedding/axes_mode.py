@@ -29,10 +29,10 @@ from dfjoin.search.hits import Hits, RankedHits, rank_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.shared_values import list_pairs
 from dfjoin.search.usefulness.evidence_words import weigh_candidate
-from dfjoin.search.usefulness.headers import headers_of
 from dfjoin.search.usefulness.ranking import MOST_RANKED, verdict_of
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.header_meaning import headers_of
 from dfjoin.vectors.axis_points import near_points, place_degrees
 
 __all__ = ["AxesFound", "axes_columns", "axes_explanation", "axes_pairs", "find_axes", "pool_axes"]

@@ -316,8 +316,8 @@ def make_tally(segment: Segment, is_all: bool, record: MatchRecord | None = None
 
 
 def postings_of(segment: Segment) -> TokenColumns:
-    """Return the columns of a segment's tokens; those of text may be matched by distance."""
-    tokens = segment.tokens
+    """Return the columns of a segment's tokens, compared whole; those of text may be matched by distance."""
+    tokens = segment.sound_tokens("group", "list_indptr", "list_columns")
     is_near = as_read_only(text_columns(segment))
     return TokenColumns(tokens.group, tokens.list_indptr, tokens.list_columns, is_near)
 

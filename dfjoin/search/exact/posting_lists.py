@@ -104,11 +104,11 @@ class Scratch:
     @cached_property
     def list_lengths(self) -> NDArray[np.int64]:
         """Columns of each posting list that are not deleted."""
-        indptr = self._segment.tokens.list_indptr
+        indptr = self._segment.sound_tokens("list_indptr").list_indptr
         if self._segment.alive is None:
             return np.diff(indptr)
         before = np.zeros(int(indptr[-1]) + 1, np.int64)
-        np.cumsum(self.alive[self._segment.tokens.list_columns], out=before[1:])
+        np.cumsum(self.alive[self._segment.sound_tokens("list_columns").list_columns], out=before[1:])
         return np.diff(before[indptr])
 
     @contextmanager

@@ -86,11 +86,11 @@ def search_similar(
     for number, segment in enumerate(snapshot.segments):
         if not segment.n_tokens:
             continue
+        stored, tokens = _texts_of_segment(segment, reach.is_grams)  # compares the postings, which kernels rely on
         own, postings = match_tokens(values, segment.tokens), postings_of(segment)
         tally = make_tally(segment, params.count == "all", record)
         stats.n_found += int(np.count_nonzero(own >= 0))
         count_equal(own[others], others, weights[others], postings, tally)
-        stored, tokens = _texts_of_segment(segment, reach.is_grams)
         is_met = np.zeros(len(values), bool)
         for found in stored.near(texts, reach, read):
             order = np.argsort(found.queries, kind="stable")

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.index.component_files import damaged
+from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
+from dfjoin.index.soundness import entries_of, stretches_of
 from dfjoin.kernels.postings import copy_values
-from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.value_pieces import PieceLists, QueryValues, score_columns, value_pieces
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.hits import rank_columns
@@ -50,14 +50,13 @@ def pack_values(data: NDArray[np.uint8], offsets: NDArray[np.int64], chosen: NDA
     IndexCorruptedError
         If one of them lies outside of `data`.
     """
-    starts, ends = offsets[chosen], offsets[chosen + 1]
-    if chosen.size and (starts.min() < 0 or (ends < starts).any() or ends.max() > data.size - 8):
-        raise damaged(None, "value_offsets", "it points outside `value_bytes`")
+    with reading("value_offsets", "points outside `value_bytes`"):
+        starts, lengths = stretches_of(offsets, chosen, data.size - 8)
     packed = np.zeros(chosen.size + 1, np.int64)
-    np.cumsum(ends - starts, out=packed[1:])
+    np.cumsum(lengths, out=packed[1:])
     out = np.zeros(int(packed[-1]) + 8, np.uint8)
-    lengths = (ends - starts).astype(np.int32)
-    copy_values(np.arange(chosen.size, dtype=np.uint32), starts, lengths, data, out, packed)
+    sizes = lengths.astype(np.int32)
+    copy_values(np.arange(chosen.size, dtype=np.uint32), starts, sizes, data, out, packed)
     return PackedValues(out, packed)
 
 
@@ -162,15 +161,12 @@ def _postings(segment: Segment, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.
     at = np.searchsorted(stored.hash, hashes)
     held = np.flatnonzero(at < stored.hash.size)
     held = held[stored.hash[at[held]] == hashes[held]]
-    starts, ends = stored.indptr[at[held]], stored.indptr[at[held] + 1]
-    if held.size and (starts.min() < 0 or (ends < starts).any() or ends.max() > stored.columns.size):
-        raise segment.damaged("pattern_indptr", "it names entries that the segment does not have")
+    what = "names entries that the segment does not have"
+    with reading("pattern_indptr` or `pattern_columns", what, segment.meta.id):
+        columns = entries_of(stored.indptr, stored.columns, at[held], segment.n_columns).astype(np.int32)
     lengths = np.zeros(hashes.size, np.int64)
-    lengths[held] = ends - starts
+    lengths[held] = stored.indptr[at[held] + 1] - stored.indptr[at[held]]
     owners = np.repeat(np.arange(hashes.size), lengths)
-    columns = stored.columns[expand_stretches(starts, ends - starts)]
-    if columns.size and (columns.min() < 0 or columns.max() >= segment.n_columns):
-        raise segment.damaged("pattern_columns", "it names entries that the segment does not have")
     if segment.alive is not None:
         is_alive = segment.alive[columns] > 0
         owners, columns = owners[is_alive], columns[is_alive]

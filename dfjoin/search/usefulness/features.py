@@ -23,10 +23,10 @@ from dfjoin.kernels.usefulness import (
     compute_features,
 )
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.usefulness.headers import headers_of, is_generic, is_naming
 from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, SERIAL_SHARE, facts_of, series_of
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.header_meaning import headers_of, is_generic, is_naming
 
 __all__ = ["CandidateFeatures", "QueryFacts", "features_of", "query_facts", "query_numbers"]
 

@@ -9,37 +9,24 @@ from numpy.typing import NDArray
 
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import query_facts
-from dfjoin.search.usefulness.headers import headers_of, is_naming
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.header_meaning import headers_of, is_naming
+from dfjoin.values.headers import CALENDAR_HEADERS, MEASURES
 
 __all__ = ["has_dates_alone", "reason_against_key"]
 
 _FEWEST_VALUES = 3
 
-_MEASURE_WORDS = (
-    *("count", "total", "sum", "avg", "average", "mean", "median", "amount", "rate", "pct", "percent", "percentage"),
-    *("ratio", "share", "score", "vote", "point", "goal", "price", "cost", "population", "weight", "mass", "height"),
-    *("speed", "size", "length", "width", "area", "age", "duration", "distance", "volume", "income", "revenue"),
-    *("profit", "death", "case", "qty", "quantity", "min", "max", "std", "wage", "salary", "temperature"),
-)
-"""Words of headers that say that a number was measured or counted."""
-
-_CALENDAR_HEADERS = (
-    *("date", "day", "week", "month", "quarter", "year", "season", "weekday", "hour", "time", "date/time", "timestamp"),
-    *("day of week", "day of month", "day of year", "week of year"),
-)
-"""Headers that tables of any subject have beside days and years."""
-
 
 @cache
 def _measures() -> frozenset[int]:
-    return frozenset(headers_of(_MEASURE_WORDS).words.tolist())
+    return frozenset(headers_of(MEASURES).words.tolist())
 
 
 @cache
 def _calendar() -> NDArray[np.uint64]:
-    return headers_of(_CALENDAR_HEADERS).joined
+    return headers_of(CALENDAR_HEADERS).joined
 
 
 def reason_against_key(query: QueryColumn) -> str:

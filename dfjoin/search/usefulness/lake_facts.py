@@ -27,8 +27,8 @@ from dfjoin.kernels.usefulness import (
     TABLE,
     ColumnRecords,
 )
-from dfjoin.search.usefulness.headers import headers_of, table_stems
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.header_meaning import headers_of, table_stems
 from dfjoin.values.profile import Profile
 from dfjoin.values.value_set import pack_strings
 

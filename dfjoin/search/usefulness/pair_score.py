@@ -10,9 +10,9 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.usefulness import FEATURES, ColumnRecords, TableNumbers, compute_features
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import CandidateFeatures, query_facts, query_numbers
-from dfjoin.search.usefulness.headers import headers_of
 from dfjoin.search.usefulness.lake_facts import record_of
 from dfjoin.search.usefulness.model import model
+from dfjoin.values.header_meaning import headers_of
 
 __all__ = ["score_pair"]
 

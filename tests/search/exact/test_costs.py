@@ -30,9 +30,9 @@ def told(build):
 
 
 def test_bytes_are_those_of_the_components():
-    assert TOKENS["list_columns"].itemsize == COUNTED_POSTING_BYTES
-    assert TOKENS["set_lists"].itemsize == ENTRY_BYTES
-    assert TOKENS["list_columns"].itemsize + TOKENS["list_positions"].itemsize < KEPT_POSTING_BYTES
+    assert TOKENS["list_columns"].dtype.itemsize == COUNTED_POSTING_BYTES
+    assert TOKENS["set_lists"].dtype.itemsize == ENTRY_BYTES
+    assert TOKENS["list_columns"].dtype.itemsize + TOKENS["list_positions"].dtype.itemsize < KEPT_POSTING_BYTES
 
 
 def test_a_merge_reads_each_distinct_list_once(told):

@@ -1,0 +1,214 @@
+"""Names of columns and tables as words, and what these say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dfjoin.kernels.header_words import DIGITS, GENERIC, NAMING, UNSPECIFIC, HeaderWords, cut_headers
+from dfjoin.kernels.records import as_read_only
+from dfjoin.values import headers
+from dfjoin.values.value_set import pack_strings
+
+__all__ = [
+    "headers_of",
+    "is_generic",
+    "is_naming",
+    "is_year_name",
+    "number_meaning",
+    "says_nothing_alone",
+    "table_stems",
+]
+
+_ENDINGS = r"(?i)(\.(csv|tsv|tab|txt|parquet|pq|json|jsonl|ndjson|gz|zst))+$"
+
+
+def _packed(names: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the bytes of texts one after the other, and where each begins."""
+    names = names.cast(pa.large_string())
+    _, offsets, data = names.buffers()
+    starts = np.frombuffer(offsets, np.int64, len(names) + 1, names.offset * 8)
+    held = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return held[: starts[-1]], starts
+
+
+def headers_of(names: pa.Array | Sequence[str]) -> HeaderWords:
+    """Cut names into words and hash these.
+
+    Parameters
+    ----------
+    names : pyarrow Array of string, or sequence of str
+
+    Returns
+    -------
+    HeaderWords
+
+    Notes
+    -----
+    A name with characters above ASCII is first decomposed (NFKD), without its accents, and lower-cased.
+    O(bytes).
+    """
+    if not isinstance(names, pa.Array):
+        if all(map(str.isascii, names)):
+            return _cut(*pack_strings(list(names)), _lexicon())
+        names = pa.array(names, pa.string())
+    return _cut(*_packed(_plain(names)), _lexicon())
+
+
+def _cut(data: NDArray[np.uint8], offsets: NDArray[np.int64], lexicon: tuple[NDArray[np.uint64], ...]) -> HeaderWords:
+    """Cut packed names into words."""
+    n = offsets.size - 1
+    scratch = np.zeros((2, 256), np.uint8)
+    none = np.empty(0, np.uint64)
+    out = HeaderWords(np.zeros(n, np.uint64), np.zeros(n + 1, np.int64), none, none, np.empty(0, np.uint8))
+    data, offsets = as_read_only(data), as_read_only(offsets)
+    n_words = cut_headers(data, offsets, lexicon, scratch, out)
+    if n_words:
+        words = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64), np.empty(n_words, np.uint8)
+        out = HeaderWords(out.joined, out.indptr, *words)
+        cut_headers(data, offsets, lexicon, scratch, out)
+    return out
+
+
+def _plain(texts: pa.Array) -> pa.Array:
+    """Write names with characters above ASCII without accents and capitals."""
+    is_ascii = pc.string_is_ascii(texts)
+    if pc.all(is_ascii).as_py() in (True, None):
+        return texts
+    plain = pc.utf8_lower(pc.replace_substring_regex(pc.utf8_normalize(texts, "NFKD"), r"\p{Mn}+", ""))
+    return pc.if_else(is_ascii, texts, plain)
+
+
+@cache
+def _lexicon() -> tuple[NDArray[np.uint64], ...]:
+    """Return the hashes of the marked words, sorted: one array for each mark that `cut_headers` takes."""
+    none = as_read_only(np.empty(0, np.uint64))
+    lists = (headers.UNSPECIFIC, headers.IDENTIFIER, headers.GENERIC, headers.NAMING)
+    found = [np.unique(_cut(*pack_strings(list(words)), (none, none, none, none)).joined) for words in lists]
+    for hashes in found:
+        hashes.flags.writeable = False
+    return tuple(found)
+
+
+def is_generic(header: HeaderWords) -> bool:
+    """Tell whether one name has only words that stand in tables of any subject."""
+    return bool((header.marks & (GENERIC | UNSPECIFIC) > 0).all())
+
+
+def is_naming(header: HeaderWords) -> bool:
+    """Tell whether one name says that numbers under it name something: ``id``, ``code``, ``fips``, ``year``."""
+    return bool((header.marks & NAMING > 0).any())
+
+
+def table_stems(names: pa.Array) -> pa.Array:
+    """Return the last parts of the names of tables, without the endings of files."""
+    return pc.replace_substring_regex(pc.replace_substring_regex(names, r"^.*/", ""), _ENDINGS, "")
+
+
+# What one name says ---------------------------------------------------------------------------------------
+
+_PLURAL = re.compile(r"[^\Wsui\d_]s\W*$", re.IGNORECASE)
+"""``regions``, but not ``class`` and ``status``."""
+
+
+@cache
+def _known() -> dict[int, frozenset[str]]:
+    """Return what each word of the table means, by its hash."""
+    found: dict[int, set[str]] = {}
+    for meaning, words in headers.MEANINGS.items():
+        for word in headers_of(words).words.tolist():
+            found.setdefault(word, set()).add(meaning)
+    return {word: frozenset(meanings) for word, meanings in found.items()}
+
+
+@cache
+def _meanings(name: str) -> tuple[frozenset[str], ...]:
+    """Return what each word of a name means, but for numbers."""
+    known, header = _known(), headers_of([name])
+    words = header.words[header.marks & DIGITS == 0]
+    return tuple(known.get(word, frozenset()) for word in words.tolist())
+
+
+def is_year_name(name: object) -> bool:
+    """Tell whether the name of a column lets one expect years.
+
+    Examples
+    --------
+    >>> is_year_name("Year"), is_year_name("fiscalYear"), is_year_name("yearling"), is_year_name("Jahr")
+    (True, True, False, True)
+    """
+    return any("year" in word for word in _meanings(str(name)))
+
+
+def says_nothing_alone(name: str) -> bool:
+    """Tell whether a name of a column says nothing without its table: ``value``, ``name``, ``1995``, ``column_2``.
+
+    Examples
+    --------
+    >>> [name for name in ("1995", "Value", "area", "first name", "column_2") if says_nothing_alone(name)]
+    ['1995', 'Value', 'column_2']
+    """
+    words = _meanings(name)
+    return not words or (len(words) == 1 and "nothing" in words[0])
+
+
+@cache
+def number_meaning(name: str) -> str:
+    """Tell what a name says of whole numbers under it.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    {"code", "number", "class", "measure", "coordinate", "axis", ""}
+        They name something, or may count, too; say which of some classes or things it is, measure or count, are a
+        coordinate or perhaps one; or the name does not tell. The last word that tells decides: ``area code`` is a code,
+        ``zip count`` a measure.
+
+    Examples
+    --------
+    >>> [number_meaning(name) for name in ("town_code", "Postleitzahl", "number of rooms", "user", "users", "n")]
+    ['code', 'code', 'measure', 'class', 'measure', '']
+    """
+    words = _meanings(name)
+    is_of_things = False
+    for place in reversed(range(len(words))):
+        word, following = words[place], words[place + 1 :]
+        if "number" in word:
+            if not following:
+                return "number"
+            if "counted" in following[0]:
+                return "measure"
+            continue  # num_students counts, no_insee names
+        if "thing" in word:
+            if following:
+                is_of_things = True  # county_fp may say which one, and customer_age does not
+                continue
+            return "measure" if _PLURAL.search(name) else "class"
+        if "axis" in word and any("coordinate" in other for other in words):
+            return "coordinate"
+        for meaning in ("coordinate", "code", "measure", "class", "axis"):
+            if meaning in word:
+                return meaning
+    if _ends_of_identifiers().search(_plain_text(name)):
+        return "code"
+    return "class" if is_of_things else ""
+
+
+@cache
+def _ends_of_identifiers() -> re.Pattern[str]:
+    ends, (first, last) = headers.ENDS_OF_IDENTIFIERS, headers.COMPOUNDS
+    compounds = rf"(?<![^\W\d_])(?:{'|'.join(first)})(?:{'|'.join(last)})"
+    return re.compile(rf"(?:{'|'.join(map(_plain_text, ends))}|{compounds})(?![^\W\d_])")
+
+
+def _plain_text(text: str) -> str:
+    return _plain(pa.array([text], pa.string()))[0].as_py().lower()

@@ -1,0 +1,119 @@
+"""Names as words, and which say nothing of a subject."""
+
+import pyarrow as pa
+import pytest
+
+from dfjoin.kernels.header_words import DIGITS, GENERIC, IDENTIFIER, NAMING, SHORT, UNSPECIFIC
+from dfjoin.values.header_meaning import (
+    headers_of,
+    is_generic,
+    is_year_name,
+    number_meaning,
+    says_nothing_alone,
+    table_stems,
+)
+
+
+def joined(*names):
+    return headers_of(list(names)).joined.tolist()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("country_name", "CountryNames"), ("Country Name", "country-name"), ("categories", "Category"),
+        ("État", "etat"), ("GDP (2010)", "gdp 2010"), ("class", "CLASS"),
+    ],
+)  # fmt: skip
+def test_names_of_the_same_words_are_one(one, other):
+    assert joined(one) == joined(other) != joined("another")
+
+
+def test_words_are_cut_at_signs_digits_and_capitals():
+    header = headers_of(["speciesID2"])
+    assert header.words.tolist() == headers_of(["species", "id", "2"]).words.tolist()
+    assert header.indptr.tolist() == [0, 3]
+    assert header.marks.tolist() == [0, UNSPECIFIC | IDENTIFIER | GENERIC | SHORT | NAMING, DIGITS | SHORT]
+
+
+def test_a_name_without_words_has_no_hash():
+    assert joined("", "--", "€€"[:0]) == [0, 0, 0]
+    assert headers_of([]).indptr.tolist() == [0]
+
+
+def test_ascii_names_of_an_array_and_of_a_list_are_one():
+    names = ["a b", "IDs", "x1"]
+    by_array, by_list = headers_of(pa.array([*names, "é"])), headers_of([*names, "é"])
+    for one, other in zip(by_array, by_list, strict=True):
+        assert one.tolist() == other.tolist()
+    assert by_list.joined.tolist()[:3] == joined(*names)
+
+
+def test_generic_names():
+    assert [is_generic(headers_of([name])) for name in ("id", "Name", "country id", "code")] == [
+        True,
+        True,
+        False,
+        True,
+    ]
+
+
+def test_stems_are_last_parts_without_endings():
+    names = pa.array(["a/b/c d.csv", "x.tsv.gz", "frame", "p.q/r.Parquet"])
+    assert table_stems(names).to_pylist() == ["c d", "x", "frame", "r"]
+
+
+@pytest.mark.parametrize(
+    ("meaning", "names"),
+    [
+        ("code", ["zip_code", "zipCode", "customer_id", "ISBN", "area code", "student_id_2", "FIPS", "PLZ"]),
+        (
+            "code",
+            [
+                *(
+                    "Kundennummer",
+                    "Gemeindeschlüssel",
+                    "identifiant",
+                    "código_postal",
+                    "CEP",
+                    "codice fiscale",
+                    "sleutel",
+                ),
+                *("postinumero", "tunnus", "nyckel", "klucz", "identifikátor", "azonosító", "Kodu", "КОД", "инн"),
+                *(
+                    "κωδικός",
+                    "kode wilayah",
+                    "编号",
+                    "客户编号",
+                    "郵便番号",
+                    "商品コード",
+                    "우편번호",
+                    "상품코드",
+                    "رمز",
+                ),
+            ],
+        ),
+        ("number", ["house number", "phone_no", "numero", "номер", "№.1"]),
+        ("class", ["year", "Jahr", "año", "month", "sex", "customer", "district", "age_group", "birth year"]),
+        (
+            "measure",
+            ["number of rooms", "numero de casas", "customers", "population", "zip count", "precio", "area_km2"],
+        ),
+        ("coordinate", ["lat", "Longitude", "pickup_latitude", "easting", "coord_x1"]),
+        ("axis", ["x", "point_y"]),
+        ("class", ["account", "county_fp", "game_index", "round"]),
+        ("code", ["siteid", "orderno 2", "STATEFP"]),
+        ("measure", ["accounts", "home_team_score"]),
+        ("", ["n", "covid", "paid", "yearling", "num_rows", ""]),
+    ],
+)
+def test_names_say_what_numbers_under_them_are(meaning, names):
+    assert {name: number_meaning(name) for name in names} == dict.fromkeys(names, meaning)
+
+
+def test_years_and_names_that_say_nothing():
+    assert [is_year_name(name) for name in ("Year", "fiscalYear", "annee", "Années", "yearling", 1995)] == [
+        *(True, True, True, True, False, False)
+    ]
+    names = ["Value", "values", "1995", "column_2", "", "area", "first name", "total area"]
+    assert [says_nothing_alone(name) for name in names] == [True, True, True, True, True, False, False, False]
