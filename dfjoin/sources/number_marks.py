@@ -148,6 +148,8 @@ def _count_numbers(cells: list[str], decimal: str, thousands: str) -> int:
         return 0
     if not thousands:
         return len(numbers)
+    if len(numbers) < len(cells) and any(_is_list(cell, whole, thousands) for cell in cells):
+        return 0
     plain = _compiled(decimal, "")
     grouped = [number for number in numbers if not plain.fullmatch(number)]
     if not grouped:
@@ -159,6 +161,11 @@ def _count_numbers(cells: list[str], decimal: str, thousands: str) -> int:
     is_long = max(map(len, grouped)) > 8 or thousands not in ".,"
     are_codes = is_long and thousands != "," and len({*map(len, numbers)}) == 1 and decimal not in grouped[0]
     return 0 if are_codes else len(numbers)
+
+
+def _is_list(cell: str, whole: re.Pattern[str], thousands: str) -> bool:
+    """Tell whether a cell has the mark of thousands between digits where no thousands end: a list, as of codes."""
+    return thousands in cell and cell.replace(thousands, "").strip().isdecimal() and not whole.fullmatch(cell)
 
 
 def _are_grouped(marked: dict[int, list[str]], columns: Iterable[int], delimiter: str) -> bool:

@@ -30,6 +30,7 @@ def marks(*columns, delimiter=";", decimal=None):
         ([["192.168.100.200", "10.1.2.3"], ["0,5", "1,5"]], ";", (",", "", (1,))),
         ([["1.2", "3.4"], ["0,5", "1,5"]], ";", (",", "", (1,))),
         ([["1,234", "2,5"]], ",", (".", "", ())),  # a mark of thousands, and one of decimals
+        ([["809,829,849", *["297"] * 20, "90,47"]], ",", (".", "", ())),  # lists of codes
     ],
 )
 def test_marks_are_those_that_most_columns_show(columns, delimiter, expected):
