@@ -50,6 +50,11 @@ def write_segments(
     -------
     list of BuiltSegment
         In the order of their first tables.
+
+    Raises
+    ------
+    TableReadError
+        If no table can be read, or with ``on_error="raise"`` for the first one that cannot.
     """
     index = written.index
     make_directories(index)
@@ -69,6 +74,7 @@ def write_segments(
             runs += parts
             counted = [1, sum(part.n_rows for part in parts), 0]
             (work / f"progress-table-{number}.json").write_text(json.dumps(counted))
+        _require_a_table(runs, given.skipped)
         shown.begin("merging", sum(run.size for run in runs))
         merges = _merge_requests(index, settings, runs, given.skipped, (work, engine.is_here))
         merged = []
@@ -94,6 +100,15 @@ def _read_by_engine(read: TableJob, work: Path, skipped: list[SkippedFile], on_e
             raise
         skipped.append(SkippedFile(read.name, str(error)))
         return []
+
+
+def _require_a_table(runs: list[RunMeta], skipped: list[SkippedFile]) -> None:
+    """Raise where tables were to be read, and none could be: no segment would say why."""
+    n_skipped = len(skipped) + sum(run.n_skipped for run in runs)
+    if not n_skipped or any(run.n_tables for run in runs):
+        return
+    first = f"`{skipped[0].name}`: {skipped[0].reason}" if skipped else 'pass on_error="raise" for the first reason'
+    raise TableReadError(f"`source` must hold a table that can be read; of {n_skipped:,} none can be: {first}")
 
 
 def _n_tasks(total: int, n_slots: int, settings: IndexSettings) -> int:
