@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dfjoin._optional import import_optional
+from dfjoin._validation import check_names
 
 __all__ = [
     "build_index",
@@ -156,8 +157,8 @@ def enable(spark: Any = None) -> None:
     Notes
     -----
     Each job of dfjoin has a description (``dfjoin: search: in tasks``), the tag ``dfjoin``, and the job group
-    ``dfjoin`` unless the caller has set one. From another thread ``spark.sparkContext.cancelJobsWithTag("dfjoin")`` cancels them,
-    on Connect ``spark.interruptTag("dfjoin")``; the call that waits for them raises `EngineError`. The logger
+    ``dfjoin`` unless the caller has set one. From another thread ``sparkContext.cancelJobsWithTag("dfjoin")`` cancels
+    them, on Connect ``spark.interruptTag("dfjoin")``; the call that waits for them raises `EngineError`. The logger
     ``dfjoin.spark`` notes each step and its seconds at level INFO, and no values, names or paths.
     """
     import_optional("pyspark", extra="spark", purpose="spark_ext.enable()")
@@ -170,7 +171,7 @@ def enable(spark: Any = None) -> None:
         register_functions(spark)
 
 
-def register_functions(spark: Any) -> None:
+def register_functions(spark: Any, *, indexes: Any = None) -> None:
     """Register the SQL functions of dfjoin in a session, and the catalogue of a lake as a data source.
 
     Functions of columns, vectorised over Arrow. `index` is the path of an index, whose
@@ -205,10 +206,15 @@ def register_functions(spark: Any) -> None:
     ----------
     spark : SparkSession
         Classic or Connect. Functions belong to a session; registering them twice is harmless.
+    indexes : str or list of str, optional
+        The indexes that SQL may open, as they are named there; another one is an `InvalidParameterError`. By default
+        any path and URI that the account of the workers can read: their values, minima, maxima and samples are shown
+        to whoever may write SQL, whatever the rights on the tables. It is no bound for those who run Python.
     """
     from spark_ext.functions import register_functions as register
 
-    register(spark)
+    paths = "a path of an index or a list of them"
+    register(spark, None if indexes is None else frozenset(check_names(indexes, "indexes", paths)))
 
 
 def discover_joinable_batch(

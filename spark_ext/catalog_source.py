@@ -14,9 +14,9 @@ from pyspark.sql.types import StructType
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.store.overview import columns_of, tables_of
 from dfjoin.store.snapshot import Snapshot
-from spark_ext.discover_function import open_version
+from spark_ext.discover_function import open_version, require_allowed
 
-__all__ = ["LakeCatalogSource"]
+__all__ = ["LakeCatalogSource", "catalog_source"]
 
 _CONTENTS = {"columns": (columns_of, ["table", "column"]), "tables": (tables_of, ["table"])}
 """Content → what lists it, and the columns that its rows are sorted by."""
@@ -48,8 +48,8 @@ class _CatalogReader(DataSourceReader):
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """Read the catalogue of a segment."""
         snapshot = open_version(self._index, partition.version)
-        (one,) = (snapshot.manifest.segments[partition.number],)
-        yield from _catalog(_of_segments(snapshot, (one,)), self._content).to_batches(max_chunksize=65_536)
+        meta = snapshot.manifest.segments[partition.number]
+        yield from _catalog(_of_segments(snapshot, (meta,)), self._content).to_batches(max_chunksize=65_536)
 
 
 def _of_segments(snapshot: Snapshot, metas: tuple[Any, ...]) -> Snapshot:
@@ -83,6 +83,9 @@ class LakeCatalogSource(DataSource):
     version of the index, the latest by default. Any other option is an error.
     """
 
+    allowed: frozenset[str] | None = None
+    """The indexes that are opened; None: any."""
+
     @classmethod
     def name(cls) -> str:
         """Return the name of the format."""
@@ -98,6 +101,7 @@ class LakeCatalogSource(DataSource):
         index, content, version = given.get("path"), given.get("content", "columns"), given.get("version")
         if not index:
             raise InvalidParameterError("`path` must be given: spark.read.format('dfjoin').load(index)")
+        require_allowed(index, self.allowed)
         if content not in _CONTENTS:
             raise InvalidParameterError(f"`content` must be one of {shortlist(_CONTENTS)}, got {content!r}")
         if version is not None and not (version.isdecimal() and int(version)):
@@ -114,3 +118,8 @@ class LakeCatalogSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return what reads it."""
         return _CatalogReader(*self._asked())
+
+
+def catalog_source(allowed: frozenset[str] | None) -> type[LakeCatalogSource]:
+    """Return the data source that opens the allowed indexes alone; None: any."""
+    return type("AllowedCatalogSource", (LakeCatalogSource,), {"allowed": allowed})

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql.types import BooleanType, DataType, DoubleType, LongType, StringType, StructType
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, SelectedColumn
 
-from dfjoin.errors import DfjoinError, InvalidParameterError, InvalidTypeError
+from dfjoin.errors import DfjoinError, InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.search.discover import search_queries
 from dfjoin.search.params import search_params
 from dfjoin.search.result_frame import RESULT_COLUMNS, USEFUL_COLUMNS
@@ -21,7 +21,7 @@ from dfjoin.store.snapshot import Snapshot, latest_snapshot, open_snapshot
 from spark_ext.queries import is_searchable, query_column
 from spark_ext.transfer import quoted
 
-__all__ = ["DiscoverFunction", "newest_snapshot", "open_version"]
+__all__ = ["DiscoverFunction", "discover_function", "newest_snapshot", "open_version", "require_allowed"]
 
 _MOST_VALUES = 1_000_000
 """Distinct values of a query column of the table function."""
@@ -46,6 +46,15 @@ def newest_snapshot(index: str) -> Snapshot:
     for oldest in list(_open)[:-_MOST_OPEN]:
         del _open[oldest]
     return _open[index]
+
+
+def require_allowed(index: str, allowed: frozenset[str] | None) -> None:
+    """Raise unless SQL may open an index; None: any."""
+    if allowed is not None and index not in allowed:
+        raise InvalidParameterError(
+            f"the index must be one of those that this session opens ({shortlist(sorted(allowed))}), got {index!r}; "
+            "spark_ext.register_functions(spark, indexes=[...]) names them"
+        )
 
 
 def open_version(index: str, version: int | None) -> Snapshot:
@@ -145,3 +154,20 @@ class DiscoverFunction:
         frame = search_queries(snapshot, [query], params, is_first=False).reindex(columns=list(_COLUMNS))
         arrays = pa.Table.from_pandas(frame, preserve_index=False).to_pydict()
         yield from zip(*(arrays[name] for name in _COLUMNS), strict=True)
+
+
+def discover_function(allowed: frozenset[str] | None) -> type[DiscoverFunction]:
+    """Return the table function that opens the allowed indexes alone; None: any."""
+    if allowed is None:
+        return DiscoverFunction
+
+    class AllowedDiscoverFunction(DiscoverFunction):
+        @staticmethod
+        def analyze(
+            table: AnalyzeArgument, column: AnalyzeArgument, lake: AnalyzeArgument, k: AnalyzeArgument | None = None
+        ) -> _Analyzed:
+            """Check the arguments, the index first."""
+            require_allowed(str(lake.value), allowed)
+            return DiscoverFunction.analyze(table, column, lake, k)
+
+    return AllowedDiscoverFunction

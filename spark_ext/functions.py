@@ -27,8 +27,8 @@ from dfjoin.values.normalize import normalize_batch, read_dates
 from dfjoin.values.value_set import ValueSet
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.metrics import metric_of, row_distances
-from spark_ext.catalog_source import LakeCatalogSource
-from spark_ext.discover_function import DiscoverFunction, newest_snapshot
+from spark_ext.catalog_source import catalog_source
+from spark_ext.discover_function import discover_function, newest_snapshot, require_allowed
 from spark_ext.jobs import this_python
 
 __all__ = ["register_functions"]
@@ -236,8 +236,12 @@ _OPTIONAL = {"dfjoin_normalize": 1, "dfjoin_minhash": 1, "dfjoin_distance": 2}
 """Function → its arguments that are not optional; one more may be given."""
 
 
-def _function(name: str) -> Any:
-    """Make a function of Spark of one of Arrow arrays."""
+_OF_INDEX = ("dfjoin_normalize", "dfjoin_minhash", "dfjoin_embed")
+"""Functions whose second argument names an index."""
+
+
+def _function(name: str, allowed: frozenset[str] | None) -> Any:
+    """Make a function of Spark of one of Arrow arrays, which opens the allowed indexes alone; None: any."""
     run, type_ = _PYTHON[name]
     n_needed = _OPTIONAL.get(name)
 
@@ -245,6 +249,9 @@ def _function(name: str) -> Any:
         arrays = [_plain(column) for column in columns]
         if n_needed == len(arrays):
             arrays.append(pa.nulls(len(arrays[0]), pa.string()))
+        if name in _OF_INDEX:
+            for index in arrays[1].unique().drop_null().to_pylist():
+                require_allowed(index, allowed)
         return run(*arrays)
 
     make: Any = getattr(F, "arrow_udf", None)
@@ -265,12 +272,12 @@ def _plain(column: Any) -> pa.Array:
     return pc.local_timestamp(array) if pa.types.is_timestamp(array.type) and array.type.tz else array
 
 
-def register_functions(spark: Any) -> None:
+def register_functions(spark: Any, allowed: frozenset[str] | None = None) -> None:
     """Carry out `spark_ext.register_functions`."""
     with this_python(spark):
         for name in _PYTHON:
-            spark.udf.register(name, _function(name))
-        table_function = F.udtf(DiscoverFunction)
+            spark.udf.register(name, _function(name, allowed))
+        table_function = F.udtf(discover_function(allowed))
         for name in ("dfjoin_discover", "discover_joinable"):
             spark.udtf.register(name, table_function)
-        spark.dataSource.register(LakeCatalogSource)
+        spark.dataSource.register(catalog_source(allowed))

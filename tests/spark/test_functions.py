@@ -173,6 +173,25 @@ def test_the_catalogue_has_a_task_for_each_segment(spark, sql, build):
     assert len({row["part"] for row in parts}) == len(lake.segments) == 2
 
 
+def test_sql_opens_the_indexes_that_are_named(spark, example_lake, build):
+    own, other = str(example_lake.path), str(build({"t": pd.DataFrame({"a": ["x", "y"]})}).path)
+    spark_ext.register_functions(spark, indexes=[own])
+    table = "TABLE(SELECT 'France' AS c)"
+    try:
+        assert collect(spark.sql(f"select dfjoin_normalize('A', '{own}') as a")).to_pylist() == [{"a": "a"}]
+        assert collect(spark.sql(f"select * from dfjoin_discover({table}, 'c', '{own}')")).num_rows
+        assert spark.read.format("dfjoin").load(own).count()
+        for refused in (
+            lambda: collect(spark.sql(f"select dfjoin_normalize('A', '{other}') as a")),
+            lambda: spark.sql(f"select * from dfjoin_discover({table}, 'c', '{other}')"),
+            lambda: spark.read.format("dfjoin").load(other),
+        ):
+            with pytest.raises(Exception, match="the index must be one of those that this session opens"):
+                refused()
+    finally:
+        spark_ext.register_functions(spark)
+
+
 def test_hits_and_catalogue_are_saved_as_tables(spark, example_lake, tmp_path):
     spark_ext.enable(spark)
     df, sdf = pair(spark, land=["France", "peru ", None, "peru"], n=[1, 2, 3, 4])
