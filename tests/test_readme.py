@@ -78,3 +78,12 @@ def test_it_is_short():
 def test_its_links_exist():
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         assert target.startswith("http") or (PROJECT / target).exists(), target
+
+
+def test_the_story_of_the_code_names_files_that_exist():
+    """ARCHITECTURE.md speaks of files below the package and of folders; a file that moves is moved there, too."""
+    story = (PROJECT / "ARCHITECTURE.md").read_text("utf-8")
+    named = set(re.findall(r"`(spark_ext/[a-z_]+\.py|[a-z_]+(?:/[a-z_]+)*/[a-z_]+\.py)`", story))
+    assert len(named) > 20
+    missing = [name for name in named if not ((PROJECT / name).is_file() or (PROJECT / "dfjoin" / name).is_file())]
+    assert not missing
