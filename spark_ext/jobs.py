@@ -6,6 +6,7 @@ import contextlib
 import logging
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -106,6 +107,10 @@ def n_cores(spark: Any) -> int:
     return _cores[spark]
 
 
+_making = threading.RLock()
+"""Held while a function is made: its Python is read from the context, which all threads share."""
+
+
 @contextlib.contextmanager
 def this_python(spark: Any) -> Iterator[None]:
     """Let functions that are made meanwhile run in this Python, where the workers are processes of this machine.
@@ -118,13 +123,14 @@ def this_python(spark: Any) -> Iterator[None]:
         with without_pandas_warning():
             yield
         return
-    before = context.pythonExec
-    context.pythonExec = sys.executable
-    try:
-        with without_pandas_warning():
-            yield
-    finally:
-        context.pythonExec = before
+    with _making:
+        before = context.pythonExec
+        context.pythonExec = sys.executable
+        try:
+            with without_pandas_warning():
+                yield
+        finally:
+            context.pythonExec = before
 
 
 def in_tasks(frame: Any, run: Callable[..., Any], schema: Any) -> Any:

@@ -54,7 +54,7 @@ def write_segments(
     Raises
     ------
     TableReadError
-        If no table can be read, or with ``on_error="raise"`` for the first one that cannot.
+        If nothing can be read, or with ``on_error="raise"`` for the first table that cannot.
     """
     index = written.index
     make_directories(index)
@@ -74,7 +74,8 @@ def write_segments(
             runs += parts
             counted = [1, sum(part.n_rows for part in parts), 0]
             (work / f"progress-table-{number}.json").write_text(json.dumps(counted))
-        _require_a_table(runs, given.skipped)
+        if given.skipped and not runs:
+            raise _nothing_read(given.skipped)
         shown.begin("merging", sum(run.size for run in runs))
         merges = _merge_requests(index, settings, runs, given.skipped, (work, engine.is_here))
         merged = []
@@ -102,13 +103,12 @@ def _read_by_engine(read: TableJob, work: Path, skipped: list[SkippedFile], on_e
         return []
 
 
-def _require_a_table(runs: list[RunMeta], skipped: list[SkippedFile]) -> None:
-    """Raise where tables were to be read, and none could be: no segment would say why."""
-    n_skipped = len(skipped) + sum(run.n_skipped for run in runs)
-    if not n_skipped or any(run.n_tables for run in runs):
-        return
-    first = f"`{skipped[0].name}`: {skipped[0].reason}" if skipped else 'pass on_error="raise" for the first reason'
-    raise TableReadError(f"`source` must hold a table that can be read; of {n_skipped:,} none can be: {first}")
+def _nothing_read(skipped: list[SkippedFile]) -> TableReadError:
+    """Return the error of a source of which nothing was read: no segment would hold the reasons."""
+    more = f", and {len(skipped) - 1:,} others" if len(skipped) > 1 else ""
+    return TableReadError(
+        f"`source` must hold a table that can be read, and none is: `{skipped[0].name}`: {skipped[0].reason}{more}"
+    )
 
 
 def _n_tasks(total: int, n_slots: int, settings: IndexSettings) -> int:
