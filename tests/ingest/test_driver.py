@@ -88,7 +88,7 @@ def test_a_build_of_nothing_is_an_error_with_the_reason(tmp_path):
     with Uncommitted(tmp_path) as written:
         given = gather({"t": pd.DataFrame({"c": ["p"]})}, [], None, tmp_path / "frames", written, IndexSettings())
         given.tables, given.extra = [], [Unreadable(), Unreadable()]
-        with pytest.raises(TableReadError, match="that can be read, and none is: `bad`: .*boom, and 1 others"):
+        with pytest.raises(TableReadError, match=r"that can be read, and none is: `bad`: .*boom, and 1 others"):
             write_segments(given, IndexSettings(), InlineEngine(), OPTIONS, written)
 
 
