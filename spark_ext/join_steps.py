@@ -30,6 +30,7 @@ from spark_ext.join_tables import (
     spark_source,
 )
 from spark_ext.joined_rows import guard_expansion, joined
+from spark_ext.probe import require_index
 from spark_ext.relations import Related, relate_frames, relate_on_lake
 from spark_ext.transfer import to_pandas
 
@@ -186,6 +187,7 @@ class StepRun:
             return spark_rows(frame, self.step, self._brought(frame.columns), how, program)
         is_large = self._table.size > _SMALL_FILE
         if self.where == "cluster" or (self.where == "auto" and is_large):
+            require_index(self.spark, self._snapshot)
             return read_in_task(self.spark, self._table, self.step, program)
         return shipped(self.spark, lake_rows(self._table, self.step, program), self.step)
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from dfjoin.errors import EngineError
 from dfjoin.values.frames import arrow_to_series
 from spark_ext.session import without_pandas_warning
 
@@ -55,9 +56,11 @@ def collect(frame: Any) -> pa.Table:
         spark.interruptTag(tag)
         raise
     except Exception as error:
-        if "SPARK_JOB_CANCELLED" in str(error):  # pyspark's own handler of Ctrl-C came first
+        if "SPARK_JOB_CANCELLED" not in str(error):
+            raise
+        if "cancellation of all jobs" in str(error):  # pyspark's own handler of Ctrl-C came first
             raise KeyboardInterrupt from error
-        raise
+        raise EngineError("the jobs were cancelled, by their tag or group; call again") from error
     finally:
         spark.removeTag(tag)
 
