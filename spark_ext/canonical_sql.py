@@ -70,11 +70,16 @@ class KeyClasses:
             bool(np.isin(values.hashes, texts.hashes).any()),
         )
 
-    def decides_whole_columns(self, type_: str) -> bool:
-        """Tell whether the other side's values of a type of Spark have to be read as a whole column, in Python."""
-        if type_ == "string":
-            return self.has_times or self.has_null_texts
-        return type_ in ("float", "double") and self.has_fractions
+    def needs_python(self, type_: str) -> str:
+        """Return the condition that tells which values of a type of Spark have to be read in Python; empty for none.
+
+        ``{0}`` is the value and ``{1}`` the key that SQL makes of it.
+        """
+        if type_ == "string" and self.has_times:
+            return f"{{1}} RLIKE {quote(DATE_LIKE).replace('{', '{{').replace('}', '}}')}"
+        if type_ in ("float", "double") and self.has_fractions:
+            return "NOT isnan({0}) AND (abs({0}) >= 9223372036854775808D OR floor({0}) <> {0})"
+        return ""
 
 
 def folded_sql(text: str) -> str:
