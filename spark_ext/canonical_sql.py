@@ -1,8 +1,8 @@
 """The canonical form of values as Spark SQL, without Python: what `dfjoin.values.normalize` makes of a single value.
 
-Two things are not in it, since a whole column decides them: dates in other spellings than ISO's, and texts that stand
-for a null by the evidence of the others. A join needs them only where the other side has dates or such texts as keys;
-`KeyClasses` tells.
+Two things are not in it: dates in other spellings than ISO's, and floats that are no whole numbers. A join needs them
+only where the other side has dates or such numbers as keys; `KeyClasses` tells. Which texts stand for a null by the
+evidence of the others, a whole column decides; here the settings name them.
 
 Characters above ASCII go through the ICU library, which is part of Spark: NFKC, then full case folding. Its Unicode
 tables are younger than Python's: characters that Python's version does not know yet may be folded by Spark alone.

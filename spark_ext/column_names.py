@@ -67,9 +67,7 @@ def respelled_options(options: JoinOptions, frame: Any, other: Any = None) -> Jo
     if plan is not None:
         plan = respelled_plan(plan if isinstance(plan, JoinPlan) else JoinPlan.from_dict(plan), frame, other)
     columns = _each(other, options.columns)
-    return replace(
-        caseless, right_on=_each(other, right_on), aggregate=aggregate, columns=columns, plan=plan
-    )
+    return replace(caseless, right_on=_each(other, right_on), aggregate=aggregate, columns=columns, plan=plan)
 
 
 def respelled_plan(plan: JoinPlan, frame: Any, other: Any = None) -> JoinPlan:

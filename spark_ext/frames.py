@@ -43,7 +43,12 @@ _WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
         Where tables of a lake are read: ``"driver"`` reads them in this process, ``"cluster"`` in a task, ``"auto"``
         small ones here. Joins by dates (``how="asof"``) and by periods read them here; the latest rows are found by a
         window of Spark where the frame has keys and a column of dates or times, else for each distinct key and date,
-        up to a million."""
+        up to a million.
+
+        The call runs jobs before it returns: some rows of the frame decide what is joined, and of a right frame of up
+        to a million rows the keys come here; `persist` a frame that is expensive to make. Values stay in Spark and keep
+        their types. With ``how="outer"`` and ``"right"``, keys of two types become the type of numbers, or of dates and
+        times, that holds all values of both, else STRING. Names are compared by ``spark.sql.caseSensitive``."""
 
 
 def _arguments(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:

@@ -159,9 +159,9 @@ def _forget_values(report: dict[str, Any], right: OtherFrame) -> None:
         step["rows"] = [{name: text for name, text in row.items() if name not in away} for row in step["rows"]]
 
 
-def _keys_of(on: Any, plan: JoinPlan | None, side: str) -> list[str] | None:
+def _keys_of(on: Any, plan: Any, side: str) -> list[str] | None:
     """Return the columns of one side that are keys, as the caller or a plan names them; None: any may be one."""
-    if plan is None:
+    if not isinstance(plan, JoinPlan):
         return None if on is None or on == "*" else list(on) if isinstance(on, list) else [on]
     names: list[str] = []
     for step in plan.steps:

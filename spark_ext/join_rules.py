@@ -87,7 +87,9 @@ def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], place: st
         if text != name:
             json = f"CASE WHEN {quoted(name)} IS NOT NULL THEN to_json(struct({quoted(name)})) END"
             frame = frame.withColumn(text, F.expr(json))
-    is_voted = {name: rule == "majority" or (rule == "most_frequent" and compared[name] != name) for name, rule in rules.items()}
+    is_voted = {
+        name: rule == "majority" or (rule == "most_frequent" and compared[name] != name) for name, rule in rules.items()
+    }
     window = Window.partitionBy(*(F.col(quoted(key)) for key in keys))
     for name in (name for name, voted in is_voted.items() if voted):
         frame = frame.withColumn(f"{name}_mode", F.expr(f"mode({quoted(compared[name])}, true)").over(window))

@@ -35,7 +35,7 @@ from spark_ext.canonical_sql import KeyClasses
 from spark_ext.join_keys import PREFIX, KeyReading, classes_of, classes_of_keys, program_key, with_key
 from spark_ext.join_rules import aggregate_rows, rule_of
 from spark_ext.queries import wall_time
-from spark_ext.rows_here import RowsHere
+from spark_ext.rows_here import MOST_BYTES, RowsHere
 from spark_ext.transfer import quoted, to_spark
 
 __all__ = [
@@ -232,7 +232,11 @@ def spark_source(spark: Any, table: LakeTable) -> tuple[Any, dict[str, IndexSett
 
 
 def spark_rows(
-    other: OtherFrame, step: JoinStep, brought: Sequence[str], readings: Mapping[str, KeyReading], program: Program | None
+    other: OtherFrame,
+    step: JoinStep,
+    brought: Sequence[str],
+    readings: Mapping[str, KeyReading],
+    program: Program | None,
 ) -> RightTable:
     """Take a frame of Spark as the right side, with expressions of Spark alone.
 
@@ -301,12 +305,13 @@ def with_known(frame: Any, own: Mapping[str, str], known: pa.Table, how: str = "
     own : mapping of str to str
         Column of the frame → column of `known` with its values as a join reads them.
     known : pyarrow.Table
-        Every task gets it.
+        Every task gets it where it is small.
     how : {"left", "inner"}
     """
     shipped_ = to_spark(frame.sparkSession, known)
+    shipped_ = F.broadcast(shipped_) if known.nbytes <= MOST_BYTES else shipped_
     same = (wall_time(frame, name).eqNullSafe(F.col(theirs)) for name, theirs in own.items())
-    return frame.join(F.broadcast(shipped_), functools.reduce(operator.and_, same), how).drop(*own.values())
+    return frame.join(shipped_, functools.reduce(operator.and_, same), how).drop(*own.values())
 
 
 def aggregated(right: RightTable, aggregate: Any) -> RightTable:
@@ -318,4 +323,7 @@ def aggregated(right: RightTable, aggregate: Any) -> RightTable:
     own |= dict.fromkeys(right.spelled, "first")
     count = f"{PREFIX}rows"
     frame = aggregate_rows(right.frame, right.keys, own, f"{PREFIX}place", count)
+    for field in right.frame.schema.fields:
+        if field.metadata and field.name in own and frame.schema[field.name].dataType == field.dataType:
+            frame = frame.withMetadata(field.name, field.metadata)
     return replace(right, frame=frame, count=count)

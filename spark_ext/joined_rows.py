@@ -185,7 +185,8 @@ def _is_counted(related: Related) -> bool:
     right = related.right
     if right.most_rows is not None and right.most_rows <= 1:
         return False
-    if right.most_rows is None and collect(right.frame.where(F.col(right.count) > 1).limit(1)).num_rows == 0:
+    repeated = right.frame.where(F.col(right.count) > 1).select(right.count).limit(1)
+    if right.most_rows is None and collect(repeated).num_rows == 0:
         return False
     shared = _with_right(related.frame, related.keys, right.frame, right, "left_semi")
     by = [*related.keys, related.date] if related.date else related.keys

@@ -47,15 +47,14 @@ def key_type(left: Any, right: Any) -> Any:
         return T.TimestampNTZType()
     if all(name in _DIGITS for name in names):
         return max((left, right), key=lambda type_: _DIGITS[type_.simpleString()])
-    digits = [_digits(type_) for type_ in (left, right)]
+    own, theirs = _digits(left), _digits(right)
     if set(names) & {"float", "double"}:
-        is_exact = all(held is None or held[0] <= _EXACT_IN_DOUBLE and not held[1] for held in digits)
+        is_exact = all(held is None or (held[0] <= _EXACT_IN_DOUBLE and not held[1]) for held in (own, theirs))
         return T.DoubleType() if is_exact and all(map(_is_number, (left, right))) else T.StringType()
-    if digits[0] is None or digits[1] is None:
+    if own is None or theirs is None:
         return T.StringType()
-    (whole, fraction), (other_whole, other_fraction) = digits
-    scale = max(fraction, other_fraction)
-    precision = max(whole, other_whole) + scale
+    scale = max(own[1], theirs[1])
+    precision = max(own[0], theirs[0]) + scale
     return T.DecimalType(precision, scale) if precision <= _MOST_DIGITS else T.StringType()
 
 

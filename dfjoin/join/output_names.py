@@ -59,8 +59,8 @@ def taken_names(labels: Iterable[Hashable], *, ignores_case: bool) -> set[Hashab
 
     Examples
     --------
-    >>> "capital" in taken_names(["Capital"], ignores_case=True), "capital" in taken_names(["Capital"], ignores_case=False)
-    (True, False)
+    >>> ["capital" in taken_names(["Capital"], ignores_case=ignores) for ignores in (True, False)]
+    [True, False]
     """
     return _CaselessNames(map(_folded, labels)) if ignores_case else set(labels)
 

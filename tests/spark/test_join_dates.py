@@ -138,7 +138,9 @@ def test_a_lake_of_spark_tables_is_joined_by_dates(spark, sales, prices, tmp_pat
 
 def test_what_is_too_large_is_refused(sales, prices, in_spark, monkeypatch):
     texts = prices[1].selectExpr("place", "date_format(since, 'yyyy-MM-dd') AS since", "price")
-    with pytest.raises(InvalidParameterError, match="`right_on` must end with a column of dates or times where `other` is large"):
+    with pytest.raises(
+        InvalidParameterError, match="`right_on` must end with a column of dates or times where `other` is large"
+    ):
         sales[1].auto_join(texts, **ASOF)
     options = {"on": "day", "right_on": "since", "how": "asof"}
     assert rows(sales[1].auto_join(prices[1], **options)) == rows(sales[0].auto_join(prices[0], **options))
