@@ -21,6 +21,7 @@ from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 from spark_ext.column_names import check_once, ignores_case, respelled_options, respelled_plan
+from spark_ext.join_keys import check_column
 from spark_ext.join_steps import Decision, StepRun
 from spark_ext.join_tables import OtherFrame
 from spark_ext.picked_hits import picked, search_again
@@ -194,6 +195,9 @@ def _of_frames(frame: Any, other: Any, options: JoinOptions) -> Decision:
     check_once(other, "other")
     options = respelled_options(options, frame, other)
     keys = _keys_of(options.on if options.right_on is None else options.right_on, options.plan, "right_on")
+    for name in keys or ():
+        if name in other.columns:  # pandas tells of one that is not there
+            check_column(other, name, "on" if options.right_on is None else "right_on")
     rows = draw_rows(other, keys, _SMALL_ROWS) if local is None else all_here(other, local)
     if rows.is_whole:
         return _on_sample(frame, rows.frame, options, OtherFrame(other, rows))

@@ -156,14 +156,14 @@ def with_key(frame: Any, column: str, name: str, classes: KeyClasses, reading: K
     other, part = f"{name}_other", f"{name}_part"
     is_other = F.coalesce(F.expr(needs_python.format(quoted(raw), quoted(name))), F.lit(False))
     others = frame.where(is_other).select(raw).distinct()
-    others = others.mapInArrow(_Values(reading), f"`{raw}` {type_}, `{other}` string, `{part}` int")
+    others = others.mapInArrow(_KeyValues(reading), f"`{raw}` {type_}, `{other}` string, `{part}` int")
     # The rows of all other values are dealt out by a second key.
     own = F.when(is_other, 0).otherwise(row_number(frame, frame.columns) + 1)
     frame = frame.withColumn(part, own).join(others, [raw, part], "left")
     return frame.withColumn(name, F.when(F.col(part) == 0, F.col(other)).otherwise(F.col(name))).drop(raw, part, other)
 
 
-class _Values:
+class _KeyValues:
     """Brings distinct values of a column into canonical form, in a task."""
 
     def __init__(self, reading: KeyReading) -> None:

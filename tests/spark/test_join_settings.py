@@ -253,7 +253,7 @@ def test_a_plan_asks_for_the_version_of_a_spark_table(spark, tmp_path):
         hits = frame.discover_joinable("c", lake)
         assert rows(frame.auto_join(plan))[1] == [("France", "Paris"), ("Peru", "Lima")]
         spark.sql("INSERT INTO dfjoin_caps VALUES ('Chile', 'Santiago')")
-        for other in (plan, hits, lake):
+        for other in (plan, hits):
             with pytest.raises(TableChangedError, match="the table `dfjoin_caps` is not the one that was indexed"):
                 frame.auto_join(other)
         assert len(rows(frame.auto_join(plan, on_stale="ignore"))[1]) == 2
