@@ -181,12 +181,13 @@ def _filled(frame: Any, name: str, right: RightTable, spelled: dict[str, str], l
 
 
 def _is_counted(related: Related) -> bool:
-    """Tell whether keys are 1:m: one stands in several rows of the right side, and none in several of the left."""
+    """Tell whether shared keys are 1:m: one stands in several rows of the right side, none in several of the left."""
     right = related.right
     if right.most_rows is not None and right.most_rows <= 1:
         return False
-    repeated = right.frame.where(F.col(right.count) > 1).select(right.count).limit(1)
-    if right.most_rows is None and collect(repeated).num_rows == 0:
+    repeated = right.frame.where(F.col(right.count) > 1)
+    found = _with_right(related.frame, related.keys, repeated, right, "left_semi").select(*related.keys)
+    if collect(found.limit(1)).num_rows == 0:
         return False
     shared = _with_right(related.frame, related.keys, right.frame, right, "left_semi")
     by = [*related.keys, related.date] if related.date else related.keys

@@ -121,7 +121,7 @@ def main(cases=2000, seed=0):
             )
         want, _ = _outcome(lambda: mine.auto_join(theirs, **options))
         found, schemas = [], []
-        for most in (few, 0):
+        for most in (few, 1):
             spark_join._SMALL_ROWS = most
             result, schema = _outcome(lambda: own.auto_join(others, **options))
             found.append(result)

@@ -359,6 +359,9 @@ def test_rows_are_counted_where_a_large_right_side_repeats_keys(spark, in_spark)
     want = mine.auto_join(theirs, on="key")
     assert "right_rows" in want
     assert rows(own.auto_join(others, on="key")) == rows(want)
+    want = mine[1:].auto_join(theirs, on="key")  # the key that is repeated is none of this frame's
+    assert "right_rows" not in want
+    assert rows(own.where("n > 1").auto_join(others, on="key")) == rows(want)
 
 
 def test_the_sample_decides_where_a_frame_is_large(spark, monkeypatch, example_lake):
