@@ -309,7 +309,8 @@ def report(frame: Any) -> Any:
         Of a join: as from `dfjoin.report`; ``to_dict()["plan"]`` is the plan. Where the join was decided on a sample of
         the rows, the numbers are the sample's, and ``sampled_rows`` tells how many these are. A given plan (``plan=``,
         or a plan as `other`) is carried out without a sample where it is of a lake, or the frame has more than 100,000
-        rows: the report then holds the plan alone. A further step of Spark makes a frame without a report: keep it.
+        rows: the report then holds the plan alone. Of columns of another frame whose values are more than 64 MiB, it
+        shows none. A further step of Spark makes a frame without a report: keep it.
 
         Of a search: ``where`` it ran; where in tasks, how many of these there were for each stage (``tasks``), the
         ``processes`` and ``hosts`` that they ran in, the bytes of the index that they copied from another file system

@@ -53,9 +53,11 @@ _WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
         up to a million.
 
         What is joined is decided by a job that reads up to 100,000 rows of the frame, and a second one where it has
-        more; further jobs read keys of the other side. All run before this call returns, and the result reads the frame
-        again: ``persist`` one that is dear to make. A plan as `other` is carried out without reading rows, and joins a
-        stream, too."""
+        more; further jobs read keys of the other side: of a right frame of up to a million rows the keys come here. All
+        run before this call returns, and the result reads the frame again: ``persist`` one that is expensive to make. A
+        plan as `other` is carried out without reading rows, and joins a stream, too. Values stay in Spark and keep
+        their types. With ``how="outer"`` and ``"right"``, keys of two types become the type of numbers, or of dates and
+        times, that holds all values of both, else STRING. Names are compared by ``spark.sql.caseSensitive``."""
 
 
 def _arguments(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
