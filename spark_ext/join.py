@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from pyspark.sql.types import NumericType
+
 from dfjoin._validation import check_choice
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.auto import join
@@ -145,9 +147,12 @@ def _on_sample(frame: Any, other: Any, options: JoinOptions, right: OtherFrame |
         return _as_given(options.plan, right)
     if not sample.is_whole:
         report["sampled_rows"] = len(sample.frame)
-    if right is not None:
+    plan = JoinPlan.from_dict(report["plan"])
+    if right is not None and right.away:
         _forget_values(report, right)
-    return Decision(JoinPlan.from_dict(report["plan"]), report, right, is_checked=True)
+        if any(isinstance(right.frame.schema[name].dataType, NumericType) for name in right.away):
+            plan = replace(plan, steps=tuple(replace(step, measures=None) for step in plan.steps))
+    return Decision(plan, report, right, is_checked=True)
 
 
 def _forget_values(report: dict[str, Any], right: OtherFrame) -> None:
