@@ -282,7 +282,7 @@ def test_composite_keys_are_compared_column_by_column(rng):
     hits = truth & set(pairs(found))
     assert len(hits) >= 0.9 * len(found) and len(hits) >= 0.9 * len(truth)
     silent = {i for i in range(75) if right[i][2] is None}
-    assert silent and {i for i, _ in hits} >= silent, "a telephone that is missing says nothing"
+    assert len(silent & {i for i, _ in hits}) >= 0.9 * len(silent) > 10, "a telephone that is missing says nothing"
     weights = np.array(found.settings.weights)
     assert weights.shape == (3, 9) and weights[2, -1] > weights[0, -1], "a telephone says more than a chain"
 
