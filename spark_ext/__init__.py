@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dfjoin._optional import import_optional
+from dfjoin._validation import check_names
 
 __all__ = [
     "build_index",
@@ -146,16 +147,31 @@ def enable(spark: Any = None) -> None:
     spark : SparkSession, optional
         The session that gets the SQL functions, too, see `register_functions`. The methods do not need it: they use
         the session of their frame.
+
+    Warns
+    -----
+    DfjoinWarning
+        If workers on other machines lack what dfjoin needs, or have another Python; a job looks, once in a session.
+        Workers of a local session run the Python of this process, whatever the session was started with.
+
+    Notes
+    -----
+    Each job of dfjoin has a description (``dfjoin: search: in tasks``), the tag ``dfjoin``, and the job group
+    ``dfjoin`` unless the caller has set one. From another thread ``sparkContext.cancelJobsWithTag("dfjoin")`` cancels
+    them, on Connect ``spark.interruptTag("dfjoin")``; the call that waits for them raises `EngineError`. The logger
+    ``dfjoin.spark`` notes each step and its seconds at level INFO, and no values, names or paths.
     """
     import_optional("pyspark", extra="spark", purpose="spark_ext.enable()")
     from spark_ext.frames import register
+    from spark_ext.probe import warn_of_workers
 
     register()
     if spark is not None:
+        warn_of_workers(spark)
         register_functions(spark)
 
 
-def register_functions(spark: Any) -> None:
+def register_functions(spark: Any, *, indexes: Any = None) -> None:
     """Register the SQL functions of dfjoin in a session, and the catalogue of a lake as a data source.
 
     Functions of columns, vectorised over Arrow. `index` is the path of an index, whose
@@ -180,16 +196,25 @@ def register_functions(spark: Any) -> None:
       ``sdf.discover_joinable``.
 
     A data source: ``spark.read.format("dfjoin").load(index)`` has a row for each column of the lake, as `Lake.columns`;
-    with ``option("content", "tables")`` a row for each table.
+    with ``option("content", "tables")`` a row for each table, with ``option("version", "3")`` those of a version. Each
+    segment is read by a task of its own.
+
+    Each batch of rows sees the latest version of an index. Wrong arguments of ``dfjoin_discover`` and wrong options are
+    found when a query is analysed, those of the other functions when it runs.
 
     Parameters
     ----------
     spark : SparkSession
         Classic or Connect. Functions belong to a session; registering them twice is harmless.
+    indexes : str or list of str, optional
+        The indexes that SQL may open, as they are named there; another one is an `InvalidParameterError`. By default
+        any path and URI that the account of the workers can read: their values, minima, maxima and samples are shown
+        to whoever may write SQL, whatever the rights on the tables. It is no bound for those who run Python.
     """
     from spark_ext.functions import register_functions as register
 
-    register(spark)
+    paths = "a path of an index or a list of them"
+    register(spark, None if indexes is None else frozenset(check_names(indexes, "indexes", paths)))
 
 
 def discover_joinable_batch(
@@ -214,6 +239,11 @@ def discover_joinable_batch(
     -------
     pyspark DataFrame
         As from ``sdf.discover_joinable``, in the order of the names.
+
+    Notes
+    -----
+    Query columns are dealt out to three tasks for each core; where the lake has several segments, groups of these are
+    searched in tasks of their own. The jobs are those of ``sdf.discover_joinable``.
     """
     from spark_ext.search import discover_batch
 
@@ -265,21 +295,29 @@ def pairs(hits: Any, frame: Any, i: int = 0) -> Any:
 
 
 def report(frame: Any) -> Any:
-    """Return the report of a join of a Spark DataFrame.
+    """Return the report of a join of a Spark DataFrame, or of a search.
 
     Parameters
     ----------
     frame : pyspark DataFrame
-        What ``auto_join`` returned.
+        What ``auto_join`` returned; or what ``discover_joinable`` returned, also after further steps that keep its
+        column `table`.
 
     Returns
     -------
-    JoinReport
-        As from `dfjoin.report`; ``to_dict()["plan"]`` is the plan. Where the join was decided on a sample of the rows,
-        the numbers are the sample's, and ``sampled_rows`` tells how many these are. A given plan (``plan=``, or a plan
-        as `other`) is carried out without a sample where it is of a lake, or the frame has more than 100,000 rows: the
-        report then holds the plan alone.
+    JoinReport or dict
+        Of a join: as from `dfjoin.report`; ``to_dict()["plan"]`` is the plan. Where the join was decided on a sample of
+        the rows, the numbers are the sample's, and ``sampled_rows`` tells how many these are. A given plan (``plan=``,
+        or a plan as `other`) is carried out without a sample where it is of a lake, or the frame has more than 100,000
+        rows: the report then holds the plan alone. Of columns of another frame whose values are more than 64 MiB, it
+        shows none. A further step of Spark makes a frame without a report: keep it.
+
+        Of a search: ``where`` it ran; where in tasks, how many of these there were for each stage (``tasks``), the
+        ``processes`` and ``hosts`` that they ran in, the bytes of the index that they copied from another file system
+        (``bytes_fetched``), how many found all on their machine (``cache_hits``), and their ``task_seconds``.
     """
     from spark_ext.join import report_of
+    from spark_ext.picked_hits import work_of
 
-    return report_of(frame)
+    work = work_of(frame)
+    return report_of(frame) if work is None else work

@@ -20,6 +20,7 @@ from dfjoin.ingest.read_task import RunMeta, TableFeed, build_part
 from dfjoin.ingest.requests import execute, head_of
 from dfjoin.ingest.source import Input, SparkReader
 from dfjoin.types import IndexSettings, Root
+from spark_ext.jobs import described, in_tasks, n_cores
 from spark_ext.probe import cause_of, collect_or_explain, probe_workers
 from spark_ext.session import start_session, without_pandas_warning
 from spark_ext.tables import SessionTable, empty_batch, wall_time
@@ -45,13 +46,7 @@ class SparkEngine:
     def __init__(self, spark: Any = None) -> None:
         self.spark = start_session() if spark is None else spark
         self.is_here = False
-        self.n_slots = self._slots()
-
-    def _slots(self) -> int:
-        try:
-            return max(1, int(self.spark.sparkContext.defaultParallelism))
-        except Exception:  # Connect has no context: what it raises for that differs between versions
-            return 4
+        self.n_slots = n_cores(self.spark)
 
     def run(self, requests: Iterable[str], work: Path, on_table: Callable[[int, int], None]) -> list[str]:
         """Carry out requests as the tasks of one job.
@@ -77,9 +72,9 @@ class SparkEngine:
 
     def _run_tasks(self, n: int, runner: _TaskRunner) -> list[str]:
         """Run tasks, one for each request; return their results."""
-        with without_pandas_warning():
-            frame = self.spark.range(0, n, 1, n).mapInArrow(runner, "result string")
-        return collect_or_explain(frame).column("result").to_pylist()
+        frame = in_tasks(self.spark.range(0, n, 1, n), runner, "result string")
+        with described(self.spark, f"build: {n} tasks"):
+            return collect_or_explain(frame).column("result").to_pylist()
 
     def _run_apart(self, waiting: _WaitingRequests, own: list[int]) -> list[str]:
         """Carry out requests by workers that share no files with the driver; they read tables into runs alone."""
@@ -92,7 +87,7 @@ class SparkEngine:
         told = pa.table({"task": pa.array(afar, pa.int64()), "request": pa.array(requests, pa.string())})
         with without_pandas_warning():
             frame = self.spark.createDataFrame(told).repartitionByRange(len(afar), "task")
-            frame = frame.mapInArrow(_run_requests, _FILES)
+        frame = in_tasks(frame, _run_requests, _FILES)
         return results + self.fetch(frame, Path(json.loads(requests[0])["index"]))
 
     def fetch(self, frame: Any, index: Path) -> list[str]:
@@ -101,7 +96,7 @@ class SparkEngine:
 
         kept = frame.persist(StorageLevel.DISK_ONLY)
         try:
-            with without_pandas_warning():
+            with without_pandas_warning(), described(self.spark, "build: tasks that hand back what they write"):
                 _or_cause(kept.count)
                 results = []
                 for row in _or_cause(kept.toLocalIterator):
@@ -247,7 +242,8 @@ class _Job:
     @cached_property
     def version(self) -> str:
         """What tells the content of the table from another one; looked up before the table is read."""
-        return self._table.version()
+        with described(self._engine.spark, "build: the version of a table of Spark"):
+            return self._table.version()
 
     def __call__(self, work: Path) -> list[RunMeta]:
         """Run the job."""
@@ -257,12 +253,15 @@ class _Job:
             workers = probe_workers(engine.spark, work)
             store = None if workers.shares_files or not workers.reaches_store else store_place(work)
             if workers.shares_files or store is not None:
-                frame = self._table.numbered.mapInArrow(partial(reader.read_into, work, store), "result string")
-                found = collect_or_explain(frame).column("result").to_pylist()
+                frame = in_tasks(self._table.numbered, partial(reader.read_into, work, store), "result string")
+                with described(engine.spark, "build: read a table of Spark"):
+                    found = collect_or_explain(frame).column("result").to_pylist()
             else:
-                found = engine.fetch(self._table.numbered.mapInArrow(reader.read_apart, _FILES), work)
+                found = engine.fetch(in_tasks(self._table.numbered, reader.read_apart, _FILES), work)
         except EngineError as error:
             raise self._unreadable(str(error).splitlines()[-1]) from error
+        except TableReadError as error:  # its version
+            raise self._unreadable(str(error)) from error
         except _spark_error() as error:
             raise self._unreadable(cause_of(error)) from error
         # A table without a partition has no task.

@@ -1,8 +1,8 @@
 """The canonical form of values as Spark SQL, without Python: what `dfjoin.values.normalize` makes of a single value.
 
-Two things are not in it, since a whole column decides them: dates in other spellings than ISO's, and texts that stand
-for a null by the evidence of the others. A join needs them only where the other side has dates or such texts as keys;
-`KeyClasses` tells.
+Two things are not in it: dates in other spellings than ISO's, and floats that are no whole numbers. A join needs them
+only where the other side has dates or such numbers as keys; `KeyClasses` tells. Which texts stand for a null by the
+evidence of the others, a whole column decides; here the settings name them.
 
 Characters above ASCII go through the ICU library, which is part of Spark: NFKC, then full case folding. Its Unicode
 tables are younger than Python's: characters that Python's version does not know yet may be folded by Spark alone.
@@ -70,11 +70,16 @@ class KeyClasses:
             bool(np.isin(values.hashes, texts.hashes).any()),
         )
 
-    def decides_whole_columns(self, type_: str) -> bool:
-        """Tell whether the other side's values of a type of Spark have to be read as a whole column, in Python."""
-        if type_ == "string":
-            return self.has_times or self.has_null_texts
-        return type_ in ("float", "double") and self.has_fractions
+    def needs_python(self, type_: str) -> str:
+        """Return the condition that tells which values of a type of Spark have to be read in Python; empty for none.
+
+        ``{0}`` is the value and ``{1}`` the key that SQL makes of it.
+        """
+        if type_ == "string" and self.has_times:
+            return f"{{1}} RLIKE {quote(DATE_LIKE).replace('{', '{{').replace('}', '}}')}"
+        if type_ in ("float", "double") and self.has_fractions:
+            return "NOT isnan({0}) AND (abs({0}) >= 9223372036854775808D OR floor({0}) <> {0})"
+        return ""
 
 
 def folded_sql(text: str) -> str:

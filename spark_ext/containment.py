@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from spark_ext.jobs import in_tasks, n_cores, this_python
+
 __all__ = ["join_arrays", "join_index"]
 
 _TASKS_FOR_CORES = 3
@@ -36,7 +38,7 @@ def join_arrays(left: Any, right: Any, on: str, key: str, tasks: int | None) -> 
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
-    n = tasks or _TASKS_FOR_CORES * max(1, _cores(left))
+    n = tasks or _TASKS_FOR_CORES * n_cores(left.sparkSession)
     mine, theirs = (
         side.select(F.col(key).alias(name), F.array_distinct(F.array_compact(F.col(on))).alias("e")).where(
             F.col("e").isNotNull()
@@ -59,7 +61,8 @@ def join_arrays(left: Any, right: Any, on: str, key: str, tasks: int | None) -> 
             T.StructField("matched", T.LongType()),
         ]
     )
-    pairs = lefts.groupBy("task").cogroup(rights.groupBy("task")).applyInArrow(_join_task, schema)
+    with this_python(left.sparkSession):
+        pairs = lefts.groupBy("task").cogroup(rights.groupBy("task")).applyInArrow(_join_task, schema)
     empty = mine.where(F.size("e") == 0).select(F.col("l").alias("left"))
     everything = empty.crossJoin(theirs.select(F.col("r").alias("right"))).withColumn("matched", F.lit(0).cast("long"))
     return pairs.unionByName(everything)
@@ -103,7 +106,7 @@ def join_index(spark: Any, index: str, threshold: float, min_cardinality: int, t
 
     options = containment_options(threshold, None)
     version = open_snapshot(index).version
-    n = tasks or _TASKS_FOR_CORES * max(1, _cores(spark.range(0)))
+    n = tasks or _TASKS_FOR_CORES * n_cores(spark)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -115,12 +118,4 @@ def join_index(spark: Any, index: str, threshold: float, min_cardinality: int, t
         "left_table string, left_column string, right_table string, right_column string, left_cardinality long, "
         "right_cardinality long, matched long, containment double"
     )
-    return spark.range(0, n, 1, n).mapInArrow(run, schema)
-
-
-def _cores(frame: Any) -> int:
-    """Return how many tasks run at once, by the partitions that Spark makes of a range; 2 where it does not tell."""
-    try:
-        return int(frame.sparkSession.sparkContext.defaultParallelism)
-    except Exception:  # Spark Connect has no context
-        return 2
+    return in_tasks(spark.range(0, n, 1, n), run, schema)

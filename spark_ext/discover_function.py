@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,65 @@ import pyarrow as pa
 from pyspark.sql.types import BooleanType, DataType, DoubleType, LongType, StringType, StructType
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, SelectedColumn
 
-from dfjoin.errors import InvalidParameterError
+from dfjoin.errors import DfjoinError, InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.search.discover import search_queries
 from dfjoin.search.params import search_params
 from dfjoin.search.result_frame import RESULT_COLUMNS, USEFUL_COLUMNS
-from dfjoin.store.snapshot import Snapshot, open_snapshot
-from spark_ext.queries import query_column
+from dfjoin.store.snapshot import Snapshot, latest_snapshot, open_snapshot
+from spark_ext.queries import is_searchable, query_column
 from spark_ext.transfer import quoted
 
-__all__ = ["DiscoverFunction", "latest_snapshot"]
+__all__ = ["DiscoverFunction", "discover_function", "newest_snapshot", "open_version", "require_allowed"]
 
 _MOST_VALUES = 1_000_000
 """Distinct values of a query column of the table function."""
 
 
-@lru_cache(maxsize=8)
-def latest_snapshot(index: str) -> Snapshot:
-    """Open the latest version of an index, once in a worker."""
-    return open_snapshot(index)
+_MOST_OPEN = 8
+
+_open: dict[str, Snapshot] = {}
+
+
+def newest_snapshot(index: str) -> Snapshot:
+    """Return the latest version of an index; a worker lives long, keeps what is open, and looks for a newer one.
+
+    Raises
+    ------
+    DfjoinError
+        If there is none; the message names the machine.
+    """
+    known = _open.pop(index, None)
+    with _naming_the_machine():
+        _open[index] = latest_snapshot(index, known)
+    for oldest in list(_open)[:-_MOST_OPEN]:
+        del _open[oldest]
+    return _open[index]
+
+
+def require_allowed(index: str, allowed: frozenset[str] | None) -> None:
+    """Raise unless SQL may open an index; None: any."""
+    if allowed is not None and index not in allowed:
+        raise InvalidParameterError(
+            f"the index must be one of those that this session opens ({shortlist(sorted(allowed))}), got {index!r}; "
+            "spark_ext.register_functions(spark, indexes=[...]) names them"
+        )
+
+
+def open_version(index: str, version: int | None) -> Snapshot:
+    """Open a version of an index, the latest by default; an error names the machine."""
+    if version is None:
+        return newest_snapshot(index)
+    with _naming_the_machine():
+        return open_snapshot(index, version)
+
+
+@contextlib.contextmanager
+def _naming_the_machine() -> Iterator[None]:
+    """Say in errors on which machine there is no such index."""
+    try:
+        yield
+    except DfjoinError as error:
+        raise type(error)(f"on {socket.gethostname()}: {error}") from None
 
 
 _TEXTS = {"query_column", "table", "column", "kind", "relationship", "method", "verdict", "brings"}
@@ -67,12 +109,20 @@ class DiscoverFunction:
         table: AnalyzeArgument, column: AnalyzeArgument, lake: AnalyzeArgument, k: AnalyzeArgument | None = None
     ) -> _Analyzed:
         """Check the arguments; only the column that is named is read."""
-        names = table.dataType.fieldNames() if isinstance(table.dataType, StructType) else []
+        types = table.dataType if isinstance(table.dataType, StructType) else StructType()
+        names = types.fieldNames()
         name = str(column.value)
         if name not in names:
             raise InvalidParameterError(f"`column` must name a column of the table ({names}), got {name!r}")
+        type_ = types[name].dataType.simpleString()
+        if not is_searchable(type_):
+            raise InvalidTypeError(
+                f"`column` must name a column whose values have a text, got {name!r} of type {type_}; turn its values "
+                "into text first"
+            )
         if not isinstance(lake.value, str):
             raise InvalidParameterError(f"`lake` must be the path of an index as a text, got {lake.value!r}")
+        newest_snapshot(lake.value)
         n_wanted = 10 if k is None else k.value
         if not isinstance(n_wanted, int) or n_wanted < 1:
             raise InvalidParameterError(f"`k` must be an integer of at least 1, got {n_wanted!r}")
@@ -96,7 +146,7 @@ class DiscoverFunction:
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
         """Search."""
-        asked, snapshot = self._analyzed, latest_snapshot(self._analyzed.index)
+        asked, snapshot = self._analyzed, newest_snapshot(self._analyzed.index)
         params = search_params(k=asked.k)
         values = pa.chunked_array([pa.array(list(self._counts))])
         counts = np.fromiter(self._counts.values(), np.int64, len(self._counts))
@@ -104,3 +154,20 @@ class DiscoverFunction:
         frame = search_queries(snapshot, [query], params, is_first=False).reindex(columns=list(_COLUMNS))
         arrays = pa.Table.from_pandas(frame, preserve_index=False).to_pydict()
         yield from zip(*(arrays[name] for name in _COLUMNS), strict=True)
+
+
+def discover_function(allowed: frozenset[str] | None) -> type[DiscoverFunction]:
+    """Return the table function that opens the allowed indexes alone; None: any."""
+    if allowed is None:
+        return DiscoverFunction
+
+    class AllowedDiscoverFunction(DiscoverFunction):
+        @staticmethod
+        def analyze(
+            table: AnalyzeArgument, column: AnalyzeArgument, lake: AnalyzeArgument, k: AnalyzeArgument | None = None
+        ) -> _Analyzed:
+            """Check the arguments, the index first."""
+            require_allowed(str(lake.value), allowed)
+            return DiscoverFunction.analyze(table, column, lake, k)
+
+    return AllowedDiscoverFunction

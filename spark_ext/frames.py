@@ -13,7 +13,10 @@ from typing import Any
 
 from dfjoin import api
 from dfjoin._optional import import_optional
+from dfjoin.errors import InvalidParameterError
+from dfjoin.join.plan import JoinPlan
 from spark_ext import join, search
+from spark_ext.jobs import described
 
 __all__ = ["SparkAccessor", "register"]
 
@@ -37,13 +40,24 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
 
         - ``"driver"``: the distinct values of the query columns come to this process, up to 64 MiB.
         - ``"cluster"``: in tasks, which have to find the index at the same path.
-        - ``"auto"``: here, and in tasks where the values are too many."""
+        - ``"auto"``: here, and in tasks where the values are too many.
+
+        The frame is read once here, and in tasks up to three times (its distinct values are counted, searched for and
+        merged): ``persist`` one that is dear to make. Jobs: one here; in tasks one, and one that looks at the workers
+        once in a session."""
 
 _WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
         Where tables of a lake are read: ``"driver"`` reads them in this process, ``"cluster"`` in a task, ``"auto"``
         small ones here. Joins by dates (``how="asof"``) and by periods read them here; the latest rows are found by a
         window of Spark where the frame has keys and a column of dates or times, else for each distinct key and date,
-        up to a million."""
+        up to a million.
+
+        What is joined is decided by a job that reads up to 100,000 rows of the frame, and a second one where it has
+        more; further jobs read keys of the other side: of a right frame of up to a million rows the keys come here. All
+        run before this call returns, and the result reads the frame again: ``persist`` one that is expensive to make. A
+        plan as `other` is carried out without reading rows, and joins a stream, too. Values stay in Spark and keep
+        their types. With ``how="outer"`` and ``"right"``, keys of two types become the type of numbers, or of dates and
+        times, that holds all values of both, else STRING. Names are compared by ``spark.sql.caseSensitive``."""
 
 
 def _arguments(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
@@ -71,11 +85,25 @@ def _method(function: Callable[..., Any], run: Callable[..., Any], where: str) -
 
 def _discover(frame: Any, where: str, arguments: dict[str, Any]) -> Any:
     on, lake = arguments.pop("on", None), arguments.pop("lake", None)
-    return search.discover(frame, on, lake, where, arguments)
+    _refuse_stream(frame, False)
+    with described(frame.sparkSession, "discover_joinable"):
+        return search.discover(frame, on, lake, where, arguments)
 
 
 def _join(frame: Any, where: str, arguments: dict[str, Any]) -> Any:
-    return join.auto_join(frame, arguments.pop("other"), where, arguments)
+    other = arguments.pop("other")
+    _refuse_stream(frame, isinstance(other, JoinPlan | dict))
+    with described(frame.sparkSession, "auto_join"):
+        return join.auto_join(frame, other, where, arguments)
+
+
+def _refuse_stream(frame: Any, is_planned: bool) -> None:
+    """Raise for a stream, unless a plan says all: what is searched and joined is decided by rows that are there."""
+    if frame.isStreaming and not is_planned:
+        raise InvalidParameterError(
+            "`df` must not be a stream where something is decided by its rows; decide with a frame of some of them, "
+            'and join the stream by the plan: stream.auto_join(spark_ext.report(wide).to_dict()["plan"])'
+        )
 
 
 class SparkAccessor:

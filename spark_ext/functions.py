@@ -6,7 +6,7 @@ See `spark_ext.register_functions` for their signatures.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pyspark.sql import functions as F
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.kernels.minhash import sign_hashes
+from dfjoin.kernels.minhash import sign_lists
 from dfjoin.programs.program import Program
 from dfjoin.search.embedding.near_search import embedder_of
 from dfjoin.search.lsh.bands import containment_of
@@ -26,17 +26,17 @@ from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_batch, read_dates
 from dfjoin.values.value_set import ValueSet
 from dfjoin.vectors.embedders import unit_rows
-from dfjoin.vectors.metrics import metric_of
-from spark_ext.catalog_source import LakeCatalogSource
-from spark_ext.discover_function import DiscoverFunction, latest_snapshot
-from spark_ext.session import without_pandas_warning
+from dfjoin.vectors.metrics import metric_of, row_distances
+from spark_ext.catalog_source import catalog_source
+from spark_ext.discover_function import discover_function, newest_snapshot, require_allowed
+from spark_ext.jobs import this_python
 
 __all__ = ["register_functions"]
 
 
 def _settings(index: str | None) -> IndexSettings:
     """Return the settings of an index; those of the package where none is named."""
-    settings = IndexSettings() if index is None else latest_snapshot(index).settings
+    settings = IndexSettings() if index is None else newest_snapshot(index).settings
     return replace(settings, null_evidence=False)  # other rows are no evidence here
 
 
@@ -63,9 +63,14 @@ def _by_constant(constants: pa.Array, run: Callable[[Any, pa.Array], pa.Array]) 
     return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(order)))) if parts else pa.array([])
 
 
+def _chosen(column: pa.Array, rows: Any) -> pa.Array:
+    """Return some rows of a column in their order; without a copy where these are all."""
+    return column if len(rows) == len(column) else column.take(pa.array(rows))
+
+
 def _normalize(values: pa.Array, index: pa.Array) -> pa.Array:
     def run(name: str | None, rows: pa.Array) -> pa.Array:
-        found = _canonical(values.take(rows), _settings(name))
+        found = _canonical(_chosen(values, rows), _settings(name))
         texts = pa.array(found.values(), pa.string())
         return texts.take(pa.array(found.codes, mask=found.codes < 0))
 
@@ -77,17 +82,17 @@ def _minhash(lists: pa.Array, index: pa.Array) -> pa.Array:
         settings = _settings(name)
         if not settings.permutations:
             raise InvalidParameterError(f"`index` must have signatures, and {name!r} was built with permutations=0")
-        own = _as_lists(lists.take(rows))
+        own = _as_lists(_chosen(lists, rows))
         found = _canonical(own.flatten().cast(pa.string()), settings)
-        ends = np.cumsum(pc.list_value_length(own).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64))
-        signatures = []
-        for begin, end, is_valid in zip(np.append(0, ends), ends, own.is_valid().to_pylist(), strict=False):
-            codes = np.unique(found.codes[begin:end])
-            hashes = found.hashes[codes[codes >= 0]]
-            seed = np.uint64(settings.hash_seed)
-            made = sign_hashes(hashes, settings.permutations, seed).astype(np.int64) if is_valid else None
-            signatures.append(made)
-        return pa.array(signatures, pa.list_(pa.int64()))
+        lengths = pc.list_value_length(own).fill_null(0).to_numpy(zero_copy_only=False)
+        width = len(found.hashes) + 1
+        held = np.sort((np.repeat(np.arange(len(own)), lengths) * width + found.codes)[found.codes >= 0])
+        held = held[np.append(True, held[1:] != held[:-1])] if held.size else held  # each value once in a list
+        offsets = np.searchsorted(held // width, np.arange(len(own) + 1))
+        signatures = np.full((len(own), settings.permutations), 0xFFFFFFFF, np.uint32)
+        best = np.empty(settings.permutations, np.uint64)
+        sign_lists(found.hashes[held % width], offsets, np.uint64(settings.hash_seed), best, signatures)
+        return _lists_of(signatures.astype(np.int64)).take(pa.array(np.arange(len(own)), mask=_is_null(own)))
 
     return _by_constant(index, run)
 
@@ -96,11 +101,10 @@ def _embed(values: pa.Array, index: pa.Array) -> pa.Array:
     def run(name: str | None, rows: pa.Array) -> pa.Array:
         if name is None:
             raise InvalidParameterError("`index` of dfjoin_embed must name the index whose embedder is used, got null")
-        snapshot = latest_snapshot(name)
-        found = _canonical(values.take(rows), replace(snapshot.settings, null_evidence=False))
+        snapshot = newest_snapshot(name)
+        found = _canonical(_chosen(values, rows), replace(snapshot.settings, null_evidence=False))
         vectors = unit_rows(embedder_of(snapshot).embed((found.offsets, found.data)))
-        width = vectors.shape[1]
-        lists = pa.ListArray.from_arrays(np.arange(len(vectors) + 1, dtype=np.int32) * width, vectors.ravel())
+        lists = _lists_of(vectors)
         codes = np.where(found.codes >= 0, found.codes, 0)
         has_vector = np.append(vectors.any(axis=1), False)[found.codes]  # the last one serves code -1, the null
         return lists.take(pa.array(codes, mask=~has_vector))
@@ -111,14 +115,12 @@ def _embed(values: pa.Array, index: pa.Array) -> pa.Array:
 def _distance(one: pa.Array, other: pa.Array, metric: pa.Array) -> pa.Array:
     def run(name: str | None, rows: pa.Array) -> pa.Array:
         measure = metric_of(name or "euclidean")
-        found: list[float | None] = []
-        for a, b in zip(one.take(rows), other.take(rows), strict=True):
-            if not (a.is_valid and b.is_valid) or len(a) != len(b) or a.values.null_count or b.values.null_count:
-                found.append(None)
-                continue
-            first, second = a.values.to_numpy(), b.values.to_numpy()
-            found.append(float(measure.distances(first, second[None, :])[0]))
-        return pa.array(found, pa.float64())
+        first, second = _chosen(one, rows), _chosen(other, rows)
+        found, is_null = np.zeros(len(rows)), np.ones(len(rows), bool)
+        for chosen, a, b in _matrices(first, second):
+            found[chosen] = row_distances(measure, a, b)
+            is_null[chosen] = False
+        return pa.array(found, mask=is_null)
 
     return _by_constant(metric, run)
 
@@ -138,7 +140,7 @@ def _transform(programs: pa.Array, values: pa.Array) -> pa.Array:
     def run(text: str | None, rows: pa.Array) -> pa.Array:
         if text is None:
             return pa.nulls(len(rows), pa.string())
-        return _program(text).apply([values.take(rows).cast(pa.large_string())]).cast(pa.string())
+        return _program(text).apply([_chosen(values, rows).cast(pa.large_string())]).cast(pa.string())
 
     return _by_constant(programs, run)
 
@@ -183,14 +185,41 @@ def _jaccard(one: pa.Array, other: pa.Array) -> pa.Array:
 
 
 def _minhash_containment(one: pa.Array, n_one: pa.Array, other: pa.Array, n_other: pa.Array) -> pa.Array:
-    found: list[float | None] = []
-    for a, n_a, b, n_b in zip(one, n_one.to_pylist(), other, n_other.to_pylist(), strict=True):
-        if not (a.is_valid and b.is_valid) or n_a is None or n_b is None or n_a < 1 or len(a) != len(b) or not len(a):
-            found.append(None)
-            continue
-        agreed = float(np.mean(a.values.to_numpy() == b.values.to_numpy()))
-        found.append(float(containment_of(agreed, float(n_b), n_a)))
-    return pa.array(found, pa.float64())
+    sizes = [column.cast(pa.float64()).fill_null(0).to_numpy(zero_copy_only=False) for column in (n_one, n_other)]
+    is_null = (sizes[0] < 1) | _is_null(n_other)
+    found, is_known = np.zeros(len(one)), np.zeros(len(one), bool)
+    for chosen, a, b in _matrices(one, other):
+        chosen_sizes = [np.where(is_null, 1.0, counts)[chosen] for counts in sizes]
+        found[chosen] = containment_of((a == b).mean(axis=1), chosen_sizes[1], chosen_sizes[0])
+        is_known[chosen] = a.shape[1] > 0
+    return pa.array(found, mask=is_null | ~is_known)
+
+
+def _is_null(column: pa.Array) -> NDArray[np.bool_]:
+    return column.is_null().to_numpy(zero_copy_only=False)
+
+
+def _lists_of(matrix: NDArray[Any]) -> pa.Array:
+    """Return the rows of a matrix as lists."""
+    offsets = np.arange(len(matrix) + 1, dtype=np.int32) * matrix.shape[1]
+    return pa.ListArray.from_arrays(offsets, matrix.ravel())
+
+
+def _matrices(one: pa.Array, other: pa.Array) -> Iterator[tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]]:
+    """Return two columns of lists of numbers as matrices, for each length of lists: rows, and both sides of them.
+
+    Rows are left out where one side is null or holds a null, or the lengths differ.
+    """
+    sides = [_as_lists(column) for column in (one, other)]
+    lengths = [pc.list_value_length(side).fill_null(-1).to_numpy(zero_copy_only=False) for side in sides]
+    is_left_out = lengths[0] != lengths[1]
+    for side in sides:
+        has_null = pc.list_parent_indices(side).filter(side.flatten().is_null())
+        is_left_out[has_null.to_numpy()] = True
+    for width in np.unique(lengths[0][~is_left_out & (lengths[0] >= 0)]).tolist():
+        rows = np.flatnonzero((lengths[0] == width) & ~is_left_out)
+        chosen = [_chosen(side, rows).flatten().to_numpy(zero_copy_only=False) for side in sides]
+        yield rows, chosen[0].reshape(-1, width), chosen[1].reshape(-1, width)
 
 
 _PYTHON: dict[str, tuple[Callable[..., pa.Array], str]] = {
@@ -207,8 +236,12 @@ _OPTIONAL = {"dfjoin_normalize": 1, "dfjoin_minhash": 1, "dfjoin_distance": 2}
 """Function → its arguments that are not optional; one more may be given."""
 
 
-def _function(name: str) -> Any:
-    """Make a function of Spark of one of Arrow arrays."""
+_OF_INDEX = ("dfjoin_normalize", "dfjoin_minhash", "dfjoin_embed")
+"""Functions whose second argument names an index."""
+
+
+def _function(name: str, allowed: frozenset[str] | None) -> Any:
+    """Make a function of Spark of one of Arrow arrays, which opens the allowed indexes alone; None: any."""
     run, type_ = _PYTHON[name]
     n_needed = _OPTIONAL.get(name)
 
@@ -216,6 +249,9 @@ def _function(name: str) -> Any:
         arrays = [_plain(column) for column in columns]
         if n_needed == len(arrays):
             arrays.append(pa.nulls(len(arrays[0]), pa.string()))
+        if name in _OF_INDEX:
+            for index in arrays[1].unique().drop_null().to_pylist():
+                require_allowed(index, allowed)
         return run(*arrays)
 
     make: Any = getattr(F, "arrow_udf", None)
@@ -236,12 +272,12 @@ def _plain(column: Any) -> pa.Array:
     return pc.local_timestamp(array) if pa.types.is_timestamp(array.type) and array.type.tz else array
 
 
-def register_functions(spark: Any) -> None:
+def register_functions(spark: Any, allowed: frozenset[str] | None = None) -> None:
     """Carry out `spark_ext.register_functions`."""
-    with without_pandas_warning():
+    with this_python(spark):
         for name in _PYTHON:
-            spark.udf.register(name, _function(name))
-        table_function = F.udtf(DiscoverFunction)
+            spark.udf.register(name, _function(name, allowed))
+        table_function = F.udtf(discover_function(allowed))
         for name in ("dfjoin_discover", "discover_joinable"):
             spark.udtf.register(name, table_function)
-        spark.dataSource.register(LakeCatalogSource)
+        spark.dataSource.register(catalog_source(allowed))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import pandas as pd
+from pyspark.sql.types import NumericType
 
 from dfjoin._validation import check_choice
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
@@ -18,13 +18,18 @@ from dfjoin.join.auto import join
 from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.plan import JoinPlan
 from dfjoin.join.report import JoinReport
+from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
+from spark_ext.column_names import check_once, ignores_case, respelled_options, respelled_plan
+from spark_ext.join_keys import check_column
 from spark_ext.join_steps import Decision, StepRun
+from spark_ext.join_tables import OtherFrame
 from spark_ext.picked_hits import picked, search_again
+from spark_ext.rows_here import MOST_BYTES, RowsHere, all_here, draw_rows
 from spark_ext.search import WHERE
-from spark_ext.transfer import collect, to_pandas
+from spark_ext.transfer import to_spark
 
 __all__ = ["auto_join", "report_of"]
 
@@ -32,8 +37,7 @@ _SAMPLE_ROWS = 100_000
 """Rows of the left frame that a join is decided on: all of a smaller frame."""
 
 _SMALL_ROWS = 1_000_000
-_SMALL_BYTES = 64 << 20
-"""Rows and bytes as Arrow of a right frame that comes to this process."""
+"""Rows of a right frame whose keys come to this process."""
 
 _REPORTS: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 """Result → its report."""
@@ -57,15 +61,17 @@ def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> 
     """
     check_choice(where, "where", WHERE)
     options = join_options(**arguments)
-    twice = sorted({name for name in frame.columns if frame.columns.count(name) > 1})
-    if twice:
-        raise InvalidParameterError(f"`df` has several columns of the name {twice[0]!r}; rename them")
+    check_once(frame, "df")
     decided = _decide(frame, other, options)
     if not decided.plan.steps:
         return _reported(frame, decided.report)
     result = frame
     options = replace(
-        options, how=decided.plan.how, max_expansion=decided.plan.max_expansion, indicator=decided.plan.indicator
+        options,
+        how=decided.plan.how,
+        max_expansion=decided.plan.max_expansion,
+        indicator=decided.plan.indicator,
+        ignores_case=ignores_case(frame.sparkSession),
     )
     for step in decided.plan.steps:
         result = StepRun(frame.sparkSession, step, options, where, decided).run(result)
@@ -95,17 +101,18 @@ def _reported(frame: Any, report: dict[str, Any]) -> Any:
 
 def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
     """Decide what is joined: in pandas, on the rows of the frame or a sample of them."""
+    if is_spark(other):
+        picks = picked(other)
+        if picks is None:
+            return _of_frames(frame, other, options)
+        other = search_again(frame, picks)
+    if is_pandas(other) and not isinstance(other, JoinCandidates):
+        return _of_frames(frame, other, options)
+    options = respelled_options(options, frame)
     if isinstance(other, (Lake, str)) or hasattr(other, "__fspath__"):
         return _on_sample(frame, resolve_lake(other, "other").snapshot, options)
     if isinstance(other, JoinCandidates):
         return _on_sample(frame, other, options)
-    if is_spark(other):
-        picks = picked(other)
-        if picks is not None:
-            return _on_sample(frame, search_again(frame, picks), options)
-        return _of_frames(frame, other, options)
-    if is_pandas(other):
-        return _of_frames(frame, other, options)
     if isinstance(other, (JoinPlan, dict)):
         plan = other if isinstance(other, JoinPlan) else JoinPlan.from_dict(other)
         if not plan.index and plan.steps:
@@ -113,7 +120,7 @@ def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
                 "`other` is a plan made with a frame, which does not hold that frame; pass the frame as `other`, and "
                 "the plan as plan=, as in sdf.auto_join(frame, plan=plan)"
             )
-        return _as_given(plan)
+        return _as_given(respelled_plan(plan, frame))
     raise InvalidTypeError(
         f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame of Spark or pandas, or a "
         f"JoinPlan, got {type(other).__name__}"
@@ -123,59 +130,96 @@ def _decide(frame: Any, other: Any, options: JoinOptions) -> Decision:
 _UNKNOWN: dict[str, Any] = {"rows_in": 0, "rows_out": 0, "how": "", "passed_over": [], "n_passed_over": 0}
 
 
-def _as_given(plan: JoinPlan | dict[str, Any], **more: Any) -> Decision:
-    """Do what a given plan says; nothing was joined to decide it."""
-    plan = plan if isinstance(plan, JoinPlan) else JoinPlan.from_dict(plan)
-    return Decision(plan, {"joined": [], "plan": plan.to_dict(), **_UNKNOWN}, **more)
+def _as_given(plan: JoinPlan, right: OtherFrame | None = None) -> Decision:
+    """Do what a given plan says; nothing was joined to decide it, and no table of a lake was looked at."""
+    return Decision(plan, {"joined": [], "plan": plan.to_dict(), **_UNKNOWN}, right)
 
 
-def _on_sample(frame: Any, other: Any, options: JoinOptions, **more: Any) -> Decision:
+def _on_sample(frame: Any, other: Any, options: JoinOptions, right: OtherFrame | None = None) -> Decision:
     """Join a sample of the rows in pandas, and keep the plan.
 
     A given plan is only checked, on none of the rows of a large frame, unless it shall raise where nothing matches.
     """
     is_given = options.plan is not None and options.on_no_match != "raise"
-    sample, is_whole = _sample(frame, not is_given)
-    report = dict(join(sample, other, options).attrs["dfjoin"])
-    if is_given and not is_whole:
-        return _as_given(options.plan, **more)
-    if not is_whole:
-        report["sampled_rows"] = len(sample)
-    return Decision(JoinPlan.from_dict(report["plan"]), report, **more)
+    sample = _sample(frame, _keys_of(options.on, options.plan, "on"), not is_given)
+    report = dict(join(sample.frame, other, options).attrs["dfjoin"])
+    if is_given and not sample.is_whole:
+        return _as_given(options.plan, right)
+    if not sample.is_whole:
+        report["sampled_rows"] = len(sample.frame)
+    plan = JoinPlan.from_dict(report["plan"])
+    if right is not None and right.away:
+        _forget_values(report, right)
+        if any(isinstance(right.frame.schema[name].dataType, NumericType) for name in right.away):
+            plan = replace(plan, steps=tuple(replace(step, measures=None) for step in plan.steps))
+    return Decision(plan, report, right, is_checked=True)
 
 
-def _sample(frame: Any, is_drawn: bool) -> tuple[pd.DataFrame, bool]:
-    """Return the rows that a join is decided on, and whether they are all; none of a large frame unless `is_drawn`."""
-    table = collect(frame.limit(_SAMPLE_ROWS + 1))
-    is_whole = table.num_rows <= _SAMPLE_ROWS
-    if not is_whole and not is_drawn:
-        table = table.slice(0, 0)
-    elif not is_whole:
-        share = _SAMPLE_ROWS / frame.count()
-        table = collect(frame.sample(fraction=min(1.0, share), seed=1).limit(_SAMPLE_ROWS))
-    return to_pandas(table), is_whole
+def _forget_values(report: dict[str, Any], right: OtherFrame) -> None:
+    """Leave out of a report what values would tell that stay in Spark."""
+    for step in report["joined"]:
+        away = {column["name"] for column in step["columns"] if column["column"] in right.away}
+        for column in step["columns"]:
+            if column["name"] in away:
+                del column["n_disagreeing"]
+        step["rows"] = [{name: text for name, text in row.items() if name not in away} for row in step["rows"]]
+
+
+def _keys_of(on: Any, plan: Any, side: str) -> list[str] | None:
+    """Return the columns of one side that are keys, as the caller or a plan names them; None: any may be one."""
+    if not isinstance(plan, JoinPlan):
+        return None if on is None or on == "*" else list(on) if isinstance(on, list) else [on]
+    names: list[str] = []
+    for step in plan.steps:
+        dates = [] if step.dated is None else step.dated[side]
+        names += [*getattr(step, side), *(dates if isinstance(dates, list) else [dates])]
+        if step.relation is not None and not step.table:
+            own, theirs = SavedRelation.from_dict(step.relation).columns
+            names += own if side == "on" else theirs
+    return names
+
+
+def _sample(frame: Any, keys: list[str] | None, is_drawn: bool) -> RowsHere:
+    """Return the rows that a join is decided on: all, or some of a large frame; none of these unless `is_drawn`."""
+    rows = draw_rows(frame, keys, _SAMPLE_ROWS)
+    if rows.is_whole:
+        return rows
+    if not is_drawn:
+        return replace(rows, frame=rows.frame.iloc[:0])
+    share = _SAMPLE_ROWS / max(1, frame.count())
+    drawn = frame.sample(fraction=min(1.0, share), seed=1).limit(_SAMPLE_ROWS)
+    return replace(draw_rows(drawn, keys, _SAMPLE_ROWS), is_whole=False)
 
 
 def _of_frames(frame: Any, other: Any, options: JoinOptions) -> Decision:
     """Decide how two frames are joined."""
+    local = None
     if is_pandas(other):
-        rows = frame_to_table(other.reset_index(drop=True))
-        return _on_sample(frame, to_pandas(rows), options, rows=rows)
-    rows = collect(other.limit(_SMALL_ROWS + 1))
-    if rows.num_rows <= _SMALL_ROWS and rows.nbytes <= _SMALL_BYTES:
-        return _on_sample(frame, to_pandas(rows), options, right=other, rows=rows)
+        local = frame_to_table(other.reset_index(drop=True))
+        other = to_spark(frame.sparkSession, local)
+    check_once(other, "other")
+    options = respelled_options(options, frame, other)
+    keys = _keys_of(options.on if options.right_on is None else options.right_on, options.plan, "right_on")
+    for name in keys or ():
+        if name in other.columns:  # pandas tells of one that is not there
+            check_column(other, name, "on" if options.right_on is None else "right_on")
+    rows = draw_rows(other, keys, _SMALL_ROWS) if local is None else all_here(other, local)
+    if rows.is_whole:
+        return _on_sample(frame, rows.frame, options, OtherFrame(other, rows))
+    right = OtherFrame(other, None)
     if options.plan is not None:
-        return _as_given(options.plan, right=other)
+        return _as_given(options.plan, right)
     if options.on is None or options.is_relation_requested:
         raise InvalidParameterError(
-            f"`on` must be given where the other frame has more than {_SMALL_ROWS:,} rows or {_SMALL_BYTES >> 20} "
+            f"`on` must be given where the other frame has more than {_SMALL_ROWS:,} rows or {MOST_BYTES >> 20} "
             "MiB; a relation of keys that are not equal is learned from smaller frames: join samples of both, and pass "
             "their plan as plan="
         )
-    few = to_pandas(rows.slice(0, _SAMPLE_ROWS))
+    few = draw_rows(other.limit(_SAMPLE_ROWS), keys, _SAMPLE_ROWS)
     plain = replace(options, on_no_match="ignore")
     if options.how != "asof":
         plain = replace(plain, transform=False, fuzzy=False)
-    decided = _on_sample(frame, few, plain, right=other)
+    decided = _on_sample(frame, few.frame, plain, replace(right, rows=few))
     (step,) = decided.plan.steps  # its first rows do not tell whether keys are repeated
-    return replace(decided, plan=replace(decided.plan, steps=(replace(step, counted=None, is_unique=None),)))
+    step = replace(step, counted=None, is_unique=None)
+    return replace(decided, plan=replace(decided.plan, steps=(step,)), right=right)

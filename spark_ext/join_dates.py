@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
@@ -18,10 +19,11 @@ from dfjoin.join.plan import JoinStep
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
 from spark_ext.canonical_sql import KeyClasses
-from spark_ext.join_keys import PREFIX, row_number, type_of
-from spark_ext.join_tables import LocalRows, RightTable, spark_rows
+from spark_ext.join_keys import PREFIX, KeyReading, row_number, type_of
+from spark_ext.join_tables import LocalRows, OtherFrame, RightTable, spark_rows, with_known
 from spark_ext.queries import wall_time
 from spark_ext.relations import Related
+from spark_ext.transfer import to_pandas
 
 __all__ = ["finds_by_window", "relate_latest", "with_moments", "with_spark_moments"]
 
@@ -51,37 +53,55 @@ def with_moments(rows: LocalRows, dates: pd.DataFrame, settings: IndexSettings) 
     settings : IndexSettings
         How they are read.
     """
-    side = KeyColumns(dates, settings)
-    found = [dates_of(side, label) for label in dates.columns]
-    starts, _ = latest_periods([one for one in found if one is not None], len(dates))
-    moments = normalize_column(pa.array(starts, mask=starts == NEVER), IndexSettings(null_evidence=False))
+    moments = normalize_column(_moments(dates, settings), IndexSettings(null_evidence=False))
     return replace(rows, parts=[*rows.parts, moments])
 
 
+def _moments(dates: pd.DataFrame, settings: IndexSettings) -> pa.Array:
+    """Return the beginning of the latest period of each row, in microseconds since 1970; null for none."""
+    side = KeyColumns(dates, settings)
+    found = [dates_of(side, label) for label in dates.columns]
+    starts, _ = latest_periods([one for one in found if one is not None], len(dates))
+    return pa.array(starts, mask=starts == NEVER)
+
+
 def with_spark_moments(
-    frame: Any, step: JoinStep, brought: Sequence[str], settings: dict[str, IndexSettings]
+    other: OtherFrame, step: JoinStep, brought: Sequence[str], readings: dict[str, KeyReading]
 ) -> RightTable:
     """Take a frame of Spark as the right side of a join by dates, as `with_moments` does with rows in this process.
 
     Raises
     ------
     InvalidParameterError
-        If a column that dates its rows holds texts or numbers.
+        If a column that dates the rows of a large frame holds texts or numbers.
     """
-    assert step.dated is not None
-    names = step.dated["right_on"]
-    for name in names:
-        if type_of(frame, name) not in _DATED:
-            raise InvalidParameterError(
-                f"`right_on` must end with a column of dates or times where `other` stays in Spark, got {name!r} of "
-                f"type {frame.schema[name].dataType.simpleString()}; read it by to_date or to_timestamp"
-            )
-    moments = [_microseconds(frame, name) for name in names]
-    latest = moments[0] if len(moments) == 1 else F.greatest(*moments)
-    right = spark_rows(frame.withColumn(_MOMENT, latest.cast("string")), step, [*brought, _MOMENT], settings, None)
+    right = spark_rows(_with_moment(other, step, readings), step, [*brought, _MOMENT], readings, None)
     values = dict(right.values)
     keys = [*right.keys, values.pop(_MOMENT)]
-    return replace(right, keys=keys, values=values, classes=[*right.classes, KeyClasses()])
+    return replace(right, keys=keys, values=values, classes=[*right.classes, KeyClasses()], most_rows=None)
+
+
+def _with_moment(other: OtherFrame, step: JoinStep, readings: dict[str, KeyReading]) -> OtherFrame:
+    """Add the moment of each row as text: an expression of Spark, and what is known here of few rows with texts."""
+    assert step.dated is not None
+    frame, names = other.frame, step.dated["right_on"]
+    late = [name for name in names if type_of(frame, name) not in _DATED]
+    if not late:
+        moments = [_microseconds(frame, name) for name in names]
+        latest = moments[0] if len(moments) == 1 else F.greatest(*moments)
+        return replace(other, frame=frame.withColumn(_MOMENT, latest.cast("string")))
+    dates = other.here(names)
+    if dates is None:
+        raise InvalidParameterError(
+            f"`right_on` must end with a column of dates or times where `other` is large, got {late[0]!r} of "
+            f"type {frame.schema[late[0]].dataType.simpleString()}; read it by to_date or to_timestamp"
+        )
+    own = {name: f"{PREFIX}d{i}" for i, name in enumerate(names)}
+    known = dates.group_by(names).aggregate([]).select(names)
+    settings = next(iter(readings.values())).settings
+    found = pc.cast(_moments(to_pandas(known), settings), pa.string())
+    known = known.rename_columns(list(own.values())).append_column(_MOMENT, found)
+    return replace(other, frame=with_known(frame, own, known))
 
 
 def _microseconds(frame: Any, name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,19 +11,24 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from dfjoin.errors import InvalidTypeError
+from dfjoin.kernels.dates import day_month_year_votes
+from dfjoin.kernels.numbers import DAY_MONTH_YEAR
 from dfjoin.programs.program import Program
 from dfjoin.programs.spark_sql import quote
 from dfjoin.types import IndexSettings
-from dfjoin.values.normalize import normalize_column
-from dfjoin.values.nulls import NULL_TEXTS
+from dfjoin.values.normalize import normalize_batch, normalize_column, null_places, read_dates, settings_for
+from dfjoin.values.nulls import NULL_TEXTS, NullEvidence
+from dfjoin.values.value_set import ValueSet, keep_values
 from dfjoin.values.zero_padding import respell_zeros
 from spark_ext.canonical_sql import DATE_LIKE, FOLD, KeyClasses, key_sql
+from spark_ext.column_names import find_name
 from spark_ext.compiled_fold import fold_compiled, fold_program
 from spark_ext.queries import check_named, is_searchable, wall_time, wall_type
 from spark_ext.transfer import collect, quoted
 
 __all__ = [
     "PREFIX",
+    "KeyReading",
     "check_column",
     "choose_key",
     "classes_of",
@@ -44,6 +49,7 @@ _SPREAD = 1009
 
 def check_column(frame: Any, name: Any, argument: str) -> str:
     """Return the name of a column that can be a key, or raise."""
+    name = find_name(frame, name)
     check_named(frame, name, argument)
     type_ = frame.schema[name].dataType.simpleString()
     if not is_searchable(type_):
@@ -90,9 +96,38 @@ def with_sql(frame: Any, steps: Sequence[Any], name: str) -> Any:
     return frame.drop(*(f"{name}_{number}" for number in range(len(steps) - 1)))
 
 
-def with_key(
-    frame: Any, column: str, name: str, classes: KeyClasses, settings: IndexSettings, pad: int | None = None
-) -> Any:
+@dataclass(frozen=True)
+class KeyReading:
+    """How a column is read as a key.
+
+    Parameters
+    ----------
+    settings : IndexSettings
+    pad : int, optional
+        Digits to which its integers are written with zeros in front.
+    is_decided : bool
+        The settings say what the whole column tells: which texts are nulls, and the order of all-digit dates.
+    """
+
+    settings: IndexSettings
+    pad: int | None = None
+    is_decided: bool = False
+
+    def as_decided(self, date_order: str, nulls: Sequence[str]) -> KeyReading:
+        """Return how a column is read whose values tell the order of its dates, and which of its texts are nulls."""
+        settings = settings_for(replace(self.settings, null_evidence=False), date_order, tuple(nulls))
+        return replace(self, settings=settings, is_decided=True)
+
+    def values(self, array: pa.Array | pa.ChunkedArray) -> ValueSet:
+        """Bring values of the column into canonical form."""
+        if not self.is_decided:
+            return respell_zeros(normalize_column(array, self.settings), self.pad, self.settings)
+        values = normalize_batch(array, self.settings)
+        values = values if self.settings.dayfirst is None else read_dates(values, self.settings)
+        return respell_zeros(values, self.pad, self.settings)
+
+
+def with_key(frame: Any, column: str, name: str, classes: KeyClasses, reading: KeyReading) -> Any:
     """Add a column of a frame as a key in canonical form.
 
     Parameters
@@ -102,48 +137,101 @@ def with_key(
         The column, and the key.
     classes : KeyClasses
         Of the keys of the other side.
-    settings : IndexSettings
-    pad : int, optional
+    reading : KeyReading
 
     Notes
     -----
-    Expressions of Spark alone, unless the other side's keys make it necessary to read the column as a whole: then its
-    distinct values pass through one task of Python.
+    Expressions of Spark alone, unless the other side has dates or fractions as keys: then those distinct values that
+    may be one pass through tasks of Python. What the whole column decides is decided once, here, by a job.
     """
     raw = f"{name}_raw"
     frame = frame.withColumn(raw, wall_time(frame, column))
     type_ = type_of(frame, raw)
-    if classes.decides_whole_columns(type_):
-        keys = frame.select(raw).where(F.col(raw).isNotNull()).distinct().coalesce(1)
-        # Rows without a value are dealt out by a second key, 0 for those with one.
-        part = f"{name}_part"
-        keys = keys.mapInArrow(_WholeColumn(settings, pad), f"`{raw}` {type_}, `{name}` string, `{part}` int")
-        own = F.when(F.col(raw).isNull(), row_number(frame, frame.columns) + 1).otherwise(0)
-        return frame.withColumn(part, own).join(keys, [raw, part], "left").drop(raw, part)
-    return with_sql(frame, key_sql(quoted(raw), type_, classes, settings, pad), name).drop(raw)
+    needs_python = classes.needs_python(type_)
+    if type_ == "string" and (classes.has_times or classes.has_null_texts) and not reading.is_decided:
+        reading = _decided(frame.select(raw), reading)
+    frame = with_sql(frame, key_sql(quoted(raw), type_, classes, reading.settings, reading.pad), name)
+    if not needs_python:
+        return frame.drop(raw)
+    other, part = f"{name}_other", f"{name}_part"
+    is_other = F.coalesce(F.expr(needs_python.format(quoted(raw), quoted(name))), F.lit(False))
+    others = frame.where(is_other).select(raw).distinct()
+    others = others.mapInArrow(_KeyValues(reading), f"`{raw}` {type_}, `{other}` string, `{part}` int")
+    # The rows of all other values are dealt out by a second key.
+    own = F.when(is_other, 0).otherwise(row_number(frame, frame.columns) + 1)
+    frame = frame.withColumn(part, own).join(others, [raw, part], "left")
+    return frame.withColumn(name, F.when(F.col(part) == 0, F.col(other)).otherwise(F.col(name))).drop(raw, part, other)
 
 
-class _WholeColumn:
-    """Brings the distinct values of a column into canonical form: in a task that sees all of them."""
+class _KeyValues:
+    """Brings distinct values of a column into canonical form, in a task."""
 
-    def __init__(self, settings: IndexSettings, pad: int | None) -> None:
-        self._settings = settings
-        self._pad = pad
+    def __init__(self, reading: KeyReading) -> None:
+        self._reading = reading
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        columns = [batch.column(0) for batch in batches]
-        if not columns:
-            return
-        raw = pa.chunked_array(columns).combine_chunks()
-        values = respell_zeros(normalize_column(raw, self._settings), self._pad, self._settings)
-        texts = pa.array(values.values(), pa.string())
-        keys = texts.take(pa.array(values.codes, mask=values.codes < 0))
-        parts = pa.array(np.zeros(len(raw), np.int32))
-        yield from pa.table([raw, keys, parts], names=["raw", "key", "part"]).to_batches()
+        for batch in batches:
+            values = self._reading.values(batch.column(0))
+            texts = pa.array(values.values(), pa.string())
+            keys = texts.take(pa.array(values.codes, mask=values.codes < 0))
+            parts = pa.array(np.zeros(batch.num_rows, np.int32))
+            yield pa.record_batch([batch.column(0), keys, parts], names=["raw", "key", "part"])
+
+
+def _decided(values: Any, reading: KeyReading) -> KeyReading:
+    """Find out what a whole column of texts decides: tasks collect the evidence of its distinct values, one job."""
+    found = values.where(F.col(values.columns[0]).isNotNull()).distinct()
+    parts = collect(found.mapInArrow(_Evidence(reading.settings), _EVIDENCE)).to_pylist()
+    evidence, texts = NullEvidence(), set[str]()
+    for part in parts:
+        evidence.merge(NullEvidence.from_bytes(part["shapes"]))
+        texts.update(part["texts"])
+    nulls = evidence.decide(texts) if texts else ()
+    orders = {order for part in parts for order in part["orders"]}
+    is_told = bool(parts) and all(part["is_dated"] for part in parts) and len(nulls) == len(texts) and len(orders) == 1
+    return reading.as_decided(orders.pop() if is_told else "", nulls)
+
+
+_EVIDENCE = "shapes binary, texts array<string>, is_dated boolean, orders array<string>"
+
+
+class _Evidence:
+    """Collects what a part of the distinct values of a column tells of all, in a task."""
+
+    def __init__(self, settings: IndexSettings) -> None:
+        self._settings = settings
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        evidence, texts, orders, is_dated = NullEvidence(), set[str](), set[str](), True
+        for batch in batches:
+            values = normalize_batch(batch.column(0), self._settings)
+            places = null_places(values, self._settings)
+            texts.update(values.value(place) for place in places.tolist())
+            if self._settings.null_evidence:
+                evidence.add(values.hashes, values.data, values.offsets, places)
+            is_other = np.ones(len(values), bool)
+            is_other[places] = False
+            others = keep_values(values, is_other)
+            is_dated = is_dated and bool((others.classes == DAY_MONTH_YEAR).all())
+            if is_dated and len(others):
+                votes = day_month_year_votes(others.data, others.offsets)
+                orders.update(order for order, n in zip(("dmy", "mdy"), votes, strict=True) if n)
+        row = {"shapes": evidence.to_bytes(), "texts": sorted(texts), "is_dated": is_dated, "orders": sorted(orders)}
+        yield pa.RecordBatch.from_pylist([row], _EVIDENCE_SCHEMA)
+
+
+_EVIDENCE_SCHEMA = pa.schema(
+    [
+        ("shapes", pa.binary()),
+        ("texts", pa.list_(pa.string())),
+        ("is_dated", pa.bool_()),
+        ("orders", pa.list_(pa.string())),
+    ]
+)
 
 
 def classes_of(frame: Any, column: str) -> KeyClasses:
-    """Find out what kinds of keys a column of a frame has; one job over texts, none over other types."""
+    """Find out what kinds of keys a column of a frame has; at most two jobs over texts, none over other types."""
     type_ = type_of(frame, column)
     if type_ in ("tinyint", "smallint", "int", "bigint", "boolean"):
         return KeyClasses(True, False, False, False)
@@ -156,7 +244,7 @@ def classes_of(frame: Any, column: str) -> KeyClasses:
 
 
 def classes_of_keys(frame: Any, key: str) -> KeyClasses:
-    """Look at folded texts, or at keys in canonical form; one job."""
+    """Look at folded texts, or at keys in canonical form; a second job where some look like dates."""
     name, nulls = quoted(key), ", ".join(quote(text) for text in NULL_TEXTS)
     found = collect(
         frame.agg(
@@ -164,7 +252,18 @@ def classes_of_keys(frame: Any, key: str) -> KeyClasses:
             F.expr(f"coalesce(bool_or({name} IN ({nulls})), false)").alias("nulls"),
         )
     ).to_pylist()[0]
-    return KeyClasses(True, True, found["times"], found["nulls"])
+    has_times = found["times"]
+    if has_times:  # an address looks like a date, and is none
+        texts = frame.where(F.expr(f"{name} RLIKE {quote(DATE_LIKE)}")).select(name).distinct()
+        has_times = any(collect(texts.mapInArrow(_tell_times, "has_times boolean")).column(0).to_pylist())
+    return KeyClasses(True, True, has_times, found["nulls"])
+
+
+def _tell_times(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Tell of each batch of texts whether one of them is a date or a time, in a task."""
+    for batch in batches:
+        values = normalize_batch(batch.column(0), IndexSettings())
+        yield pa.record_batch([pa.array([KeyClasses.of(values).has_times])], names=["has_times"])
 
 
 # Programs -------------------------------------------------------------------------------------------------
@@ -188,9 +287,10 @@ def program_key(frame: Any, program: Program, columns: dict[str, str], name: str
     classes = replace(classes, has_null_texts=False)
     texts = [f"cast({quoted(columns[own])} AS string)" for own in program.columns]
     written = program.to_spark_sql(texts)
-    if classes.decides_whole_columns("string"):
+    if classes.has_times:
         made = f"{name}_made"
-        return with_key(frame.withColumn(made, F.expr(written)), made, name, classes, settings).drop(made)
+        made_frame = frame.withColumn(made, F.expr(written))
+        return with_key(made_frame, made, name, classes, KeyReading(settings)).drop(made)
     steps: list[Any] = key_sql(written, "string", classes, settings, None)
     folded = fold_program(frame, program, texts)
     return with_sql(frame, steps if folded is None else [folded, *steps[2:]], name)

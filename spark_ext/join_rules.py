@@ -76,15 +76,21 @@ def rules_of(aggregate: Any, is_unique: bool, measures: list[str] | None, right:
     return found
 
 
-def _computed(frame: Any, name: str, rule: str) -> str:
+def _computed(frame: Any, name: str, own: str, rule: str) -> str:
     """Return the aggregate of a column, of decimals as decimals."""
-    own, type_ = quoted(name), frame.schema[name].dataType
+    type_ = frame.schema[name].dataType
     if rule not in ("mean", "median", "sum") or not isinstance(type_, DecimalType):
         return _SQL.get(rule, "").format(own, "{1}")
     precision, scale = decimal_type(type_.precision, type_.scale, rule)
     total = f"decimal({decimal_type(type_.precision, type_.scale, 'sum')[0]},{type_.scale})"
     made = {"mean": "avg({0})", "sum": "sum({0})", "median": _MEDIAN_OF_DECIMALS}[rule].format(own, total)
     return f"cast({made} AS decimal({precision},{scale}))"
+
+
+def _has_equality(type_: Any) -> bool:
+    """Tell whether Spark compares values of a type; others, as maps, are compared by how they are written in JSON."""
+    parts = (getattr(type_, "elementType", None), *(field.dataType for field in getattr(type_, "fields", ())))
+    return type_.typeName() not in ("map", "variant") and all(_has_equality(part) for part in parts if part is not None)
 
 
 def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], place: str, count: str) -> Any:
@@ -117,16 +123,25 @@ def aggregate_rows(frame: Any, keys: list[str], rules: dict[str, str], place: st
     for name in rules:
         if frame.schema[name].dataType.simpleString() in ("float", "double"):
             frame = frame.withColumn(name, F.expr(f"CASE WHEN isnan({quoted(name)}) THEN NULL ELSE {quoted(name)} END"))
-    voted = {name: f"{name}_mode" for name, rule in rules.items() if rule == "majority"}
+    compared = {name: name if _has_equality(frame.schema[name].dataType) else f"{name}_text" for name in rules}
+    for name, text in compared.items():
+        if text != name:
+            json = f"CASE WHEN {quoted(name)} IS NOT NULL THEN to_json(struct({quoted(name)})) END"
+            frame = frame.withColumn(text, F.expr(json))
+    is_voted = {
+        name: rule == "majority" or (rule == "most_frequent" and compared[name] != name) for name, rule in rules.items()
+    }
     window = Window.partitionBy(*(F.col(quoted(key)) for key in keys))
-    for name, mode in voted.items():
-        frame = frame.withColumn(mode, F.expr(f"mode({quoted(name)}, true)").over(window))
+    for name in (name for name, voted in is_voted.items() if voted):
+        frame = frame.withColumn(f"{name}_mode", F.expr(f"mode({quoted(compared[name])}, true)").over(window))
     made = []
     for name, rule in rules.items():
-        own = quoted(name)
-        sql = _computed(frame, name, rule).replace("{1}", quoted(place))
-        if name in voted:
-            mode = quoted(voted[name])
-            sql = f"CASE WHEN 2 * count_if({own} = {mode}) > count({own}) THEN any_value({mode}) END"
+        own = quoted(name if rule in ("first", "last") else compared[name])
+        sql = _computed(frame, name, own, rule).replace("{1}", quoted(place))
+        if is_voted[name]:
+            mode = quoted(f"{name}_mode")
+            chosen = f"min_by({quoted(name)}, {quoted(place)}) FILTER (WHERE {own} = {mode})"
+            is_enough = f"2 * count_if({own} = {mode}) > count({own})" if rule == "majority" else "true"
+            sql = f"CASE WHEN {is_enough} THEN {chosen} END"
         made.append(F.expr(sql).alias(name))
     return frame.groupBy(*(F.col(quoted(key)) for key in keys)).agg(*made, F.count(F.lit(1)).alias(count))

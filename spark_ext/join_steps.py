@@ -6,11 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import pandas as pd
-import pyarrow as pa
-
 from dfjoin.errors import InvalidParameterError
-from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep
 from dfjoin.join.read_rows import brought_columns
@@ -19,10 +15,10 @@ from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
 from spark_ext.join_dates import finds_by_window, relate_latest, with_moments, with_spark_moments
-from spark_ext.join_keys import PREFIX, check_column, with_key
+from spark_ext.join_keys import PREFIX, KeyReading, check_column, with_key
 from spark_ext.join_lake_tables import lake_rows, read_in_task
 from spark_ext.join_tables import (
-    LocalRows,
+    OtherFrame,
     RightTable,
     aggregated,
     shipped,
@@ -30,8 +26,8 @@ from spark_ext.join_tables import (
     spark_source,
 )
 from spark_ext.joined_rows import guard_expansion, joined
+from spark_ext.probe import require_index
 from spark_ext.relations import Related, relate_frames, relate_on_lake
-from spark_ext.transfer import to_pandas
 
 __all__ = ["Decision", "StepRun"]
 
@@ -51,16 +47,15 @@ class Decision:
     plan : JoinPlan
     report : dict
         Of the join of the sample; of all rows where these are the sample.
-    right : pyspark DataFrame, optional
-        The other frame.
-    rows : pyarrow.Table, optional
-        Its rows, where these are few.
+    right : OtherFrame, optional
+    is_checked : bool
+        Tables of a lake were compared with the index when it was decided.
     """
 
     plan: JoinPlan
     report: dict[str, Any]
-    right: Any = None
-    rows: pa.Table | None = None
+    right: OtherFrame | None = None
+    is_checked: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,7 +102,7 @@ class StepRun:
         """Add the keys of a frame in canonical form, and name them."""
         keys = [f"{PREFIX}l{i}" for i in range(len(on))]
         for label, key, classes in zip(on, keys, right.classes, strict=False):  # dates have none
-            frame = with_key(frame, label, key, classes, self._settings, self.step.pad)
+            frame = with_key(frame, label, key, classes, self._reading)
         return frame, keys
 
     def _latest(self, frame: Any, on: list[str]) -> Related:
@@ -121,8 +116,8 @@ class StepRun:
         """Relate keys that are not equal."""
         if self.step.table:
             return relate_on_lake(self.spark, frame, self.step, self._table, self._lake_table)
-        other = self.decided.right if self.decided.rows is None else to_pandas(self.decided.rows)
-        return relate_frames(self.spark, frame, other, self.step, self.options.indicator)
+        assert self.decided.right is not None
+        return relate_frames(frame, self.decided.right, self.step, self.options)
 
     @cached_property
     def _snapshot(self) -> Snapshot:
@@ -134,10 +129,16 @@ class StepRun:
         settings = self._snapshot.settings if self.step.table else IndexSettings()
         return settings if self.step.dayfirst is None else replace(settings, dayfirst=self.step.dayfirst)
 
+    @property
+    def _reading(self) -> KeyReading:
+        """How a key column is read of which nothing more is known."""
+        return KeyReading(self._settings, self.step.pad)
+
     @cached_property
     def _table(self) -> LakeTable:
         """The table of the lake, known to be the indexed one."""
-        table = LakeTable(self._snapshot, self.step.table, self.options.on_stale)
+        on_stale = "ignore" if self.decided.is_checked else self.options.on_stale
+        table = LakeTable(self._snapshot, self.step.table, on_stale)
         table.check_columns(self.step.right_on)
         table.check_columns(self.step.columns or [])
         return table
@@ -145,10 +146,10 @@ class StepRun:
     def _dated_table(self) -> RightTable:
         """Read the table of the lake here, with its dates."""
         assert self.step.dated is not None
-        source = spark_source(self.spark, self._snapshot, self.step.table)
+        source = self._spark_source
         if source is not None:
-            frame, how = source
-            return with_spark_moments(frame, self.step, self._brought(frame.columns), how)
+            other, how = source
+            return with_spark_moments(other, self.step, self._brought(other.frame.columns), how)
         if self.where != "driver" and self._table.size > _MOST_BYTES:
             raise InvalidParameterError(
                 f"table {self.step.table!r} of the lake has {self._table.size >> 20:,} MiB; in a join by dates, one of "
@@ -164,14 +165,10 @@ class StepRun:
 
     def _dated_frame(self) -> RightTable:
         """Take the other frame as the right side, with its dates."""
-        assert self.step.dated is not None
-        if self.decided.rows is None:
-            right = self.decided.right
-            settings = dict.fromkeys(self.step.right_on, self._settings)
-            return with_spark_moments(right, self.step, self._brought(right.columns), settings)
-        other = to_pandas(self.decided.rows)
-        rows = with_moments(self._local_rows(other), other[self.step.dated["right_on"]], self._settings)
-        return shipped(self.spark, rows, self.step)
+        right = self.decided.right
+        assert right is not None
+        readings = dict.fromkeys(self.step.right_on, self._reading)
+        return with_spark_moments(right, self.step, self._brought(right.frame.columns), readings)
 
     def _brought(self, names: list[str]) -> list[str]:
         """Return the columns to bring of those of the right side."""
@@ -180,26 +177,32 @@ class StepRun:
 
     def _lake_table(self, program: Program | None) -> RightTable:
         """Read the table of the lake: here if it is small, else in a task, or through the session."""
-        source = spark_source(self.spark, self._snapshot, self.step.table)
+        source = self._spark_source
         if source is not None:
-            frame, how = source
-            return spark_rows(frame, self.step, self._brought(frame.columns), how, program)
+            other, how = source
+            return spark_rows(other, self.step, self._brought(other.frame.columns), how, program)
         is_large = self._table.size > _SMALL_FILE
         if self.where == "cluster" or (self.where == "auto" and is_large):
+            require_index(self.spark, self._snapshot)
             return read_in_task(self.spark, self._table, self.step, program)
         return shipped(self.spark, lake_rows(self._table, self.step, program), self.step)
 
+    @property
+    def _spark_source(self) -> tuple[OtherFrame, dict[str, KeyReading]] | None:
+        """The table of the lake if it is one of Spark, and how its columns are read; None for a file."""
+        source = spark_source(self.spark, self._table)
+        if source is None:
+            return None
+        frame, settings = source
+        how = {
+            name: replace(self._reading, settings=replace(one, null_evidence=False), is_decided=True)
+            for name, one in settings.items()
+        }
+        return OtherFrame(frame), how
+
     def _other_frame(self) -> RightTable:
         """Take the other frame as the right side."""
-        if self.decided.rows is None:
-            right = self.decided.right
-            settings = dict.fromkeys(self.step.right_on, self._settings)
-            return spark_rows(right, self.step, self._brought(right.columns), settings, None)
-        return shipped(self.spark, self._local_rows(to_pandas(self.decided.rows)), self.step)
-
-    def _local_rows(self, other: pd.DataFrame) -> LocalRows:
-        """Return the rows of the other frame with their keys."""
-        right_on = self.step.right_on
-        parts = KeyColumns(other, self._settings, "right_on", self.step.pad).parts(right_on)
-        brought = self._brought(list(other.columns))
-        return LocalRows(other[brought], other[right_on], parts, "right", {})
+        right = self.decided.right
+        assert right is not None
+        readings = dict.fromkeys(self.step.right_on, self._reading)
+        return spark_rows(right, self.step, self._brought(right.frame.columns), readings, None)

@@ -1,11 +1,14 @@
 """Right sides of a join in Spark, with their keys in canonical form: rows of this process, frames and tables of Spark.
 
-Rows of this process are made one row per key by the functions that join pandas frames, and shipped as Arrow. Frames of
-Spark stay there, and rules are its aggregates. Tables of a lake are `spark_ext.join_lake_tables`'.
+Rows of tables of a lake that were read in this process are made one row per key by the functions that join pandas
+frames, and shipped as Arrow. Frames stay in Spark whatever their size, and rules are its aggregates; of one of few rows
+the keys are here too. Tables of a lake are `spark_ext.join_lake_tables`'.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,31 +25,68 @@ from dfjoin.join.keys import KeyIndex
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.programs.program import Program
-from dfjoin.store.snapshot import Snapshot
+from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import frame_to_table
 from dfjoin.values.names import clean_names
 from dfjoin.values.normalize import settings_for
 from dfjoin.values.value_set import ValueSet
 from spark_ext.canonical_sql import KeyClasses
-from spark_ext.join_keys import PREFIX, classes_of, classes_of_keys, program_key, with_key
+from spark_ext.join_keys import PREFIX, KeyReading, classes_of, classes_of_keys, program_key, with_key
 from spark_ext.join_rules import aggregate_rows, rules_of
 from spark_ext.queries import wall_time
+from spark_ext.rows_here import MOST_BYTES, RowsHere
 from spark_ext.transfer import collect, quoted, to_spark
 
 __all__ = [
     "PROGRAM_SETTINGS",
     "LocalRows",
+    "OtherFrame",
     "RightTable",
     "aggregated",
     "shipped",
     "spark_rows",
     "spark_source",
     "texts_of_rows",
+    "with_known",
 ]
 
 PROGRAM_SETTINGS = IndexSettings(null_evidence=False)
 """How outputs of programs are read."""
+
+
+@dataclass(frozen=True)
+class OtherFrame:
+    """The other frame of a join.
+
+    Parameters
+    ----------
+    frame : pyspark DataFrame
+    rows : RowsHere or None
+        Its keys, where these are few.
+    """
+
+    frame: Any
+    rows: RowsHere | None = None
+
+    @property
+    def away(self) -> set[str]:
+        """Columns whose values stay in Spark."""
+        return set(self.frame.columns).difference(() if self.rows is None else self.rows.table.column_names)
+
+    def here(self, names: Sequence[str]) -> pa.Table | None:
+        """Return the values of some columns in all rows; None if they are not in this process."""
+        return None if self.rows is None or self.away.intersection(names) else self.rows.table.select(list(names))
+
+    def texts(self, name: str) -> pa.ChunkedArray | None:
+        """Return the values of a column in all rows as they are read as keys; None if they are not in this process."""
+        table = self.here([name])
+        return None if table is None else table.column(name)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether every task may get all of its rows."""
+        return self.rows is not None and self.rows.is_small
 
 
 @dataclass(frozen=True)
@@ -71,7 +111,7 @@ class RightTable:
     most_rows : int or None
         In so many rows the most frequent key stood; None: not known.
     is_small : bool
-        It was shipped from this process.
+        Every task may get all of its rows.
     """
 
     frame: Any
@@ -171,21 +211,21 @@ def texts_of_rows(part: ValueSet, rows: NDArray[np.int64]) -> pa.Array:
 # Frames of Spark ------------------------------------------------------------------------------------------
 
 
-def spark_source(spark: Any, snapshot: Snapshot, name: str) -> tuple[Any, dict[str, IndexSettings]] | None:
+def spark_source(spark: Any, table: LakeTable) -> tuple[Any, dict[str, IndexSettings]] | None:
     """Return a table of the lake that is a table of Spark, and how its columns are read; None for a file.
 
     Parameters
     ----------
     spark : SparkSession
-    snapshot : Snapshot
-    name : str
-        Of the table.
+    table : LakeTable
+        Known to be the indexed one.
     """
-    segment, number = snapshot.find_table(name)
+    snapshot = table.snapshot
+    segment, number = snapshot.find_table(table.name)
     record = segment.catalog.table_record(number)
     if snapshot.root_of(record["root"]).kind != "spark":
         return None
-    frame = spark.table(name)
+    frame = spark.table(record["path"] or table.name)
     first = record["first_column"]
     columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
     how = {c["name"]: settings_for(snapshot.settings, c["date_order"], tuple(c["null_spellings"])) for c in columns}
@@ -193,44 +233,86 @@ def spark_source(spark: Any, snapshot: Snapshot, name: str) -> tuple[Any, dict[s
 
 
 def spark_rows(
-    frame: Any, step: JoinStep, brought: Sequence[str], settings: Mapping[str, IndexSettings], program: Program | None
+    other: OtherFrame,
+    step: JoinStep,
+    brought: Sequence[str],
+    readings: Mapping[str, KeyReading],
+    program: Program | None,
 ) -> RightTable:
     """Take a frame of Spark as the right side, with expressions of Spark alone.
 
     Parameters
     ----------
-    frame : pyspark DataFrame
+    other : OtherFrame
     step : JoinStep
     brought : sequence of str
         Its columns to bring.
-    settings : mapping of str to IndexSettings
+    readings : mapping of str to KeyReading
         How each key column is read.
     program : Program or None
         What makes the key; None: the key columns are the key.
     """
+    frame = other.frame
     values = {name: f"{PREFIX}c{i}" for i, name in enumerate(brought)}
     taken = [F.col(quoted(name)).alias(own) for name, own in values.items()]
     inputs = list(step.right_on if program is None else program.columns)
-    raw = {name: f"{PREFIX}x{i}" for i, name in enumerate(inputs)}
+    raw = {name: f"{PREFIX}s{i}" for i, name in enumerate(inputs)}
     place = F.monotonically_increasing_id().alias(f"{PREFIX}place")
-    made = frame.select(*taken, *(wall_time(frame, name).alias(own) for name, own in raw.items()), place)
-    classes: list[KeyClasses] = []
-    keys = []
+    made = frame.select(*taken, *(F.col(quoted(name)).alias(own) for name, own in raw.items()), place)
+    stem = stem_of(step.table) if step.table else "right"
     if program is not None:
         keys = [f"{PREFIX}k0"]
         none = KeyClasses(True, False, False, False)
         plain = program_key(made, program, raw, keys[0], none)
         classes = [classes_of_keys(plain, keys[0])]
         made = plain if not classes[0].has_times else program_key(made, program, raw, keys[0], classes[0])
-        return RightTable(made.drop(*raw.values()), keys, values, [], "right", classes)
-    for i, name in enumerate(step.right_on):
-        known = classes_of(frame, name)
-        made = with_key(made, raw[name], f"{PREFIX}k{i}", known, settings[name], step.pad)
-        made = made.withColumnRenamed(raw[name], f"{PREFIX}s{i}")
-        keys.append(f"{PREFIX}k{i}")
+        made = made.drop(*raw.values())
+        return RightTable(made, keys, values, [], stem, classes, is_small=other.is_small)
+    keys = [f"{PREFIX}k{i}" for i in range(len(inputs))]
+    classes = []
+    for key, (name, own) in zip(keys, raw.items(), strict=True):
+        known, reading = _known_key(other, name, readings[name])
+        made = with_key(made, own, key, known, reading)
         classes.append(known)
-    stem = stem_of(step.table) if step.table else "right"
-    return RightTable(made, keys, values, [f"{PREFIX}s{i}" for i in range(len(keys))], stem, classes)
+    most = _most_rows(other, step, readings)
+    return RightTable(made, keys, values, list(raw.values()), stem, classes, "", most, other.is_small)
+
+
+def _known_key(other: OtherFrame, name: str, reading: KeyReading) -> tuple[KeyClasses, KeyReading]:
+    """Find out what kinds of keys a column has, and how it is read as a whole: here where it is here."""
+    texts = other.texts(name)
+    if texts is None:
+        return classes_of(other.frame, name), reading
+    plain = replace(reading, pad=None)
+    values = plain.values(texts)
+    return KeyClasses.of(values), reading.as_decided(values.date_order, values.nulls)
+
+
+def _most_rows(other: OtherFrame, step: JoinStep, readings: Mapping[str, KeyReading]) -> int | None:
+    """Count the rows of the most frequent key, where the keys are here."""
+    table = other.here(step.right_on)
+    if table is None:
+        return None
+    index = KeyIndex.of([readings[name].values(table.column(name)) for name in step.right_on])
+    return int(np.bincount(index.codes[index.codes >= 0], minlength=index.n_keys).max(initial=0))
+
+
+def with_known(frame: Any, own: Mapping[str, str], known: pa.Table, how: str = "left") -> Any:
+    """Add columns that are known for each distinct tuple of some columns.
+
+    Parameters
+    ----------
+    frame : pyspark DataFrame
+    own : mapping of str to str
+        Column of the frame → column of `known` with its values as a join reads them.
+    known : pyarrow.Table
+        Every task gets it where it is small.
+    how : {"left", "inner"}
+    """
+    shipped_ = to_spark(frame.sparkSession, known)
+    shipped_ = F.broadcast(shipped_) if known.nbytes <= MOST_BYTES else shipped_
+    same = (wall_time(frame, name).eqNullSafe(F.col(theirs)) for name, theirs in own.items())
+    return frame.join(shipped_, functools.reduce(operator.and_, same), how).drop(*own.values())
 
 
 def aggregated(right: RightTable, step: JoinStep) -> RightTable:
@@ -259,4 +341,7 @@ def aggregated(right: RightTable, step: JoinStep) -> RightTable:
         rules = {column: "first" if rule in KEEPING else rule for column, rule in rules.items()}
     rules |= dict.fromkeys(right.spelled, "first")
     frame = aggregate_rows(frame, right.keys, rules, f"{PREFIX}place", count)
+    for field in right.frame.schema.fields:
+        if field.metadata and field.name in rules and frame.schema[field.name].dataType == field.dataType:
+            frame = frame.withMetadata(field.name, field.metadata)
     return replace(right, frame=frame, count=count)

@@ -11,10 +11,11 @@ from pyspark.sql import functions as F
 from dfjoin.errors import JoinExpansionError
 from dfjoin.join.execute import name_columns
 from dfjoin.join.options import JoinOptions
-from dfjoin.join.output_names import free_name
+from dfjoin.join.output_names import free_name, taken_names
 from dfjoin.join.plan import JoinStep
 from spark_ext.join_keys import PREFIX, row_number
 from spark_ext.join_tables import RightTable
+from spark_ext.key_types import key_type
 from spark_ext.relations import Related
 from spark_ext.transfer import collect, quoted
 
@@ -135,7 +136,7 @@ def joined(frame: Any, related: Related, on: list[str], step: JoinStep, options:
     pyspark DataFrame
     """
     right = related.right
-    taken = set(frame.columns)
+    taken = taken_names(frame.columns, ignores_case=options.ignores_case)
     names = name_columns(list(right.values), step, right.stem, taken)
     is_counted = bool(right.count) and (_is_counted(related) if step.counted is None else step.counted)
     counted = free_name(f"{right.stem}_rows", right.stem, taken) if is_counted else ""
@@ -154,7 +155,7 @@ def joined(frame: Any, related: Related, on: list[str], step: JoinStep, options:
     else:
         wide = _looked_up(left, related.keys, theirs, right.keys, how)
     spelled = dict(zip(on, right.spelled, strict=True)) if options.keeps_right_rows and right.spelled else {}
-    columns = [_filled(frame, name, spelled, left_mark) for name in frame.columns]
+    columns = [_filled(frame, name, right, spelled, left_mark) for name in frame.columns]
     columns += [F.col(right.values[column]).alias(name) for column, name in names.items()]
     if counted:
         columns.append(F.coalesce(F.col(right.count), F.lit(0)).alias(counted))
@@ -167,22 +168,26 @@ def joined(frame: Any, related: Related, on: list[str], step: JoinStep, options:
     return wide.select(*columns)
 
 
-def _filled(frame: Any, name: str, spelled: dict[str, str], left_mark: str) -> Any:
+def _filled(frame: Any, name: str, right: RightTable, spelled: dict[str, str], left_mark: str) -> Any:
     """Return a column of the left frame; in rows of the right side alone its key, as it is spelled there."""
     column = F.col(quoted(name))
     if name not in spelled:
         return column
-    type_ = frame.schema[name].dataType
+    field = frame.schema[name]
+    type_ = key_type(field.dataType, right.frame.schema[spelled[name]].dataType)
     own, theirs = F.col(left_mark), F.col(spelled[name])
-    return F.when(own.isNotNull(), column).otherwise(theirs.cast(type_)).alias(name)
+    filled = F.when(own.isNotNull(), column.cast(type_)).otherwise(theirs.cast(type_))
+    return filled.alias(name, metadata=field.metadata)
 
 
 def _is_counted(related: Related) -> bool:
-    """Tell whether keys are 1:m: one stands in several rows of the right side, and none in several of the left."""
+    """Tell whether shared keys are 1:m: one stands in several rows of the right side, none in several of the left."""
     right = related.right
     if right.most_rows is not None and right.most_rows <= 1:
         return False
-    if right.most_rows is None and collect(right.frame.where(F.col(right.count) > 1).limit(1)).num_rows == 0:
+    repeated = right.frame.where(F.col(right.count) > 1)
+    found = _with_right(related.frame, related.keys, repeated, right, "left_semi").select(*related.keys)
+    if collect(found.limit(1)).num_rows == 0:
         return False
     shared = _with_right(related.frame, related.keys, right.frame, right, "left_semi")
     by = [*related.keys, related.date] if related.date else related.keys

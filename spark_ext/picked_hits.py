@@ -14,13 +14,15 @@ from dfjoin.search.discover import discover as search_pandas
 from dfjoin.search.discover import search_queries
 from dfjoin.search.params import search_params
 from dfjoin.store.snapshot import open_snapshot
+from dfjoin.values.frames import is_spark
 from spark_ext import search
+from spark_ext.jobs import described
 from spark_ext.queries import query_rows
 from spark_ext.search import SEARCH_KEY, collect_points, collect_values
 from spark_ext.search_tasks import SearchTask
 from spark_ext.transfer import collect
 
-__all__ = ["Picked", "candidate_of", "picked", "search_again"]
+__all__ = ["Picked", "candidate_of", "picked", "search_again", "work_of"]
 
 
 @dataclass(frozen=True)
@@ -36,19 +38,31 @@ class Picked:
 
 def picked(hits: Any) -> Picked | None:
     """Return the rows of a result of `discover_joinable`; None for a DataFrame that is none."""
-    if "table" not in hits.columns:
+    values = _told(hits)
+    if values is None:
         return None
-    told = hits.schema["table"].metadata.get(SEARCH_KEY)
-    if told is None:
-        return None
-    values = json.loads(told)
-    rows = collect(hits).to_pandas()
+    with described(hits.sparkSession, "collect picked hits"):
+        rows = collect(hits).to_pandas()
     missing = [name for name in ("query_column", "table", "column") if name not in rows]
     if missing:
         raise InvalidParameterError(
             f"`hits` must keep the columns that name its candidates, but {missing[0]!r} is gone"
         )
     return Picked(rows, values["index"], values["version"], values["roots"], values["options"])
+
+
+def _told(hits: Any) -> dict[str, Any] | None:
+    """Read what a result of `discover_joinable` remembers; None for a DataFrame that is none."""
+    if not is_spark(hits) or "table" not in hits.columns:
+        return None
+    told = hits.schema["table"].metadata.get(SEARCH_KEY)
+    return None if told is None else json.loads(told)
+
+
+def work_of(hits: Any) -> dict[str, Any] | None:
+    """Return how a result of `discover_joinable` was found, see `spark_ext.report`; None for another frame."""
+    told = _told(hits)
+    return None if told is None else told.get("work")
 
 
 _OF_RANKS = ("k", "threshold", "min_score", "families", "tables", "exclude", "kinds", "plan")

@@ -1,4 +1,4 @@
-"""What the workers of a Spark session are: one task looks, before any other runs."""
+"""What the workers of a Spark session are: tasks on all of them look, before any other runs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,27 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from dfjoin._version import __version__
-from dfjoin.errors import EngineError
+from dfjoin.errors import DfjoinWarning, EngineError, InvalidParameterError, warn
 from dfjoin.ingest.at_store import store_place
+from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.unicode import UNICODE_VERSION
-from spark_ext.session import without_pandas_warning
+from spark_ext.jobs import described, in_tasks, is_local, n_cores
 from spark_ext.transfer import collect
 
-__all__ = ["Workers", "cause_of", "collect_or_explain", "probe_workers"]
+__all__ = [
+    "Workers",
+    "cause_of",
+    "collect_or_explain",
+    "probe_workers",
+    "require_index",
+    "require_workers",
+    "warn_of_workers",
+]
 
 _FLOORS = {"numpy": (2, 0), "pyarrow": (18,), "numba": (0, 61)}
 _REMEDY = """\
 Give the workers the environment of this process:
+- a Python that has dfjoin on every machine: PYSPARK_PYTHON, set to its path before the session starts;
 - a packed environment: venv-pack -o environment.tar.gz, spark.archives=environment.tar.gz#environment, and
   PYSPARK_PYTHON=./environment/bin/python;
 - Spark Connect: spark.addArtifact("environment.tar.gz#environment", archive=True), and
@@ -41,28 +51,25 @@ class Workers:
 
     Parameters
     ----------
-    host : str
-        Name of the machine that was looked at.
     shares_files : bool
-        What the driver writes below the place that was asked for is read there, and the other way round.
+        What the driver writes below the place that was asked for is read by all of them, and the other way round.
     sees : frozenset of str
-        Places, of those asked for, that exist there.
+        Places, of those asked for, that exist for all of them.
     reaches_store : bool
-        The URI that was asked for is opened there, and what the driver writes below it is read.
+        All of them open the URI that was asked for, and read what the driver writes below it.
     """
 
-    host: str
     shares_files: bool
     sees: frozenset[str]
     reaches_store: bool = False
 
 
-_fit: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
-"""Sessions whose workers have what dfjoin needs."""
+_fit: WeakKeyDictionary[Any, set[tuple[str, int, str]]] = WeakKeyDictionary()
+"""Sessions whose workers have what dfjoin needs → the indexes that they see, by place, version and identity."""
 
 
 def probe_workers(spark: Any, place: Path, paths: Sequence[str] = ()) -> Workers:
-    """Look at one worker of a session by a task.
+    """Look at the workers of a session by as many tasks as it has cores, so that each executor gets some.
 
     Parameters
     ----------
@@ -80,17 +87,16 @@ def probe_workers(spark: Any, place: Path, paths: Sequence[str] = ()) -> Workers
     Raises
     ------
     EngineError
-        If the worker lacks what dfjoin needs, or has it in another version; the message has a table of both sides.
+        If a worker lacks what dfjoin needs, or has it in another version; the message has a table of both sides.
 
     Notes
     -----
     Python has to be of the same minor version, dfjoin and the Unicode tables the same, as the values of the lake
     and of a query are normalised by both sides; numpy, pyarrow and numba of a version that dfjoin supports. In a
-    local session whose workers were looked at before, nothing runs.
+    local session whose workers were looked at before, nothing runs. Executors that come later are not looked at.
     """
-    is_local = _is_local(spark)
-    if is_local and spark in _fit:
-        return Workers("", True, frozenset(paths))
+    if is_local(spark) and spark in _fit:
+        return Workers(True, frozenset(paths))
     mark = uuid.uuid4().hex
     note, answer = place / f"probe-{mark}", place / f"probe-{mark}-seen"
     note.write_text(mark)
@@ -98,34 +104,89 @@ def probe_workers(spark: Any, place: Path, paths: Sequence[str] = ()) -> Workers
     if store is not None:
         store.send(note)
     try:
-        asked = {
-            "note": str(note),
-            "answer": str(answer),
-            "mark": mark,
-            "paths": list(paths),
-            "store": None if store is None else [store.uri, store.name(str(note))],
-        }
-        look = _look(asked)
-        with without_pandas_warning():
-            frame = spark.range(0, 1, 1, 1).mapInArrow(look, "facts string")
-        found = json.loads(collect_or_explain(frame, _REMEDY).column(0)[0].as_py())
-        shares_files = found["shares_files"] and answer.exists()
+        found = _ask(
+            spark,
+            {
+                "note": str(note),
+                "answer": str(answer),
+                "mark": mark,
+                "paths": list(paths),
+                "store": None if store is None else [store.uri, store.name(str(note))],
+            },
+        )
+        shares_files = all(one["answer"] is not None and Path(one["answer"]).exists() for one in found)
     finally:
-        note.unlink(missing_ok=True)
-        answer.unlink(missing_ok=True)
+        for path in place.glob(f"probe-{mark}*"):
+            path.unlink(missing_ok=True)
         if store is not None:
             store.discard(note)
-    _require_fit(found)
-    _fit[spark] = True
-    return Workers(found["host"], shares_files or is_local, frozenset(found["sees"]), found["reaches_store"])
+    sees = frozenset(path for path in paths if all(path in one["sees"] for one in found))
+    return Workers(shares_files or is_local(spark), sees, all(one["reaches_store"] for one in found))
 
 
-def _is_local(spark: Any) -> bool:
-    """Tell whether the workers are processes of this machine."""
+def require_workers(spark: Any) -> None:
+    """Raise `EngineError` unless the workers of a session have what dfjoin needs; they are looked at once."""
+    if spark not in _fit:
+        _ask(spark, {})
+
+
+def warn_of_workers(spark: Any) -> None:
+    """Warn in one line if the workers of a session on other machines lack what dfjoin needs."""
+    if is_local(spark):  # they run this Python
+        return
     try:
-        return re.match(r"local(\[|$)", spark.sparkContext.master) is not None
-    except Exception:  # Connect has no context: what it raises for that differs between versions
-        return False
+        require_workers(spark)
+    except EngineError as error:
+        reason = str(error).splitlines()[-1]
+        warn(
+            f"SQL functions, builds and searches in tasks fail on workers of this session ({reason}); set "
+            "PYSPARK_PYTHON to a Python that has dfjoin on every machine, before the session starts",
+            DfjoinWarning,
+        )
+
+
+def require_index(spark: Any, snapshot: Snapshot) -> None:
+    """Raise unless all workers find the same version of an index at the same place.
+
+    Parameters
+    ----------
+    spark : SparkSession
+    snapshot : Snapshot
+
+    Raises
+    ------
+    EngineError
+        If a worker lacks what dfjoin needs.
+    InvalidParameterError
+        If a worker does not find the index.
+
+    Notes
+    -----
+    They are looked at once in a session for each version of an index.
+    """
+    asked = (snapshot.place, snapshot.version, snapshot.manifest.index_uuid)
+    if asked in _fit.get(spark, ()):
+        return
+    found = _ask(spark, {"index": asked[:2]})
+    lacking = {one["host"]: one["index"] for one in found if one["index"] != asked[2]}
+    if lacking:
+        hosts, reason = ", ".join(sorted(lacking)), next(iter(lacking.values()))
+        raise InvalidParameterError(
+            f'`where` "cluster" works in tasks, and they do not find the index at {asked[0]!r} on {hosts} '
+            f'({reason}); put it where executors read it, or pass where="driver"'
+        )
+    _fit[spark].add(asked)
+
+
+def _ask(spark: Any, asked: dict[str, Any]) -> list[dict[str, Any]]:
+    """Ask the workers, see `_look`; raise unless all have what dfjoin needs."""
+    with described(spark, "look at the workers"):
+        n = n_cores(spark)
+        frame = in_tasks(spark.range(0, n, 1, n), _look(asked), "facts string")
+        found = [json.loads(text) for text in collect_or_explain(frame, _REMEDY).column(0).to_pylist()]
+    _require_fit(found)
+    _fit.setdefault(spark, set())
+    return found
 
 
 def _look(asked: dict[str, Any]) -> Any:
@@ -134,8 +195,9 @@ def _look(asked: dict[str, Any]) -> Any:
     Parameters
     ----------
     asked : dict
-        ``note``, a file with the text ``mark``; ``answer``, a file to write; ``paths`` to look for; ``store``, the URI
-        of the index and the name of the note below it, None for an index on no other file system.
+        Each may be missing: ``note``, a file with the text ``mark``; ``answer``, the beginning of the name of a file to
+        write; ``paths`` to look for; ``store``, the URI of the index and the name of the note below it; ``index``, the
+        place and the version of one to open.
     """
 
     def look(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -145,6 +207,7 @@ def _look(asked: dict[str, Any]) -> Any:
         import platform
         import socket
         import unicodedata
+        import uuid
 
         import pyarrow as pa
 
@@ -156,56 +219,78 @@ def _look(asked: dict[str, Any]) -> Any:
                 versions[name] = getattr(module, "__version__", "")
             except Exception as error:
                 problems[name] = f"{type(error).__name__}: {error}"
-        shares = reaches = False
+        facts = {
+            "host": socket.gethostname(),
+            "versions": versions,
+            "problems": problems,
+            "answer": None,
+            "sees": [path for path in asked.get("paths", ()) if os.path.exists(path)],  # noqa: PTH110
+            "reaches_store": False,
+            "index": None,
+        }
         try:
-            with open(asked["note"]) as stream:  # noqa: PTH123 (nothing is imported that a worker may lack)
+            with open(asked.get("note", "")) as stream:  # noqa: PTH123 (nothing is imported that a worker may lack)
                 shares = stream.read() == asked["mark"]
             if shares:
-                with open(asked["answer"], "w"):  # noqa: PTH123
-                    pass
+                answer = f"{asked['answer']}-{uuid.uuid4().hex}"
+                with open(answer, "w"):  # noqa: PTH123
+                    facts["answer"] = answer
         except OSError:
-            shares = False
-        if asked["store"] is not None:
+            pass
+        if asked.get("store") is not None:
             try:
                 from pyarrow import fs
 
                 filesystem, base = fs.FileSystem.from_uri(asked["store"][0])
                 with filesystem.open_input_stream(f"{base}/{asked['store'][1]}") as file:
-                    reaches = file.read().decode() == asked["mark"]
+                    facts["reaches_store"] = file.read().decode() == asked["mark"]
             except Exception:  # whatever the reason: files come back as rows then
-                reaches = False
-        facts = {
-            "host": socket.gethostname(),
-            "versions": versions,
-            "problems": problems,
-            "shares_files": shares,
-            "sees": [path for path in asked["paths"] if os.path.exists(path)],  # noqa: PTH110
-            "reaches_store": reaches,
-        }
+                pass
+        if asked.get("index") is not None and not problems:
+            try:
+                snapshots = importlib.import_module("dfjoin.store.snapshot")
+                facts["index"] = snapshots.open_snapshot(*asked["index"]).manifest.index_uuid
+            except Exception as error:
+                facts["index"] = str(error)
         for _ in batches:
             yield pa.record_batch([pa.array([json.dumps(facts)], pa.string())], names=["facts"])
 
     return look
 
 
-def _require_fit(found: dict[str, Any]) -> None:
-    """Raise `EngineError` unless what a worker has goes with what this process has."""
+def _require_fit(found: Sequence[dict[str, Any]]) -> None:
+    """Raise `EngineError` unless what all workers have goes with what this process has; hosts are named."""
     here = {
         "python": ".".join(map(str, sys.version_info[:3])),
         "dfjoin": __version__,
         "unicode": UNICODE_VERSION,
         **{name: metadata.version(name) for name in ("numpy", "pyarrow", "numba")},
     }
-    there, problems = found["versions"], found["problems"]
+    wrong: dict[str, str] = {}
+    tables = []
+    for facts in found:
+        host, there = facts["host"], facts["versions"]
+        lacks = _lacks(here, there, facts["problems"])
+        if not lacks or host in wrong:
+            continue
+        wrong[host] = f"on {host}: {'; '.join(lacks)}"
+        rows = [f"  {name:10}{here[name]:12}{there.get(name, 'missing')}" for name in here]
+        tables.append("\n".join([f"  {'':10}{'here':12}on {host}", *rows]))
+    if wrong:
+        raise EngineError(
+            "\n".join(
+                ["Spark's workers cannot do what dfjoin asks for:", *tables[:3], _REMEDY, ". ".join(wrong.values())]
+            )
+        )
+
+
+def _lacks(here: dict[str, str], there: dict[str, str], problems: dict[str, str]) -> list[str]:
+    """List what a worker lacks."""
     wrong = [f"`{name}` cannot be imported there: {text}" for name, text in problems.items()]
     for name in ("python", "dfjoin", "unicode", *_FLOORS):
         if name in there and not _goes_with(name, there[name], here[name]):
             wrong.append(f"`{name}` is {there[name]} there, and {here[name]} here")
-    if not wrong:
-        return
-    rows = [f"  {name:10}{here[name]:12}{there.get(name, 'missing')}" for name in here]
-    table = "\n".join([f"  {'':10}{'here':12}on {found['host']}", *rows])
-    raise EngineError(f"Spark's workers cannot do what dfjoin asks for:\n{table}\n{_REMEDY}\n" + "; ".join(wrong))
+    return wrong
 
 
 def _goes_with(name: str, there: str, here: str) -> bool:
@@ -242,7 +327,9 @@ def collect_or_explain(frame: Any, remedy: str = "") -> pa.Table:
 
 
 def cause_of(error: BaseException) -> str:
-    """Return the line that tells why a task failed: the last one of the worker's traceback, else the first there is.
+    """Return the line that tells why a task failed.
+
+    The last line of the worker's traceback, else the last cause that Java names, else the first line there is.
 
     Examples
     --------
@@ -257,4 +344,8 @@ def cause_of(error: BaseException) -> str:
             if line.strip() and not line.startswith((" ", "\t")):
                 return line.strip()
     full = next((line.strip() for line in lines if "No space left on device" in line), None)
-    return full or next((line.strip() for line in lines if line.strip()), type(error).__name__)
+    causes = [line.strip().removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    # The first line of an error that py4j hands on names a call; Java's own begins the second one.
+    own = [line.removeprefix(": ").strip() for line in lines if line.startswith(": ")]
+    told = [*causes[::-1], *own, *(line.strip() for line in lines)]
+    return full or next((line for line in told if line), type(error).__name__)

@@ -1,7 +1,7 @@
 """Joins of keys that are not equal: programs as expressions of Spark; distances and likeness on the distinct keys.
 
 Programs and equality need no Python where rows pass. A relation by distance, by likeness, or of values whose text is
-not the same in Spark is found on the distinct keys of the left frame, in this process, by the join of pandas frames.
+not the same in Spark is found on the distinct keys of both sides, in this process, by the join of pandas frames.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ from dfjoin.store.table import LakeTable
 from dfjoin.transform.transform_join import TransformJoin
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.value_set import ValueSet
+from spark_ext.canonical_sql import KeyClasses
 from spark_ext.join_keys import PREFIX, choose_key, program_key, type_of
-from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, RightTable, shipped, spark_rows
-from spark_ext.transfer import collect, quoted, to_pandas, to_spark
+from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, OtherFrame, RightTable, shipped, spark_rows, with_known
+from spark_ext.rows_here import wall_columns
+from spark_ext.transfer import collect, quoted, to_pandas
 
 __all__ = ["Related", "relate_frames", "relate_on_lake"]
 
@@ -102,59 +104,40 @@ def _with_programs(frame: Any, programs: Sequence[Program], right: RightTable, n
 # Two frames -----------------------------------------------------------------------------------------------
 
 
-def relate_frames(spark: Any, frame: Any, other: Any, step: JoinStep, indicator: bool) -> Related:
+def relate_frames(frame: Any, other: OtherFrame, step: JoinStep, options: JoinOptions) -> Related:
     """Relate a frame with another one, as a step says.
 
     Parameters
     ----------
-    spark : SparkSession
     frame : pyspark DataFrame
-    other : pandas or pyspark DataFrame
-        In this process where it is small.
+    other : OtherFrame
     step : JoinStep
-    indicator : bool
-        Tell how each row was matched.
+    options : JoinOptions
+        `indicator` tells how each row was matched, and `how` whether rows without a partner stay.
     """
     if step.relation is None:
-        return _by_keys(spark, frame, _only_here(other), step, False)
+        return _by_keys(frame, other, step, replace(options, indicator=False))
     saved = SavedRelation.from_dict(step.relation)
     programs = _Programs.of(saved.programs)
     own, theirs = saved.columns
-    is_here = isinstance(other, pd.DataFrame)
-    is_native = (
-        saved.likeness is None and programs.are_native(frame, own) and (len(programs.left) == 1 or not indicator)
-    )
-    if is_native and not is_here:
-        is_native = all(type_of(other, name) in _NATIVE for name in theirs)
-    brought = list(other.columns) if step.columns is None else [n for n in other.columns if n in step.columns]
-    if not is_native:
-        return _by_keys(spark, frame, _only_here(other), step, indicator)
-    if is_here:
-        program = programs.right[0]
-        texts = [_texts(other[name]) for name in program.columns]
-        part = normalize_column(program.apply(texts), PROGRAM_SETTINGS)
-        rows = other[brought]
-        if indicator:
-            rows = rows.assign(**{_MATCH: programs.kind, _DISTANCE: 0.0})
-        local = LocalRows(rows, other.iloc[:, :0], [part], "right", {})
-        right = shipped(spark, local, step)
-    else:
-        if indicator:
-            other = other.withColumn(_MATCH, F.lit(programs.kind)).withColumn(_DISTANCE, F.lit(0.0))
-            brought += [_MATCH, _DISTANCE]
-        right = spark_rows(other, step, brought, {}, programs.right[0])
+    is_native = saved.likeness is None and saved.elements is None and programs.are_native(frame, own)
+    if not is_native or (len(programs.left) > 1 and options.indicator):
+        return _by_keys(frame, other, step, options)
+    if not all(type_of(other.frame, name) in _NATIVE for name in theirs):
+        return _by_keys(frame, other, step, options)
+    brought = _brought(other, step)
+    if options.indicator:
+        told = {_MATCH: F.lit(programs.kind), _DISTANCE: F.lit(0.0)}
+        other, brought = replace(other, frame=other.frame.withColumns(told)), [*brought, *told]
+    right = spark_rows(other, step, brought, {}, programs.right[0])
     key = f"{PREFIX}l0"
     return Related(_with_programs(frame, programs.left, right, key), [key], right)
 
 
-def _only_here(other: Any) -> pd.DataFrame:
-    """Return a frame that is in this process; raise for one that stays in Spark."""
-    if not isinstance(other, pd.DataFrame):
-        raise InvalidParameterError(
-            "`other` is too large to be related by likeness, by dates that are texts or have no other key, or by "
-            "programs over values that are no texts, integers or dates; join a smaller frame, or turn its key into text"
-        )
-    return other
+def _brought(other: OtherFrame, step: JoinStep) -> list[str]:
+    """Return the columns to bring; keys that are not equal are among them."""
+    names = other.frame.columns
+    return list(names) if step.columns is None else [name for name in names if name in step.columns]
 
 
 def _labels(step: JoinStep) -> tuple[list[str], list[str]]:
@@ -164,58 +147,69 @@ def _labels(step: JoinStep) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(own)), list(dict.fromkeys(theirs))
 
 
-def _texts(column: pd.Series) -> pa.Array:
-    """Return a column as the texts that programs read."""
-    array = pa.array(column, from_pandas=True)
-    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    return array if pa.types.is_string(array.type) else pc.cast(array, pa.large_string())
-
-
-def _by_keys(spark: Any, frame: Any, other: pd.DataFrame, step: JoinStep, indicator: bool) -> Related:
-    """Relate the distinct keys of a frame with the rows of another one, in this process."""
+def _by_keys(frame: Any, other: OtherFrame, step: JoinStep, options: JoinOptions) -> Related:
+    """Relate the distinct keys of a frame with those of another one, in this process; rows stay in Spark."""
     own, theirs = _labels(step)
-    numbered, keys = _numbered(spark, frame, own)
-    number, row = f"{PREFIX}left", f"{PREFIX}row"
-    right = other[theirs].assign(**{row: np.arange(len(other))})
+    numbered, keys = _numbered(frame, own)
+    table = _distinct(other, theirs)
+    row = f"{PREFIX}row"
+    right = to_pandas(table).assign(**{row: np.arange(table.num_rows)})
     asked = replace(step, columns=[row], names={row: row}, aggregate=None, counted=False)
     plan = JoinPlan((asked,), "inner", "", 2.0**62, True)
     pairs = join(keys, right, JoinOptions(plan=plan, on_no_match="ignore"))
     pairs = pairs[pairs[row].notna()]  # a join by dates keeps all rows
-    brought = list(other.columns) if step.columns is None else [n for n in other.columns if n in step.columns]
+    renamed = {name: f"{PREFIX}d{i}" for i, name in enumerate(theirs)}
+    known = table.rename_columns(list(renamed.values())).take(pa.array(pairs[row].to_numpy(np.int64)))
+    key, place = f"{PREFIX}k0", f"{PREFIX}place"
+    known = known.append_column(key, pc.cast(pa.array(pairs[f"{PREFIX}left"].to_numpy(np.int64)), pa.string()))
+    brought = _brought(other, step)
     if step.dated is not None and not is_of_dates_alone(step):  # keys are equal
         brought = [name for name in brought if name not in step.right_on]
-    rows = other[brought].take(pairs[row].to_numpy(np.int64)).reset_index(drop=True)
-    if indicator:
-        told = {name: pairs[name].reset_index(drop=True) for name in (_MATCH, _DISTANCE)}
-        rows = rows.assign(**told)
-    local = LocalRows(rows, other.iloc[:, :0], [_numbers(pairs[number])], "right", {})
-    return Related(numbered, [f"{PREFIX}l0"], shipped(spark, local, step))
+    if options.indicator:
+        known = known.append_column(_MATCH, pa.array(pairs[_MATCH], pa.string()))
+        known = known.append_column(_DISTANCE, pa.array(pairs[_DISTANCE], pa.float64()))
+        brought = [*brought, _MATCH, _DISTANCE]
+    rows = other.frame.withColumn(place, F.monotonically_increasing_id())
+    rows = with_known(rows, renamed, known, "left" if options.keeps_right_rows else "inner")
+    if options.keeps_right_rows:  # a row without a partner has a key of its own, which no left row has
+        rows = rows.withColumn(key, F.coalesce(F.col(key), F.concat(F.lit("  "), F.col(place).cast("string"))))
+    values = {name: f"{PREFIX}c{i}" for i, name in enumerate(brought)}
+    taken = rows.select(*(F.col(quoted(name)).alias(mine) for name, mine in values.items()), key, place)
+    right_table = RightTable(taken, [key], values, [], "right", [KeyClasses()], is_small=other.is_small)
+    return Related(numbered, [f"{PREFIX}l0"], right_table)
+
+
+def _distinct(other: OtherFrame, names: Sequence[str]) -> pa.Table:
+    """Return the distinct keys of the other frame."""
+    table = other.here(names)
+    if table is not None:
+        return table.group_by(list(names), use_threads=False).aggregate([]).select(list(names))
+    return _collected(other.frame, names, "right_on")
+
+
+def _collected(frame: Any, names: Sequence[str], argument: str) -> pa.Table:
+    """Collect the distinct keys of a frame, as a join reads them."""
+    table = collect(wall_columns(frame, names).distinct().limit(_MOST_KEYS + 1))
+    if table.num_rows > _MOST_KEYS:
+        raise InvalidParameterError(
+            f"`{argument}` must have at most {_MOST_KEYS:,} distinct keys where they are related by distance, likeness "
+            "or periods; join the distinct keys of a part of the rows"
+        )
+    return table
 
 
 def _numbers(column: pd.Series) -> ValueSet:
     return normalize_column(pa.array(column.to_numpy(np.int64)), PROGRAM_SETTINGS)
 
 
-def _numbered(spark: Any, frame: Any, on: Sequence[str]) -> tuple[Any, pd.DataFrame]:
+def _numbered(frame: Any, on: Sequence[str]) -> tuple[Any, pd.DataFrame]:
     """Number the distinct keys of a frame: the frame with the number as text, and the keys with it."""
-    distinct = frame.select(*(quoted(name) for name in on)).distinct()
-    table = collect(distinct.limit(_MOST_KEYS + 1))
-    if table.num_rows > _MOST_KEYS:
-        raise InvalidParameterError(
-            f"`on` must have at most {_MOST_KEYS:,} distinct keys where they are related by distance, likeness or "
-            "periods; join the distinct keys of a part of the rows"
-        )
-    number = f"{PREFIX}left"
-    keys = to_pandas(table).assign(**{number: np.arange(table.num_rows)})
+    table = _collected(frame, on, "on")
+    numbers = np.arange(table.num_rows)
     own = {name: f"{PREFIX}n{i}" for i, name in enumerate(on)}
-    renamed = table.rename_columns([own[name] for name in table.column_names])
-    texts = pc.cast(pa.array(np.arange(table.num_rows)), pa.string())
-    known = to_spark(spark, renamed.append_column(f"{PREFIX}l0", texts))
-    same = [F.col(quoted(name)).eqNullSafe(F.col(mine)) for name, mine in own.items()]
-    condition = same[0]
-    for one in same[1:]:
-        condition = condition & one
-    return frame.join(known, condition, "left").drop(*own.values()), keys
+    known = table.rename_columns([own[name] for name in table.column_names])
+    known = known.append_column(f"{PREFIX}l0", pc.cast(pa.array(numbers), pa.string()))
+    return with_known(frame, own, known), to_pandas(table).assign(**{f"{PREFIX}left": numbers})
 
 
 # A lake ---------------------------------------------------------------------------------------------------
@@ -244,7 +238,7 @@ def relate_on_lake(
             own = [replace(program, columns=tuple(label for _ in program.columns)) for program in programs.left]
             right = read(programs.right[0])
             return Related(_with_programs(frame, own, right, key), [key], right)
-    numbered, keys = _numbered(spark, frame, _labels(step)[0])
+    numbered, keys = _numbered(frame, _labels(step)[0])
     brought = brought_columns(table, step)
     names = {name: f"{PREFIX}v{i}" for i, name in enumerate(brought)}
     asked = replace(step, columns=brought, names=names, aggregate=None, counted=False)

@@ -23,21 +23,21 @@ from dfjoin.search.discover import search_queries
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
+from spark_ext.jobs import described, in_tasks, n_cores, task_keys
+from spark_ext.probe import collect_or_explain, require_index
 from spark_ext.queries import QueryRows, check_named, long_queries, query_rows
 from spark_ext.search_tasks import (
     GROUP_SCHEMA,
-    NO_COUNTS,
+    HELD_SCHEMA,
     CountHolding,
     MergeGroups,
-    ProbeIndex,
     SearchGroup,
     SearchTask,
     SearchWhole,
-    of_one,
     schema_of,
     sql_schema,
 )
-from spark_ext.session import without_pandas_warning
+from spark_ext.task_counters import summary
 from spark_ext.transfer import collect, quoted, to_pandas, to_spark
 
 __all__ = ["MOST_VALUES", "SEARCH_KEY", "WHERE", "collect_points", "collect_values", "discover", "discover_batch"]
@@ -48,6 +48,9 @@ WHERE = ("auto", "driver", "cluster")
 _MOST_BYTES = 64 << 20
 MOST_VALUES = 2 << 20
 """Distinct values that are brought to the index, at most: their bytes as Arrow, and their number."""
+
+_TASKS_FOR_CORES = 3
+"""Tasks for each core that query columns are dealt out to: these have values of their own number."""
 
 SEARCH_KEY = "dfjoin"
 """Key in the metadata of the column `table` of a result: which lake was searched, and how."""
@@ -96,7 +99,8 @@ def collect_points(frame: Any, on: list[str]) -> pd.DataFrame:
         F.monotonically_increasing_id().alias("first"),
     )
     distinct = taken.groupBy(*parts).agg(F.count(F.lit(1)).alias("n"), F.min("first").alias("first"))
-    rows = collect(distinct.limit(MOST_VALUES + 1))
+    with described(frame.sparkSession, "collect the distinct rows of a key"):
+        rows = collect(distinct.limit(MOST_VALUES + 1))
     if rows.num_rows > MOST_VALUES or rows.nbytes > 2 * _MOST_BYTES:
         raise InvalidParameterError(
             f"`on` must be one column where a frame has more than {MOST_VALUES:,} distinct rows of several or "
@@ -129,8 +133,10 @@ def _params(options: dict[str, Any], where: str) -> SearchParams:
     return params
 
 
-def _result(spark: Any, hits: pd.DataFrame, snapshot: Snapshot, options: dict[str, Any]) -> Any:
-    """Make the result of Spark, which remembers the lake in the metadata of the column `table`."""
+def _result(
+    spark: Any, hits: pd.DataFrame, snapshot: Snapshot, options: dict[str, Any], work: dict[str, Any] | None = None
+) -> Any:
+    """Make the result of Spark, which remembers the lake and its work in the metadata of the column `table`."""
     if "pad" in hits and hits["pad"].isna().all():
         hits = hits.drop(columns="pad")
     table = pa.Table.from_pandas(pd.DataFrame(hits), preserve_index=False).replace_schema_metadata(None)
@@ -139,13 +145,15 @@ def _result(spark: Any, hits: pd.DataFrame, snapshot: Snapshot, options: dict[st
         "version": snapshot.version,
         "roots": snapshot.moved,
         "options": options,
+        "work": {"where": "driver"} if work is None else {"where": "cluster", **work},
     }
     return to_spark(spark, table).withMetadata("table", {SEARCH_KEY: json.dumps(told)})
 
 
 def collect_values(queries: QueryRows) -> pa.Table | None:
     """Collect the distinct values of query columns; None if there are too many for this process."""
-    values = collect(queries.rows.limit(MOST_VALUES + 1))
+    with described(queries.rows.sparkSession, "collect the distinct values of query columns"):
+        values = collect(queries.rows.limit(MOST_VALUES + 1))
     return None if values.num_rows > MOST_VALUES or values.nbytes > 2 * _MOST_BYTES else values
 
 
@@ -161,13 +169,13 @@ class _Search:
     def run(self, where: str) -> Any:
         """Search where it is asked for, or where the values and the index allow it."""
         if where == "cluster":
-            self._require_index()
+            require_index(self.spark, self.task.snapshot)
             return self._in_tasks()
         values = collect_values(self.queries)
         if values is not None:
             return self._here(values)
         if where == "auto":
-            self._require_index()
+            require_index(self.spark, self.task.snapshot)
             return self._in_tasks()
         raise InvalidParameterError(
             f'`where` "driver" brings at most {MOST_VALUES:,} distinct values of {_MOST_BYTES >> 20} MiB to the '
@@ -184,51 +192,57 @@ class _Search:
     def _in_tasks(self) -> Any:
         """Search in tasks of Spark, and bring the hits here."""
         schema = schema_of(self.task)
-        rows = self.queries.rows
-        groups = self.task.groups()
-        with without_pandas_warning():
+        cores = n_cores(self.spark)
+        n_most = _TASKS_FOR_CORES * cores
+        n_queries = min(len(self.queries.names) or n_most, n_most)
+        groups = self.task.groups(cores)
+        with described(self.spark, "search: in tasks"):
             if len(groups) < 2:
-                sorted_rows = rows.repartition("q").sortWithinPartitions("q")
-                found = sorted_rows.mapInArrow(SearchWhole(self.task, schema), sql_schema(schema))
+                rows = self._dealt(self.queries.rows, groups, n_queries)
+                found = in_tasks(rows, SearchWhole(self.task, schema), sql_schema(schema))
             else:
-                found = self._by_groups(rows, groups, schema)
-        frame = collect(found).to_pandas()
+                n_parts = min(n_queries, -(-n_most // len(groups)))
+                found = self._by_groups(groups, n_parts, n_queries, schema)
+            frame = collect_or_explain(found).to_pandas()
+        told = frame["told"].dropna()
+        frame = frame.drop(index=told.index, columns="told").reset_index(drop=True)
         place = {name: number for number, name in enumerate(self.queries.names)}
         order = sorted(range(len(frame)), key=lambda row: (place.get(frame["q"].iat[row], 0), frame["q"].iat[row], row))
         hits = frame.iloc[order].drop(columns="q").reset_index(drop=True)
-        return self._result(hits)
+        return self._result(hits, summary(told))
 
-    def _by_groups(self, rows: Any, groups: list[tuple[int, ...]], schema: pa.Schema) -> Any:
-        """Search groups of segments in tasks, and merge what they found in a task for each query column."""
-        numbers = [json.dumps(group) for group in groups]
-        parts = to_spark(self.spark, pa.table({"g": numbers}))
-        spread = rows.crossJoin(F.broadcast(parts))
-        held = to_spark(self.spark, NO_COUNTS)
+    def _by_groups(self, groups: list[tuple[int, ...]], n_parts: int, n_queries: int, schema: pa.Schema) -> Any:
+        """Search groups of segments in tasks, and merge what they found for each query column."""
+        rows = self.queries.rows
+        held = to_spark(self.spark, HELD_SCHEMA.empty_table())
         if self.task.params.is_by_usefulness:
-            counted = spread.groupBy("q", "g").applyInArrow(
-                of_one(CountHolding(self.task)), "q string, hash bigint, held bigint"
-            )
-            held = counted.groupBy("q", "hash").agg(F.sum("held").alias("held"))
+            counted = in_tasks(self._dealt(rows, groups, n_parts), CountHolding(self.task), sql_schema(HELD_SCHEMA))
+            held = counted.groupBy("q", "hash", "told").agg(F.sum("held").alias("held"))
         # Values and what is known of them come to a task as rows of one frame: a join of frames would be ambiguous.
-        known = spread.unionByName(held.crossJoin(F.broadcast(parts)), allowMissingColumns=True)
-        search = of_one(SearchGroup(self.task))
-        found = known.groupBy("q", "g").applyInArrow(search, sql_schema(GROUP_SCHEMA))
+        known = self._dealt(rows.unionByName(held, allowMissingColumns=True), groups, n_parts)
+        found = in_tasks(known, SearchGroup(self.task), sql_schema(GROUP_SCHEMA))
         whole = rows.unionByName(found, allowMissingColumns=True).unionByName(held, allowMissingColumns=True)
-        return whole.groupBy("q").applyInArrow(of_one(MergeGroups(self.task, schema)), sql_schema(schema))
+        merged = self._dealt(whole, [()], n_queries)
+        return in_tasks(merged, MergeGroups(self.task, schema), sql_schema(schema))
 
-    def _result(self, hits: pd.DataFrame) -> Any:
-        return _result(self.spark, hits, self.task.snapshot, self.options)
+    def _dealt(self, rows: Any, groups: list[tuple[int, ...]], n_parts: int) -> Any:
+        """Deal rows out to tasks: each group gets those of all query columns, in so many tasks.
 
-    def _require_index(self) -> None:
-        """Raise unless tasks find the same version of the index at the same place."""
-        probe = self.spark.range(0, 1, 1, 1).mapInArrow(ProbeIndex(self.task.index), "uuid string")
-        try:
-            found = collect(probe).column("uuid").to_pylist()[0]
-        except Exception as error:  # whatever a worker of another machine raises
-            found = str(error).strip().splitlines()[-1]
-        own = self.task.snapshot.manifest.index_uuid
-        if found != own:
-            raise InvalidParameterError(
-                f'`where` "cluster" searches in tasks, and they do not find the index at {self.task.index[0]!r} '
-                f'({found}); put it where executors read it, or pass where="driver"'
-            )
+        The number of tasks is given, so that adaptive execution does not make one of them, whatever the bytes; and
+        the task of a group is the same in each search.
+        """
+        number = F.xxhash64("q")  # never null: what was counted by tasks has no query column, and stays
+        if self.queries.names:
+            number = F.coalesce(F.array_position(F.array(*map(F.lit, self.queries.names)), F.col("q")), F.lit(0))
+        tasks = [(json.dumps(group), part) for group in groups for part in range(n_parts)]
+        told = {
+            "g": pa.array([group for group, _ in tasks]),
+            "part": pa.array([part for _, part in tasks], pa.int64()),
+            "key": pa.array(task_keys(self.spark, len(tasks)), pa.int64()),
+        }
+        places = F.broadcast(to_spark(self.spark, pa.table(told)))
+        dealt = rows.withColumn("part", F.pmod(number, F.lit(n_parts))).join(places, "part").drop("part")
+        return dealt.repartition(len(tasks), "key").sortWithinPartitions("q")
+
+    def _result(self, hits: pd.DataFrame, work: dict[str, Any] | None = None) -> Any:
+        return _result(self.spark, hits, self.task.snapshot, self.options, work)

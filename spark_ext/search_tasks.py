@@ -1,9 +1,15 @@
-"""What tasks of a search do: they open the index themselves, and search all of it, or one group of its segments."""
+"""What tasks of a search do: they open the index themselves, and search all of it, or one group of its segments.
+
+A task gets the rows of some query columns, sorted by these, and works on many whole ones together. Its last row holds
+what it counted, see `spark_ext.task_counters`.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -13,7 +19,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dfjoin.errors import DfjoinError
 from dfjoin.kernels.evidence import N_SUMS
 from dfjoin.search.discover import finish_search, search_queries
 from dfjoin.search.hits import Hits
@@ -31,33 +36,33 @@ from dfjoin.search.segment_groups import (
 )
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from spark_ext.queries import queries_of
+from spark_ext.task_counters import TaskCounters
 
 __all__ = [
     "GROUP_SCHEMA",
-    "NO_COUNTS",
+    "HELD_SCHEMA",
     "CountHolding",
     "MergeGroups",
-    "ProbeIndex",
     "SearchGroup",
     "SearchTask",
     "SearchWhole",
-    "of_one",
     "schema_of",
     "sql_schema",
 ]
 
 _GROUP_BYTES = 256 << 20
-"""Segments of about so many bytes are searched by one task."""
+"""Segments of about so many bytes are searched by one task; of fewer where cores would have nothing to do."""
 
 _MOST_GROUPS = 256
 
 _MANY_ROWS = 1 << 16
 """Values that a task gathers before it searches for their query columns together."""
 
-NO_COUNTS = pa.table(
-    {"q": pa.array([], pa.string()), "hash": pa.array([], pa.int64()), "held": pa.array([], pa.int64())}
-)
-"""No counts of values: what the searches of groups get where nothing is ranked by them."""
+_TOLD = pa.field("told", pa.string())
+"""The column that is null but in the last row of a task."""
+
+HELD_SCHEMA = pa.schema([("q", pa.string()), ("hash", pa.int64()), ("held", pa.int64()), _TOLD])
+"""Rows of counts: in how many columns a value stands."""
 
 
 @lru_cache(maxsize=8)
@@ -68,31 +73,6 @@ def _opened(path: str, version: int, moved: tuple[tuple[str, str], ...], group: 
     whole = _opened(path, version, moved, None)
     metas = tuple(whole.manifest.segments[number] for number in group)
     return whole.at(replace(whole.manifest, segments=metas))
-
-
-def of_one(task: Callable[[pa.Table], pa.Table]) -> Callable[..., pa.Table]:
-    """Make a function that Spark calls with the rows of a group: it reads how many arguments there are."""
-
-    def run(values):  # type: ignore[no-untyped-def]
-        return task(values)
-
-    return run
-
-
-class ProbeIndex:
-    """Tells which index a task finds."""
-
-    def __init__(self, index: tuple[str, int, tuple[tuple[str, str], ...]]) -> None:
-        self._index = index
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the identity of the index, or why there is none."""
-        for _ in batches:
-            try:
-                found = _opened(*self._index, None).manifest.index_uuid
-            except DfjoinError as error:
-                found = str(error)
-            yield pa.record_batch([pa.array([found])], names=["uuid"])
 
 
 class SearchTask:
@@ -137,15 +117,18 @@ class SearchTask:
         """Return some segments of the lake."""
         return _opened(*self.index, numbers)
 
-    def groups(self) -> list[tuple[int, ...]]:
-        """Return the groups of segments that are searched apart; one where they are not."""
+    def groups(self, n_cores: int = 1) -> list[tuple[int, ...]]:
+        """Return the groups of segments that are searched apart; one where they are not.
+
+        They depend on the index and on the cores alone, so that the same task gets the same group every time.
+        """
         segments, mode = self.snapshot.segments, mode_of(self.params.mode)
         is_whole = self.params.is_by_usefulness and not mode.is_by_equality  # rarity is counted within the radius
         if len(segments) < 2 or is_whole or not mode.is_by_segment(self.params):
             return [tuple(range(len(segments)))]
         self.n_columns = count_columns(self.snapshot)
         size = sum(segment.meta.size for segment in segments)
-        return group_segments(self.snapshot, min(_MOST_GROUPS, max(2, -(-size // _GROUP_BYTES))))
+        return group_segments(self.snapshot, min(_MOST_GROUPS, max(2, n_cores, -(-size // _GROUP_BYTES))))
 
     def queries(self, values: pa.Table) -> Iterator[QueryColumn]:
         """Make the query columns that rows hold."""
@@ -154,57 +137,90 @@ class SearchTask:
                 yield query
 
 
-class SearchWhole:
-    """Searches the whole lake for the query columns of a task, whose rows come sorted by them."""
+class _QueryTask(ABC):
+    """Works on the query columns of a partition, whose rows come sorted by them.
+
+    Parameters
+    ----------
+    task : SearchTask
+    schema : pyarrow.Schema
+        Of the rows that it makes; it ends with `_TOLD`.
+    """
+
+    stage = ""
+    """What the task is for."""
 
     def __init__(self, task: SearchTask, schema: pa.Schema) -> None:
         self._task = task
         self._schema = schema
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Search for the query columns of a partition, many together."""
-        waiting: list[pa.RecordBatch] = []
-        n_rows = 0
-        for batch in batches:
-            waiting.append(batch)
-            n_rows += batch.num_rows
-            if n_rows < _MANY_ROWS:
-                continue
-            table = pa.Table.from_batches(waiting)
-            last = pc.index(table.column("q"), table.column("q")[-1]).as_py()  # the last one may go on
-            yield from self._search(table.slice(0, last))
-            waiting, n_rows = table.slice(last).to_batches(), table.num_rows - last
-        if waiting:
-            yield from self._search(pa.Table.from_batches(waiting))
+        """Work on the partition, and tell what it took; of a partition without rows there is nothing to tell."""
+        counters = None
+        for rows in _whole_queries(batches):
+            counters = counters or TaskCounters(self.stage, self._task.snapshot)
+            for made in self.carry_out(rows):
+                yield from made.to_batches()
+        if counters is not None:
+            told = [{name: counters.told() if name == _TOLD.name else None for name in self._schema.names}]
+            yield pa.RecordBatch.from_pylist(told, self._schema)
 
-    def _search(self, values: pa.Table) -> Iterator[pa.RecordBatch]:
+    @abstractmethod
+    def carry_out(self, rows: pa.Table) -> Iterator[pa.Table]:
+        """Work on the rows of some query columns, all rows of each."""
+
+
+def _whole_queries(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Gather rows that come sorted by query column into tables of whole query columns, many together."""
+    waiting: list[pa.RecordBatch] = []
+    n_rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        n_rows += batch.num_rows
+        if n_rows < _MANY_ROWS:
+            continue
+        table = pa.Table.from_batches(waiting)
+        names = table.column("q")
+        if names[0] == names[-1] or not names[-1].is_valid:  # one query column alone
+            continue
+        last = pc.index(names, names[-1]).as_py()  # the last one may go on
+        yield table.slice(0, last)
+        waiting, n_rows = table.slice(last).to_batches(), table.num_rows - last
+    if n_rows:
+        yield pa.Table.from_batches(waiting)
+
+
+class SearchWhole(_QueryTask):
+    """Searches the whole lake for the query columns of a task."""
+
+    stage = "search"
+
+    def carry_out(self, rows: pa.Table) -> Iterator[pa.Table]:
         """Search for whole query columns together."""
-        queries = list(self._task.queries(values))
+        queries = list(self._task.queries(rows))
         if queries:
             hits = search_queries(self._task.snapshot, queries, self._task.params)
-            yield from _table(hits, hits["query_column"], self._schema).to_batches()
+            yield _table(hits, hits["query_column"], self._schema)
 
 
-class CountHolding:
-    """Counts the columns of a group of segments that hold each value of one query column."""
+class CountHolding(_QueryTask):
+    """Counts the columns of a group of segments that hold each value of query columns."""
+
+    stage = "count"
 
     def __init__(self, task: SearchTask) -> None:
-        self._task = task
+        super().__init__(task, HELD_SCHEMA)
 
-    def __call__(self, values: pa.Table) -> pa.Table:
+    def carry_out(self, rows: pa.Table) -> Iterator[pa.Table]:
         """Count the columns of the group that hold each value."""
-        group = self._task.group(_numbers(values))
-        parts = [(query.name, count_holding(group, query)) for query in self._task.queries(values)]
-        return pa.table(
-            {
-                "q": pa.array([name for name, held in parts for _ in range(held.hashes.size)], pa.string()),
-                "hash": np.concatenate([held.hashes.view(np.int64) for _, held in parts] or [_NONE]),
-                "held": np.concatenate([held.counts for _, held in parts] or [_NONE]),
-            }
-        )
+        group = self._task.group(_numbers(rows))
+        for query in self._task.queries(rows):
+            held = count_holding(group, query)
+            n = held.hashes.size
+            columns = [[query.name] * n, held.hashes.view(np.int64), held.counts, pa.nulls(n, pa.string())]
+            yield pa.table(columns, schema=HELD_SCHEMA)
 
 
-_NONE = np.empty(0, np.int64)
 _HIT_FIELDS = ("segments", "columns", "matched", "matched_rows", "cardinality")
 GROUP_SCHEMA = pa.schema(
     [
@@ -213,49 +229,51 @@ GROUP_SCHEMA = pa.schema(
         ("errors", pa.float64()),
         ("sums", pa.list_(pa.int64())),
         ("weight", pa.float64()),
+        _TOLD,
     ]
 )
 
 
-class SearchGroup:
-    """Searches a group of segments for one query column."""
+class SearchGroup(_QueryTask):
+    """Searches a group of segments for query columns."""
+
+    stage = "search"
 
     def __init__(self, task: SearchTask) -> None:
-        self._task = task
+        super().__init__(task, GROUP_SCHEMA)
 
-    def __call__(self, rows: pa.Table) -> pa.Table:
-        """Search the group for one query column."""
+    def carry_out(self, rows: pa.Table) -> Iterator[pa.Table]:
+        """Search the group for each query column."""
         numbers, held = _numbers(rows), _held_counts(rows)
-        found = []
         for query in self._task.queries(_of_values(rows)):
-            known = replace(query, held=held.of(query.values.hashes, self._task.n_columns))
+            known = replace(query, held=held[query.name].of(query.values.hashes, self._task.n_columns))
             hits = search_group(self._task.group(numbers), numbers, known, self._task.params)
-            found.append(_group_table(query.name, hits))
-        return pa.concat_tables(found) if found else GROUP_SCHEMA.empty_table()
+            yield _group_table(query.name, hits)
 
 
-class MergeGroups:
-    """Merges what the searches of all groups found for one query column."""
+class MergeGroups(_QueryTask):
+    """Merges what the searches of all groups found for query columns, and hands on what tasks told before."""
 
-    def __init__(self, task: SearchTask, schema: pa.Schema) -> None:
-        self._task = task
-        self._schema = schema
+    stage = "merge"
 
-    def __call__(self, rows: pa.Table) -> pa.Table:
-        """Merge the hits of one query column."""
-        tables = [self._schema.empty_table()]
+    def carry_out(self, rows: pa.Table) -> Iterator[pa.Table]:
+        """Merge the hits of each query column."""
+        told = rows.column(_TOLD.name).drop_null()
+        yield pa.table([pa.nulls(len(told), f.type) if f != _TOLD else told for f in self._schema], schema=self._schema)
+        held = _held_counts(rows)
         for query in self._task.queries(_of_values(rows)):
-            known = replace(query, held=_held_counts(rows).of(query.values.hashes, self._task.n_columns))
-            merged = merge_groups(self._task.snapshot, known, [_group_hits(rows)], self._task.params)
+            known = replace(query, held=held[query.name].of(query.values.hashes, self._task.n_columns))
+            found = _group_hits(rows.filter(pc.equal(rows.column("q"), query.name)))
+            merged = merge_groups(self._task.snapshot, known, [found], self._task.params)
             hits = finish_search(self._task.snapshot, [merged], self._task.params)
-            tables.append(_table(hits, query.name, self._schema))
-        return pa.concat_tables(tables)
+            yield _table(hits, query.name, self._schema)
 
 
 def _table(hits: pd.DataFrame, names: Any, schema: pa.Schema) -> pa.Table:
     """Return the rows of a result, each with the name of its query column."""
-    frame = pd.DataFrame(hits).reindex(columns=[name for name in schema.names if name != "q"])
+    frame = pd.DataFrame(hits).reindex(columns=[name for name in schema.names if name not in ("q", _TOLD.name)])
     frame.insert(0, "q", names)
+    frame[_TOLD.name] = None
     return pa.Table.from_pandas(frame, schema, preserve_index=False).replace_schema_metadata(None)
 
 
@@ -269,12 +287,18 @@ def _of_values(rows: pa.Table) -> pa.Table:
     return rows.filter(rows.column("n").is_valid())
 
 
-def _held_counts(rows: pa.Table) -> HeldCounts:
-    """Read in how many columns values stand; rows of hits have no hash."""
+def _held_counts(rows: pa.Table) -> dict[str, HeldCounts]:
+    """Read in how many columns the values of each query column stand; rows of values and of hits have no hash."""
     rows = rows.filter(rows.column("hash").is_valid())
-    hashes = rows.column("hash").to_numpy().view(np.uint64)
-    order = np.argsort(hashes)
-    return HeldCounts(hashes[order], rows.column("held").to_numpy()[order])
+    hashes, counts = rows.column("hash").to_numpy().view(np.uint64), rows.column("held").to_numpy()
+    names = rows.column("q").combine_chunks().dictionary_encode()
+    codes = names.indices.to_numpy()
+    order = np.lexsort((hashes, codes))
+    ends = np.cumsum(np.bincount(codes, minlength=len(names.dictionary)))
+    found = defaultdict(lambda: HeldCounts(np.empty(0, np.uint64), np.empty(0, np.int64)))
+    for name, chosen in zip(names.dictionary.to_pylist(), np.split(order, ends[:-1]), strict=False):
+        found[name] = HeldCounts(hashes[chosen], counts[chosen])
+    return found
 
 
 def _group_table(name: str, found: GroupHits) -> pa.Table:
@@ -283,7 +307,8 @@ def _group_table(name: str, found: GroupHits) -> pa.Table:
     sums = found.sums if found.sums.size else np.empty((n, 0), np.int64)
     lists = pa.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * sums.shape[1], sums.ravel())
     columns = [pa.array([name] * n, pa.string()), *(getattr(hits, field) for field in _HIT_FIELDS), hits.errors]
-    return pa.table([*columns, lists, np.full(n, found.total_weight)], schema=GROUP_SCHEMA)
+    columns += [lists, np.full(n, found.total_weight), pa.nulls(n, pa.string())]
+    return pa.table(columns, schema=GROUP_SCHEMA)
 
 
 def _group_hits(rows: pa.Table) -> GroupHits:
@@ -303,7 +328,7 @@ def schema_of(task: SearchTask) -> pa.Schema:
     frame = pd.DataFrame(search_queries(bare, [query], task.params))
     schema = pa.Schema.from_pandas(frame, preserve_index=False).remove_metadata()
     fields = [pa.field(f.name, pa.string() if _is_text(f.type) else f.type) for f in schema]
-    return pa.schema([pa.field("q", pa.string()), *fields, pa.field("pad", pa.int64())])
+    return pa.schema([pa.field("q", pa.string()), *fields, pa.field("pad", pa.int64()), _TOLD])
 
 
 def _is_text(type_: pa.DataType) -> bool:

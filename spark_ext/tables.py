@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Sequence
-from hashlib import blake2b
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.errors import InvalidParameterError, TableReadError, shortlist
 from dfjoin.values.names import clean_names
+from spark_ext.jobs import in_tasks
 from spark_ext.probe import cause_of
 from spark_ext.session import without_pandas_warning
 
@@ -62,42 +60,59 @@ class SessionTable:
         Returns
         -------
         str
-            In this order: the version in the history of a Delta table (``DESCRIBE HISTORY``), the snapshot that an
-            Iceberg table was last set to (its metadata table ``history``: ``snapshots`` lists those of other branches
-            and those that were rolled back, too), a digest of names, sizes and times of the files, and
-            where there are none, of all rows in any order. Empty for a DataFrame, which is no table.
+            The version in the history of a Delta table (``DESCRIBE HISTORY``), the snapshot that an Iceberg table was
+            last set to (its metadata table ``history``: ``snapshots`` lists those of other branches and those that were
+            rolled back, too), a digest of the names, sizes and times of the files of another table, which reads no
+            column, and of a view, which has no files of its own, a digest of all rows in any order. Empty for a
+            DataFrame, which is no table.
+
+        Raises
+        ------
+        TableReadError
+            If Spark cannot tell it, with its cause.
         """
         if not self.path:
             return ""
-        return self._delta_version() or self._iceberg_version() or self._digest_of_files() or self._digest_of_rows()
-
-    def _rows(self, query: str) -> list[Any]:
-        """Run a statement that this table may not know; no rows then."""
         try:
-            return self._spark.sql(query).collect()
-        except Exception:  # Spark's classes for a statement that is not known differ between versions and catalogs
-            return []
+            return self._version()
+        except Exception as error:  # of Spark or of Java
+            raise TableReadError(cause_of(error)) from error
 
-    def _delta_version(self) -> str:
-        rows = self._rows(f"DESCRIBE HISTORY {quoted(self.path)} LIMIT 1")
-        return f"delta:{rows[0]['version']}" if rows else ""
+    def _version(self) -> str:
+        name, provider = quoted(self.path), self._provider()
+        if provider == "delta":
+            return f"delta:{self._newest(f'DESCRIBE HISTORY {name} LIMIT 1', 'version')}"
+        if provider == "iceberg":
+            query = f"SELECT snapshot_id FROM {name}.history ORDER BY made_current_at DESC LIMIT 1"
+            return f"iceberg:{self._newest(query, 'snapshot_id')}"
+        return self._digest_of_files() or self._digest_of_rows()
 
-    def _iceberg_version(self) -> str:
-        query = f"SELECT snapshot_id FROM {quoted(self.path)}.history ORDER BY made_current_at DESC LIMIT 1"
-        rows = self._rows(query) if "." in self.path else []
-        return f"iceberg:{rows[0]['snapshot_id']}" if rows else ""
+    def _provider(self) -> str:
+        """Return the format of the table as its catalog names it, empty for a view."""
+        rows = self._spark.sql(f"DESCRIBE TABLE EXTENDED {quoted(self.path)}").collect()
+        facts = [(row["col_name"], row["data_type"]) for row in rows]
+        begin = max((n for n, (name, _) in enumerate(facts) if name == "# Detailed Table Information"), default=-1)
+        told = dict(facts[begin:]) if begin >= 0 else {}  # in front of it columns are listed
+        return str(told.get("Provider", "")).lower()
+
+    def _newest(self, query: str, column: str) -> Any:
+        """Return a column of the row that a history begins with; empty for a table without a history."""
+        rows = self._spark.sql(query).collect()
+        return rows[0][column] if rows else ""
 
     def _digest_of_files(self) -> str:
-        files = sorted(self.frame.inputFiles())
-        if not files:
+        """Digest the files that Spark would read, as it sees them; empty where it does not tell them."""
+        from pyspark.errors import AnalysisException
+        from pyspark.sql import functions as f
+
+        told = ("file_path", "file_size", "file_modification_time")
+        try:
+            files = self.frame.select(*(f.col(f"_metadata.{name}").alias(name) for name in told)).distinct()
+            hashed = f.xxhash64("file_path", "file_size", f.unix_micros("file_modification_time"))
+            row = files.agg(f.count(f.lit(1)).alias("n"), f.sum(hashed.cast("decimal(20,0)")).alias("sum")).collect()[0]
+        except AnalysisException:
             return ""
-        digest = blake2b(digest_size=8)
-        for file in files:
-            parts = urlsplit(file)
-            local = Path(unquote(parts.path)) if parts.scheme in ("", "file") else None
-            stat = local.stat() if local is not None and local.exists() else None
-            digest.update(f"{file}|{stat and (stat.st_size, stat.st_mtime_ns)}\n".encode())
-        return f"files:{digest.hexdigest()}"
+        return f"files:{row['n']}:{row['sum'] or 0}"
 
     def _digest_of_rows(self) -> str:
         from pyspark.sql import functions as f
@@ -123,7 +138,7 @@ class SessionTable:
         try:
             with without_pandas_warning():
                 yield wall_time(empty_batch(chosen))
-                packed = chosen.mapInArrow(_pack, "data binary")
+                packed = in_tasks(chosen, _pack, "data binary")
                 for row in packed.toLocalIterator():
                     with pa.ipc.open_stream(bytes(row.data)) as stream:
                         yield from map(wall_time, stream)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from dfjoin.errors import EngineError
 from dfjoin.values.frames import arrow_to_series
 from spark_ext.session import without_pandas_warning
 
@@ -55,28 +55,29 @@ def collect(frame: Any) -> pa.Table:
         spark.interruptTag(tag)
         raise
     except Exception as error:
-        if "SPARK_JOB_CANCELLED" in str(error):  # pyspark's own handler of Ctrl-C came first
+        if "SPARK_JOB_CANCELLED" not in str(error):
+            raise
+        if "cancellation of all jobs" in str(error):  # pyspark's own handler of Ctrl-C came first
             raise KeyboardInterrupt from error
-        raise
+        raise EngineError("the jobs were cancelled, by their tag or group; call again") from error
     finally:
         spark.removeTag(tag)
 
 
 def to_pandas(table: pa.Table) -> pd.DataFrame:
-    """Make a pandas frame of collected rows: times as the session's clock shows them, integers with nulls nullable.
+    """Make a pandas frame of collected rows; integers with nulls are nullable.
 
     Parameters
     ----------
     table : pyarrow.Table
+        Arrow has the type TIMESTAMP of Spark in UTC: to have it as the session's clock shows it, collect it by
+        `spark_ext.queries.wall_time`.
 
     Returns
     -------
     DataFrame
     """
-    data = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        is_zoned = pa.types.is_timestamp(column.type) and column.type.tz
-        data[name] = arrow_to_series(pc.local_timestamp(column) if is_zoned else column)
+    data = {name: arrow_to_series(column) for name, column in zip(table.column_names, table.columns, strict=True)}
     return pd.DataFrame(data, columns=table.column_names)
 
 

@@ -122,7 +122,7 @@ def build_lake(
     EngineError
         If Spark does not start, its workers lack what dfjoin needs, or a task fails; the last line is the cause.
     TableReadError
-        With ``on_error="raise"``.
+        If nothing of the source can be read, or with ``on_error="raise"`` for the first table that cannot.
     ConcurrentCommitError
         If another writer committed to the same index in the meantime; nothing of this build is visible.
 

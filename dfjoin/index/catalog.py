@@ -256,7 +256,7 @@ def replace_field(records: pa.StructArray, name: str, values: NDArray[Any]) -> p
     return pa.StructArray.from_arrays(arrays, fields=fields)
 
 
-def _check_records(tables: pa.StructArray, columns: pa.StructArray, skipped: pa.StructArray) -> None:
+def _check_records(tables: pa.StructArray, columns: pa.StructArray, skipped: pa.StructArray, is_of_run: bool) -> None:
     """Refuse records with nulls, with numbers out of range, or tables that do not divide the columns."""
     due = [*tables.flatten(), *columns.flatten(), *(skipped.field(name) for name in ("name", "reason"))]
     if any(_holds_null(array) for array in (tables, columns, skipped, *due)):
@@ -272,7 +272,7 @@ def _check_records(tables: pa.StructArray, columns: pa.StructArray, skipped: pa.
         if values.min(initial=0) < least or values.max(initial=least) > most:
             raise ValueError(f"its field `{name}` goes from {values.min()} to {values.max()}")
     rows, nulls, sizes = (columns.field(name).to_numpy() for name in ("n_rows", "n_null", "cardinality"))
-    if np.any(nulls > rows) or np.any(sizes > rows):
+    if not is_of_run and (np.any(nulls > rows) or np.any(sizes > rows)):
         raise ValueError("it has a column with more nulls or values than rows")
 
 
@@ -288,6 +288,8 @@ class Catalog:
     ----------
     path : Path
         The Arrow IPC file.
+    is_of_run : bool, default False
+        It is of a run, and may be a part of a table: rows are counted by one part, and some of their nulls by another.
 
     Raises
     ------
@@ -295,7 +297,7 @@ class Catalog:
         If the file is no catalogue.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, is_of_run: bool = False) -> None:
         try:
             with pa.memory_map(str(path)) as source:
                 reader = pa.ipc.open_file(source)
@@ -309,7 +311,7 @@ class Catalog:
             if batch.num_rows != 1 or any(list_.null_count for list_ in batch.columns):
                 raise pa.ArrowInvalid("it is not one row of lists")
             self._tables, self._columns, self._skipped = (batch.column(i).flatten() for i in range(3))
-            _check_records(self._tables, self._columns, self._skipped)
+            _check_records(self._tables, self._columns, self._skipped, is_of_run)
         except (pa.ArrowException, OSError, IndexError, ValueError) as error:
             raise damaged(None, "catalog", f"{path.name}: {error}") from error
         if self._columns.type != COLUMN_FIELDS:

@@ -193,6 +193,8 @@ class Mirror:
     def __init__(self, store: FileStore, directory: Path) -> None:
         self.store = store
         self.directory = directory
+        self.n_fetched_bytes = 0
+        """Bytes that this process has copied from there."""
 
     @property
     def uri(self) -> str:
@@ -217,7 +219,11 @@ class Mirror:
     def fetch(self, name: str) -> bool:
         """Copy a file of the index, unless it is here; return whether it is here now."""
         target = self.directory / name
-        return target.exists() or self.store.copy_to(name, target)
+        if target.exists():
+            return True
+        is_there = self.store.copy_to(name, target)
+        self.n_fetched_bytes += target.stat().st_size if is_there else 0
+        return is_there
 
     def fetch_all(self, name: str) -> None:
         """Copy the files below a directory of the index that are not here."""

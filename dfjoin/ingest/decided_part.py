@@ -42,7 +42,7 @@ def decided_part(directories: Sequence[Path], settings: IndexSettings) -> Path |
     for directory in directories:
         undecided = read_undecided(directory)
         if undecided:
-            catalog = Catalog(directory / CATALOG_FILE)
+            catalog = Catalog(directory / CATALOG_FILE, is_of_run=True)
             (table,) = catalog.tables().to_pylist()
             part = _TablePart(table, catalog.columns().to_pylist(), undecided)
             parts.setdefault(table["name"], []).append(part)

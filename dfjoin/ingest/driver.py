@@ -50,6 +50,11 @@ def write_segments(
     -------
     list of BuiltSegment
         In the order of their first tables.
+
+    Raises
+    ------
+    TableReadError
+        If nothing can be read, or with ``on_error="raise"`` for the first table that cannot.
     """
     index = written.index
     make_directories(index)
@@ -69,6 +74,8 @@ def write_segments(
             runs += parts
             counted = [1, sum(part.n_rows for part in parts), 0]
             (work / f"progress-table-{number}.json").write_text(json.dumps(counted))
+        if given.skipped and not runs:
+            raise _nothing_read(given.skipped)
         shown.begin("merging", sum(run.size for run in runs))
         merges = _merge_requests(index, settings, runs, given.skipped, (work, engine.is_here))
         merged = []
@@ -94,6 +101,14 @@ def _read_by_engine(read: TableJob, work: Path, skipped: list[SkippedFile], on_e
             raise
         skipped.append(SkippedFile(read.name, str(error)))
         return []
+
+
+def _nothing_read(skipped: list[SkippedFile]) -> TableReadError:
+    """Return the error of a source of which nothing was read: no segment would hold the reasons."""
+    more = f", and {len(skipped) - 1:,} others" if len(skipped) > 1 else ""
+    return TableReadError(
+        f"`source` must hold a table that can be read, and none is: `{skipped[0].name}`: {skipped[0].reason}{more}"
+    )
 
 
 def _n_tasks(total: int, n_slots: int, settings: IndexSettings) -> int:

@@ -62,7 +62,7 @@ def merge_into_segment(
     catalogs = []
     decided = decided_part(directories, settings)
     for owner, directory in enumerate([*directories, *([] if decided is None else [decided])]):
-        catalogs.append(Catalog(directory / CATALOG_FILE))
+        catalogs.append(Catalog(directory / CATALOG_FILE, is_of_run=True))
         for part in sorted(p for p in directory.iterdir() if p.is_dir()):
             runs.append(read_run(part))
             owners.append(owner)

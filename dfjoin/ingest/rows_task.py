@@ -62,7 +62,7 @@ class RowsReader:
             for run in runs:
                 fetch_below(run)
             known: set[str] = set()
-            maps = [self._columns_of(Catalog(run / CATALOG_FILE), segment, known) for run in runs]
+            maps = [self._columns_of(Catalog(run / CATALOG_FILE, is_of_run=True), segment, known) for run in runs]
             missing = [name for name in segment.alive_table_names() if name not in known]
             if missing:
                 warn(

@@ -73,6 +73,12 @@ def join(df: pd.DataFrame, other: Any, options: JoinOptions) -> pd.DataFrame:
         refuse_options(options, "a lake", ("right_on", *RELATION_OPTIONS))
         index = str(other.path)
         account = join_lake(df, other, options)
+    elif is_spark(other):
+        raise InvalidTypeError(
+            "`other` is a Spark DataFrame, and `df` one of pandas; call the method of one of Spark, as in "
+            "spark.createDataFrame(df).auto_join(other), or bring the other one here, as in "
+            "df.auto_join(other.toPandas())"
+        )
     else:
         raise InvalidTypeError(
             f"`other` must be a Lake or its path, a result of discover_joinable, a DataFrame or a JoinPlan, "

@@ -23,7 +23,7 @@ from dfjoin.join.aggregate import (
 )
 from dfjoin.join.keys import expand_pairs
 from dfjoin.join.options import JoinOptions
-from dfjoin.join.output_names import free_name, output_names
+from dfjoin.join.output_names import free_name, output_names, taken_names
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.right_facts import FrameFacts, RightFacts
 from dfjoin.search.row_keys import KeyIndex
@@ -208,7 +208,7 @@ def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide
     if options.keeps_right_rows and keys.shape[1]:
         result = _fill_keys(result, step.on, keys, left_rows, right_rows)
     # Names are looked up before anything is added, so that they do not depend on the order of columns.
-    taken = {_flat(label) for label in df.columns}
+    taken = taken_names(map(_flat, df.columns), ignores_case=options.ignores_case)
     given = name_columns(list(frame.columns), step, right.stem, taken)
     may_lack = options.how in ("left", "outer")  # dtypes follow from the kind of join, not from its rows
     added = {given[c]: take_rows(frame[c], right_rows, may_lack=may_lack) for c in frame.columns}

@@ -75,6 +75,8 @@ class JoinOptions:
         What to do when a table's file is not the one that was indexed.
     as_of : column label or None
         Dates of the frame, of a join with tables of a lake as of them; `asof_join.asof_options` tells it from `on`.
+    ignores_case : bool
+        Names of columns that differ by case alone are one name, as in most sessions of Spark.
     """
 
     on: Any = None
@@ -103,6 +105,7 @@ class JoinOptions:
     on_no_match: str = "warn"
     on_stale: str = "error"
     as_of: Any = None
+    ignores_case: bool = False
 
     @property
     def keeps_right_rows(self) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable
 from pathlib import PurePosixPath
+from typing import Any
 
 from dfjoin.values.header_meaning import says_nothing_alone
 
-__all__ = ["free_name", "output_names", "stem_of"]
+__all__ = ["free_name", "output_names", "stem_of", "taken_names"]
 
 _ENDINGS = (".gz", ".zst")
 
@@ -29,6 +30,32 @@ def stem_of(table: str) -> str:
     else:
         name = name.rpartition(".")[2]
     return name or "right"
+
+
+class _CaselessNames(set[Hashable]):
+    """Names of which those that differ by case alone are one."""
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(_folded(name))
+
+    def add(self, name: Hashable) -> None:
+        """Take a name."""
+        super().add(_folded(name))
+
+
+def _folded(name: Any) -> Any:
+    return name.casefold() if isinstance(name, str) else name
+
+
+def taken_names(labels: Iterable[Hashable], *, ignores_case: bool) -> set[Hashable]:
+    """Return the names that are not free beside some labels.
+
+    Examples
+    --------
+    >>> ["capital" in taken_names(["Capital"], ignores_case=ignores) for ignores in (True, False)]
+    [True, False]
+    """
+    return _CaselessNames(map(_folded, labels)) if ignores_case else set(labels)
 
 
 def free_name(name: str, stem: str, taken: set[Hashable]) -> str:

@@ -11,7 +11,7 @@ from dfjoin.kernels._compile import mum, njit_inner, njit_lean, prefetch
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.hashing import K0, K1
 
-__all__ = ["sign_columns", "sign_hashes"]
+__all__ = ["sign_columns", "sign_hashes", "sign_lists"]
 
 _LOW = np.uint64(0xFFFFFFFF)
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -101,6 +101,27 @@ def sign_hashes(hashes, n_rows, seed):
     if hashes.shape[0] > 0:  # a copy, since the hashes that `sign_columns` gathers may be written, and these not
         _sign(np.array(hashes), hashes.shape[0], np.uint64(seed), np.empty(n_rows, np.uint64), signature)
     return signature
+
+
+@njit_lean
+def sign_lists(hashes, offsets, seed, best, signatures):
+    """Compute the signatures of many sets, each as `sign_hashes` does.
+
+    Parameters
+    ----------
+    hashes : ndarray of uint64
+        Hashes of the values of all sets, one set after the other.
+    offsets : ndarray of int64, shape (n + 1,)
+        Where each set begins.
+    seed : uint64
+    best : ndarray of uint64, shape (n_rows,)
+        Scratch.
+    signatures : ndarray of uint32, shape (n, n_rows)
+        Gets the result; all ones before, and so they stay where a set is empty.
+    """
+    for i in range(offsets.shape[0] - 1):
+        if offsets[i + 1] > offsets[i]:
+            _sign(hashes[offsets[i] : offsets[i + 1]], offsets[i + 1] - offsets[i], seed, best, signatures[i])
 
 
 def sign_columns(columns, token_hash, groups, sets, cardinality, n_rows, seed):

@@ -16,18 +16,28 @@ from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, TABLE_FIELDS, read_dialec
 from dfjoin.index.versions import read_manifests
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["catalog_columns", "catalog_tables", "describe_table", "list_history", "snapshot_html", "summarize"]
+__all__ = [
+    "catalog_columns",
+    "catalog_tables",
+    "columns_of",
+    "describe_table",
+    "list_history",
+    "snapshot_html",
+    "summarize",
+    "tables_of",
+]
 
 _MOST_DOUBTFUL = 1000
 _NO_COUNTS = {"tables": 0, "columns": 0, "segments": 0, "created_by": ""}
 
 
-def _frame(fields: dict[str, pa.Array]) -> pd.DataFrame:
-    return pa.table(fields).to_pandas()
-
-
 def catalog_tables(snapshot: Snapshot) -> pd.DataFrame:
     """Return the tables of a lake, see `Lake.tables`."""
+    return _sorted(tables_of(snapshot).to_pandas(), ["table"])
+
+
+def tables_of(snapshot: Snapshot) -> pa.Table:
+    """Return the tables of a lake with the columns of `Lake.tables`, segment by segment."""
     parts = []
     for segment in snapshot.segments:
         records = segment.catalog.tables()
@@ -36,7 +46,7 @@ def catalog_tables(snapshot: Snapshot) -> pd.DataFrame:
         parts.append(records)
     records = pa.concat_arrays(parts) if parts else pa.array([], TABLE_FIELDS)
     roots = {root.id: snapshot.root_of(root.id).uri for root in snapshot.manifest.roots}
-    frame = _frame(
+    return pa.table(
         {
             "table": records.field("name"),
             "n_rows": records.field("n_rows"),
@@ -47,11 +57,15 @@ def catalog_tables(snapshot: Snapshot) -> pd.DataFrame:
             "root": pa.array([roots.get(r, "") for r in records.field("root").to_pylist()], pa.string()),
         }
     )
-    return _sorted(frame, ["table"])
 
 
 def catalog_columns(snapshot: Snapshot) -> pd.DataFrame:
     """Return the columns of a lake, see `Lake.columns`."""
+    return _sorted(columns_of(snapshot).to_pandas(), ["table", "column"])
+
+
+def columns_of(snapshot: Snapshot) -> pa.Table:
+    """Return the columns of a lake with the columns of `Lake.columns`, segment by segment."""
     parts = []
     for segment in snapshot.segments:
         records = segment.catalog.columns()
@@ -64,9 +78,8 @@ def catalog_columns(snapshot: Snapshot) -> pd.DataFrame:
         parts.append((records, tables, dialects))
     records = pa.concat_arrays([r for r, _, _ in parts]) if parts else pa.array([], COLUMN_FIELDS)
     tables = pa.concat_arrays([t for _, t, _ in parts]) if parts else pa.array([], pa.string())
-    frame = _columns_frame(records, tables)
-    frame["dialect"] = pa.concat_arrays([d for _, _, d in parts]).to_pandas() if parts else ""
-    return _sorted(frame, ["table", "column"])
+    dialects = pa.concat_arrays([d for _, _, d in parts]) if parts else pa.array([], pa.string())
+    return _columns_table(records, tables).append_column("dialect", dialects)
 
 
 def describe_table(snapshot: Snapshot, name: str) -> dict[str, Any]:
@@ -75,7 +88,7 @@ def describe_table(snapshot: Snapshot, name: str) -> dict[str, Any]:
     record = segment.catalog.table_record(number)
     records = segment.catalog.columns().slice(record["first_column"], record["n_columns"])
     order = np.argsort(records.field("position").to_numpy(), kind="stable")
-    columns = _columns_frame(records.take(pa.array(order)), pa.array([name] * len(records), pa.string()))
+    columns = _columns_table(records.take(pa.array(order)), pa.array([name] * len(records), pa.string())).to_pandas()
     told = {key: record[key] for key in ("n_rows", "n_columns", "size", "format")}
     root = snapshot.root_of(record["root"]).uri
     dialect = read_dialect(record)
@@ -111,13 +124,13 @@ def _doubtful(snapshot: Snapshot) -> list[dict[str, str]]:
     return sorted(listed, key=lambda record: record["name"])
 
 
-def _columns_frame(records: pa.StructArray, tables: pa.Array) -> pd.DataFrame:
-    """Make the frame of some column records, and of the names of their tables."""
+def _columns_table(records: pa.StructArray, tables: pa.Array) -> pa.Table:
+    """Make the table of some column records, and of the names of their tables."""
     filled = pc.subtract(records.field("n_rows"), records.field("n_null"))
     cardinality = records.field("cardinality")
     with np.errstate(divide="ignore", invalid="ignore"):
         likeness = cardinality.to_numpy() / filled.to_numpy()
-    return _frame(
+    return pa.table(
         {
             "table": tables,
             "column": records.field("name"),

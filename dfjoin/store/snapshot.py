@@ -12,13 +12,13 @@ from dfjoin import _validation as check
 from dfjoin.errors import InvalidTypeError, TableNotFoundError, did_you_mean, shortlist
 from dfjoin.index.catalog import find_root
 from dfjoin.index.manifest import Manifest
-from dfjoin.index.mirror import index_place, index_uri
+from dfjoin.index.mirror import index_place, index_uri, mirror_of
 from dfjoin.index.segment import Segment, SegmentPool
 from dfjoin.index.versions import read_manifest
 from dfjoin.sources.roots import catalogued_source
 from dfjoin.types import IndexSettings, Root, TableSource
 
-__all__ = ["Snapshot", "index_directory", "open_snapshot"]
+__all__ = ["Snapshot", "index_directory", "latest_snapshot", "open_snapshot"]
 
 
 def index_directory(index: str | os.PathLike[str]) -> Path:
@@ -49,6 +49,27 @@ def _checked_roots(roots: Any) -> dict[str, str]:
     if not isinstance(roots, Mapping):
         raise InvalidTypeError(f"`roots` must map names of roots to their new places, got {check.show(roots)}")
     return {name: check.check_path(place, "roots") for name, place in roots.items()}
+
+
+def latest_snapshot(index: str | os.PathLike[str], known: Snapshot | None = None) -> Snapshot:
+    """Open the latest version of an index, or return the snapshot that is known if it is of that.
+
+    Parameters
+    ----------
+    index : path
+    known : Snapshot, optional
+        Opened before at the same place; segments that both versions have stay open.
+
+    Notes
+    -----
+    Reads the names of the manifests and the latest one: half a millisecond.
+    """
+    if known is None:
+        return open_snapshot(index)
+    latest = read_manifest(known.path)
+    if (latest.index_uuid, latest.version) == (known.manifest.index_uuid, known.version):
+        return known
+    return known.at(latest) if latest.index_uuid == known.manifest.index_uuid else open_snapshot(index)
 
 
 class Snapshot:
@@ -90,6 +111,12 @@ class Snapshot:
     def place(self) -> str:
         """Where another process opens the index: its absolute path, or its URI on another file system."""
         return index_uri(self.path.absolute())
+
+    @property
+    def n_fetched_bytes(self) -> int:
+        """Bytes of the index that this process has copied from another file system, 0 for one of this machine."""
+        mirror = mirror_of(self.path)
+        return 0 if mirror is None else mirror.n_fetched_bytes
 
     @property
     def version(self) -> int:

@@ -37,6 +37,10 @@ from dfjoin.values.value_set import ValueSet
 __all__ = ["ON_STALE", "LakeTable", "content_of", "is_mostly_null", "read_frame", "void_reason", "with_types"]
 
 _TYPED = ("integer", "decimal", "float", "date", "boolean")
+
+_UNTYPED = ("delimited", "jsonl")
+"""Formats without types, whose texts are read by what the whole column holds; a text of another format stays one."""
+
 ON_STALE = ("error", "warn", "ignore")
 
 
@@ -140,6 +144,7 @@ class LakeTable:
         self.void_columns = {name: reason for name, reason in reasons.items() if reason}
         self._left_out = {c["name"] for c in columns if c["position"] == NOT_IN_FILE}
         self._dialect = read_dialect(record)
+        self._is_typed = record["format"] not in _UNTYPED
         self._opened = self._open(record)
         self._is_of_spark = snapshot.root_of(record["root"]).kind == "spark"
         self._is_given = snapshot.root_of(record["root"]).kind == "memory"
@@ -250,8 +255,8 @@ class LakeTable:
         return pd.DataFrame(data, columns=list(columns))
 
     def _typed(self, name: str, column: pa.ChunkedArray, values: ValueSet | None) -> pd.Series:
-        """Convert a column: text of a file by its kind, anything else as it is."""
-        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        """Convert a column: text of a file without types by its kind, anything else as it is."""
+        if self._is_typed or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
             return arrow_to_series(column)
         if values is None:
             values = self.normalize(name, column)

@@ -20,6 +20,7 @@ __all__ = [
     "metric_of",
     "radius_of",
     "register_metric",
+    "row_distances",
 ]
 
 
@@ -108,6 +109,24 @@ def metric_of(name: str) -> Metric:
             "dfjoin.register_metric"
         )
     return metric
+
+
+def row_distances(metric: Metric, one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the distance of each vector of a matrix from the one in the same row of another matrix.
+
+    Parameters
+    ----------
+    metric : Metric
+    one, other : ndarray, shape (n, d)
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        As `Metric.distances` gives row by row; the metrics of dfjoin take all rows at once.
+    """
+    if metric.name in PROJECTED:
+        return metric.distances(one, other)
+    return np.array([metric.distances(a, b[None, :])[0] for a, b in zip(one, other, strict=True)], np.float64)
 
 
 def radius_of(metric: Metric, radius: float, unit: str) -> float:

@@ -224,17 +224,17 @@ def test_as_of_brings_what_was_known_before(world, tmp_path):
     lands, n = world.X["land"], len(world.X)
     early, late = rng.normal(size=(2, n))
     yearly = pd.DataFrame(
-        {"land": np.tile(lands, 2), "year": np.repeat([2018, 2020], n), "index_": np.concatenate([early, late])}
+        {"land": np.tile(lands, 2), "year": np.repeat([2018, 2020], n), "drought": np.concatenate([early, late])}
     )
     frames = {"yearly": yearly, "climate": world.frames["climate"]}
     lake = dfjoin.build_lake(frames, tmp_path / "lake", engine="inline", progress=False)
     X = world.X.assign(day=pd.Timestamp("2020-05-01"))
     y = early + 0.6 * rng.normal(size=n)
     found = dfjoin.LakeAugmenter(lake, as_of="day").fit(X, y)
-    assert found.features_ == ["index_"]
-    np.testing.assert_allclose(found.transform(X)["index_"], early, err_msg="2020 has not ended")
+    assert found.features_ == ["drought"]
+    np.testing.assert_allclose(found.transform(X)["drought"], early, err_msg="2020 has not ended")
     later = found.transform(X.assign(day=pd.Timestamp("2021-01-01")))
-    np.testing.assert_allclose(later["index_"], (early + late) / 2)
+    np.testing.assert_allclose(later["drought"], (early + late) / 2)
     assert found.report_.passed_over["climate"].startswith("it has no column of dates")
     assert "only rows dated before day, by year" in str(dfjoin.report(later))
     allowed = dfjoin.LakeAugmenter(lake, as_of="day", allow="climate").fit(X, world.y)

@@ -281,9 +281,8 @@ def test_composite_keys_are_compared_column_by_column(rng):
     truth = {(i, i) for i in range(75)}
     hits = truth & set(pairs(found))
     assert len(hits) >= 0.9 * len(found) and len(hits) >= 0.9 * len(truth)
-    whole = [[" ".join(part or "" for part in row) for row in side] for side in (left, right)]
-    as_text = set(pairs(find(*whole)))
-    assert len(as_text - truth) > len(set(pairs(found)) - truth) or len(as_text & truth) < len(hits)
+    silent = {i for i in range(75) if right[i][2] is None}
+    assert len(silent & {i for i, _ in hits}) >= 0.9 * len(silent) > 10, "a telephone that is missing says nothing"
     weights = np.array(found.settings.weights)
     assert weights.shape == (3, 9) and weights[2, -1] > weights[0, -1], "a telephone says more than a chain"
 

@@ -84,6 +84,14 @@ def test_a_table_of_an_engine_that_fails_is_skipped_or_raised(tmp_path):
     assert list((tmp_path / "runs").iterdir()) == []
 
 
+def test_a_build_of_nothing_is_an_error_with_the_reason(tmp_path):
+    with Uncommitted(tmp_path) as written:
+        given = gather({"t": pd.DataFrame({"c": ["p"]})}, [], None, tmp_path / "frames", written, IndexSettings())
+        given.tables, given.extra = [], [Unreadable(), Unreadable()]
+        with pytest.raises(TableReadError, match=r"that can be read, and none is: `bad`: .*boom, and 1 others"):
+            write_segments(given, IndexSettings(), InlineEngine(), OPTIONS, written)
+
+
 def test_work_is_cut_for_slots_but_not_into_crumbs():
     def n_tasks(n_bytes, n_slots, **settings):
         tables = [TableSource(f"t{n}", Root(0, "r", "/r"), "t.csv", "delimited", n_bytes // 8, 0) for n in range(8)]

@@ -6,6 +6,7 @@ import math
 import pandas as pd
 import pyarrow as pa
 
+from spark_ext.rows_here import wall_columns
 from spark_ext.transfer import collect, to_pandas, to_spark
 
 
@@ -36,6 +37,6 @@ def plain(value):
 def rows(frame):
     """Return the names of the columns, and the rows in an order of their own."""
     if not isinstance(frame, pd.DataFrame):
-        frame = to_pandas(collect(frame))
+        frame = to_pandas(collect(wall_columns(frame, frame.columns)))
     found = [tuple(plain(value) for value in row) for row in frame.itertuples(index=False, name=None)]
     return list(frame.columns), sorted(found, key=repr)

@@ -189,6 +189,24 @@ def test_a_spark_table_that_fails_names_itself_and_leaves_no_index(spark, on_spa
     assert list((lake.path / "runs").iterdir()) == []
 
 
+def test_what_is_skipped_has_the_cause_that_spark_names(spark, on_spark, tmp_path):
+    spark.range(9).coalesce(1).write.parquet(str(tmp_path / "broken"))
+    (file,) = (tmp_path / "broken").glob("*.parquet")
+    file.write_bytes(b"x" * 500)
+    file.with_name(f".{file.name}.crc").unlink()
+    broken = spark.read.schema("id long").parquet(str(tmp_path / "broken"))
+    lake = on_spark({"broken": broken, "good": spark.range(5)})
+    (skipped,) = lake.info()["skipped"]
+    assert skipped["name"] == "broken" and "is not a Parquet file" in skipped["reason"]
+
+
+def test_a_build_of_nothing_is_an_error(spark, on_spark, tmp_path):
+    frame = spark.sql("select 'a' c, interval '1' month i")
+    with pytest.raises(TableReadError, match=r"must hold a table that can be read, and none is: `t`: .*Interval"):
+        on_spark({"t": frame})
+    assert not (tmp_path / "lake.dfjoin").exists()
+
+
 def test_an_unreadable_file_is_skipped_or_raised_as_asked(on_spark, tmp_path):
     source = tmp_path / "source"
     source.mkdir()

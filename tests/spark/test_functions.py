@@ -114,10 +114,33 @@ def test_the_table_function_is_the_search(spark, sql, example_lake):
     for wrong, message in (
         ("'x', 'y'", "`column` must name a column"),
         ("'land', 5", "`lake` must be the path"),
-        ("'land', 'y', 0", "`k` must be"),
+        ("'land', '/no/such/index'", "there is no dfjoin index at"),
+        (f"'land', '{example_lake.path}', 0", "`k` must be"),
     ):
         with pytest.raises(Exception, match=message):
-            sql(f"SELECT * FROM dfjoin_discover(TABLE(SELECT land FROM dfjoin_lands), {wrong})")
+            spark.sql(f"SELECT * FROM dfjoin_discover(TABLE(SELECT land FROM dfjoin_lands), {wrong})")  # not run
+    with pytest.raises(Exception, match=r"`column` must name a column whose values have a text, got 'c' of type array"):
+        spark.sql(f"SELECT * FROM dfjoin_discover(TABLE(SELECT array(1) AS c), 'c', '{example_lake.path}')")
+
+
+def test_functions_see_the_newest_version(spark, sql, build, tmp_path):
+    """Workers live long: what they opened for one query is of no use for the next one."""
+    names = ["Ann", "Bob", "Cem", "Dan"]
+    frames = {name: pd.DataFrame({"w": names[i : i + 3], name: range(3)}) for i, name in enumerate(("one", "two"))}
+    lake = build(frames)
+    query = f"SELECT * FROM dfjoin_discover(TABLE(SELECT explode(array('bob', 'cem')) AS w), 'w', '{lake.path}', 5)"
+    assert sorted(row["table"] for row in sql(query)) == ["one", "two"]
+    lake.remove("one")
+    assert [row["table"] for row in sql(query)] == ["two"]
+    lake.vacuum(0)
+    assert [row["table"] for row in sql(query)] == ["two"]
+    dfjoin.build_lake(
+        frames, lake.path, engine="inline", progress=False, if_exists="replace", settings={"dayfirst": True}
+    )
+    assert sql(f"select dfjoin_normalize('03/04/2020', '{lake.path}') as d") == [{"d": "2020-04-03"}]
+    latest = spark.read.format("dfjoin").option("content", "tables")
+    versions = {n: latest.option("version", str(n)).load(str(lake.path)).count() for n in (2, 3)}
+    assert versions == {2: 1, 3: 2} and latest.load(str(lake.path)).count() == 2
 
 
 def test_the_catalogue_is_a_data_source(spark, sql, example_lake):
@@ -132,8 +155,41 @@ def test_the_catalogue_is_a_data_source(spark, sql, example_lake):
     assert sql("select count(*) as n from dfjoin_catalog where kind = 'text'")[0]["n"] == int(
         (want["kind"] == "text").sum()
     )
-    with pytest.raises(Exception, match="`content` must be one of"):
-        spark.read.format("dfjoin").option("content", "x").load(str(example_lake.path))
+    for name, value, message in (
+        ("content", "x", "`content` must be one of 'columns', 'tables', got 'x'"),
+        ("verzion", "1", "the options of the format dfjoin are 'path', 'content', 'version', got 'verzion'"),
+        ("version", "newest", "`version` must be the number of a version, 1 or more, got 'newest'"),
+    ):
+        with pytest.raises(Exception, match=message):
+            spark.read.format("dfjoin").option(name, value).load(str(example_lake.path))
+
+
+def test_the_catalogue_has_a_task_for_each_segment(spark, sql, build):
+    lake = build({"a": pd.DataFrame({"x": ["u", "v"]})})
+    lake.add({"b": pd.DataFrame({"y": ["u", "v"], "z": [1, 2]})}, engine="inline", progress=False)
+    frame = spark.read.format("dfjoin").load(str(lake.path))
+    parts = frame.selectExpr("table", "column", "spark_partition_id() as part").collect()
+    assert [(row["table"], row["column"]) for row in parts] == [("a", "x"), ("b", "y"), ("b", "z")]
+    assert len({row["part"] for row in parts}) == len(lake.segments) == 2
+
+
+def test_sql_opens_the_indexes_that_are_named(spark, example_lake, build):
+    own, other = str(example_lake.path), str(build({"t": pd.DataFrame({"a": ["x", "y"]})}).path)
+    spark_ext.register_functions(spark, indexes=[own])
+    table = "TABLE(SELECT 'France' AS c)"
+    try:
+        assert collect(spark.sql(f"select dfjoin_normalize('A', '{own}') as a")).to_pylist() == [{"a": "a"}]
+        assert collect(spark.sql(f"select * from dfjoin_discover({table}, 'c', '{own}')")).num_rows
+        assert spark.read.format("dfjoin").load(own).count()
+        for refused in (
+            lambda: collect(spark.sql(f"select dfjoin_normalize('A', '{other}') as a")),
+            lambda: spark.sql(f"select * from dfjoin_discover({table}, 'c', '{other}')"),
+            lambda: spark.read.format("dfjoin").load(other),
+        ):
+            with pytest.raises(Exception, match="the index must be one of those that this session opens"):
+                refused()
+    finally:
+        spark_ext.register_functions(spark)
 
 
 def test_hits_and_catalogue_are_saved_as_tables(spark, example_lake, tmp_path):

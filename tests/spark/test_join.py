@@ -344,6 +344,10 @@ def test_a_type_without_text_is_no_key(spark, facilities, example_lake):
     plan = facilities[0].auto_join(example_lake, on="Country").attrs["dfjoin"]["plan"]
     with pytest.raises(InvalidTypeError, match="`on` must name a column whose values have a text, got 'Country'"):
         spark.sql("select array('x') as Country").auto_join(plan)
+    with pytest.raises(
+        InvalidTypeError, match="`right_on` must name a column whose values have a text, got 'c' of type"
+    ):
+        facilities[1].auto_join(spark.sql("select array('x') as c"), on="Country", right_on="c")
     with pytest.raises(ColumnNotFoundError, match="`on` must name a column of the frame"):
         spark.sql("select 'x' as Land").auto_join(plan)
 
@@ -355,6 +359,9 @@ def test_rows_are_counted_where_a_large_right_side_repeats_keys(spark, in_spark)
     want = mine.auto_join(theirs, on="key")
     assert "right_rows" in want
     assert rows(own.auto_join(others, on="key")) == rows(want)
+    want = mine[1:].auto_join(theirs, on="key")  # the key that is repeated is none of this frame's
+    assert "right_rows" not in want
+    assert rows(own.where("n > 1").auto_join(others, on="key")) == rows(want)
 
 
 def test_the_sample_decides_where_a_frame_is_large(spark, monkeypatch, example_lake):

@@ -86,7 +86,7 @@ def apart(spark, tmp_path, monkeypatch):
 
     def probe(session, place, paths=()):
         looked.append(place)
-        return Workers("w", False, frozenset(paths), True)
+        return Workers(False, frozenset(paths), True)
 
     monkeypatch.setattr(spark_build, "probe_workers", probe)
     data, uri = files(tmp_path / "d", range(3)), f"local://{tmp_path / 'there'}"

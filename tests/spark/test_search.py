@@ -4,6 +4,8 @@ import datetime
 import os
 import subprocess
 import sys
+import threading
+import time
 from decimal import Decimal
 
 import numpy as np
@@ -13,14 +15,15 @@ import pytest
 
 import dfjoin
 import spark_ext
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
+from dfjoin.errors import ColumnNotFoundError, EngineError, InvalidParameterError, InvalidTypeError
 from dfjoin.search.params import search_params
+from spark_ext import jobs
 from spark_ext import search as spark_search
 from spark_ext.queries import query_rows
 from spark_ext.search_tasks import SearchTask
 from spark_ext.transfer import collect, to_pandas
 from tests.conftest import EXAMPLE_LAKE, PROJECT
-from tests.spark.frames import pair
+from tests.spark.frames import pair, rows
 
 pytestmark = pytest.mark.spark
 
@@ -200,6 +203,96 @@ def test_a_frame_of_queries_is_one_job(spark, parted):
         spark_ext.discover_joinable_batch(renamed, parted, name="name")
 
 
+def test_groups_and_queries_are_spread_over_tasks(spark, parted, example_lake):
+    """By number: a query has few bytes, and adaptive execution would make one task of them."""
+    spark_ext.enable(spark)
+    assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
+    columns = [(f"q{i:02}", f"w{j}") for i in range(12) for j in range(i, i + 15)]
+    queries = spark.createDataFrame(columns, "query_column string, value string")
+    hits = queries.where("query_column = 'q03'").discover_joinable("value", parted, where="cluster")
+    work = spark_ext.report(hits.where("matched > 3"))
+    assert work["tasks"] == {"count": 2, "search": 2, "merge": 1} and work["processes"] == 2
+    assert (work["where"], work["hosts"], work["bytes_fetched"], work["cache_hits"]) == ("cluster", 1, 0, 5)
+    work = spark_ext.report(spark_ext.discover_joinable_batch(queries, parted, where="cluster"))
+    assert work["tasks"]["count"] == work["tasks"]["search"] == 6 and work["tasks"]["merge"] >= 4
+    work = spark_ext.report(spark_ext.discover_joinable_batch(queries, example_lake, where="cluster"))
+    assert work["tasks"]["search"] >= 4 and work["processes"] == 2
+    assert spark_ext.report(spark_ext.discover_joinable_batch(queries, example_lake)) == {"where": "driver"}
+
+
+def test_a_group_is_searched_by_the_same_task_every_time(spark):
+    numbers = spark.range(9).selectExpr("id AS number").collect()
+    keys = jobs.task_keys(spark, 9)
+    assert len(set(keys)) == 9
+    dealt = spark.createDataFrame([(row.number, keys[row.number]) for row in numbers], "number long, key long")
+    placed = dealt.repartition(9, "key").selectExpr("number", "spark_partition_id() AS task").collect()
+    assert all(row.number == row.task for row in placed)
+
+
+def test_jobs_are_labelled_and_the_labels_of_the_caller_come_back(spark, query, example_lake, caplog):
+    context, (_, sdf) = spark.sparkContext, query
+    caplog.set_level("INFO", "dfjoin")
+    own = set(context.statusTracker().getJobIdsForGroup("dfjoin"))
+    others = set(context.statusTracker().getJobIdsForGroup(None))
+    for where in WHERE:
+        sdf.discover_joinable("Country", example_lake, where=where)
+    assert set(context.statusTracker().getJobIdsForGroup("dfjoin")) > own
+    assert set(context.statusTracker().getJobIdsForGroup(None)) == others
+    assert "search: in tasks: " in caplog.text and "France" not in caplog.text
+    context.setJobGroup("mine", "my description")
+    try:
+        with jobs.described(spark, "a step"):
+            assert context.getLocalProperty("spark.job.description") == "dfjoin: a step"
+            assert context.getLocalProperty("spark.jobGroup.id") == "mine" and list(context.getJobTags()) == ["dfjoin"]
+        assert context.getLocalProperty("spark.job.description") == "my description"
+        assert list(context.getJobTags()) == []
+    finally:
+        for name in ("spark.job.description", "spark.jobGroup.id"):
+            context.setLocalProperty(name, None)
+
+
+def test_jobs_are_cancelled_by_their_tag(spark):
+    def wait(batches):
+        import time
+
+        for batch in batches:
+            time.sleep(30)
+            yield batch
+
+    timer = threading.Timer(1.0, lambda: spark.sparkContext.cancelJobsWithTag(jobs.TAG))
+    timer.start()
+    begin = time.monotonic()
+    with (
+        pytest.raises(EngineError, match="the jobs were cancelled, by their tag or group"),
+        jobs.described(spark, "wait"),
+    ):
+        collect(jobs.in_tasks(spark.range(4), wait, "id long"))
+    assert time.monotonic() - begin < 25
+
+
+def test_tasks_run_this_python_whatever_the_session_was_started_with(spark, query, example_lake, monkeypatch):
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/no/such/python")
+    spark_ext.enable(spark)
+    assert spark.sql("select dfjoin_normalize(' A') as a").collect()[0]["a"] == "a"
+    assert query[1].discover_joinable("Country", example_lake, k=1, where="cluster").count() == 1
+    assert spark.sparkContext.pythonExec == "/no/such/python"
+
+
+def test_a_stream_is_joined_by_a_plan_and_refused_elsewhere(spark, query, example_lake, tmp_path):
+    df, sdf = query
+    plan = df.auto_join(example_lake, on="Country").attrs["dfjoin"]["plan"]
+    for part in range(2):
+        sdf.where(f"hash(Country) % 2 {'=' if part else '!='} 0").write.parquet(str(tmp_path / "in" / str(part)))
+    stream = spark.readStream.schema(sdf.schema).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in" / "*"))
+    for refused in (lambda: stream.discover_joinable("Country", example_lake), lambda: stream.auto_join(example_lake)):
+        with pytest.raises(InvalidParameterError, match="`df` must not be a stream where something is decided"):
+            refused()
+    writer = stream.auto_join(plan).writeStream.format("memory").queryName("dfjoin_stream").trigger(availableNow=True)
+    run = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    assert run.awaitTermination(120) and len(run.recentProgress) >= 2
+    assert rows(spark.table("dfjoin_stream")) == rows(df.auto_join(plan))
+
+
 def test_a_result_explains_itself_after_filters(query, example_lake):
     df, sdf = query
     want = df.discover_joinable("Country", example_lake, k=4)
@@ -231,7 +324,7 @@ def test_tasks_that_do_not_find_the_index(query, tmp_path):
     index = tmp_path / "here"
     lake = dfjoin.build_lake({"t": query[0]}, index, engine="inline", progress=False)
     index.rename(tmp_path / "there")
-    with pytest.raises(InvalidParameterError, match=r'`where` "cluster" searches in tasks.*pass where="driver"'):
+    with pytest.raises(InvalidParameterError, match=r'`where` "cluster" works in tasks.*pass where="driver"'):
         query[1].discover_joinable("Country", lake, where="cluster")
 
 

@@ -150,14 +150,18 @@ class Row(dict):
 class History:
     """A session whose catalog answers as Delta's or Iceberg's does; there are no jars of theirs here."""
 
-    def __init__(self, spark, answers):
-        self._spark, self._answers, self.asked = spark, answers, []
+    def __init__(self, spark, provider, answers):
+        self._spark, self._provider, self._answers, self.asked = spark, provider, answers, []
 
     def __getattr__(self, name):
         return getattr(self._spark, name)
 
     def sql(self, query):
         self.asked.append(query)
+        if query.startswith("DESCRIBE TABLE EXTENDED"):
+            told = [("Provider", "a column"), ("# Detailed Table Information", ""), ("Provider", self._provider)]
+            rows = [Row(col_name=name, data_type=type_) for name, type_ in told]
+            return type("Result", (), {"collect": lambda self: rows})()
         for start, rows in self._answers.items():
             if query.startswith(start):
                 return type("Result", (), {"collect": lambda self: rows})()
@@ -179,7 +183,33 @@ class History:
     ],
 )
 def test_a_table_with_a_history_is_known_by_it(spark, shop, answers, version):
-    assert SessionTable(History(spark, answers), "t", f"{shop}.people").version() == version
+    session = History(spark, version.partition(":")[0], answers)
+    assert SessionTable(session, "t", f"{shop}.people").version() == version
+
+
+def test_histories_are_asked_for_where_tables_have_one(spark, shop):
+    """And an error of the history is one of the table, not another version."""
+    session = History(spark, "parquet", {})
+    assert SessionTable(session, "t", f"{shop}.people").version().startswith("files:")
+    assert len(session.asked) == 1
+    with pytest.raises(TableReadError, match="PARSE_SYNTAX_ERROR"):
+        SessionTable(History(spark, "delta", {}), "t", f"{shop}.people").version()
+
+
+def test_a_file_that_is_written_anew_under_its_name_is_another_version(spark, shop, tmp_path):
+    for number in range(2):
+        spark.range(number, 9 + number).coalesce(1).write.parquet(str(tmp_path / str(number)))
+    (old,), (new,) = (list((tmp_path / str(number)).glob("*.parquet")) for number in range(2))
+    spark.sql(f"CREATE TABLE {shop}.rewritten USING parquet LOCATION '{tmp_path / '0'}'")
+    try:
+        before = SessionTable(spark, "t", f"{shop}.rewritten").version()
+        old.write_bytes(new.read_bytes())
+        old.with_name(f".{old.name}.crc").unlink()
+        spark.sql(f"REFRESH TABLE {shop}.rewritten")
+        after = SessionTable(spark, "t", f"{shop}.rewritten").version()
+    finally:
+        spark.sql(f"DROP TABLE {shop}.rewritten")
+    assert before.startswith("files:1:") and after.startswith("files:1:") and before != after
 
 
 def test_a_table_without_a_history_is_known_by_its_files_or_rows(spark, shop):

@@ -196,8 +196,8 @@ def jaccard_of(containment, sizes, n_query: int):
     return containment / (sizes / n_query + 1 - containment)
 
 
-def containment_of(jaccard, sizes, n_query: int):
-    """Translate Jaccard similarity to containment (equation 2.7), at most what the sizes allow."""
+def containment_of(jaccard, sizes, n_query):
+    """Translate Jaccard similarity to containment (equation 2.7), at most what the sizes allow; numbers or arrays."""
     return np.minimum((sizes / n_query + 1) * jaccard / (1 + jaccard), np.minimum(1.0, sizes / n_query))
 
 
