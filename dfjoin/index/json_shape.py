@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 __all__ = [
+    "AnyOf",
     "Flag",
     "ListOf",
     "MapOf",
@@ -14,6 +15,7 @@ __all__ = [
     "OneOf",
     "OrNull",
     "Record",
+    "Row",
     "Shape",
     "TextValue",
     "Whole",
@@ -128,6 +130,32 @@ class ListOf:
 
 
 @dataclass(frozen=True)
+class Row:
+    """A list of as many entries as there are shapes, each of its own."""
+
+    items: tuple[Shape, ...]
+
+    def problem(self, value: Any, place: str) -> str:
+        """Say what is wrong with a value; nothing if it is legal."""
+        if not isinstance(value, list) or len(value) != len(self.items):
+            return _other(value, place, f"a list of {len(self.items)} entries")
+        given = enumerate(zip(self.items, value, strict=True))
+        return next((said for i, (item, one) in given if (said := item.problem(one, f"{place}[{i}]"))), "")
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """What one of some shapes says."""
+
+    items: tuple[Shape, ...]
+
+    def problem(self, value: Any, place: str) -> str:
+        """Say what is wrong with a value; nothing if it is legal."""
+        said = [item.problem(value, place) for item in self.items]
+        return "" if "" in said else " or ".join(said)
+
+
+@dataclass(frozen=True)
 class MapOf:
     """An object whose keys are any texts."""
 
@@ -165,7 +193,7 @@ class Record:
         )
 
 
-Shape: TypeAlias = "TextValue | Whole | Number | Flag | OneOf | OrNull | ListOf | MapOf | Record"
+Shape: TypeAlias = "TextValue | Whole | Number | Flag | OneOf | AnyOf | OrNull | ListOf | Row | MapOf | Record"
 
 
 def _other(value: Any, place: str, legal: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dfjoin.index.json_shape import Flag, ListOf, MapOf, Number, OneOf, OrNull, Record, TextValue, Whole
+from dfjoin.index.json_shape import AnyOf, Flag, ListOf, MapOf, Number, OneOf, OrNull, Record, Row, TextValue, Whole
 
 __all__ = ["MANIFEST", "VERSION"]
 
@@ -35,6 +35,13 @@ _SEGMENT = Record(
     },
 )
 
+_DIALECTS = AnyOf(
+    (
+        Row((OneOf(("delimiter", "decimal", "encoding")), TextValue(), TextValue())),
+        Row((OneOf(("header",)), TextValue(), Whole(0, 2))),
+    )
+)
+
 _SETTINGS = Record(
     {},
     {
@@ -48,6 +55,7 @@ _SETTINGS = Record(
         "task_bytes": Whole(1),
         "columns": _TEXTS,
         "exclude": _TEXTS,
+        "dialects": ListOf(_DIALECTS),
         "permutations": Whole(),
         "signature_min": OrNull(Whole()),
         "partitions": Whole(1),

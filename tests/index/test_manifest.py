@@ -156,6 +156,8 @@ class TestRefusals:
             (lambda v: v["roots"][0].update(uri=["data"]), r"manifest.roots\[0\].uri must be a text"),
             (lambda v: v["roots"][0].update(kind="ftp"), "kind must be one of files, spark, memory, got 'ftp'"),
             (lambda v: v["settings"].update(signature_min={}), "manifest.settings.signature_min must be a whole number"),
+            (lambda v: v["settings"].update(dialects=[["header", "*"]]), r"dialects\[0\] must be a list of 3 entries"),
+            (lambda v: v["settings"].update(dialects=[["sep", "*", ";"]]), r"dialects\[0\]\[0\] must be one of delimiter"),
         ],
     )  # fmt: skip
     def test_a_field_of_another_type_or_range(self, change, text):
