@@ -11,7 +11,7 @@ from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.token_rows import TextPairs, list_differences
 from dfjoin.kernels.tokenising import SparseRows
 
-__all__ = ["DIFFERENCE_NAMES", "measure_habits", "weigh_differences"]
+__all__ = ["DIFFERENCE_NAMES", "measure_habits", "scatter", "weigh_differences"]
 
 DIFFERENCE_NAMES = ("same difference elsewhere", "usual left over of the first", "usual left over of the second")
 """Names of the columns of `weigh_differences`."""
@@ -140,11 +140,11 @@ def _key_differences(
 ) -> NDArray[np.uint64]:
     """Hash the words that each pair leaves over, with their sides."""
     keys = np.zeros(n_pairs, np.uint64)
-    np.add.at(keys, pair_of, _scatter(2 * tokens.astype(np.uint64) + sides.astype(np.uint64)))
+    np.add.at(keys, pair_of, scatter(2 * tokens.astype(np.uint64) + sides.astype(np.uint64)))
     return keys
 
 
-def _scatter(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def scatter(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Hash numbers (the finaliser of SplitMix64, Steele et al., OOPSLA 2014), so that sums of them differ."""
     mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.fuzzy.differences import scatter
 from dfjoin.fuzzy.distances import CONFIGURATIONS, COSINES, measure_cosines
 from dfjoin.fuzzy.texts import WORDS
 from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns
 from dfjoin.kernels.token_rows import Rules, TextPairs, list_differences, pair_differences, rule_hits
+from dfjoin.kernels.tokenising import SparseRows
 from dfjoin.kernels.word_alignment import ALIGNMENT, align_words
 
 __all__ = ["LIKENESS_NAMES", "PAIR_NAMES", "differ_in_numbers", "learn_rules", "measure_pairs"]
@@ -90,7 +92,7 @@ def measure_pairs(
 
 
 def differ_in_numbers(columns: TokenizedColumns, pairs: TextPairs, features: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Tell which pairs of texts differ in numbers, or in codes that hold digits, and in nothing else.
+    """Tell which pairs of texts name different things, since they differ in numbers, or in codes, and in nothing else.
 
     Parameters
     ----------
@@ -103,19 +105,42 @@ def differ_in_numbers(columns: TokenizedColumns, pairs: TextPairs, features: NDA
     Returns
     -------
     ndarray of bool, shape (n_pairs,)
-        True where either text has a word with a digit that the other lacks, and every word that only one of
-        them has holds a digit. ``7`` and ``007`` are one number.
+        True where both texts have a word with a digit that the other lacks, and every word that only one of
+        them has holds a digit; ``7`` and ``007`` are one number. But not where they share a number, too, and their
+        other words are those of no other text of either column: ``Joseph Yates, 1823-1825`` and ``1823-1824``.
 
     Notes
     -----
-    Such texts name different things, ``Invoice 17`` and ``Invoice 18``, however alike they are: a number that is
-    mistyped cannot be told from another number. O(words of the pairs).
+    ``Invoice 17`` and ``Invoice 18`` are different things, however alike they are: a number that is mistyped cannot be
+    told from another number. O(words of both columns).
     """
     codes = features[:, [PAIR_NAMES.index(name) for name in ("numbers differ", "codes differ")]]
     found = np.asarray(codes.any(axis=1))
     chosen = np.flatnonzero(found)
+    if chosen.size == 0:
+        return found
     some = TextPairs(pairs.rows[chosen], pairs.others[chosen])
-    indptr, words, _ = list_differences(columns.query.rows[WORDS], columns.reference.rows[WORDS], some)
-    pair_of = np.repeat(chosen, np.diff(indptr))
-    found[pair_of[~columns.lexicon.has_digit[words]]] = False
+    has_digit = columns.lexicon.has_digit
+    indptr, words, sides = list_differences(columns.query.rows[WORDS], columns.reference.rows[WORDS], some)
+    pair_of = np.repeat(np.arange(chosen.size), np.diff(indptr))
+    differs = np.ones(chosen.size, bool)
+    differs[pair_of[~has_digit[words]]] = False
+    (own_alone, n_own), (other_alone, _) = (
+        _name_alone(side.rows[WORDS], has_digit) for side in (columns.query, columns.reference)
+    )
+    n_lost = np.bincount(pair_of[(sides == 0) & has_digit[words]], minlength=chosen.size)
+    shares_number = n_own[some.rows] > n_lost
+    found[chosen] = differs & ~(shares_number & own_alone[some.rows] & other_alone[some.others])
     return found
+
+
+def _name_alone(rows: SparseRows, has_digit: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Tell which texts have words without digits that no other text has alike; count their words with digits."""
+    n = rows.indptr.size - 1
+    text_of = np.repeat(np.arange(n), np.diff(rows.indptr))
+    is_word = ~has_digit[rows.tokens]
+    keys = np.zeros(n, np.uint64)
+    np.add.at(keys, text_of[is_word], scatter(rows.tokens[is_word].astype(np.uint64)))
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    n_words = np.bincount(text_of[is_word], minlength=n)
+    return (counts[inverse.ravel()] == 1) & (n_words > 0), np.bincount(text_of[~is_word], minlength=n)

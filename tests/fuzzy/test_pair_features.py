@@ -51,6 +51,8 @@ def test_a_pair_is_no_evidence_against_itself():
 def _differ_in_numbers(a, b):
     """Compare word by word: what only one text has holds a digit, and both have such a word, of another number."""
     own, other = (set(text.split()) for text in (a, b))
+    if any(any(c.isdigit() for c in word) for word in own & other) and any(word.isalpha() for word in own & other):
+        return False  # each column has one text
     left = own - other, other - own
     if not all(left) or not all(any(c.isdigit() for c in word) for word in left[0] | left[1]):
         return False
@@ -71,3 +73,13 @@ def test_texts_that_differ_in_numbers_alone(own, other):
         return
     pairs = TextPairs(np.zeros(1, np.int32), evidence.partners)
     assert differ_in_numbers(columns, pairs, evidence.values).tolist() == [_differ_in_numbers(*texts)]
+
+
+def test_a_number_in_common_counts_where_the_other_words_are_of_one_text():
+    reference = ["joseph yates 1823 1824", "john dix 1873 1874", "main 7 a4"]
+    query = ["joseph yates 1823 1825", "john dix 1872 1875", "main 7 b4", "main 8 a4"]
+    columns = prepare(*(fold_texts(pa.array(texts)) for texts in (reference, query)))
+    evidence, _ = gather(columns, published_model())
+    pairs = TextPairs(np.arange(4, dtype=np.int32), evidence.partners)
+    told = dict(zip(sorted(query), differ_in_numbers(columns, pairs, evidence.values).tolist(), strict=True))
+    assert told == {query[0]: False, query[1]: True, query[2]: True, query[3]: True}
