@@ -97,10 +97,11 @@ def sign_hashes(hashes, n_rows, seed):
     of independent functions. O(n + n_rows log n_rows) where independent functions take O(n n_rows).
     Two different minima agree by chance with a probability of about n / (n_rows 2^32).
     """
-    signature = np.full(n_rows, 0xFFFFFFFF, np.uint32)
-    if hashes.shape[0] > 0:  # a copy, since the hashes that `sign_columns` gathers may be written, and these not
-        _sign(np.array(hashes), hashes.shape[0], np.uint64(seed), np.empty(n_rows, np.uint64), signature)
-    return signature
+    signatures = np.full((1, n_rows), 0xFFFFFFFF, np.uint32)
+    offsets = np.array([0, hashes.shape[0]], np.int64)
+    # A copy, since the hashes that others gather may be written, and these not.
+    sign_lists(np.array(hashes), offsets, np.uint64(seed), np.empty(n_rows, np.uint64), signatures)
+    return signatures[0]
 
 
 @njit_lean

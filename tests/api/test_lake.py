@@ -92,7 +92,7 @@ class TestWithoutTables:
 class TestListing:
     def test_tables(self, lake, files):
         tables = lake.tables
-        assert list(tables) == ["table", "n_rows", "n_columns", "size", "format", "root"]
+        assert list(tables) == ["table", "n_rows", "n_columns", "size", "format", "dialect", "root"]
         assert tables["table"].tolist() == ["geo/cities.csv", "rows.csv", "rows.parquet"]
         assert tables["n_rows"].tolist() == [3, 2, 2] and tables["n_columns"].tolist() == [2, 2, 2]
         assert tables["size"][0] == len(CITIES) and set(tables["root"]) == {str(files)}
