@@ -63,6 +63,7 @@ def test_changed_files_are_those_of_git_with_new_ones(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("code", "word"), [(0, "passed"), (3, "failed")])
 def test_a_check_that_fails_is_named_and_decides_the_exit_code(monkeypatch, capsys, code, word):
     check = [sys.executable, "-c", f"import sys; print('what it says'); sys.exit({code})"]
+    monkeypatch.setattr(quick, "changed_files", lambda since: [])
     monkeypatch.setattr(quick, "commands", lambda files, workers: {"the check": check})
     assert quick.main([]) == int(code > 0)
     assert f"== the check: {word}" in (out := capsys.readouterr().out) and "what it says" in out
