@@ -310,6 +310,6 @@ def test_a_declared_text_stays_a_text(spark, build, tmp_path):
     mine, own = pair(spark, town=["rome", "LIMA"])
     for lake in (of_spark, of_files):
         want = mine.auto_join(lake, on="town")
-        assert want["mayor"].tolist()[0] == "41285" and pd.api.types.is_string_dtype(want["mayor"])
+        assert want["mayor"].tolist()[0] == "41285" and pd.api.types.is_string_dtype(want["mayor"].dtype)
         found = own.auto_join(lake, on="town")
         assert dict(found.dtypes)["mayor"] == "string" and rows(found) == rows(want)
