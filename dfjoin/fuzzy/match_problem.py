@@ -30,8 +30,8 @@ class Problem:
     ----------
     reference, query : Texts
     targets : Evidence
-        Of the query texts to join. A text whose nearest one differs from it in numbers alone has no partner; of
-        composite keys the columns say what a number is worth.
+        Of the query texts to join. A text has no partner where its nearest one differs in numbers alone and names
+        another thing, see `differ_in_numbers`; of composite keys the columns say what a number is worth.
     target_texts : ndarray of int64, shape (n_targets,)
         Their numbers in `query`.
     known : Evidence
@@ -119,7 +119,7 @@ def set_up(
 
 
 def _without_other_numbers(columns: TokenizedColumns, evidence: Evidence) -> Evidence:
-    """Leave texts without a partner whose nearest text differs in numbers alone: it names another thing."""
+    """Leave texts without a partner whose nearest text names another thing, since its numbers differ."""
     texts = np.flatnonzero(evidence.partners >= 0).astype(np.int32)
     pairs = TextPairs(texts, evidence.partners[texts])
     partners = evidence.partners.copy()

@@ -281,6 +281,8 @@ def test_composite_keys_are_compared_column_by_column(rng):
     truth = {(i, i) for i in range(75)}
     hits = truth & set(pairs(found))
     assert len(hits) >= 0.9 * len(found) and len(hits) >= 0.9 * len(truth)
+    as_text = set(pairs(find(*([" ".join(part or "" for part in row) for row in side] for side in (left, right)))))
+    assert len(set(pairs(found)) - truth) <= len(as_text - truth) and len(hits) >= len(as_text & truth)
     silent = {i for i in range(75) if right[i][2] is None}
     assert len(silent & {i for i, _ in hits}) >= 0.9 * len(silent) > 10, "a telephone that is missing says nothing"
     weights = np.array(found.settings.weights)
