@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.search.distance_join import PARTNERS, DistanceKeys, DistanceRelation, PairedKeys, nearest_pairs
+from dfjoin.search.distance.distance_join import PARTNERS, DistanceKeys, DistanceRelation, PairedKeys, nearest_pairs
 from dfjoin.search.embedding.axes_search import axes_reach
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.float_values import parse_lists, to_floats

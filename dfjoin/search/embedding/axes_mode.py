@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.index.axis_group import AxisSpace
+from dfjoin.search.distance.match_record import MatchRecord
 from dfjoin.search.embedding.axes_join import AxesRelation
 from dfjoin.search.embedding.axes_query import PointQuery, point_text
 from dfjoin.search.embedding.axes_search import (
@@ -21,7 +22,6 @@ from dfjoin.search.embedding.axes_search import (
     search_axes,
     spaces_of,
 )
-from dfjoin.search.embedding.near_evidence import MatchRecord
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.explanation import N_EXAMPLES, Explanation
 from dfjoin.search.found import Candidate, Found, Pool

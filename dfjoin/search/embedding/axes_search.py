@@ -22,10 +22,11 @@ from dfjoin.kernels.vector_search import (
     count_pairs,
     make_scratch,
 )
+from dfjoin.search.distance.match_record import MatchRecord
 from dfjoin.search.embedding.axes_query import PointQuery
-from dfjoin.search.embedding.near_evidence import MatchRecord
 from dfjoin.search.embedding.near_plans import NearSegment, chosen_queries, run_near_plan, sealed_queries
-from dfjoin.search.embedding.pexeso_plan import PexesoSearch
+from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch
+from dfjoin.search.embedding.pexeso.pivots import build_pivot_index
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.searcher import smallest_count
 from dfjoin.search.hits import Hits, join_hits
@@ -33,7 +34,6 @@ from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.vectors.axis_points import chord_of_length, length_of_chord
 from dfjoin.vectors.metrics import metric_of
-from dfjoin.vectors.pivots import build_pivot_index
 from dfjoin.vectors.trees import bound_of, features_of
 
 __all__ = ["AxesReach", "PlacedSet", "axes_reach", "check_axes_of", "scaled_points", "search_axes", "spaces_of"]

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.index.catalog import KINDS
+from dfjoin.search.distance.distance_mode import DistanceFound, DistanceMode, MatchedPairs, no_hits
+from dfjoin.search.distance.match_record import MatchRecord
 from dfjoin.search.embedding.axes_mode import (
     AxesFound,
     axes_columns,
@@ -22,8 +24,6 @@ from dfjoin.search.embedding.axes_mode import (
 )
 from dfjoin.search.embedding.axes_query import PointQuery, is_numeric, make_point_query
 from dfjoin.search.embedding.axes_search import check_axes_of
-from dfjoin.search.embedding.distance_mode import DistanceFound, DistanceMode, MatchedPairs, no_hits
-from dfjoin.search.embedding.near_evidence import MatchRecord
 from dfjoin.search.embedding.near_join import NearRelation
 from dfjoin.search.embedding.near_pairs import near_pairs
 from dfjoin.search.embedding.near_search import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.errors import IncompatibleSettingsError
-from dfjoin.search.distance_join import DistanceRelation, TextKeys
+from dfjoin.search.distance.distance_join import DistanceRelation, TextKeys
 from dfjoin.search.embedding.near_pairs import pairs_within
 from dfjoin.search.embedding.near_search import Reach, embedder_of, reach_of
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from dfjoin.index.vector_group import text_columns
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import distances_of_pairs
-from dfjoin.search.embedding.distance_mode import MatchedPairs
+from dfjoin.search.distance.distance_mode import MatchedPairs
 from dfjoin.search.embedding.near_search import Reach
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.found import Candidate

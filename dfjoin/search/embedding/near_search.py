@@ -24,9 +24,9 @@ from dfjoin.kernels.vector_search import (
     Within,
     count_equal,
 )
-from dfjoin.search.embedding.near_evidence import MatchRecord
+from dfjoin.search.distance.match_record import MatchRecord
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
-from dfjoin.search.embedding.pexeso_plan import PexesoSearch, pivot_index_of
+from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch, pivot_index_of
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.searcher import smallest_count

@@ -7,8 +7,8 @@ from typing import Any
 
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.index.catalog import KINDS
-from dfjoin.search.embedding.distance_mode import DistanceFound, DistanceMode, MatchedPairs, no_hits
-from dfjoin.search.embedding.near_evidence import MatchRecord
+from dfjoin.search.distance.distance_mode import DistanceFound, DistanceMode, MatchedPairs, no_hits
+from dfjoin.search.distance.match_record import MatchRecord
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.found import Candidate
 from dfjoin.search.fuzzy.similar_join import SimilarRelation

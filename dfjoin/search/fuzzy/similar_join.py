@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin import _validation as check
-from dfjoin.search.distance_join import DistanceRelation, TextKeys
+from dfjoin.search.distance.distance_join import DistanceRelation, TextKeys
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.fuzzy.similar_texts import SPELLING_METRICS, SimilarTexts, TextReach, text_reach
 from dfjoin.store.snapshot import Snapshot

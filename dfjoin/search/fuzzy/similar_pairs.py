@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dfjoin.index.vector_group import text_columns, texts_of
-from dfjoin.search.embedding.distance_mode import MatchedPairs
+from dfjoin.search.distance.distance_mode import MatchedPairs
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.found import Candidate
 from dfjoin.search.fuzzy.similar_search import query_texts

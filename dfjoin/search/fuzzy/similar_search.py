@@ -12,7 +12,7 @@ from dfjoin.index.vector_group import text_tokens, texts_of
 from dfjoin.kernels.pivot_grids import count_found
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import QueryVectors, count_equal
-from dfjoin.search.embedding.near_evidence import MatchRecord
+from dfjoin.search.distance.match_record import MatchRecord
 from dfjoin.search.embedding.near_plans import sealed_queries
 from dfjoin.search.embedding.near_search import hits_of, make_tally, postings_of
 from dfjoin.search.exact.matcher import match_tokens

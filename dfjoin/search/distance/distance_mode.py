@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dfjoin.search.embedding.near_evidence import MatchRecord
+from dfjoin.search.distance.match_record import MatchRecord
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
 from dfjoin.search.found import Candidate, Found, Pool
 from dfjoin.search.hits import Hits, RankedHits, rank_hits
