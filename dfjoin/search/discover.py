@@ -64,13 +64,10 @@ def discover(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams
         if params.progressive:
             return (search_queries(snapshot, made, stage) for stage in mode.stages(snapshot, params))
         found = search_queries(snapshot, made, params)
-    if not (
-        has_periods and mode.is_by_equality and params.verify and params.is_by_usefulness and not params.progressive
-    ):
+    if not (has_periods and mode.is_by_equality and params.verify and params.is_by_usefulness):
         return found
-    dates = [
-        place for place, one in enumerate(made if isinstance(made, list) else made.columns) if may_hold_periods(one)
-    ]
+    columns = made if isinstance(made, list) else made.columns
+    dates = [number for number, one in enumerate(columns) if may_hold_periods(one)]
     if not dates:
         return found
     from dfjoin.search.period_search import add_periods

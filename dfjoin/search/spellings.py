@@ -16,12 +16,13 @@ import pandas as pd
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.found import SearchContext, name_of_row
 from dfjoin.search.query import QueryColumn
+from dfjoin.values.header_meaning import is_year_name
+from dfjoin.values.periods import is_period
 
 __all__ = ["SpelledRows", "may_hold_periods", "merge_spelled"]
 
-_YEAR_DIGITS = 4
-_DATES = 0.5
-"""Share of the values that have to be dates or periods, at least; `read_periods` asks for more."""
+_LOOKED_AT = 16
+"""Values, spread over a query, of which one has to be a date or a period."""
 
 
 class SpelledRows(NamedTuple):
@@ -33,9 +34,15 @@ class SpelledRows(NamedTuple):
 
 
 def may_hold_periods(query: QueryColumn) -> bool:
-    """Tell whether the values of a query have so many digits that they may be dates or periods: years have four."""
-    is_digit = (query.values.data[: int(query.values.offsets[-1])] - np.uint8(ord("0"))) < 10
-    return int(np.count_nonzero(is_digit)) >= max(1, _YEAR_DIGITS * _DATES * len(query.values))
+    """Tell whether a query may hold dates or periods: one of some values is read as such.
+
+    Whole numbers are years where the header says so, see `read_periods`.
+    """
+    values = query.values
+    if not len(values) or (query.kind == "integer" and not is_year_name(query.label)):
+        return False
+    some = range(0, len(values), -(-len(values) // _LOOKED_AT))
+    return query.kind == "date" or any(is_period(values.value(code)) for code in some)
 
 
 def merge_spelled(frame: JoinCandidates, column: str, found: Sequence[SpelledRows]) -> JoinCandidates:
