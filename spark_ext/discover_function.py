@@ -14,7 +14,7 @@ from pyspark.sql.types import BooleanType, DataType, DoubleType, LongType, Strin
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, SelectedColumn
 
 from dfjoin.errors import DfjoinError, InvalidParameterError, InvalidTypeError, shortlist
-from dfjoin.search.discover import search_queries
+from dfjoin.search.column_search import search_queries
 from dfjoin.search.params import search_params
 from dfjoin.search.result_frame import RESULT_COLUMNS, USEFUL_COLUMNS
 from dfjoin.store.snapshot import Snapshot, latest_snapshot, open_snapshot

@@ -10,8 +10,8 @@ import pandas as pd
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.column_search import search_queries
 from dfjoin.search.discover import discover as search_pandas
-from dfjoin.search.discover import search_queries
 from dfjoin.search.params import search_params
 from dfjoin.store.snapshot import open_snapshot
 from dfjoin.values.frames import is_spark
@@ -109,7 +109,7 @@ def search_again(frame: Any, hits: Picked) -> JoinCandidates:
     if on is None:
         found = search_queries(snapshot, queries, params, is_first=False)
     else:
-        found = search_pandas(collect_points(frame, on), on, snapshot, params)
+        found = search_pandas(collect_points(frame, on), on, snapshot, params, has_periods=False)
     keys = ["query_column", "table", "column"]
     place = {key: row for row, key in enumerate(zip(*(found[name] for name in keys), strict=True))}
     wanted = list(zip(*(hits.rows[name] for name in keys), strict=True))

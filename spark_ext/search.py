@@ -18,8 +18,8 @@ from pyspark.sql import functions as F
 from dfjoin._validation import check_choice, check_text
 from dfjoin.errors import InvalidParameterError
 from dfjoin.lake import refuse_swapped, resolve_lake
+from dfjoin.search.column_search import search_queries
 from dfjoin.search.discover import discover as search_pandas
-from dfjoin.search.discover import search_queries
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
@@ -77,7 +77,7 @@ def discover(frame: Any, on: Any, lake: Any, where: str, options: dict[str, Any]
     snapshot = resolve_lake(lake).snapshot
     mode_of(params.mode).check(snapshot)
     if isinstance(on, list) and len(on) != 1:
-        found = search_pandas(collect_points(frame, on), on, snapshot, params)
+        found = search_pandas(collect_points(frame, on), on, snapshot, params, has_periods=False)
         return _result(frame.sparkSession, found, snapshot, {**options, "on": on})
     queries = query_rows(frame, on)
     is_every = on is None or (on == "*" and "*" not in frame.columns)

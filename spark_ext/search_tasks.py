@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.kernels.evidence import N_SUMS
-from dfjoin.search.discover import finish_search, search_queries
+from dfjoin.search.column_search import finish_search, search_queries
 from dfjoin.search.hits import Hits
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams

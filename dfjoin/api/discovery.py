@@ -277,8 +277,8 @@ def discover_joinable(
     0  capitals  country        2                  3
     """
     from dfjoin.lake import refuse_swapped, resolve_lake
+    from dfjoin.search.discover import discover
     from dfjoin.search.params import search_params
-    from dfjoin.search.period_search import discover_with_periods
 
     params = search_params(
         mode=mode,
@@ -305,7 +305,7 @@ def discover_joinable(
     columns = getattr(df, "columns", ())
     if not (isinstance(on, str) and on in columns):
         refuse_swapped(on, lake, columns)
-    return discover_with_periods(df, on, resolve_lake(lake).snapshot, params)
+    return discover(df, on, resolve_lake(lake).snapshot, params)
 
 
 def discover_joinable_batch(

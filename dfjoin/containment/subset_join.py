@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from dfjoin import _validation as check
 from dfjoin.containment.external_join import SMALLEST_BUDGET, ReadCounts, external_pairs
+from dfjoin.containment.lcjoin.tree_join import cross_pairs, partition_pairs, tree_pairs
 from dfjoin.containment.partial_join import needed_counts, overlap_pairs
 from dfjoin.containment.result_stream import ContainedPairs
 from dfjoin.containment.scan_join import scan_pairs
 from dfjoin.containment.set_collection import SetCollection, encode_sides
 from dfjoin.containment.subset_pairs import ROOM, SetPairs
-from dfjoin.containment.tree_join import cross_pairs, partition_pairs, tree_pairs
 from dfjoin.errors import InvalidParameterError
 
 __all__ = ["METHODS", "ContainmentOptions", "containment_options", "join_collections", "join_lists"]

@@ -19,7 +19,7 @@ from dfjoin.join.read_rows import TableRows, brought_columns, link_keys, read_ro
 from dfjoin.join.report import JoinAccount
 from dfjoin.join.second_column import find_second_column
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.distance_join import with_partners
+from dfjoin.search.distance.distance_join import with_partners
 from dfjoin.search.found import SearchContext
 from dfjoin.search.period_search import PeriodCandidate
 from dfjoin.search.query import QueryColumn

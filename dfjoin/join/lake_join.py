@@ -17,14 +17,8 @@ from dfjoin.join.plan import JoinPlan, json_label
 from dfjoin.join.read_rows import link_keys, read_rows
 from dfjoin.join.report import JoinAccount, joined_before
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.discover import (
-    has_composite_key,
-    make_key,
-    query_columns,
-    search_columns,
-    search_queries,
-    warn_of_missing,
-)
+from dfjoin.search.column_search import search_columns, search_queries, warn_of_missing
+from dfjoin.search.discover import has_composite_key, make_key, query_columns
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
 from dfjoin.search.period_search import PeriodCandidate, find_period_candidates, find_period_keys

@@ -10,7 +10,7 @@ from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.aggregate import RULES
 from dfjoin.join.plan import HOWS, JoinPlan
-from dfjoin.search.distance_join import PARTNERS
+from dfjoin.search.distance.distance_join import PARTNERS
 from dfjoin.search.params import MODES, RADIUS_UNITS
 from dfjoin.store.table import ON_STALE
 from dfjoin.transform.taught_join import Example, is_unicode

@@ -27,7 +27,8 @@ from dfjoin.join.report import JoinAccount
 from dfjoin.join.second_column import find_second_column
 from dfjoin.join.table_hops import FrameKeys, ReachedTable, TableHop, UnreachedTable, path_keys
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.discover import make_key, query_columns, search_columns, search_queries
+from dfjoin.search.column_search import search_columns, search_queries
+from dfjoin.search.discover import make_key, query_columns
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.search.period_search import find_period_candidates

@@ -21,7 +21,7 @@ from dfjoin.join.period_rows import PeriodLink
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.right_facts import TableFacts
-from dfjoin.search.distance_join import DistanceRelation, PairedKeys
+from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
 from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
 from dfjoin.search.row_keys import KeyIndex, concat_values
 from dfjoin.search.transform.candidate_programs import spell_values

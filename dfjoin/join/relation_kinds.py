@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dfjoin.search.distance_join import DistanceRelation
+from dfjoin.search.distance.distance_join import DistanceRelation
 from dfjoin.search.embedding.axes_join import AxesRelation
 from dfjoin.search.embedding.near_join import NearRelation
 from dfjoin.search.fuzzy.similar_join import SimilarRelation

@@ -10,7 +10,7 @@ import numpy as np
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.discover import search_columns
+from dfjoin.search.column_search import search_columns
 from dfjoin.search.found import SearchContext
 from dfjoin.search.key_query import make_key_query
 from dfjoin.search.modes import mode_of

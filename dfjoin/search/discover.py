@@ -1,4 +1,4 @@
-"""Join discovery: parameters and columns of a frame → queries → what each finds → the result frame."""
+"""The door of join discovery: columns of a frame → queries → what each finds → the result frame."""
 
 from __future__ import annotations
 
@@ -6,57 +6,37 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dfjoin import _validation as check
-from dfjoin.errors import (
-    ApproximateResultWarning,
-    ColumnNotFoundError,
-    InvalidParameterError,
-    InvalidTypeError,
-    warn,
-)
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.composite_result import key_columns
-from dfjoin.search.composite_search import search_key
-from dfjoin.search.found import Found, SearchContext
+from dfjoin.search.column_search import (
+    make_result,
+    search_column,
+    search_columns,
+    search_queries,
+    search_respelled,
+    warn_of_missing,
+)
+from dfjoin.search.found import Found
 from dfjoin.search.key_query import KeyQuery, make_key_query
-from dfjoin.search.lost_zeros import merge_respelled, respell_query, tell_lost_zeros, warn_of_lost_zeros
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
-from dfjoin.search.result_frame import frame_of, listed, make_frame
-from dfjoin.search.usefulness.ranking import rank_useful
+from dfjoin.search.spellings import may_hold_periods
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import is_pandas, is_spark, select_column
 
-__all__ = [
-    "check_frame",
-    "discover",
-    "discover_batch",
-    "finish_search",
-    "has_composite_key",
-    "make_key",
-    "make_queries",
-    "query_columns",
-    "search_columns",
-    "search_made",
-    "search_queries",
-    "warn_of_missing",
-]
+__all__ = ["check_frame", "discover", "discover_batch", "has_composite_key", "make_key", "query_columns"]
 
 _MOST_PARTS = 8
 """Columns of a key at most."""
 
-_MAX_TOLD = 20
-"""Query columns whose search ``attrs["dfjoin"]`` tells of."""
 
-
-def discover(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams) -> Any:
+def discover(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams, *, has_periods: bool = True) -> Any:
     """Search a lake for what joins with one column of a frame, or with each; see `dfjoin.discover_joinable`.
 
     Parameters
@@ -65,31 +45,34 @@ def discover(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams
     on : column label, list of labels, "*" or None
     snapshot : Snapshot
     params : SearchParams
+    has_periods : bool
+        Whether dates are also searched for by the periods in which they lie, see `period_search.add_periods`.
 
     Returns
     -------
     JoinCandidates, or an iterator of them when `params.progressive`
     """
-    return search_made(make_queries(df, on, snapshot, params), snapshot, params)
-
-
-def make_queries(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams) -> KeyQuery | list[QueryColumn]:
-    """Normalise the columns of a frame that `on` names: as one key, or each as a query of its own."""
     check_frame(df)
-    if has_composite_key(on, params):
-        return make_key(df, on, snapshot, params)
-    return query_columns(df, on, snapshot, params)
-
-
-def search_made(made: KeyQuery | list[QueryColumn], snapshot: Snapshot, params: SearchParams) -> Any:
-    """Search a lake with what `make_queries` made; see `discover`."""
-    if isinstance(made, KeyQuery):
-        return warn_of_missing(search_columns(snapshot, made, params))
     mode = mode_of(params.mode)
-    mode.check(snapshot)
-    if params.progressive:
-        return (search_queries(snapshot, made, stage) for stage in mode.stages(snapshot, params))
-    return search_queries(snapshot, made, params)
+    made: KeyQuery | list[QueryColumn]
+    if has_composite_key(on, params):
+        made = make_key(df, on, snapshot, params)
+        found = warn_of_missing(search_columns(snapshot, made, params))
+    else:
+        made = query_columns(df, on, snapshot, params)
+        mode.check(snapshot)
+        if params.progressive:
+            return (search_queries(snapshot, made, stage) for stage in mode.stages(snapshot, params))
+        found = search_queries(snapshot, made, params)
+    if not (has_periods and mode.is_by_equality and params.verify and params.is_by_usefulness):
+        return found
+    columns = made if isinstance(made, list) else made.columns
+    dates = [number for number, one in enumerate(columns) if may_hold_periods(one)]
+    if not dates:
+        return found
+    from dfjoin.search.period_search import add_periods
+
+    return add_periods(found, made, dates)
 
 
 def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_threads: int | None) -> JoinCandidates:
@@ -106,11 +89,11 @@ def discover_batch(columns: Any, snapshot: Snapshot, params: SearchParams, n_thr
         name, column = item
         series = column if isinstance(column, pd.Series) else _to_series(column, name)
         query = make_query(series, snapshot.settings, argument="columns", name=str(name))
-        return _search(snapshot, query, params)
+        return search_column(snapshot, query, params)
 
     with ThreadPoolExecutor(min(threads, max(1, len(columns)))) as pool:
         found = list(pool.map(run, columns.items()))
-    return _make_result(snapshot, found, params, _search_respelled(snapshot, [one.query for one in found], params))
+    return make_result(snapshot, found, params, search_respelled(snapshot, [one.query for one in found], params))
 
 
 def _to_series(column: Any, name: Any) -> pd.Series:
@@ -214,142 +197,3 @@ def make_key(df: pd.DataFrame, on: list[Any], snapshot: Snapshot, params: Search
             raise InvalidParameterError(f"`{name}` goes with a key of one column, got {len(on)} columns; leave it out")
     mode_of(params.mode).check(snapshot)
     return make_key_query(query_columns(df, on, snapshot, params))
-
-
-def warn_of_missing(hits: JoinCandidates) -> JoinCandidates:
-    """Warn where a search with a key of several columns, which the user named, had no time for all tables."""
-    if not hits.attrs["dfjoin"]["complete"]:
-        warn(
-            "the search with a key of several columns ended before all tables were compared, so that some may be "
-            "missing; try again when the machine is less busy, restrict it with `tables=`, or call "
-            "lake.add_row_signatures() once, so that no table has to be read",
-            ApproximateResultWarning,
-        )
-    return hits
-
-
-def search_columns(snapshot: Snapshot, key: KeyQuery, params: SearchParams) -> JoinCandidates:
-    """Search a lake with a key of several columns, and make the result frame."""
-    search = search_key(snapshot, key, params)
-    frame = frame_of(key_columns(search, params, listed))
-    frame._context = SearchContext(snapshot, params, {}, key=search)
-    frame.attrs["dfjoin"] = {
-        "mode": params.mode,
-        "complete": search.stats.is_complete,
-        "index": str(snapshot.path),
-        "version": snapshot.version,
-        "searches": [{"query_column": key.name, **search.stats.to_dict(), **search.notes}],
-    }
-    return frame
-
-
-def search_queries(
-    snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams, *, is_first: bool = True
-) -> JoinCandidates:
-    """Search a lake for each query column, warn of lost zeros, and make the result frame.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    queries : list of QueryColumn
-        Normalised by the settings of the snapshot.
-    params : SearchParams
-    is_first : bool
-        Whether to warn of lost zeros; a search that only goes further down the ranking has warned already.
-
-    Returns
-    -------
-    JoinCandidates
-    """
-    return finish_search(snapshot, [_search(snapshot, query, params) for query in queries], params, is_first=is_first)
-
-
-def finish_search(
-    snapshot: Snapshot, found: list[Found], params: SearchParams, *, is_first: bool = True
-) -> JoinCandidates:
-    """Search for what was found in another spelling of its zeros, too, and make the result frame.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    found : list of Found
-        Of each query column.
-    params : SearchParams
-    is_first : bool
-        As in `search_queries`.
-
-    Returns
-    -------
-    JoinCandidates
-    """
-    respelled = _search_respelled(snapshot, [one.query for one in found], params)
-    result = _make_result(snapshot, found, params, respelled)
-    if is_first:
-        has_rows = set(result["query_column"])
-        for one in found:  # by usefulness, a spelling of which no row is worth showing is not worth a warning
-            if one.query.name in respelled and (one.useful is None or one.query.name in has_rows):
-                warn_of_lost_zeros(one, respelled[one.query.name])
-    return result
-
-
-def _search(snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:
-    """Search a lake for one query column, and rank what is found."""
-    mode = mode_of(params.mode)
-    if not params.is_by_usefulness:
-        return mode.search(snapshot, query, params)
-    pool = mode.pool(snapshot, query, params)
-    ranked, useful = rank_useful(snapshot, query, pool, params)
-    if pool.found is not None:
-        return pool.found.ranked(ranked, useful)
-    return Found(query, ranked, pool.stats, pool.matched, useful=useful)
-
-
-def _search_respelled(snapshot: Snapshot, queries: list[QueryColumn], params: SearchParams) -> dict[str, Found]:
-    """Search for query columns whose codes or integers may have lost zeros, in their other spelling."""
-    if not (mode_of(params.mode).is_by_equality and params.verify):  # estimates are made without the dictionary
-        return {}
-    other = {query.name: respell_query(snapshot, query, params) for query in queries}
-    return {name: _search(snapshot, query, params) for name, query in other.items() if query is not None}
-
-
-def _make_result(
-    snapshot: Snapshot, found: list[Found], params: SearchParams, respelled: dict[str, Found] | None = None
-) -> JoinCandidates:
-    """Make the result frame of one or more query columns."""
-    may_be_estimated = params.verify and not snapshot.settings.keep_sets
-    if may_be_estimated and any(not np.isnan(one.hits.hits.errors).all() for one in found):
-        warn(
-            "the index keeps no token sets of its large columns (keep_sets=False): `matched` and `containment` are "
-            "estimates where `exact` is False, with the standard error `containment_error`",
-            ApproximateResultWarning,
-        )
-    frame = make_frame(found or [_search_nothing(snapshot, params)], params)
-    respelled = respelled or {}
-    merged = respelled if params.is_by_usefulness else {}  # the order by matched values has values as they are alone
-    context = frame._context = SearchContext(snapshot, params, {one.query.name: one for one in found}, merged)
-    if merged:
-        both = {name: (context.found[name], other) for name, other in merged.items()}
-        frame = merge_respelled(frame, both, partial(make_frame, params=params))
-        frame._context = context
-    frame.attrs["dfjoin"] = {
-        "mode": params.mode,
-        "complete": all(one.stats.is_complete for one in found),
-        "index": str(snapshot.path),
-        "version": snapshot.version,
-        "searches": [_told(one, respelled.get(one.query.name)) for one in found[:_MAX_TOLD]],
-    }
-    return frame
-
-
-def _told(found: Found, respelled: Found | None) -> dict[str, Any]:
-    """Return what ``attrs["dfjoin"]`` says of the search of one query column."""
-    told = {"query_column": found.query.name, **found.stats.to_dict()}
-    if found.useful is not None:
-        return told | found.useful.notes
-    return told if respelled is None else told | tell_lost_zeros(found, respelled)
-
-
-def _search_nothing(snapshot: Snapshot, params: SearchParams) -> Found:
-    """Search for a column without values: the result has the mode's columns and no rows."""
-    empty = make_query(pd.Series([], dtype=object), snapshot.settings, name="")
-    return _search(snapshot, empty, params)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dfjoin import _html
@@ -186,10 +186,10 @@ def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: A
     is_by_equality : bool
         It shares values as they are, and not after a program.
     **evidence
-        Further fields of `Explanation`: the examples, and what the mode knows better than the hit.
+        Further fields of `Explanation`: the examples, and what the mode knows better than the hit. The candidate is
+        weighed unless `score` is among them.
     """
     row, hits = candidate.row, candidate.found.hits.hits
-    weighed = weigh_candidate(candidate, is_by_equality)
     known: dict[str, Any] = {name: row[name] for name in ("query_column", "table", "column")}
     known |= {
         "relationship": row["relationship"] if isinstance(row["relationship"], str) else "",
@@ -200,13 +200,11 @@ def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: A
         "found_by": candidate.found.stats.to_dict(),
         "pad": candidate.found.query.pad,
         "period": candidate.found.query.period,
-        "score": weighed.score,
-        "usefulness": weighed.usefulness,
-        "verdict": verdict_of(weighed.score),
-        "evidence_for": weighed.evidence_for,
-        "evidence_against": weighed.evidence_against,
         "code": join_code(str(row["table"]), str(row["column"])),
     }
+    if "score" not in evidence:
+        weighed = weigh_candidate(candidate, is_by_equality)
+        known |= {**asdict(weighed), "verdict": verdict_of(weighed.score)}
     return Explanation(**known | evidence)
 
 

@@ -22,7 +22,7 @@ from dfjoin.transform.transform_join import TransformJoin
 if TYPE_CHECKING:
     from dfjoin.search.key_hits import KeyHit, KeySearch
 
-__all__ = ["Candidate", "Found", "Pool", "SearchContext"]
+__all__ = ["Candidate", "Found", "Pool", "SearchContext", "name_of_row"]
 
 
 @dataclass(frozen=True)
@@ -102,27 +102,23 @@ class SearchContext:
         What was asked for.
     found : dict
         Name in ``query_column`` → what its search found.
-    respelled : dict
-        Name → what the search of its codes with other zeros found; rows with `pad` are of these.
     key : KeySearch or None
         What the search with a key of several columns found, in place of `found`.
-    periods : dict
-        Query column, table and column of each row with `period` → the search by periods that found it.
+    spelled : dict
+        Query column, table and column of each row with `pad` or `period` → the search of the other spelling of the
+        query that found it.
     """
 
     snapshot: Snapshot
     params: SearchParams
     found: dict[str, Found]
-    respelled: dict[str, Found] = field(default_factory=dict)
     key: KeySearch | None = None
-    periods: dict[tuple[str, str, str], SearchContext] = field(default_factory=dict)
+    spelled: dict[tuple[str, str, str], SearchContext] = field(default_factory=dict)
 
     def of(self, row: Any) -> SearchContext:
-        """Return the search that found a row: this one, or one by periods."""
-        period = row.get("period") if isinstance(row, pd.Series) else getattr(row, "period", None)
-        if period is None or pd.isna(period):
-            return self
-        return self.periods.get((row.query_column, row.table, row.column), self)
+        """Return the search that found a row: this one, or one of another spelling of the query."""
+        other = self.spelled.get(name_of_row(row))
+        return self if other is None else other.of(row)
 
     def key_hit(self, row: Any) -> KeyHit | None:
         """Return the hit of a key of several columns that a row shows; None where the key is one column."""
@@ -148,13 +144,7 @@ class SearchContext:
 
     def found_of(self, row: Any) -> Found | None:
         """Return the search that found a row of the result."""
-        context = self.of(row)
-        if context is not self:
-            return context.found_of(row)
-        # `row.pad` of a Series is a method in pandas 2.
-        pad = row.get("pad") if isinstance(row, pd.Series) else getattr(row, "pad", None)
-        searches = self.found if pad is None or pd.isna(pad) else self.respelled
-        return searches.get(row.query_column)
+        return self.of(row).found.get(row.query_column)
 
     @property
     def queries(self) -> dict[str, QueryColumn]:
@@ -184,6 +174,11 @@ class SearchContext:
         found = self.found_of(row)
         place = None if found is None else _place_of(found, row)
         return None if found is None or place is None else found.relation_of(place)
+
+
+def name_of_row(row: Any) -> tuple[str, str, str]:
+    """Return what names a row of a result: query column, table and column."""
+    return row.query_column, row.table, row.column
 
 
 def _place_of(found: Found, row: Any) -> int | None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.errors import warn
 from dfjoin.kernels.numbers import INTEGER, TEXT
-from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.found import Found
@@ -29,10 +27,9 @@ from dfjoin.values.zero_padding import pad_integers, respell_zeros
 
 __all__ = [
     "LostZeros",
+    "better_with_zeros",
     "find_lost_zeros_between",
-    "in_order",
     "is_clearly_more",
-    "merge_respelled",
     "respell_query",
     "tell_lost_zeros",
     "warn_of_lost_zeros",
@@ -117,61 +114,29 @@ def _may_match_more(snapshot: Snapshot, query: QueryColumn, pad: int, params: Se
     return gain >= least and most >= _LEAST_CONTAINMENT * n_query
 
 
-def merge_respelled(
-    frame: JoinCandidates, found: dict[str, tuple[Found, Found]], make: Callable[[list[Found]], JoinCandidates]
-) -> JoinCandidates:
-    """Put the candidates that match clearly more in another spelling into a result.
+def better_with_zeros(snapshot: Snapshot, plain: Found, respelled: Found) -> NDArray[np.bool_]:
+    """Tell which hits of the other spelling match clearly more than the same columns do as they are.
 
     Parameters
     ----------
-    frame : JoinCandidates
-        What was found for the query columns as they are.
-    found : dict
-        Name of a query column that was spelled anew → the search of it as it is, and the other one.
-    make : callable
-        Makes the frame of searches.
+    snapshot : Snapshot
+    plain, respelled : Found
+        The search of a query column as it is, and the other one.
 
     Returns
     -------
-    JoinCandidates
-        Rows of both in the order of the result, with the column `pad`: the width of the codes, null in rows of the
-        former; or `frame` where nothing matches clearly more. A column of the lake stands there once. Accidental
-        candidates of another spelling are left out.
+    ndarray of bool, shape (n_hits,)
     """
-    snapshot = frame.context.snapshot
-    parts = [_are_better(snapshot, plain, respelled) for plain, respelled in found.values()]
-    is_better = np.concatenate(parts)
-    if not is_better.any():
-        return frame
-    widths = [abs(respelled.query.pad or 0) for _, respelled in found.values()]
-    pads = pd.array(np.repeat(widths, [part.size for part in parts]), "Int64")
-    respelled = make([other for _, other in found.values()])
-    better = respelled[is_better & ~respelled["accidental"].to_numpy(bool)]
-    if not len(better):
-        return frame
-    taken = set(_places(better))
-    rest = frame[np.array([place not in taken for place in _places(frame)], bool)]
-    both = [rest.assign(pad=pd.array([None] * len(rest), "Int64")), better.assign(pad=pads[better.index])]
-    queries = list(dict.fromkeys([*frame["query_column"], *found]))
-    return JoinCandidates(in_order(pd.concat(both), queries, frame.context.params.k))
-
-
-def _places(frame: pd.DataFrame) -> list[tuple[str, ...]]:
-    return list(zip(*(frame[name].tolist() for name in ("query_column", "table", "column")), strict=True))
-
-
-def _are_better(snapshot: Snapshot, plain: Found, respelled: Found) -> NDArray[np.bool_]:
-    """Tell which hits of the other spelling match clearly more than the same columns do as they are."""
-    places = range(min(len(respelled.hits), _MOST_COMPARED))
+    compared = range(min(len(respelled.hits), _MOST_COMPARED))
     is_better = np.zeros(len(respelled.hits), bool)
-    is_better[: len(places)] = [_is_better(snapshot, plain, respelled, place) for place in places]
+    is_better[: len(compared)] = [_is_better(snapshot, plain, respelled, row) for row in compared]
     return is_better
 
 
-def _is_better(snapshot: Snapshot, plain: Found, respelled: Found, place: int) -> bool:
+def _is_better(snapshot: Snapshot, plain: Found, respelled: Found, row: int) -> bool:
     """Tell whether a hit of the other spelling matches clearly more than the same column does as it is."""
     hits = respelled.hits.hits
-    number, column, matched = int(hits.segments[place]), int(hits.columns[place]), int(hits.matched[place])
+    number, column, matched = int(hits.segments[row]), int(hits.columns[row]), int(hits.matched[row])
     if matched < _LEAST_CONTAINMENT * len(respelled.query.values) or not is_clearly_more(matched, 0):
         return False
     segment = snapshot.segments[number]
@@ -184,20 +149,6 @@ def _is_better(snapshot: Snapshot, plain: Found, respelled: Found, place: int) -
     numbers = segment.catalog.numbers  # integers of the same largest width are what codes of it have become
     largest, smallest = int(numbers["max_integer"][column]), int(numbers["min_integer"][column])
     return bool(numbers["has_range"][column]) and smallest >= 0 and len(str(largest)) == -width
-
-
-def in_order(frame: pd.DataFrame, queries: list[str], k: int | None) -> pd.DataFrame:
-    """Sort rows as a result is sorted, query column by query column, and keep the k best of each."""
-    counts = frame["matched_rows" if "matched_rows" in frame else "matched"].to_numpy()
-    useful = frame["usefulness"].to_numpy(float) if "usefulness" in frame else np.zeros(len(frame))
-    rank = {name: place for place, name in enumerate(queries)}
-    columns = (frame["query_column"].map(rank), -useful, -counts, frame["cardinality"], frame["table"], frame["column"])
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    order = sorted(range(len(rows)), key=rows.__getitem__)
-    merged = frame.iloc[order].reset_index(drop=True)
-    if k is None:
-        return merged
-    return merged[merged.groupby("query_column").cumcount() < k].reset_index(drop=True)
 
 
 def _width_of_vocabulary(snapshot: Snapshot, query: QueryColumn) -> int:

@@ -11,28 +11,24 @@ import numpy as np
 import pandas as pd
 
 from dfjoin.search.candidates import JoinCandidates
-from dfjoin.search.discover import make_queries, search_columns, search_made, search_queries
+from dfjoin.search.column_search import search_columns, search_queries
 from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
 from dfjoin.search.key_query import KeyQuery, make_key_query
-from dfjoin.search.lost_zeros import in_order
-from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
+from dfjoin.search.spellings import SpelledRows, merge_spelled
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.periods import GRANULARITIES, PeriodColumn, read_periods, spell_periods
 
-__all__ = ["PeriodCandidate", "discover_with_periods", "find_period_candidates", "find_period_keys"]
+__all__ = ["PeriodCandidate", "add_periods", "find_period_candidates", "find_period_keys"]
 
 _SECONDS = 4.0
 """How long keys of several columns are searched for by periods, beyond the first search."""
 
 _MOST_PERIODS = 1 << 16
 """Distinct values of a column of periods; a column with more of them holds something else."""
-
-_PLACE = ("query_column", "table", "column")
-"""Columns of a result that name a candidate."""
 
 _SAMPLES = 64
 """Values of a column that are looked at first, to tell whether they are periods."""
@@ -146,8 +142,8 @@ def _spelled(label: Any, column: pd.Series, snapshot: Snapshot, params: SearchPa
     periods = read_periods(column, is_year=is_year_name(label))
     for granularity in _coarser(periods):
         assert periods is not None
-        for way in spell_periods(periods.numbers(granularity), granularity):
-            query = make_query(way.rename(label), snapshot.settings, name=str(label))
+        for spelled in spell_periods(periods.numbers(granularity), granularity):
+            query = make_query(spelled.rename(label), snapshot.settings, name=str(label))
             if query.profile.is_indexable and _may_reach(query, snapshot, params):
                 yield replace(query, period=granularity)
 
@@ -175,61 +171,37 @@ def _coarser(periods: PeriodColumn | None) -> list[str]:
 # In the result of a search --------------------------------------------------------------------------------
 
 
-def discover_with_periods(df: pd.DataFrame, on: Any, snapshot: Snapshot, params: SearchParams) -> Any:
-    """Search a lake as `dfjoin.search.discover.discover` does, and for the periods in which dates lie.
+def add_periods(hits: JoinCandidates, made: KeyQuery | list[QueryColumn], dates: Sequence[int]) -> JoinCandidates:
+    """Search for the periods in which dates lie, and put the candidates into the result of the query as it is.
 
     Parameters
     ----------
-    df : DataFrame
-    on : column label, list of labels, "*" or None
-    snapshot : Snapshot
-    params : SearchParams
+    hits : JoinCandidates
+    made : KeyQuery or list of QueryColumn
+        What was searched for.
+    dates : sequence of int
+        Numbers of the columns that may be dates.
 
     Returns
     -------
-    JoinCandidates, or an iterator of them when `params.progressive`
+    JoinCandidates
         Rows of periods have their granularity in the column `period`, which is missing where no row has one. They are
         there in the order by usefulness alone, and only if no equal key of their table is at least as useful.
     """
-    made = make_queries(df, on, snapshot, params)
-    found = search_made(made, snapshot, params)
-    mode = mode_of(params.mode)
-    if not (mode.is_by_equality and params.verify and params.is_by_usefulness and not params.progressive):
-        return found
+    snapshot, params = hits.context.snapshot, hits.context.params
     if isinstance(made, KeyQuery):
-        periods = find_period_keys(made, snapshot, params)
+        periods = find_period_keys(made, snapshot, params, dates)
     else:
-        names = tuple(map(str, df.columns))
-        periods = find_period_candidates([(query.label, query.column) for query in made], snapshot, params, names)
-    return _merged(found, periods, params)
-
-
-def _merged(hits: JoinCandidates, periods: Sequence[PeriodCandidate], params: SearchParams) -> JoinCandidates:
-    """Put candidates by periods into a result, where no equal key of their table is at least as useful."""
-    chosen = _more_useful(hits, periods, params.k)
-    if not chosen:
-        return hits
-    places = [_place_of(one.row) for one in chosen]
-    names = zip(*(hits[name].tolist() for name in _PLACE), strict=True)
-    parts: list[tuple[str | None, pd.DataFrame]] = [(None, hits[[name not in set(places) for name in names]])]
+        queries = [made[number] for number in dates]
+        columns = [(query.label, query.column) for query in queries]
+        periods = find_period_candidates(columns, snapshot, params, made[0].companions)
+    chosen = _more_useful(hits, periods, params.k) if periods else []
+    text, found = hits["table"].dtype, []
     for searched in {id(one.hits): one.hits for one in chosen}.values():
         own = [one for one in chosen if one.hits is searched]
-        parts.append((own[0].granularity, searched.iloc[[one.place for one in own]]))
-    text = hits["table"].dtype
-    told = [
-        pd.DataFrame(part).assign(period=pd.array([period] * len(part), text)) for period, part in parts if len(part)
-    ]
-    context = hits.context
-    queries = [*context.queries] if context.key is None else [context.key.query.name]
-    merged = JoinCandidates(in_order(pd.concat(told), queries, params.k))
-    contexts = {place: one.hits.context for place, one in zip(places, chosen, strict=True)}
-    merged._context = replace(context, periods=contexts)
-    merged.attrs = dict(hits.attrs)
-    return merged
-
-
-def _place_of(row: Any) -> tuple[str, str, str]:
-    return row.query_column, row.table, row.column
+        rows = pd.DataFrame(searched.iloc[[one.place for one in own]])
+        found.append(SpelledRows(rows, pd.array([own[0].granularity] * len(own), text), searched.context))
+    return merge_spelled(hits, "period", found)
 
 
 def _more_useful(hits: JoinCandidates, periods: Sequence[PeriodCandidate], k: int | None) -> list[PeriodCandidate]:

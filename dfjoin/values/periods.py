@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dfjoin.values.cells import CONVERSION_ERRORS
 
-__all__ = ["GRANULARITIES", "PeriodColumn", "read_periods", "spell_periods"]
+__all__ = ["GRANULARITIES", "PeriodColumn", "is_period", "read_periods", "spell_periods"]
 
 GRANULARITIES = ("year", "quarter", "month", "week", "day", "second")
 """From the coarsest to the finest; weeks (ISO 8601) lie in no month, quarter or year."""
@@ -144,7 +144,7 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     if not texts:
         return None
     some = texts[:: max(1, len(texts) // _LOOKED_AT)]
-    if sum(_is_read(text) for text in some) < _LIKELY * len(some):
+    if sum(is_period(text) for text in some) < _LIKELY * len(some):
         return None
     if any(":" in text for text in some):
         return _of_moments(texts, codes)
@@ -162,8 +162,8 @@ def read_periods(column: pd.Series, *, is_year: bool = False) -> PeriodColumn | 
     return PeriodColumn(granularity, np.where(is_null, 0, starts), np.where(is_null, 0, ends), is_null)
 
 
-def _is_read(text: str) -> bool:
-    """Tell whether a text is a date, a period or a moment."""
+def is_period(text: str) -> bool:
+    """Tell whether a text is a date, a period or a moment, in small letters."""
     return _read(text)[0] != "" or _MOMENT.fullmatch(text) is not None
 
 
@@ -171,7 +171,7 @@ def _may_be_periods(column: pd.Series) -> bool:
     """Tell whether one of some rows is a date or a period, or they have too few different values to tell."""
     some = column.iloc[:: max(1, len(column) // _ROWS)].dropna()
     texts = {str(value).strip().casefold() for value in some}
-    return len(texts) < _TELLING or any(_is_read(text) for text in texts)
+    return len(texts) < _TELLING or any(is_period(text) for text in texts)
 
 
 def _of_moments(texts: list[str], codes: NDArray[np.int64]) -> PeriodColumn | None:

@@ -14,7 +14,7 @@ from dfjoin.kernels.vector_cells import CellBlocks, CellReach
 from dfjoin.vectors.rounded_features import blocks_of_floats, blocks_of_words, word_count, words_of
 from dfjoin.vectors.trees import Projection, feature_width, features_of, fit_projection
 
-__all__ = ["VectorCells", "build_cells", "cell_reach", "make_cells"]
+__all__ = ["VectorCells", "build_cells", "cell_radius", "make_cells"]
 
 _OF_CELL = 384
 """Vectors of a cell, on the average."""
@@ -137,7 +137,7 @@ def make_cells(
     return VectorCells(projection, centers, parts)
 
 
-def cell_reach(radius: float, d: int) -> CellReach:
+def cell_radius(radius: float, d: int) -> CellReach:
     """Return what a search of cells needs of a radius.
 
     Parameters

@@ -19,9 +19,9 @@ import dfjoin
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.segment import Segment
 from dfjoin.ingest.chosen_embedder import training_texts
-from dfjoin.search.embedding.near_pairs import pairs_within
-from dfjoin.search.embedding.near_search import embedder_of, reach_of
-from dfjoin.search.fuzzy.similar_texts import SimilarTexts, TextReach
+from dfjoin.search.embedding.near_join import pairs_within
+from dfjoin.search.embedding.near_search import embedder_of, vector_radius
+from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius
 from dfjoin.search.params import search_params
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, to_texts, unit_rows
@@ -105,11 +105,11 @@ def pairs_of(
     """List the pairs of a method at its largest radius: numbers of the query value and of the value, and distances."""
     radius = RADII[method][-1]
     if method == "fasttext":
-        reach = reach_of(search_params(mode="embedding", radius=radius))
+        reach = vector_radius(search_params(mode="embedding", radius=radius))
         one, other = (unit_rows(embedder.embed(to_texts(texts))) for texts in (query, values))
         i, j, chords = pairs_within(one, other, reach)
         return i, j, chords / 2
-    spelling = TextReach(method, radius, "fraction")
+    spelling = SpellingRadius(method, radius, "fraction")
     left, right = (SimilarTexts(to_texts(texts), spelling.is_grams) for texts in (query, values))
     return right.pairs(left, spelling)
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from dfjoin.search.embedding.pexeso.pivots import PivotIndex, build_pivot_index, map_rows
 from dfjoin.vectors.metrics import metric_of
-from dfjoin.vectors.pivots import PivotIndex, build_pivot_index, map_rows
 from tests.benchmarks.partitions import Columns, neighbours, of_lake, postings_of
 from tests.benchmarks.pexeso_tables import run
 from tests.benchmarks.similarity import Contenders, clustered, near_queries

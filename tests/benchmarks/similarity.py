@@ -23,12 +23,12 @@ from dfjoin.index.vector_group import texts_of
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
-from dfjoin.search.embedding.pexeso_plan import PexesoSearch
+from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch
+from dfjoin.search.embedding.pexeso.pivots import build_pivot_index, choose_pivots, map_rows
 from dfjoin.search.params import SearchStats
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.metrics import metric_of
 from dfjoin.vectors.near_cells import build_cells
-from dfjoin.vectors.pivots import build_pivot_index, choose_pivots, map_rows
 from dfjoin.vectors.trees import features_of
 
 N_COLUMNS = 1000

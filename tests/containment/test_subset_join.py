@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.containment import scan_join, subset_join, subset_pairs, tree_join
+from dfjoin.containment import scan_join, subset_join, subset_pairs
 from dfjoin.containment.external_join import ReadCounts, external_pairs
+from dfjoin.containment.lcjoin import tree_join
 from dfjoin.containment.set_collection import encode_sides
 from dfjoin.containment.subset_join import METHODS, ContainmentOptions, join_collections
 from dfjoin.errors import InvalidParameterError

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from dfjoin.kernels.pivot_grids import CellPairs, PivotReach, block, cell_keys, sift_cells
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import TokenColumns
+from dfjoin.search.embedding.pexeso.pivots import make_grid, map_rows
 from dfjoin.vectors.metrics import metric_of
-from dfjoin.vectors.pivots import make_grid, map_rows
 
 METRIC = metric_of("euclidean")
 RADII = st.sampled_from([0.0, 0.05, 0.2, 0.5, 1.0, 1.9])

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from dfjoin.containment.lcjoin.tree_join import cross_pairs, tree_pairs
 from dfjoin.containment.set_collection import encode_sides
-from dfjoin.containment.tree_join import cross_pairs, tree_pairs
 
 LEFT = [[1, 2, 3, 4], [2, 3, 5], [1, 2, 5, 6]]
 RIGHT = [[1, 3, 4, 5, 6], [1, 3, 5], [1, 2, 3, 4, 6], [2, 4, 5, 6], [2, 3, 4, 5, 6], [2, 3, 4, 6], [1, 2, 3, 6]]

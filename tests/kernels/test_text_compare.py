@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dfjoin.search.fuzzy.similar_texts import SimilarTexts, TextReach
+from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius
 from dfjoin.vectors.embedders import to_texts
 from tests.oracles.spelling import spelling_distance
 
@@ -14,7 +14,7 @@ TEXTS = st.lists(st.text("aabñ中", min_size=1, max_size=70).map(lambda text: "
 @given(TEXTS, st.sampled_from(["edit", "jaccard"]))
 @settings(max_examples=40, deadline=None)
 def test_distances_of_texts_with_repeated_grams_and_other_letters(texts, metric):
-    reach = TextReach(metric, 1, "fraction")
+    reach = SpellingRadius(metric, 1, "fraction")
     one = SimilarTexts(to_texts(texts), reach.is_grams)
     found = one.pairs(SimilarTexts(to_texts(texts), reach.is_grams), reach)
     seen = {(i, j): d for i, j, d in zip(*(part.tolist() for part in found), strict=True)}
@@ -24,7 +24,7 @@ def test_distances_of_texts_with_repeated_grams_and_other_letters(texts, metric)
 
 
 def test_the_seen_grams_of_one_query_text_are_forgotten_by_the_next():
-    reach = TextReach("jaccard", 0.9, "fraction")
+    reach = SpellingRadius("jaccard", 0.9, "fraction")
     texts = SimilarTexts(to_texts(["abcabc", "abcdef"]), True)
     found = texts.pairs(texts, reach)
     assert np.bincount(found.queries).tolist() == [2, 2]

@@ -11,7 +11,7 @@ from dfjoin.kernels.vector_cells import NearPlaces, make_cell_queries, make_cell
 from dfjoin.kernels.vector_search import VectorTable
 from dfjoin.vectors import near_cells as vector_cells
 from dfjoin.vectors.embedders import unit_rows
-from dfjoin.vectors.near_cells import build_cells, cell_reach
+from dfjoin.vectors.near_cells import build_cells, cell_radius
 from dfjoin.vectors.rounded_features import query_pairs
 from dfjoin.vectors.trees import features_of
 
@@ -40,7 +40,7 @@ def scan(rows, queries, radius, room):
     scratch = make_cell_scratch(n, cells.blocks.indptr)
     padded = np.concatenate([queries, np.zeros((-n % LANES, rows.shape[1]), np.float32)])
     products = as_read_only(cells.centers @ np.ascontiguousarray(padded.T))
-    reach = cell_reach(radius, rows.shape[1])
+    reach = cell_radius(radius, rows.shape[1])
     while not scan_cells(cells.blocks, table, made, products, reach, found, scratch, state, stats):
         found = NearPlaces(*(np.concatenate([array, np.empty(room, np.int32)]) for array in found))
         n_full += 1

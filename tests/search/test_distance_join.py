@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.search.distance_join import nearest_pairs, with_partners
+from dfjoin.search.distance.distance_join import nearest_pairs, with_partners
 
 
 def test_the_nearest_pair_of_each_key():

@@ -5,7 +5,7 @@ import pytest
 
 from dfjoin.vectors import near_cells as vector_cells
 from dfjoin.vectors.embedders import unit_rows
-from dfjoin.vectors.near_cells import build_cells, cell_reach, make_cells
+from dfjoin.vectors.near_cells import build_cells, cell_radius, make_cells
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_each_vector_is_in_one_cell_by_falling_cosine(rows, monkeypatch):
 
 def test_the_reach_of_a_radius_is_on_the_safe_side():
     for radius in (0.0, 0.1, 1.0, 1.9, 2.0, 3.0):
-        reach = cell_reach(radius, 64)
+        reach = cell_radius(radius, 64)
         assert -1 <= reach.cosine <= max(-1.0, 1 - radius**2 / 2) and 0 < reach.error < 1e-4
         assert reach.sine**2 + reach.cosine**2 >= 1
 

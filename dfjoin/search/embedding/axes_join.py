@@ -10,17 +10,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.search.distance_join import PARTNERS, DistanceKeys, DistanceRelation, PairedKeys, nearest_pairs
-from dfjoin.search.embedding.axes_search import axes_reach
+from dfjoin.search.distance.distance_join import DistanceKeys, DistanceRelation, NearPairs
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.float_values import parse_lists, to_floats
 from dfjoin.values.value_set import ValueSet
-from dfjoin.vectors.axis_points import distinct_points, near_points, place_points
+from dfjoin.vectors.axis_points import chord_of_length, distinct_points, length_of_chord, near_points, place_points
 
-__all__ = ["AxesKeys", "AxesRelation"]
+__all__ = ["AxesKeys", "AxesRelation", "PointRadius", "point_radius"]
 
-_UNITS = ("m", "km", "absolute")
+_METRES = {"m": 1.0, "km": 1000.0}
+_UNITS = (*_METRES, "absolute")
 _MAX_AXES = 64
+
+
+@dataclass(frozen=True)
+class PointRadius:
+    """A radius among points.
+
+    Parameters
+    ----------
+    radius : float
+        In the user's unit.
+    unit : {"m", "km", "absolute"}
+    distance : float
+        Euclidean distance of points as they are stored: of unit vectors for places.
+    """
+
+    radius: float
+    unit: str
+    distance: float
+
+    def __str__(self) -> str:
+        """Say how near points have to lie."""
+        if self.unit in _METRES:
+            return f"great-circle distance up to {self.radius:g} {self.unit}"
+        return f"euclidean distance up to {self.radius:g}"
+
+    def shown(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return distances of stored points in the user's unit."""
+        return length_of_chord(distances) / _METRES[self.unit] if self.unit in _METRES else distances
+
+
+def point_radius(radius: float | None, unit: str | None) -> PointRadius:
+    """Return the radius of a search among points.
+
+    Raises
+    ------
+    InvalidParameterError
+        If there is none.
+    """
+    assert unit is not None  # a query of points is made with one
+    if radius is None:
+        raise InvalidParameterError(
+            "`radius` must be given for columns of numbers, whose unit says nothing of how near is near; for example "
+            'radius=100, radius_unit="m" for places'
+        )
+    return PointRadius(radius, unit, chord_of_length(radius * _METRES[unit]) if unit in _METRES else radius)
 
 
 @dataclass(frozen=True)
@@ -53,7 +98,7 @@ class AxesRelation(DistanceRelation):
     @property
     def is_place(self) -> bool:
         """The points are places on the earth."""
-        return self.radius_unit in _UNITS[:2]
+        return self.radius_unit in _METRES
 
     def check(self) -> None:
         """See `DistanceRelation`."""
@@ -71,33 +116,26 @@ class AxesRelation(DistanceRelation):
         """See `DistanceRelation`."""
         return AxesKeys(parts, self)
 
-    def reach_text(self) -> str:
+    def radius_text(self) -> str:
         """See `DistanceRelation`."""
         return f"{self.radius:g}" if self.radius_unit == "absolute" else f"{self.radius:g} {self.radius_unit}"
 
 
 class AxesKeys(DistanceKeys):
-    """Columns of a frame as points, to be joined with the points of a table.
+    """Columns of a frame as points, to be joined with the points of a table; of equally near ones the smallest.
 
     Parameters
     ----------
     parts : sequence of ValueSet
         The columns of the frame, in the order of the axes.
     relation : AxesRelation
-
-    Attributes
-    ----------
-    codes : ndarray of int64, shape (n_rows,)
-        Number of the point of each row; -1 for none.
-    n_keys : int
-        Distinct points.
     """
 
     def __init__(self, parts: Sequence[ValueSet], relation: AxesRelation) -> None:
         self._relation, self._dimension = relation, 0
-        self._points, self.codes = distinct_points(self._to_points(parts))
-        self.n_keys = len(self._points)
-        self._radius = axes_reach(relation.radius, relation.radius_unit).distance
+        self._points, self.codes, self.n_keys = self.read(parts)
+        self.partners = relation.partners
+        self._radius = point_radius(relation.radius, relation.radius_unit).distance
 
     def _to_points(self, parts: Sequence[ValueSet]) -> NDArray[np.float64]:
         if len(parts) != len(self._relation.scales):
@@ -113,20 +151,11 @@ class AxesKeys(DistanceKeys):
         numbers = np.column_stack([to_floats(part) for part in parts])
         return place_points(*numbers.T) if self._relation.is_place else numbers * self._relation.scales
 
-    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+    def read(self, parts: Sequence[ValueSet]) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
         """See `DistanceKeys`."""
         points, codes = distinct_points(self._to_points(parts))
-        found = np.zeros(len(points) + 1, bool)  # the last one serves code -1
-        found[near_points(points, self._points, self._radius)[0]] = True
-        return found[codes]
+        return points, codes, len(points)
 
-    def pairs(self, parts: Sequence[ValueSet]) -> PairedKeys:
-        """Pair the points of the frame with those of a table; the nearest is the first in ascending order of several.
-
-        See `DistanceKeys`.
-        """
-        points, codes = distinct_points(self._to_points(parts))
-        left, right, distances = near_points(self._points, points, self._radius)
-        if self._relation.partners == PARTNERS[0]:
-            left, right = nearest_pairs(left, right, distances)
-        return PairedKeys(left, right, codes, len(points))
+    def near(self, keys: NDArray[np.float64]) -> NearPairs:
+        """See `DistanceKeys`."""
+        return NearPairs(*near_points(self._points, keys, self._radius))

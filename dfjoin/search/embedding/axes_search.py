@@ -1,8 +1,10 @@
-"""Search among points of numeric columns: query points → points within a radius → sets of columns."""
+"""Search among points of columns of numbers: sets of columns with points within a radius of those of the query."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,80 +16,41 @@ from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import (
-    NO_LOG,
     MatchTally,
     QueryVectors,
+    TokenColumns,
     VectorTable,
     Within,
     count_pairs,
     make_scratch,
 )
-from dfjoin.search.embedding.axes_query import PointQuery
-from dfjoin.search.embedding.near_evidence import MatchRecord
+from dfjoin.search.distance.distance_mode import DistanceFound, MatchedPairs, no_hits
+from dfjoin.search.distance.distance_search import CountedSets, DistanceSearch, MatchRecord
+from dfjoin.search.embedding.axes_join import AxesRelation, PointRadius, point_radius
+from dfjoin.search.embedding.axes_query import PointQuery, point_text
 from dfjoin.search.embedding.near_plans import NearSegment, chosen_queries, run_near_plan, sealed_queries
-from dfjoin.search.embedding.pexeso_plan import PexesoSearch
-from dfjoin.search.exact.allowed import allowed_columns
-from dfjoin.search.exact.searcher import smallest_count
-from dfjoin.search.hits import Hits, join_hits
+from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch
+from dfjoin.search.embedding.pexeso.pivots import build_pivot_index
+from dfjoin.search.exact.searcher import MatchedQuery
+from dfjoin.search.found import Candidate
+from dfjoin.search.hits import Hits, RankedHits, join_hits
 from dfjoin.search.params import SearchParams, SearchStats
+from dfjoin.search.usefulness.ranking import MOST_RANKED
+from dfjoin.search.usefulness.shared_evidence import SharedEvidence
+from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.vectors.axis_points import chord_of_length, length_of_chord
+from dfjoin.values.header_meaning import headers_of
+from dfjoin.vectors.axis_points import near_points, place_degrees
 from dfjoin.vectors.metrics import metric_of
-from dfjoin.vectors.pivots import build_pivot_index
 from dfjoin.vectors.trees import bound_of, features_of
 
-__all__ = ["AxesReach", "PlacedSet", "axes_reach", "check_axes_of", "scaled_points", "search_axes", "spaces_of"]
+__all__ = ["PlacedSet", "PointsFound", "check_axes_of", "find_points", "scaled_points", "spaces_of"]
 
-_METRES = {"m": 1.0, "km": 1000.0}
+_PLANS = (None, "tree", "pexeso")
 _FAR = 1e6
 """A radius of so many times the extent of the points takes nearly all of them: no tree is asked."""
 
 _PAIRS = 1 << 22
-
-
-@dataclass(frozen=True)
-class AxesReach:
-    """A radius among points.
-
-    Parameters
-    ----------
-    radius : float
-        In the user's unit.
-    unit : {"m", "km", "absolute"}
-    distance : float
-        Euclidean distance of points as they are stored: of unit vectors for places.
-    """
-
-    radius: float
-    unit: str
-    distance: float
-
-    def __str__(self) -> str:
-        """Say how near points have to lie."""
-        if self.unit in _METRES:
-            return f"great-circle distance up to {self.radius:g} {self.unit}"
-        return f"euclidean distance up to {self.radius:g}"
-
-    def shown(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return distances of stored points in the user's unit."""
-        return length_of_chord(distances) / _METRES[self.unit] if self.unit in _METRES else distances
-
-
-def axes_reach(radius: float | None, unit: str | None) -> AxesReach:
-    """Return the radius of a search among points.
-
-    Raises
-    ------
-    InvalidParameterError
-        If there is none.
-    """
-    assert unit is not None  # a query of points is made with one
-    if radius is None:
-        raise InvalidParameterError(
-            "`radius` must be given for columns of numbers, whose unit says nothing of how near is near; for example "
-            'radius=100, radius_unit="m" for places'
-        )
-    return AxesReach(radius, unit, chord_of_length(radius * _METRES[unit]) if unit in _METRES else radius)
 
 
 _SPACES: WeakKeyDictionary[Segment, list[AxisSpace]] = WeakKeyDictionary()
@@ -126,10 +89,10 @@ class PlacedSet:
     number: int
 
 
-def search_axes(
+def _search_points(
     snapshot: Snapshot,
     query: PointQuery,
-    reach: AxesReach,
+    radius: PointRadius,
     params: SearchParams,
     record: MatchRecord | None = None,
 ) -> tuple[Hits, list[PlacedSet], SearchStats]:
@@ -139,7 +102,7 @@ def search_axes(
     ----------
     snapshot : Snapshot
     query : PointQuery
-    reach : AxesReach
+    radius : PointRadius
     params : SearchParams
     record : MatchRecord, optional
         Takes note of the matches.
@@ -158,99 +121,197 @@ def search_axes(
     discovery in data lakes: a high-dimensional similarity-based approach", ICDE 2021, section II, with points in the
     place of embedded texts. Places are unit vectors of float64, whose straight distance grows with the great circle.
     """
-    parts, sets, stats = [], [], SearchStats()
+    search, parts, sets, stats = DistanceSearch(query, params, record), [], [], SearchStats()
     for number, segment in enumerate(snapshot.segments):
         for place, space in enumerate(spaces_of(segment)):
             points = scaled_points(query, space.shape)
             if points is None:
                 continue
-            search = _SpaceSearch(segment, space, query, params)
-            search.record = record
+            read = SearchStats(plan=params.plan or "tree")
             with reading("axis_group", "names sets that the segment does not have", segment.meta.id):
-                hits, found = search.run(points, reach.distance, number)
+                tally = search.tally(space.n_sets, space.postings.list_indptr.size - 1)
+                _count_near(search, space, points, (radius.distance, tally), read)
+                counted = CountedSets(segment, number, space.columns, space.sizes)
+                hits, found = search.hits(tally, counted)
             parts.append(hits)
             sets += [PlacedSet(place, one) for one in found.tolist()]
             if stats.plan:
-                stats.add(search.stats)
+                stats.add(read)
             else:
-                stats = search.stats
+                stats = read
     stats.n_values = len(query.values)
     return join_hits(parts), sets, stats
 
 
-class _SpaceSearch:
-    """One query in one space."""
+def _count_near(
+    search: DistanceSearch,
+    space: AxisSpace,
+    points: NDArray[np.float64],
+    counted: tuple[float, MatchTally],
+    stats: SearchStats,
+) -> None:
+    """Count the sets of a space near the points: within a radius, into a tally."""
+    radius, tally = counted
+    table = VectorTable(space.rows, as_read_only(np.arange(len(space.rows), dtype=np.uint32)))
+    scaled = points / space.unit - space.tree.projection.center
+    extent = 2 * np.sqrt(space.shape.dimension)
+    norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    near = np.flatnonzero(norms <= (radius / space.unit + extent) * (1 + 1e-9))
+    if not near.size:
+        return
+    if search.params.plan == "pexeso":  # its index is built for the search
+        index = build_pivot_index(np.asarray(table.rows), metric_of("euclidean"))
+        both = radius, radius
+        pexeso = PexesoSearch(index, np.asarray(table.rows), table.tokens, space.postings, both, search.needed)
+        pexeso.run(search.queries(near, rows=points[near]), tally, stats)
+        return
+    if radius / space.unit > _FAR:
+        _count_all_pairs(table, search.queries(near, rows=points[near]), space.postings, (radius, tally), stats)
+        return
+    features = features_of(points[near] / space.unit, space.tree.projection)
+    order = np.argsort(features[:, 0], kind="stable")
+    queries = search.queries(near[order], rows=points[near[order]], features=features[order])
+    within = Within(bound_of(radius / space.unit, max(space.tree.scale, float(np.abs(features).max()))), radius)
+    run_near_plan(NearSegment(space.tree.tree, table, space.postings), queries, within, tally, "tree", stats)
 
-    def __init__(self, segment: Segment, space: AxisSpace, query: PointQuery, params: SearchParams) -> None:
-        self._segment, self._space, self._params = segment, space, params
-        counts = query.values.row_counts().astype(np.int64)
-        self._weights = counts if params.is_weighted else np.ones(len(query.values), np.int64)
-        self._minimum = smallest_count(params.threshold, int(self._weights.sum()))
-        self.stats = SearchStats(plan=params.plan or "tree")
-        self.record: MatchRecord | None = None
 
-    def run(self, points: NDArray[np.float64], radius: float, number: int) -> tuple[Hits, NDArray[np.int64]]:
-        """Count the sets near the points; return those that reach the threshold, as hits of the segment's number."""
-        space, n = self._space, self._space.n_sets
-        zeros = np.zeros((2, n), np.int64)
-        stamps = np.full(n, -1, np.int64), np.full(space.postings.list_indptr.size - 1, -1, np.int64)
-        log = NO_LOG if self.record is None else self.record.log()
-        tally = MatchTally(zeros[0], zeros[1], *stamps, self._params.count == "all", log)
-        table = VectorTable(space.rows, as_read_only(np.arange(len(space.rows), dtype=np.uint32)))
-        scaled = points / space.unit - space.tree.projection.center
-        extent = 2 * np.sqrt(space.shape.dimension)
-        norms = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
-        near = np.flatnonzero(norms <= (radius / space.unit + extent) * (1 + 1e-9))
-        if near.size and self._params.plan == "pexeso":
-            self._by_pivots(table, self._queries(points, near), tally, radius)
-        elif near.size and radius / space.unit > _FAR:
-            self._by_all_pairs(table, self._queries(points, near), tally, radius)
-        elif near.size:
-            features = features_of(points[near] / space.unit, space.tree.projection)
-            order = np.argsort(features[:, 0], kind="stable")
-            queries = self._queries(points, near[order], features[order])
-            scale = max(space.tree.scale, float(np.abs(features).max()))
-            within = Within(bound_of(radius / space.unit, scale), radius)
-            run_near_plan(
-                NearSegment(space.tree.tree, table, space.postings), queries, within, tally, "tree", self.stats
-            )
-        return self._hits(tally, number)
+def _count_all_pairs(
+    table: VectorTable,
+    queries: QueryVectors,
+    postings: TokenColumns,
+    counted: tuple[float, MatchTally],
+    stats: SearchStats,
+) -> None:
+    """Count by comparing every point of the query with every one of a space."""
+    radius, tally = counted
+    n, read = len(table.rows), np.zeros(4, np.int64)
+    numbers, step = np.arange(n), max(1, _PAIRS // max(1, n))
+    for start in range(0, queries.numbers.size, step):
+        part = sealed_queries(chosen_queries(queries, slice(start, start + step)))
+        m = part.numbers.size
+        pairs = as_read_only(np.arange(m + 1) * n), as_read_only(np.tile(numbers, m))
+        count_pairs(*pairs, table, part, Within(np.float32(0), radius), postings, tally, make_scratch(1), read)
+    stats.distances += int(read[2])
+    stats.near_pairs += int(read[3])
 
-    def _queries(
-        self, points: NDArray[np.float64], chosen: NDArray[np.int64], features: NDArray[np.float32] | None = None
-    ) -> QueryVectors:
-        features = np.empty((chosen.size, 0), np.float32) if features is None else features
-        none = np.full(chosen.size, -1, np.int64)
-        return QueryVectors(features, np.ascontiguousarray(points[chosen]), chosen, none, self._weights[chosen])
 
-    def _by_pivots(self, table: VectorTable, queries: QueryVectors, tally: MatchTally, radius: float) -> None:
-        """Count by PEXESO's plan; its index is built for the search."""
-        rows = np.asarray(table.rows)
-        index = build_pivot_index(rows, metric_of("euclidean"))
-        minimum = 0 if tally.is_all or self.record is not None else self._minimum
-        search = PexesoSearch(index, rows, table.tokens, self._space.postings, (radius, radius), minimum)
-        search.run(queries, tally, self.stats)
+@dataclass(frozen=True)
+class PointsFound(DistanceFound):
+    """What a search among points found: partners are places of points in a space.
 
-    def _by_all_pairs(self, table: VectorTable, queries: QueryVectors, tally: MatchTally, radius: float) -> None:
-        n, read = len(table.rows), np.zeros(4, np.int64)
-        places, step = np.arange(n), max(1, _PAIRS // max(1, n))
-        for start in range(0, queries.numbers.size, step):
-            part = sealed_queries(chosen_queries(queries, slice(start, start + step)))
-            m = part.numbers.size
-            pairs = as_read_only(np.arange(m + 1) * n), as_read_only(np.tile(places, m))
-            within = Within(np.float32(0), radius)
-            count_pairs(*pairs, table, part, within, self._space.postings, tally, make_scratch(1), read)
-        self.stats.distances += int(read[2])
-        self.stats.near_pairs += int(read[3])
+    Parameters
+    ----------
+    sets : tuple of PlacedSet
+        Of each hit; before hits are ranked, of all.
+    keys : tuple of list of str
+        Columns of each hit, in the order of the axes.
+    """
 
-    def _hits(self, tally: MatchTally, number: int) -> tuple[Hits, NDArray[np.int64]]:
-        scores, columns = tally.scores, self._space.columns
-        allowed = allowed_columns(self._segment, self._params)
-        if allowed.size:
-            scores = np.where((allowed[columns] > 0).all(axis=1), scores, 0)
-        sets = np.flatnonzero(scores >= self._minimum)
-        if self.record is not None:
-            alive = self._segment.alive
-            self.record.add(tally, None if alive is None else alive[columns].min(axis=1), sets)
-        counted = tally.hits[sets], scores[sets], np.asarray(self._space.sizes)[sets], np.full(sets.size, np.nan)
-        return Hits(np.full(sets.size, number, np.int64), columns[sets, 0].astype(np.int64), *counted), sets
+    sets: tuple[PlacedSet, ...] = field(kw_only=True)
+    keys: tuple[list[str], ...] = field(default=(), kw_only=True)
+
+    @property
+    def kind(self) -> str:
+        """See `DistanceFound`."""
+        return "place" if isinstance(self.query, PointQuery) and self.query.is_place else "vector"
+
+    @property
+    def unit(self) -> str:
+        """See `DistanceFound`."""
+        return "" if self.radius.unit == "absolute" else f" {self.radius.unit}"
+
+    def _taken(self, hits: RankedHits, places: Sequence[int]) -> Self:
+        """Return some of the hits, each named by all its columns."""
+        sets = tuple(self.sets[place] for place in places)
+        numbers = hits.hits.segments.tolist()
+        keys = tuple(self._names(number, one) for number, one in zip(numbers, sets, strict=True))
+        return replace(self, hits=replace(hits, names=[", ".join(names) for names in keys]), sets=sets, keys=keys)
+
+    def _names(self, number: int, one: PlacedSet) -> list[str]:
+        segment = self.matched.segments[number]
+        return segment.catalog.column_names(spaces_of(segment)[one.space].columns[one.number])
+
+    def with_hits(self, ranked: RankedHits) -> Self:
+        """See `DistanceFound`."""
+        return self._taken(ranked, ranked.order.tolist())
+
+    def pooled(self, hits: Hits, evidence: SharedEvidence | None) -> tuple[Self, Hits, SharedEvidence | None]:
+        """See `DistanceFound`; as many as are ranked at all, since their sets go along."""
+        if len(hits) <= MOST_RANKED:
+            return self, hits, evidence
+        best = np.sort(np.argsort(-hits.matched_rows, kind="stable")[:MOST_RANKED])
+        found = replace(self, sets=tuple(self.sets[place] for place in best.tolist()))
+        return found, hits.take(best), None if evidence is None else evidence.take(best)
+
+    def ranked(self, hits: RankedHits, useful: Usefulness) -> Self:
+        """See `Found`."""
+        found = self._taken(hits, useful.places)
+        keys = headers_of([name for names in found.keys for name in names]).joined  # no key is something new
+        facts = replace(useful.facts, companions=np.union1d(useful.facts.companions, keys[keys != 0]))
+        return replace(found, useful=replace(useful, facts=facts))
+
+    def keys_of(self, place: int) -> list[str]:
+        """See `Found`."""
+        return self.keys[place]
+
+    def relation_of(self, place: int) -> dict[str, Any] | None:
+        """See `Found`."""
+        space = self._space_of(int(self.hits.hits.segments[place]), place)
+        return AxesRelation(self.radius.radius, self.radius.unit, list(space.shape.scales)).to_dict()
+
+    def explained(self) -> dict[str, Any]:
+        """See `DistanceFound`; without a rank by usefulness points have no score."""
+        none: dict[str, Any] = {
+            "score": None,
+            "usefulness": None,
+            "verdict": "",
+            "evidence_for": [],
+            "evidence_against": [],
+        }
+        return {"code": "", **(none if self.useful is None else {})}
+
+    def _space_of(self, number: int, place: int) -> AxisSpace:
+        """Return the space of the set of a hit."""
+        return spaces_of(self.matched.segments[number])[self.sets[place].space]
+
+    def pairs_of(self, candidate: Candidate) -> MatchedPairs:
+        """See `DistanceFound`."""
+        assert isinstance(self.query, PointQuery)
+        space = self._space_of(candidate.number, candidate.place)
+        own = space.points_of(self.sets[candidate.place].number)
+        points = scaled_points(self.query, space.shape)
+        assert points is not None
+        codes, others, distances = near_points(points, np.asarray(space.rows)[own], self.radius.distance)
+        order = np.lexsort((others, distances, codes))
+        return MatchedPairs(codes[order], own[others[order]], self.radius.shown(distances[order]), own)
+
+    def texts_of(self, candidate: Candidate, partners: NDArray[np.int64]) -> list[str]:
+        """See `DistanceFound`."""
+        space = self._space_of(candidate.number, candidate.place)
+        rows = np.asarray(space.rows)[partners]
+        numbers = place_degrees(rows) if space.shape.is_place else rows / np.array(space.shape.scales)
+        return [point_text(row, place) for row, place in zip(numbers, partners.tolist(), strict=True)]
+
+
+def find_points(
+    snapshot: Snapshot, query: PointQuery, params: SearchParams, record: MatchRecord | None = None
+) -> tuple[PointsFound, Hits]:
+    """Search for a query of points, see `DistanceMode.find`.
+
+    Raises
+    ------
+    InvalidParameterError
+        If an argument belongs to texts.
+    """
+    if params.plan not in _PLANS:
+        raise InvalidParameterError(f'`plan` for columns of numbers must be "tree" or "pexeso", got {params.plan!r}')
+    if params.metric != SearchParams.metric:
+        raise InvalidParameterError(
+            f"`metric` belongs to texts, got {params.metric!r}; places are compared along great circles, others by "
+            "Euclidean distance: leave it out"
+        )
+    radius = point_radius(params.radius, params.radius_unit)
+    hits, sets, stats = _search_points(snapshot, query, radius, params, record)
+    matched, is_all = MatchedQuery(snapshot, query.values), params.count == "all"
+    none = no_hits(snapshot, hits)
+    return PointsFound(query, none, stats, matched, radius=radius, is_all=is_all, sets=tuple(sets)), hits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,33 +11,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError
-from dfjoin.index.catalog import KINDS
-from dfjoin.search.embedding.axes_mode import (
-    AxesFound,
-    axes_columns,
-    axes_explanation,
-    axes_pairs,
-    find_axes,
-    pool_axes,
-)
+from dfjoin.index.segment import Segment
+from dfjoin.search.distance.distance_join import NearPairs
+from dfjoin.search.distance.distance_mode import DistanceFound, DistanceMode, TextFound, no_hits
+from dfjoin.search.distance.distance_search import MatchRecord
 from dfjoin.search.embedding.axes_query import PointQuery, is_numeric, make_point_query
-from dfjoin.search.embedding.axes_search import check_axes_of
-from dfjoin.search.embedding.distance_mode import DistanceFound, DistanceMode, MatchedPairs, no_hits
-from dfjoin.search.embedding.near_evidence import MatchRecord
-from dfjoin.search.embedding.near_join import NearRelation
-from dfjoin.search.embedding.near_pairs import near_pairs
-from dfjoin.search.embedding.near_search import (
-    NO_REACH,
-    Reach,
-    embedder_of,
-    query_rows,
-    reach_of,
-    search_near,
-    with_radius,
-)
+from dfjoin.search.embedding.axes_search import check_axes_of, find_points
+from dfjoin.search.embedding.near_join import NearRelation, pairs_within
+from dfjoin.search.embedding.near_search import embedder_of, query_rows, search_near, vector_radius, with_radius
 from dfjoin.search.exact.searcher import MatchedQuery
-from dfjoin.search.explanation import Explanation
-from dfjoin.search.found import Candidate, Found, Pool
 from dfjoin.search.hits import Hits
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
@@ -48,26 +30,31 @@ __all__ = ["EmbeddingMode", "NearFound"]
 
 
 @dataclass(frozen=True)
-class NearFound(DistanceFound):
-    """What a search by distance found, with the vectors of the query and the radius.
+class NearFound(TextFound):
+    """What a search by vectors of texts found.
 
     Parameters
     ----------
     rows : ndarray of float32, shape (n_values, d)
         Vectors of the query's values; zeros for a value without one.
-    reach : Reach
-    relation : NearRelation, optional
+    relation : NearRelation
         The radius as a plan keeps it.
     """
 
-    rows: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), np.float32))
-    reach: Reach = NO_REACH
-    relation: NearRelation | None = None
+    rows: NDArray[np.float32] = field(kw_only=True)
+    relation: NearRelation = field(kw_only=True)
 
     def relation_of(self, place: int) -> dict[str, Any] | None:
-        """See `Found`; in columns that are not of text equal values alone match."""
-        is_text = KINDS[int(self.hits.profile["kind"][place])] == "text"
-        return self.relation.to_dict() if self.relation is not None and is_text and self.rows.any() else None
+        """See `Found`."""
+        return self.relation.to_dict() if self.is_text(place) and self.rows.any() else None
+
+    def near_tokens(self, segment: Segment, held: NDArray[np.int64]) -> NearPairs:
+        """See `TextFound`."""
+        stored = segment.vectors
+        rows = np.flatnonzero(np.isin(stored.tokens, held))
+        with_vector = np.flatnonzero(self.rows.any(axis=1))
+        left, right, chords = pairs_within(self.rows[with_vector], stored.rows[rows], self.radius)
+        return NearPairs(with_vector[left], stored.tokens[rows[right]].astype(np.int64), self.radius.shown(chords))
 
 
 class EmbeddingMode(DistanceMode):
@@ -90,19 +77,11 @@ class EmbeddingMode(DistanceMode):
         check_axes_of(snapshot)
         return make_point_query(df, labels, snapshot.settings, params.radius_unit)
 
-    def pool(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Pool:
-        if isinstance(query, PointQuery):
-            return pool_axes(snapshot, query, replace(params, k=None))
-        return super().pool(snapshot, query, params)
-
-    def search(self, snapshot: Snapshot, query: QueryColumn, params: SearchParams) -> Found:
-        if isinstance(query, PointQuery):
-            return find_axes(snapshot, query, params)
-        return super().search(snapshot, query, params)
-
     def find(
         self, snapshot: Snapshot, query: QueryColumn, params: SearchParams, record: MatchRecord | None = None
-    ) -> tuple[NearFound, Hits]:
+    ) -> tuple[DistanceFound, Hits]:
+        if isinstance(query, PointQuery):
+            return find_points(snapshot, query, params, record)
         _check_vectors(snapshot)
         identity = embedder_of(snapshot).identity
         params = with_radius(params, snapshot.manifest.embedder)
@@ -114,25 +93,11 @@ class EmbeddingMode(DistanceMode):
             stats,
             MatchedQuery(snapshot, query.values),
             rows=rows,
-            reach=reach_of(params),
+            radius=vector_radius(params),
             is_all=params.count == "all",
             relation=NearRelation(params.radius or 0.0, params.radius_unit or "", params.metric or "", identity),
         )
         return found, hits
-
-    def columns(self, found: Found) -> dict[str, Any]:
-        return axes_columns(found) if isinstance(found, AxesFound) else super().columns(found)
-
-    def explain(self, candidate: Candidate) -> Explanation:
-        is_axes = isinstance(candidate.found, AxesFound)
-        return axes_explanation(candidate) if is_axes else super().explain(candidate)
-
-    def pairs(self, candidate: Candidate) -> pd.DataFrame:
-        return axes_pairs(candidate) if isinstance(candidate.found, AxesFound) else super().pairs(candidate)
-
-    def pairs_of(self, candidate: Candidate) -> MatchedPairs:
-        assert isinstance(candidate.found, NearFound)
-        return near_pairs(candidate, candidate.found.rows, candidate.found.reach)
 
 
 def _check_vectors(snapshot: Snapshot) -> None:

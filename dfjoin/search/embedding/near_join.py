@@ -10,16 +10,20 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.errors import IncompatibleSettingsError
-from dfjoin.search.distance_join import DistanceRelation, TextKeys
-from dfjoin.search.embedding.near_pairs import pairs_within
-from dfjoin.search.embedding.near_search import Reach, embedder_of, reach_of
-from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.vector_search import distances_of_pairs
+from dfjoin.search.distance.distance_join import DistanceRelation, NearPairs, TextKeys
+from dfjoin.search.embedding.near_search import VectorRadius, embedder_of, vector_radius
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.value_set import ValueSet
 from dfjoin.vectors.embedders import unit_rows
+from dfjoin.vectors.metrics import PROJECTED, metric_of
 
-__all__ = ["NearKeys", "NearRelation"]
+__all__ = ["NearKeys", "NearRelation", "pairs_within"]
+
+_CHUNK = 1 << 22
+_LANES = 32
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class NearRelation(DistanceRelation):
         (values,) = parts
         return NearKeys(snapshot, values, self)
 
-    def reach_text(self) -> str:
+    def radius_text(self) -> str:
         """See `DistanceRelation`."""
         return f"{self.radius:g} ({self.radius_unit}), {self.metric}, of {self.embedder}"
 
@@ -88,26 +92,63 @@ class NearKeys(TextKeys):
                 f"`plan` joins by distances of the embedder {relation.embedder!r}, and the index has vectors of "
                 f"{self._embedder.identity!r} now; search again with discover_joinable"
             )
-        self._reach: Reach = reach_of(relation.params())
+        self._radius = vector_radius(relation.params())
         self._rows = self._embed(values)
-        self._vocabulary = vocabulary_of(values)
 
     def _embed(self, values: ValueSet) -> NDArray[np.float32]:
         return unit_rows(self._embedder.embed((values.offsets, values.data)))
 
-    def _pairs(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        if len(values) == 0 or len(self._values) == 0:
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-        equal = match_tokens(values, self._vocabulary)
-        own = np.where(equal >= 0, self._vocabulary.order.astype(np.int64)[np.maximum(equal, 0)], -1)
+    def within(self, values: ValueSet) -> NearPairs:
+        """See `TextKeys`."""
         rows = self._embed(values)
-        left, right = (np.flatnonzero(one.any(axis=1)) for one in (self._rows, rows))
-        i, j, chords = pairs_within(self._rows[left], rows[right], self._reach)
-        i, j = left[i], right[j]
-        is_new = own[j] != i
-        is_equal = np.flatnonzero(own >= 0)
-        return (
-            np.append(own[is_equal], i[is_new]),
-            np.append(is_equal, j[is_new]),
-            np.append(np.full(is_equal.size, -1.0), chords[is_new]),  # equal values come first
-        )
+        own, theirs = (np.flatnonzero(one.any(axis=1)) for one in (self._rows, rows))
+        left, right, chords = pairs_within(self._rows[own], rows[theirs], self._radius)
+        return NearPairs(theirs[right], own[left], chords)
+
+
+def pairs_within(one: NDArray[np.float32], other: NDArray[np.float32], radius: VectorRadius) -> NearPairs:
+    """List the pairs of unit vectors within a radius, as a search compares them.
+
+    Parameters
+    ----------
+    one, other : ndarray of float32, shapes (n, d), (m, d)
+    radius : VectorRadius
+
+    Returns
+    -------
+    NearPairs
+        By left one; distances as `VectorRadius.shown` takes them.
+
+    Notes
+    -----
+    Products in float32 propose, distances in float64 decide. O(n m d).
+    """
+    if radius.metric not in PROJECTED:
+        return _pairs_of_metric(one, other, radius)
+    least = 1 - radius.chord**2 / 2 - (one.shape[1] + 16) * 2.0**-23
+    step = max(1, _CHUNK // max(1, other.shape[0]))
+    rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    transposed = np.ascontiguousarray(other.T)
+    for start in range(0, one.shape[0], step):
+        i, j = np.nonzero(one[start : start + step] @ transposed >= least)
+        rows.append(i + start)
+        columns.append(j)
+    left, right = np.concatenate(rows), np.concatenate(columns)
+    distances = np.empty(left.size, np.float64)
+    arrays = (as_read_only(np.ascontiguousarray(a)) for a in (one, left, other, right))
+    distances_of_pairs(*arrays, np.empty(_LANES), distances)
+    is_near = distances <= radius.chord
+    return NearPairs(left[is_near], right[is_near], distances[is_near])
+
+
+def _pairs_of_metric(one: NDArray[np.float32], other: NDArray[np.float32], radius: VectorRadius) -> NearPairs:
+    """List the pairs within a radius of a metric that was registered."""
+    metric = metric_of(radius.metric)
+    rows, columns, distances = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+    for i in range(one.shape[0] if other.size else 0):
+        own = metric.distances(one[i], other)
+        near = np.flatnonzero(own <= radius.distance)
+        rows.append(np.full(near.size, i))
+        columns.append(near)
+        distances.append(own[near])
+    return NearPairs(np.concatenate(rows), np.concatenate(columns), np.concatenate(distances))

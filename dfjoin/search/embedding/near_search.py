@@ -1,4 +1,4 @@
-"""Search by distance over the segments of a snapshot: query values → vectors within a radius → columns."""
+"""Search among vectors of texts: what the radius is, and the columns with values that lie within it."""
 
 from __future__ import annotations
 
@@ -11,26 +11,12 @@ from numpy.typing import NDArray
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.index.manifest import EmbedderMeta
 from dfjoin.index.reading import reading
-from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import open_embedder
-from dfjoin.index.vector_group import text_columns
-from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import (
-    NO_LOG,
-    MatchTally,
-    QueryVectors,
-    TokenColumns,
-    VectorTable,
-    Within,
-    count_equal,
-)
-from dfjoin.search.embedding.near_evidence import MatchRecord
+from dfjoin.kernels.vector_search import VectorTable, Within
+from dfjoin.search.distance.distance_search import DistanceSearch, MatchRecord, TextSegment
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
-from dfjoin.search.embedding.pexeso_plan import PexesoSearch, pivot_index_of
-from dfjoin.search.exact.allowed import allowed_columns
-from dfjoin.search.exact.matcher import match_tokens
-from dfjoin.search.exact.searcher import smallest_count
-from dfjoin.search.hits import Hits, join_hits
+from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch, pivot_index_of
+from dfjoin.search.hits import Hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.store.snapshot import Snapshot
@@ -38,22 +24,11 @@ from dfjoin.vectors.embedders import Embedder, unit_rows
 from dfjoin.vectors.metrics import PROJECTED, chord_of_arc, metric_of, radius_of
 from dfjoin.vectors.trees import features_of
 
-__all__ = [
-    "NO_REACH",
-    "Reach",
-    "embedder_of",
-    "hits_of",
-    "make_tally",
-    "postings_of",
-    "query_rows",
-    "reach_of",
-    "search_near",
-    "with_radius",
-]
+__all__ = ["VectorRadius", "embedder_of", "query_rows", "search_near", "vector_radius", "with_radius"]
 
 
 @dataclass(frozen=True)
-class Reach:
+class VectorRadius:
     """A radius: as a distance of the metric, as a Euclidean distance where one decides, and what a unit is worth.
 
     Parameters
@@ -92,9 +67,6 @@ _RADIUS = 0.06
 _ALL = 4.0
 """No two unit vectors are farther apart."""
 
-NO_REACH = Reach("euclidean", 0.0, 0.0, 1.0)
-"""Nothing but equal vectors."""
-
 
 def with_radius(params: SearchParams, embedder: EmbedderMeta | None = None) -> SearchParams:
     """Return a search among texts with the radius, unit and metric that it has if none are given.
@@ -113,7 +85,7 @@ def with_radius(params: SearchParams, embedder: EmbedderMeta | None = None) -> S
     return replace(params, radius=radius, radius_unit=unit, metric=metric)
 
 
-def reach_of(params: SearchParams) -> Reach:
+def vector_radius(params: SearchParams) -> VectorRadius:
     """Return the radius of a search.
 
     Raises
@@ -127,7 +99,7 @@ def reach_of(params: SearchParams) -> Reach:
     distance = radius_of(metric, params.radius, params.radius_unit)
     chord = chord_of_arc(distance) if params.metric == "angular" else min(distance, _ALL)
     unit = metric.full if params.radius_unit == "fraction" else 1.0
-    return Reach(params.metric, distance, chord, unit)
+    return VectorRadius(params.metric, distance, chord, unit)
 
 
 _EMBEDDERS: WeakKeyDictionary[Snapshot, Embedder] = WeakKeyDictionary()
@@ -210,150 +182,41 @@ def search_near(
     high-dimensional similarity-based approach", ICDE 2021, section II. A value that many columns hold is compared
     once; posting lists spread the match.
     """
-    search = _NearSearch(query, rows, params, record)
-    parts = [search.segment(number, segment) for number, segment in enumerate(snapshot.segments) if segment.n_tokens]
-    search.stats.n_values = len(query.values)
-    return join_hits(parts), search.stats
+    search, radius = DistanceSearch(query, params, record), vector_radius(params)
+    has_vector = rows.any(axis=1) if len(query.values) else np.empty(0, bool)
+    near, others = np.flatnonzero(has_vector), np.flatnonzero(~has_vector)
+
+    def count(part: TextSegment) -> SearchStats:
+        stats = SearchStats()
+        with reading("vector_tokens", "names tokens or columns that the segment does not have", part.segment.meta.id):
+            if near.size:
+                _count_near(search, part, (near, rows[near]), radius, stats)
+        return stats
+
+    return search.through_texts(snapshot, others, count)
 
 
-class _NearSearch:
-    """One query on its way through the segments of an index."""
-
-    def __init__(
-        self, query: QueryColumn, rows: NDArray[np.float32], params: SearchParams, record: MatchRecord | None
-    ) -> None:
-        values, self.record = query.values, record
-        self.values, self.params = values, params
-        self.reach = reach_of(params)
-        self.is_all = params.count == "all"
-        counts = values.row_counts().astype(np.int64)
-        self.weights = counts if params.is_weighted else np.ones(len(values), np.int64)
-        self.minimum = smallest_count(params.threshold, int(self.weights.sum()))
-        has_vector = rows.any(axis=1) if len(values) else np.empty(0, bool)
-        self.near, self.others = np.flatnonzero(has_vector), np.flatnonzero(~has_vector)
-        self.rows = rows
-        self.stats = SearchStats()
-
-    def segment(self, number: int, segment: Segment) -> Hits:
-        """Count the columns of a segment."""
-        tokens = segment.tokens
-        own = match_tokens(self.values, tokens)
-        postings, tally = postings_of(segment), make_tally(segment, self.is_all, self.record)
-        stats = SearchStats(n_found=int(np.count_nonzero(own >= 0)))
-        with reading("vector_tokens", "names tokens or columns that the segment does not have", segment.meta.id):
-            if self.others.size:
-                count_equal(own[self.others], self.others, self.weights[self.others], postings, tally)
-            if self.near.size:
-                self._near(segment, own, postings, tally, stats)
-        self.stats = stats if not self.stats.plan else _added(self.stats, stats)
-        hits = hits_of(tally, segment, number, self.minimum, self.params)
-        if self.record is not None:
-            self.record.add(tally, segment.alive, hits.columns)
-        return hits
-
-    def _near(
-        self,
-        segment: Segment,
-        own: NDArray[np.int64],
-        postings: TokenColumns,
-        tally: MatchTally,
-        stats: SearchStats,
-    ) -> None:
-        """Count what lies near the query values that have a vector."""
-        stored = segment.vectors
-        if stored.rows.shape[1] != self.rows.shape[1]:
-            raise segment.damaged("vector_rows", "its vectors have another length than the embedder's")
-        if self.params.plan == "pexeso" or self.reach.metric not in PROJECTED:
-            if stored.tokens.size:
-                self._by_pivots(segment, own, postings, tally, stats)
-            else:
-                count_equal(own[self.near], self.near, self.weights[self.near], postings, tally)
+def _count_near(
+    search: DistanceSearch,
+    part: TextSegment,
+    vectors: tuple[NDArray[np.int64], NDArray[np.float32]],
+    radius: VectorRadius,
+    stats: SearchStats,
+) -> None:
+    """Count what lies near the query values that have a vector: their numbers and vectors."""
+    segment, own, postings, tally = part
+    (near, rows), stored, plan = vectors, segment.vectors, search.params.plan
+    if stored.rows.shape[1] != rows.shape[1]:
+        raise segment.damaged("vector_rows", "its vectors have another length than the embedder's")
+    if plan == "pexeso" or radius.metric not in PROJECTED:
+        if not stored.tokens.size:
+            search.count_equal(part, near)
             return
-        rows = self.rows[self.near]
-        features = features_of(rows, stored.cells.projection)
-        queries = QueryVectors(features, rows, self.near, own[self.near], self.weights[self.near])
-        within = Within(np.float32(0), self.reach.chord)
-        table = VectorTable(stored.rows, stored.tokens)
-        run_near_plan(NearSegment(stored.cells, table, postings), queries, within, tally, self.params.plan, stats)
-
-    def _by_pivots(
-        self,
-        segment: Segment,
-        own: NDArray[np.int64],
-        postings: TokenColumns,
-        tally: MatchTally,
-        stats: SearchStats,
-    ) -> None:
-        """Count by PEXESO's plan, which needs nothing of a metric but the triangle inequality."""
-        stored = segment.vectors
-        near = self.near
-        queries = QueryVectors(
-            np.empty((near.size, 0), np.float32), self.rows[near], near, own[near], self.weights[near]
-        )
-        minimum = 0 if self.is_all or self.record is not None else self.minimum  # else columns are left half counted
-        index = pivot_index_of(segment, metric_of(self.reach.metric))
-        radius = self.reach.distance, self.reach.chord
-        search = PexesoSearch(index, stored.rows, stored.tokens, postings, radius, minimum)
-        search.run(queries, tally, stats)
-
-
-def make_tally(segment: Segment, is_all: bool, record: MatchRecord | None = None) -> MatchTally:
-    """Return the counts of a segment's columns, all zero.
-
-    Parameters
-    ----------
-    segment : Segment
-    is_all : bool
-        Pairs are counted.
-    record : MatchRecord, optional
-        Takes note of the matches.
-    """
-    n, n_lists = segment.n_columns, segment.tokens.list_indptr.size - 1
-    stamps = np.full(n, -1, np.int64), np.full(n_lists, -1, np.int64)
-    return MatchTally(
-        np.zeros(n, np.int64), np.zeros(n, np.int64), *stamps, is_all, NO_LOG if record is None else record.log()
-    )
-
-
-def postings_of(segment: Segment) -> TokenColumns:
-    """Return the columns of a segment's tokens, compared whole; those of text may be matched by distance."""
-    tokens = segment.sound_tokens("group", "list_indptr", "list_columns")
-    is_near = as_read_only(text_columns(segment))
-    return TokenColumns(tokens.group, tokens.list_indptr, tokens.list_columns, is_near)
-
-
-def hits_of(tally: MatchTally, segment: Segment, number: int, minimum: int, params: SearchParams) -> Hits:
-    """Return the columns that reach the threshold; of many, those that may be among the best.
-
-    Parameters
-    ----------
-    tally : MatchTally
-    segment : Segment
-    number : int
-        Of the segment.
-    minimum : int
-        Smallest score.
-    params : SearchParams
-    """
-    scores = tally.scores
-    allowed = allowed_columns(segment, params)
-    if allowed.size:
-        scores = np.where(allowed > 0, scores, 0)
-    columns = np.flatnonzero(scores >= minimum)
-    k = params.k
-    if k is not None and columns.size > k:
-        least = np.partition(scores[columns], columns.size - k)[columns.size - k]
-        columns = columns[scores[columns] >= least]
-    return Hits(
-        np.full(columns.size, number, np.int64),
-        columns,
-        tally.hits[columns],
-        scores[columns],
-        segment.catalog.numbers["cardinality"][columns],
-        np.full(columns.size, np.nan),
-    )
-
-
-def _added(one: SearchStats, other: SearchStats) -> SearchStats:
-    one.add(other)
-    return one
+        index, both = pivot_index_of(segment, metric_of(radius.metric)), (radius.distance, radius.chord)
+        pexeso = PexesoSearch(index, stored.rows, stored.tokens, postings, both, search.needed)
+        pexeso.run(search.queries(near, own, rows), tally, stats)
+        return
+    queries = search.queries(near, own, rows, features_of(rows, stored.cells.projection))
+    within = Within(np.float32(0), radius.chord)
+    table = VectorTable(stored.rows, stored.tokens)
+    run_near_plan(NearSegment(stored.cells, table, postings), queries, within, tally, plan, stats)

@@ -4,41 +4,49 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dfjoin.errors import IncompatibleSettingsError
-from dfjoin.index.catalog import KINDS
-from dfjoin.search.embedding.distance_mode import DistanceFound, DistanceMode, MatchedPairs, no_hits
-from dfjoin.search.embedding.near_evidence import MatchRecord
+from dfjoin.index.segment import Segment
+from dfjoin.index.vector_group import text_tokens, texts_of
+from dfjoin.kernels.pivot_grids import count_found
+from dfjoin.kernels.records import as_read_only
+from dfjoin.search.distance.distance_join import NearPairs
+from dfjoin.search.distance.distance_mode import DistanceMode, TextFound, no_hits
+from dfjoin.search.distance.distance_search import DistanceSearch, MatchRecord, TextSegment
+from dfjoin.search.embedding.near_plans import sealed_queries
 from dfjoin.search.exact.searcher import MatchedQuery
-from dfjoin.search.found import Candidate
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
-from dfjoin.search.fuzzy.similar_pairs import similar_pairs
-from dfjoin.search.fuzzy.similar_search import search_similar
-from dfjoin.search.fuzzy.similar_texts import EQUAL, TextReach, text_reach
+from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius, spelling_radius
 from dfjoin.search.hits import Hits
-from dfjoin.search.params import SearchParams
+from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["FuzzyMode", "SimilarFound"]
 
+_TEXTS: WeakKeyDictionary[Segment, dict[bool, tuple[SimilarTexts, NDArray[np.uint32]]]] = WeakKeyDictionary()
+"""Segment → texts of its columns of text and the token of each, by whether n-grams are compared."""
+
 
 @dataclass(frozen=True)
-class SimilarFound(DistanceFound):
-    """What a search by spelling found, with its radius.
-
-    Parameters
-    ----------
-    reach : TextReach
-    """
-
-    reach: TextReach = EQUAL
+class SimilarFound(TextFound):
+    """What a search by spelling found."""
 
     def relation_of(self, place: int) -> dict[str, Any] | None:
-        """See `Found`; in columns that are not of text equal values alone match."""
-        is_text = KINDS[int(self.hits.profile["kind"][place])] == "text" and self.query.profile.kind == "text"
-        reach = self.reach
-        return SimilarRelation(reach.radius, reach.unit, reach.metric).to_dict() if is_text else None
+        """See `Found`."""
+        if not (self.is_text(place) and self.query.profile.kind == "text"):
+            return None
+        return SimilarRelation(self.radius.radius, self.radius.unit, self.radius.metric).to_dict()
+
+    def near_tokens(self, segment: Segment, held: NDArray[np.int64]) -> NearPairs:
+        """See `TextFound`."""
+        texts = SimilarTexts(texts_of(segment.tokens, held), self.radius.is_grams)
+        found = texts.pairs(_texts_of_query(self.query, self.radius.is_grams), self.radius)
+        return NearPairs(found.queries, held[found.texts], found.distances)
 
 
 class FuzzyMode(DistanceMode):
@@ -56,11 +64,50 @@ class FuzzyMode(DistanceMode):
     def find(
         self, snapshot: Snapshot, query: QueryColumn, params: SearchParams, record: MatchRecord | None = None
     ) -> tuple[SimilarFound, Hits]:
-        reach = text_reach(params.radius, params.radius_unit, params.metric)
-        hits, stats = search_similar(snapshot, query, reach, params, record)
+        radius = spelling_radius(params.radius, params.radius_unit, params.metric)
+        search, texts = DistanceSearch(query, params, record), _texts_of_query(query, radius.is_grams)
+        others = np.setdiff1d(np.arange(len(query.values)), texts.numbers)
+        hits, stats = search.through_texts(snapshot, others, lambda part: _count_similar(search, part, texts, radius))
+        stats.plan = "scan"
         matched, is_all = MatchedQuery(snapshot, query.values), params.count == "all"
-        return SimilarFound(query, no_hits(snapshot, hits), stats, matched, reach=reach, is_all=is_all), hits
+        return SimilarFound(query, no_hits(snapshot, hits), stats, matched, radius=radius, is_all=is_all), hits
 
-    def pairs_of(self, candidate: Candidate) -> MatchedPairs:
-        assert isinstance(candidate.found, SimilarFound)
-        return similar_pairs(candidate, candidate.found.reach)
+
+def _texts_of_query(query: QueryColumn, is_grams: bool) -> SimilarTexts:
+    """Return the values of a query column as texts; none of a column that is not of text."""
+    values = query.values
+    if query.profile.kind != "text":
+        return SimilarTexts((np.zeros(1, np.int64), np.zeros(8, np.uint8)), is_grams)
+    return SimilarTexts((values.offsets, values.data), is_grams)
+
+
+def _texts_of_segment(segment: Segment, is_grams: bool) -> tuple[SimilarTexts, NDArray[np.uint32]]:
+    """Return the texts of a segment and their tokens, prepared when they are first asked for."""
+    known = _TEXTS.setdefault(segment, {})
+    if is_grams not in known:
+        tokens = text_tokens(segment)
+        known[is_grams] = SimilarTexts(texts_of(segment.tokens, tokens), is_grams), tokens.astype(np.uint32)
+    return known[is_grams]
+
+
+def _count_similar(
+    search: DistanceSearch, part: TextSegment, texts: SimilarTexts, radius: SpellingRadius
+) -> SearchStats:
+    """Count the columns of a segment with texts like those of a query; each text is compared once."""
+    stored, tokens = _texts_of_segment(part.segment, radius.is_grams)
+    stats, read = SearchStats(plan="scan"), np.zeros(2, np.int64)
+    is_met = np.zeros(len(search.query.values), bool)
+    for found in stored.near(texts, radius, read):
+        order = np.argsort(found.queries, kind="stable")
+        numbers, near = found.queries[order], tokens[found.texts[order]]
+        met, starts = np.unique(numbers, return_index=True)
+        is_met[met] = True
+        indptr = as_read_only(np.append(starts, numbers.size).astype(np.int64))
+        steps = as_read_only(np.arange(near.size))
+        queries = sealed_queries(search.queries(met, part.own))
+        count_found(indptr, steps, as_read_only(near), queries, part.postings, part.tally)
+        stats.near_pairs += near.size
+    numbers = np.sort(texts.numbers)
+    search.count_equal(part, numbers[~is_met[numbers]])
+    stats.signatures_compared, stats.distances = map(int, read)
+    return stats

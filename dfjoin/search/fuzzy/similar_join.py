@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dfjoin import _validation as check
-from dfjoin.search.distance_join import DistanceRelation, TextKeys
-from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
-from dfjoin.search.fuzzy.similar_texts import SPELLING_METRICS, SimilarTexts, TextReach, text_reach
+from dfjoin.search.distance.distance_join import DistanceRelation, NearPairs, TextKeys
+from dfjoin.search.fuzzy.similar_texts import SPELLING_METRICS, SimilarTexts, SpellingRadius, spelling_radius
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.value_set import ValueSet
 
@@ -43,18 +39,18 @@ class SimilarRelation(DistanceRelation):
         """See `DistanceRelation`."""
         check.check_distance(self.radius, "radius")
         check.check_choice(self.metric, "metric", SPELLING_METRICS)
-        self.reach()
+        self.limit()
 
-    def reach(self) -> TextReach:
+    def limit(self) -> SpellingRadius:
         """Return the radius of the relation."""
-        return text_reach(self.radius, self.radius_unit, self.metric)
+        return spelling_radius(self.radius, self.radius_unit, self.metric)
 
     def keys(self, parts: Sequence[ValueSet], snapshot: Snapshot) -> SimilarKeys:
         """See `DistanceRelation`."""
         (values,) = parts
         return SimilarKeys(values, self)
 
-    def reach_text(self) -> str:
+    def radius_text(self) -> str:
         """See `DistanceRelation`."""
         return f"{self.radius:g} ({self.radius_unit}), {self.metric}"
 
@@ -71,20 +67,10 @@ class SimilarKeys(TextKeys):
 
     def __init__(self, values: ValueSet, relation: SimilarRelation) -> None:
         super().__init__(values, relation.partners)
-        self._reach = relation.reach()
-        self._vocabulary = vocabulary_of(values)
-        self._texts = SimilarTexts((values.offsets, values.data), self._reach.is_grams)
+        self._limit = relation.limit()
+        self._texts = SimilarTexts((values.offsets, values.data), self._limit.is_grams)
 
-    def _pairs(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        equal = match_tokens(values, self._vocabulary)
-        known = np.append(self._vocabulary.order, 0).astype(np.int64)  # the last one serves an empty vocabulary
-        own = np.where(equal >= 0, known[equal], -1)
-        texts = SimilarTexts((values.offsets, values.data), self._reach.is_grams)
-        found = texts.pairs(self._texts, self._reach)
-        is_new = own[found.texts] != found.queries
-        is_equal = np.flatnonzero(own >= 0)
-        return (
-            np.append(own[is_equal], found.queries[is_new]),
-            np.append(is_equal, found.texts[is_new]),
-            np.append(np.full(is_equal.size, -1.0), found.distances[is_new]),  # equal values come first
-        )
+    def within(self, values: ValueSet) -> NearPairs:
+        """See `TextKeys`."""
+        found = SimilarTexts((values.offsets, values.data), self._limit.is_grams).pairs(self._texts, self._limit)
+        return NearPairs(found.texts, found.queries, found.distances)

@@ -16,7 +16,7 @@ from dfjoin.kernels.text_compare import GRAM_SLOTS, CompareScratch, SpelledPairs
 from dfjoin.kernels.text_scan import ScanTexts, TextCandidates, TextLimit, propose_texts, sign_texts
 from dfjoin.vectors.fasttext_model import Texts, texts_with_letters
 
-__all__ = ["EQUAL", "LONGEST", "SPELLING_METRICS", "SimilarTexts", "TextReach", "text_reach"]
+__all__ = ["LONGEST", "SPELLING_METRICS", "SimilarTexts", "SpellingRadius", "spelling_radius"]
 
 LONGEST = 256
 """Characters of a text; longer ones match equal texts alone."""
@@ -37,7 +37,7 @@ _ASCII = 128
 
 
 @dataclass(frozen=True)
-class TextReach:
+class SpellingRadius:
     """How differently two texts may be spelled.
 
     Parameters
@@ -65,11 +65,7 @@ class TextReach:
         return f"edit distance up to {self.radius:g}{what}"
 
 
-EQUAL = TextReach("edit", 0.0, "fraction")
-"""Equal texts alone."""
-
-
-def text_reach(radius: float | None, unit: str | None, metric: str | None) -> TextReach:
+def spelling_radius(radius: float | None, unit: str | None, metric: str | None) -> SpellingRadius:
     """Return a radius among texts, with the default for what is not given.
 
     Raises
@@ -92,7 +88,7 @@ def text_reach(radius: float | None, unit: str | None, metric: str | None) -> Te
         raise InvalidParameterError(
             '`radius` must be given with radius_unit="absolute": the most edits of two texts, for example radius=2'
         )
-    return TextReach(metric, _DEFAULTS[metric] if radius is None else radius, unit)
+    return SpellingRadius(metric, _DEFAULTS[metric] if radius is None else radius, unit)
 
 
 class SimilarTexts:
@@ -133,14 +129,14 @@ class SimilarTexts:
             as_read_only(np.searchsorted(sizes, np.arange(most + 2)).astype(np.int64)),
         )
 
-    def near(self, queries: SimilarTexts, reach: TextReach, stats: NDArray[np.int64]) -> Iterator[SpelledPairs]:
+    def near(self, queries: SimilarTexts, radius: SpellingRadius, stats: NDArray[np.int64]) -> Iterator[SpelledPairs]:
         """Find the texts within a radius of each of others, some of these at a time.
 
         Parameters
         ----------
         queries : SimilarTexts
             Made with the same `is_grams`.
-        reach : TextReach
+        radius : SpellingRadius
         stats : ndarray of int64, shape (2,)
             Added to: signatures compared, distances computed.
 
@@ -151,7 +147,7 @@ class SimilarTexts:
             a query text come at once.
         """
         own = queries._texts
-        limit = TextLimit(float(reach.radius), reach.unit == "fraction", reach.is_grams)
+        limit = TextLimit(float(radius.radius), radius.unit == "fraction", radius.is_grams)
         scratch = _scratch_of(own)
         begin, step = 0, _BATCH
         while begin < own.sizes.size:
@@ -163,10 +159,10 @@ class SimilarTexts:
             yield SpelledPairs(queries.numbers[pairs.queries], self.numbers[pairs.texts], pairs.distances)
             begin = stop
 
-    def pairs(self, queries: SimilarTexts, reach: TextReach) -> SpelledPairs:
+    def pairs(self, queries: SimilarTexts, radius: SpellingRadius) -> SpelledPairs:
         """Return all that `near` finds at once."""
         none = np.empty(0, np.int64)
-        found = [SpelledPairs(none, none, np.empty(0)), *self.near(queries, reach, np.zeros(2, np.int64))]
+        found = [SpelledPairs(none, none, np.empty(0)), *self.near(queries, radius, np.zeros(2, np.int64))]
         return SpelledPairs(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 

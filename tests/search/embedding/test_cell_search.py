@@ -10,8 +10,8 @@ import pytest
 
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import QueryVectors, VectorTable
-from dfjoin.search.embedding import cell_search
-from dfjoin.search.embedding.cell_search import near_places
+from dfjoin.search.embedding import near_plans
+from dfjoin.search.embedding.near_plans import near_places
 from dfjoin.vectors import near_cells as vector_cells
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.near_cells import build_cells
@@ -41,7 +41,7 @@ def test_pairs_do_not_depend_on_batches(radius, monkeypatch):
     gaps = np.sqrt(((queries[:, None].astype(float) - rows[None].astype(float)) ** 2).sum(-1))
     assert sorted(expected) == [tuple(pair) for pair in np.argwhere(gaps <= radius).tolist()]
     for name, value in {"_BATCH": 7, "_CELLS": 3, "_STEP": 2, "_ROOM": 700, "_MOST_PAIRS": 1400}.items():
-        monkeypatch.setattr(cell_search, name, value)
+        monkeypatch.setattr(near_plans, name, value)
     assert pairs() == expected
 
 
@@ -49,8 +49,8 @@ _ENDLESS = """
 import sys, numpy as np
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import QueryVectors, VectorTable
-from dfjoin.search.embedding.cell_search import near_places
-from dfjoin.search.fuzzy.similar_texts import SimilarTexts, TextReach
+from dfjoin.search.embedding.near_plans import near_places
+from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius
 from dfjoin.vectors.embedders import to_texts, unit_rows
 from dfjoin.vectors.near_cells import build_cells
 from dfjoin.vectors.trees import features_of
@@ -66,7 +66,7 @@ def vectors(n, n_queries):
 
 def texts(n, n_queries):
     words = ["north street number " + str(i) for i in range(n)]
-    reach = TextReach("jaccard", 0.4, "fraction")
+    reach = SpellingRadius("jaccard", 0.4, "fraction")
     one, other = (SimilarTexts(to_texts(part), True) for part in (words[:n_queries], words))
     return lambda: other.pairs(one, reach)
 

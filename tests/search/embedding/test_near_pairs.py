@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from dfjoin.search.embedding import near_pairs as module
-from dfjoin.search.embedding.near_pairs import pairs_within
-from dfjoin.search.embedding.near_search import NO_REACH, Reach
+from dfjoin.search.embedding import near_join as module
+from dfjoin.search.embedding.near_join import pairs_within
+from dfjoin.search.embedding.near_search import VectorRadius
 from dfjoin.vectors.embedders import unit_rows
 
 
@@ -18,7 +18,7 @@ def test_pairs_are_all_pairs(radius, chunk, monkeypatch):
     rng = np.random.default_rng(0)
     one, other = unit_rows(rng.normal(size=(15, 6))), unit_rows(rng.normal(size=(21, 6)))
     other[:4] = one[:4]
-    rows, columns, distances = pairs_within(one, other, Reach("euclidean", radius, radius, 1.0))
+    rows, columns, distances = pairs_within(one, other, VectorRadius("euclidean", radius, radius, 1.0))
     exact = {(i, j): math.dist(one[i].astype(float), other[j].astype(float)) for i in range(15) for j in range(21)}
     assert list(zip(rows.tolist(), columns.tolist(), strict=True)) == [p for p, d in exact.items() if d <= radius]
     np.testing.assert_allclose(distances, [exact[i, j] for i, j in zip(rows, columns, strict=True)], rtol=1e-13)
@@ -26,5 +26,5 @@ def test_pairs_are_all_pairs(radius, chunk, monkeypatch):
 
 def test_nothing_has_no_pairs():
     empty = np.empty((0, 6), np.float32)
-    for found in pairs_within(empty, empty, NO_REACH):
+    for found in pairs_within(empty, empty, VectorRadius("euclidean", 0.0, 0.0, 1.0)):
         assert found.size == 0

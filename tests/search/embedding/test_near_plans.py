@@ -5,7 +5,7 @@ import pytest
 
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
-from dfjoin.search.embedding import cell_search, near_plans
+from dfjoin.search.embedding import near_plans
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
 from dfjoin.search.params import SearchStats
 from dfjoin.vectors.embedders import unit_rows
@@ -48,12 +48,12 @@ def test_plans_agree(case, radius, monkeypatch):
     hits, stats = run(case, radius, "tree")
     assert stats.plan == "tree" and stats.bytes_read > 0
     monkeypatch.setattr(near_plans, "_CHUNK", 700)
-    monkeypatch.setattr(near_plans, "_MAX_PAIRS", 5000)
-    monkeypatch.setattr(cell_search, "_BATCH", 33)
-    monkeypatch.setattr(cell_search, "_CELLS", 3)
-    monkeypatch.setattr(cell_search, "_STEP", 2)
-    monkeypatch.setattr(cell_search, "_ROOM", 600)
-    monkeypatch.setattr(cell_search, "_MOST_PAIRS", 9000)
+    monkeypatch.setattr(near_plans, "_MOST_PAIRS", 5000)
+    monkeypatch.setattr(near_plans, "_BATCH", 33)
+    monkeypatch.setattr(near_plans, "_CELLS", 3)
+    monkeypatch.setattr(near_plans, "_STEP", 2)
+    monkeypatch.setattr(near_plans, "_ROOM", 600)
+    monkeypatch.setattr(near_plans, "_MOST_PAIRS", 9000)
     for plan in ("gemm", None, "tree"):
         other, read = run(case, radius, plan)
         np.testing.assert_array_equal(other, hits)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import dfjoin
 from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError
 from dfjoin.index.manifest import EmbedderMeta
-from dfjoin.search.embedding.near_search import reach_of, with_radius
+from dfjoin.search.embedding.near_search import vector_radius, with_radius
 from dfjoin.search.params import search_params
 from tests.oracles.vectors import count_near, unit
 from tests.vectors.makers import letters, scattered
@@ -177,11 +177,11 @@ def test_a_trained_index_states_its_radius(tmp_path):
 
 
 def test_reach():
-    reach = reach_of(search_params(mode="embedding", metric="angular", radius=0.25))
+    reach = vector_radius(search_params(mode="embedding", metric="angular", radius=0.25))
     assert reach.chord == pytest.approx(2 * np.sin(np.pi / 8))
     np.testing.assert_allclose(reach.shown(np.array([0.0, 2.0])), [0, 1])
     assert str(reach) == "angular distance up to 0.785398 (0.25 of 3.14)"
-    assert str(reach_of(search_params(mode="embedding", radius=0.5, radius_unit="absolute"))) == (
+    assert str(vector_radius(search_params(mode="embedding", radius=0.5, radius_unit="absolute"))) == (
         "euclidean distance up to 0.5"
     )
 

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.search.embedding import pexeso_plan
+from dfjoin.search.embedding.pexeso import pexeso_plan
+from dfjoin.search.embedding.pexeso.pivots import build_pivot_index
 from dfjoin.vectors.metrics import METRICS, Metric
-from dfjoin.vectors.pivots import build_pivot_index
 from tests.search.embedding.test_near_search import QUERY, WORDS, answer, columns_of, tables
 from tests.vectors.makers import letters
 

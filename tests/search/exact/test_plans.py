@@ -31,14 +31,14 @@ def query(rng):
 def outcomes(monkeypatch):
     """JOSIE is tried for every query; what becomes of each trial is noted, "done" or "gave up"."""
     noted = []
-    josie = plans._josie
+    josie = plans.run_josie
 
     def watched(*arguments):
         top = josie(*arguments)
         noted.append("gave up" if top is None else "done")
         return top
 
-    monkeypatch.setattr(plans, "_josie", watched)
+    monkeypatch.setattr(plans, "run_josie", watched)
     monkeypatch.setattr(plans, "_SMALL_NS", 0.0)
     monkeypatch.setattr(plans, "_LONG_LISTS", 0)
     return noted
@@ -65,8 +65,8 @@ def test_mergelist_counts_everything_after_josie_gave_up(lake, query, outcomes, 
 
 
 def test_what_josie_finds_is_the_answer_when_it_does_not_give_up(lake, query, outcomes, monkeypatch):
-    watched = plans._josie
-    monkeypatch.setattr(plans, "_josie", lambda *arguments: watched(*arguments[:-1], 0.0))  # without a budget
+    watched = plans.run_josie
+    monkeypatch.setattr(plans, "run_josie", lambda *arguments: watched(*arguments[:-1], 0.0))  # without a budget
     hits = find(query, lake, k=10)
     assert rows(hits, False) == expected(lake, query, 10, False)
     assert outcomes == ["done"] and hits.attrs["dfjoin"]["searches"][0]["plan"] == "josie"

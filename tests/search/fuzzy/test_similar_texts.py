@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.fuzzy import similar_texts
-from dfjoin.search.fuzzy.similar_texts import LONGEST, SimilarTexts, TextReach, text_reach
+from dfjoin.search.fuzzy.similar_texts import LONGEST, SimilarTexts, SpellingRadius, spelling_radius
 from dfjoin.vectors.embedders import to_texts
 from tests.oracles.spelling import spelling_distance
 
@@ -40,7 +40,7 @@ WORDS = st.lists(st.text("abcdé中1 ", max_size=14), max_size=12)
 @given(WORDS, WORDS, st.sampled_from([0, 0.1, 0.2, 0.25, 1 / 3, 0.5, 1]), st.sampled_from(["edit", "jaccard"]))
 @settings(max_examples=60, deadline=None)
 def test_pairs_are_those_of_all_pairs(one, other, radius, metric):
-    for reach in (TextReach(metric, radius, "fraction"), TextReach("edit", int(radius * 6), "absolute")):
+    for reach in (SpellingRadius(metric, radius, "fraction"), SpellingRadius("edit", int(radius * 6), "absolute")):
         assert pairs_of(one, other, reach) == expected_pairs(one, other, reach)
 
 
@@ -50,12 +50,12 @@ def test_long_texts_and_texts_of_one_character(metric):
     base = ["".join(rng.choice(list("abcdefgh "), n)) for n in (1, 2, 60, 64, 65, 70, 128, 129, 250, 256, 257, 300)]
     moved = [text[:5] + "x" + text[6:-1] + "é" for text in base] + [text + "q" for text in base]
     for radius in (0.05, 0.2, 0.6):
-        reach = TextReach(metric, radius, "fraction")
+        reach = SpellingRadius(metric, radius, "fraction")
         assert pairs_of(base, [*base, *moved], reach) == expected_pairs(base, [*base, *moved], reach)
         assert pairs_of([*base, *moved], base, reach) == expected_pairs([*base, *moved], base, reach)
 
 
-@pytest.mark.parametrize("reach", [TextReach("edit", 1, "absolute"), TextReach("jaccard", 0.6, "fraction")])
+@pytest.mark.parametrize("reach", [SpellingRadius("edit", 1, "absolute"), SpellingRadius("jaccard", 0.6, "fraction")])
 def test_pairs_do_not_depend_on_batches_and_room(reach, monkeypatch):
     words = [a + b + c for a in "abcdefgh" for b in "xyz" for c in "klmnopqr"]
     assert len(words) > 128  # more than a block
@@ -69,22 +69,22 @@ def test_pairs_do_not_depend_on_batches_and_room(reach, monkeypatch):
 def test_all_pairs_of_a_query_text_come_at_once(monkeypatch):
     monkeypatch.setattr(similar_texts, "_BATCH", 4)
     words = [a + b for a in "abcde" for b in "xyz"]
-    reach, seen = TextReach("edit", 1, "absolute"), []
+    reach, seen = SpellingRadius("edit", 1, "absolute"), []
     for found in texts_of(words, reach).near(texts_of(words, reach), reach, np.zeros(2, np.int64)):
         seen += np.unique(found.queries).tolist()
     assert sorted(seen) == list(range(len(words)))
 
 
 def test_counts_of_what_was_compared():
-    reach, read = TextReach("edit", 1, "absolute"), np.zeros(2, np.int64)
+    reach, read = SpellingRadius("edit", 1, "absolute"), np.zeros(2, np.int64)
     list(texts_of(["abcdefgh", "stuvwxyz", "a", "12"], reach).near(texts_of(["abcdefgx"], reach), reach, read))
     assert read.tolist() == [2, 1]
 
 
 def test_radii_in_words():
-    assert str(text_reach(None, None, None)) == "edit distance up to 0.15 of the longer text"
-    assert str(text_reach(2, "absolute", "edit")) == "edit distance up to 2"
-    assert str(text_reach(None, None, "jaccard")) == "Jaccard distance of 3-grams up to 0.4"
+    assert str(spelling_radius(None, None, None)) == "edit distance up to 0.15 of the longer text"
+    assert str(spelling_radius(2, "absolute", "edit")) == "edit distance up to 2"
+    assert str(spelling_radius(None, None, "jaccard")) == "Jaccard distance of 3-grams up to 0.4"
 
 
 @pytest.mark.parametrize(
@@ -97,4 +97,4 @@ def test_radii_in_words():
 )
 def test_illegal_radii(arguments, text):
     with pytest.raises(InvalidParameterError, match=text):
-        text_reach(*arguments)
+        spelling_radius(*arguments)

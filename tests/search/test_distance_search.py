@@ -7,8 +7,8 @@ import pytest
 import dfjoin
 from dfjoin.kernels.evidence import BITS, COUNT, SCALE, weigh_values
 from dfjoin.kernels.records import as_read_only
-from dfjoin.search.embedding import near_evidence
-from dfjoin.search.embedding.near_evidence import MatchRecord
+from dfjoin.search.distance import distance_search
+from dfjoin.search.distance.distance_search import MatchRecord
 from dfjoin.search.embedding.near_search import query_rows, search_near
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query
@@ -70,7 +70,7 @@ def test_evidence_is_what_all_pairs_say(build, plan):
 
 
 def test_a_log_without_room_gives_no_evidence(build, monkeypatch):
-    monkeypatch.setattr(near_evidence, "_ROOM", 10)
+    monkeypatch.setattr(distance_search, "_ROOM", 10)
     lake = build(frames(), embedder=letters)
     df = pd.DataFrame({"q": [w * 3 for w in WORDS[40:120]]})
     hits = df.discover_joinable("q", lake, mode="embedding", rank="useful", k=3)

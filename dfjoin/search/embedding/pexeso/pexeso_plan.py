@@ -20,9 +20,9 @@ from dfjoin.kernels.vector_search import (
     make_scratch,
 )
 from dfjoin.search.embedding.near_plans import chosen_queries, sealed_queries
+from dfjoin.search.embedding.pexeso.pivots import PivotIndex, build_pivot_index, make_grid, map_rows
 from dfjoin.search.params import SearchStats
 from dfjoin.vectors.metrics import PROJECTED, Metric
-from dfjoin.vectors.pivots import PivotIndex, build_pivot_index, make_grid, map_rows
 
 __all__ = ["PexesoSearch", "pivot_index_of"]
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dfjoin.search.embedding.pexeso.pivots import MAX_LEVELS, build_pivot_index, choose_levels, choose_pivots, map_rows
 from dfjoin.vectors.metrics import metric_of
-from dfjoin.vectors.pivots import MAX_LEVELS, build_pivot_index, choose_levels, choose_pivots, map_rows
 
 METRIC = metric_of("euclidean")
 

@@ -12,10 +12,22 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["PARTNERS", "DistanceKeys", "DistanceRelation", "PairedKeys", "TextKeys", "nearest_pairs", "with_partners"]
+__all__ = [
+    "NO_PAIRS",
+    "PARTNERS",
+    "DistanceKeys",
+    "DistanceRelation",
+    "NearPairs",
+    "PairedKeys",
+    "TextKeys",
+    "nearest_pairs",
+    "with_equal",
+    "with_partners",
+]
 
 PARTNERS = ("nearest", "all")
 """The nearest one of each key, or all within the radius."""
@@ -30,6 +42,37 @@ class PairedKeys(NamedTuple):
     n_keys: int
 
 
+class NearPairs(NamedTuple):
+    """Numbers of the two sides of pairs, and their distances."""
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    distances: NDArray[np.float64]
+
+
+NO_PAIRS = NearPairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+def with_equal(near: NearPairs, equal: NDArray[np.int64], distance: float) -> NearPairs:
+    """Put pairs of equal values before those within a radius, and each pair once.
+
+    Parameters
+    ----------
+    near : NearPairs
+    equal : ndarray of int64, shape (n_left,)
+        The right value that is equal to each left one, -1 for none.
+    distance : float
+        Of equal values.
+    """
+    is_new = equal[near.left] != near.right
+    left = np.flatnonzero(equal >= 0)
+    return NearPairs(
+        np.append(left, near.left[is_new]),
+        np.append(equal[left], near.right[is_new]),
+        np.append(np.full(left.size, distance), near.distances[is_new]),
+    )
+
+
 class DistanceKeys(ABC):
     """The keys of a frame, to be joined with the keys of a table that are near them.
 
@@ -39,18 +82,53 @@ class DistanceKeys(ABC):
         Number of the key of each row of the frame; -1 for none.
     n_keys : int
         Distinct keys.
+    partners : {"nearest", "all"}
+        Which keys within the radius are partners.
     """
 
     codes: NDArray[np.int64]
     n_keys: int
+    partners: str
 
     @abstractmethod
+    def read(self, parts: Sequence[ValueSet]) -> tuple[Any, NDArray[np.int64], int]:
+        """Return the distinct keys of a table, the number of the key of each row, -1 for none, and how many there are.
+
+        Parameters
+        ----------
+        parts : sequence of ValueSet
+            The canonical values of its key columns.
+        """
+
+    @abstractmethod
+    def near(self, keys: Any) -> NearPairs:
+        """Pair the frame's keys with keys of a table that lie within the radius."""
+
+    def ordered(self, keys: Any) -> NDArray[np.int64] | None:
+        """Return in which order keys of a table are taken that are equally near; None: in that of their numbers."""
+        return None
+
     def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
         """Tell of each row of a table, by the canonical values of its key columns, whether a key is near."""
+        keys, codes, n = self.read(parts)
+        found = np.zeros(n + 1, bool)  # the last one serves code -1, the null
+        found[self.near(keys).right] = True
+        return found[codes]
 
-    @abstractmethod
     def pairs(self, parts: Sequence[ValueSet]) -> PairedKeys:
-        """Pair the keys with those of a table: the nearest one of each, or all within the radius."""
+        """Pair the keys with those of a table: the nearest one of each, by the frame's keys, or all that are near."""
+        keys, codes, n = self.read(parts)
+        left, right, distances = self.near(keys)
+        if self.partners == PARTNERS[0]:
+            order = self.ordered(keys)
+            if order is None:
+                left, right = nearest_pairs(left, right, distances)
+            else:
+                rank = np.empty(n, np.int64)
+                rank[order] = np.arange(n)
+                left, ranked = nearest_pairs(left, rank[right], distances)
+                right = order[ranked]
+        return PairedKeys(left, right, codes, n)
 
 
 @dataclass(frozen=True)
@@ -116,13 +194,13 @@ class DistanceRelation(ABC):
         """
 
     @abstractmethod
-    def reach_text(self) -> str:
+    def radius_text(self) -> str:
         """Return how far partners may be, for a report, as in ``0.2 (fraction), edit``."""
 
     def describe(self) -> str:
         """Return how keys were joined as a line of a report."""
         whom = "all keys" if self.partners == "all" else "the nearest key"
-        return f"by {self.MEASURE}: {whom} up to {self.reach_text()}"
+        return f"by {self.MEASURE}: {whom} up to {self.radius_text()}"
 
 
 def nearest_pairs(
@@ -136,46 +214,42 @@ def nearest_pairs(
 
 
 class TextKeys(DistanceKeys):
-    """The texts of a column of a frame, to be joined with the texts of a table that are near them.
+    """The texts of a column of a frame, to be joined with the texts of a table; the equal one is the nearest.
 
     Parameters
     ----------
     values : ValueSet
         The column of the frame.
-    rule : {"nearest", "all"}
-        Which keys within the radius are partners.
+    partners : {"nearest", "all"}
+        Which keys within the radius are partners. Of several nearest ones the first by code point is.
     """
 
-    def __init__(self, values: ValueSet, rule: str) -> None:
+    def __init__(self, values: ValueSet, partners: str) -> None:
         self.codes, self.n_keys = values.codes.astype(np.int64), len(values)
-        self._values = values
-        self._rule = rule
+        self.partners = partners
+        self._vocabulary = vocabulary_of(values)
 
     @abstractmethod
-    def _pairs(self, values: ValueSet) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Pair the frame's keys with others: numbers of both, and distances; those of equal keys are below 0."""
+    def within(self, values: ValueSet) -> NearPairs:
+        """List the pairs of a text of a table and one of the frame within the radius."""
 
-    def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
+    def read(self, parts: Sequence[ValueSet]) -> tuple[ValueSet, NDArray[np.int64], int]:
         """See `DistanceKeys`."""
         (values,) = parts
-        found = np.zeros(len(values) + 1, bool)  # the last one serves code -1, the null
-        found[self._pairs(values)[1]] = True
-        return found[values.codes]
+        return values, values.codes.astype(np.int64), len(values)
 
-    def pairs(self, parts: Sequence[ValueSet]) -> PairedKeys:
-        """Pair the keys with those of a table; the nearest is the equal one, else the first by code point.
+    def near(self, keys: ValueSet) -> NearPairs:
+        """See `DistanceKeys`."""
+        if not (len(keys) and self.n_keys):
+            return NO_PAIRS
+        tokens = match_tokens(keys, self._vocabulary)
+        own = np.where(tokens >= 0, self._vocabulary.order.astype(np.int64)[np.maximum(tokens, 0)], -1)
+        theirs, left, distances = with_equal(self.within(keys), own, -1.0)  # equal values come first
+        return NearPairs(left, theirs, distances)
 
-        See `DistanceKeys`; pairs of the nearest keys are in order of the frame's keys.
-        """
-        (values,) = parts
-        left, right, distances = self._pairs(values)
-        if self._rule == PARTNERS[0]:
-            names = np.argsort(np.array(values.values(), dtype=object)) if len(values) else np.empty(0, np.int64)
-            rank = np.empty(len(values), np.int64)
-            rank[names] = np.arange(len(values))
-            left, own = nearest_pairs(left, rank[right], distances)
-            right = names[own]
-        return PairedKeys(left, right, values.codes.astype(np.int64), len(values))
+    def ordered(self, keys: ValueSet) -> NDArray[np.int64]:
+        """See `DistanceKeys`."""
+        return np.argsort(np.array(keys.values(), dtype=object)) if len(keys) else np.empty(0, np.int64)
 
 
 def with_partners(relation: dict[str, Any] | None, partners: str | None) -> dict[str, Any] | None:
