@@ -9,7 +9,8 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from dfjoin.programs.extract import After, Slice, Split, Step, overlaps_itself
+from dfjoin.programs.operator import Operator, Step
+from dfjoin.programs.part_operators import After, Slice, Split, overlaps_itself
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Combined, Constant, Piece
 from spark_ext.canonical_sql import SPACES
@@ -90,7 +91,7 @@ def _piece(java: JavaMethods, piece: Piece, texts: Sequence[Any]) -> Any:
         return None
     text = texts[piece.column]
     for step in piece.steps:
-        form = _FORMS.get(type(step))
+        form = _FORMS.get(step.operator)
         text = None if form is None else form(java, text, step)
         if text is None:
             return None
@@ -103,7 +104,7 @@ _MOST_CUTS = 4
 """Occurrences of a separator that are looked for one after the other."""
 
 
-def _split(java: JavaMethods, text: Any, step: Split) -> Any:
+def _split(java: JavaMethods, text: Any, step: Step) -> Any:
     separator = step.separator
     if step.index == -1 and not overlaps_itself(separator):
         # With a separator in front there is always one to look for.
@@ -115,11 +116,11 @@ def _split(java: JavaMethods, text: Any, step: Split) -> Any:
     return java.cut(text, "substringBefore", separator)
 
 
-def _after(java: JavaMethods, text: Any, step: After) -> Any:
+def _after(java: JavaMethods, text: Any, step: Step) -> Any:
     return java.cut(text, "substringAfter", step.separator)
 
 
-def _slice(java: JavaMethods, text: Any, step: Slice) -> Any:
+def _slice(java: JavaMethods, text: Any, step: Step) -> Any:
     """Count characters in Spark's texts: Java counts those beyond U+FFFF twice."""
     start, stop = step.start, step.stop
     if (stop is not None and stop < 0) or (stop is not None and start < 0):
@@ -129,4 +130,4 @@ def _slice(java: JavaMethods, text: Any, step: Slice) -> Any:
 
 
 _TO_THE_END = 2**31 - 1
-_FORMS: dict[type[Step], Callable[[JavaMethods, Any, Any], Any]] = {Split: _split, After: _after, Slice: _slice}
+_FORMS: dict[Operator, Callable[[JavaMethods, Any, Any], Any]] = {Split: _split, After: _after, Slice: _slice}

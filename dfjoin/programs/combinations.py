@@ -1,7 +1,7 @@
 """What a program computes from two texts: differences of dates and times, ages, sums and differences of numbers.
 
-The same contract as `dfjoin.programs.extract`, for two texts: dates and times are moments as in
-`dfjoin.programs.times`, numbers plain decimals.
+The same contract as `dfjoin.programs.operator`, for two texts: dates and times are moments as in
+`dfjoin.programs.time_operators`, numbers plain decimals.
 """
 
 from __future__ import annotations

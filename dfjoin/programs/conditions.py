@@ -11,11 +11,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin.errors import InvalidParameterError
 from dfjoin.programs import scalar
-from dfjoin.programs.characters import pattern_of
+from dfjoin.programs.characters import CLASSES, pattern_of
+from dfjoin.programs.operator import MAX_TEXT, decimal, is_text
 from dfjoin.programs.spark_sql import END, quote
 
-__all__ = ["CONDITIONS", "MAX_CONDITIONS", "MAX_SHAPE", "Condition", "is_shape", "shape_of", "shape_pattern"]
+__all__ = [
+    "CONDITIONS",
+    "MAX_CONDITIONS",
+    "MAX_SHAPE",
+    "Condition",
+    "check_condition",
+    "is_shape",
+    "shape_of",
+    "shape_pattern",
+]
 
 CONDITIONS = ("contains", "starts", "ends", "has", "shape", "longer", "at least", "divisible")
 MAX_CONDITIONS = 4
@@ -160,3 +171,38 @@ class Condition:
     def to_dict(self) -> dict[str, Any]:
         """Return the condition as plain JSON values."""
         return {"column": self.column, "condition": self.kind, "text": self.text, "negated": self.is_negated}
+
+
+def check_condition(kind: Any, text: Any, is_negated: Any) -> None:
+    """Raise unless kind, text and negation of a condition are legal ones.
+
+    Raises
+    ------
+    InvalidParameterError
+    """
+    if not isinstance(kind, str) or kind not in CONDITIONS:
+        raise InvalidParameterError(
+            f"`condition` of a program must be one of {', '.join(map(repr, CONDITIONS))}, got {kind!r:.80}"
+        )
+    if kind == "has":
+        is_legal, legal = isinstance(text, str) and text in CLASSES, f"one of {', '.join(map(repr, CLASSES))}"
+    elif kind == "longer":
+        is_legal, legal = isinstance(text, str) and re.fullmatch("[0-9]{1,4}", text) is not None, "1 to 4 digits"
+    elif kind == "at least":
+        test, legal = decimal(12, 6)
+        is_legal = test(text)
+    elif kind == "divisible":
+        is_legal = isinstance(text, str) and re.fullmatch("[1-9][0-9]{0,5}", text) is not None
+        legal = "a whole number of 1 to 6 digits above 0"
+    elif kind == "shape":
+        is_legal = is_text(text, 0) and is_shape(text)
+        legal = (
+            f"a shape of at most {MAX_SHAPE} characters: 'A' for each run of letters, '9' for each run of digits, "
+            "other characters as they are"
+        )
+    else:
+        is_legal, legal = is_text(text), f"a text of 1 to {MAX_TEXT} characters"
+    if not is_legal:
+        raise InvalidParameterError(f"`text` of condition {kind!r} must be {legal}, got {text!r:.80}")
+    if not isinstance(is_negated, bool):
+        raise InvalidParameterError(f"`negated` of condition {kind!r} must be true or false, got {is_negated!r:.80}")

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.programs import scalar
 from dfjoin.programs.characters import LOWER, UPPER
-from dfjoin.programs.extract import Step
-from dfjoin.programs.rewrite import Case, translate
+from dfjoin.programs.operator import (
+    MAX_TEXT,
+    Legal,
+    Operator,
+    Step,
+    is_text,
+    one_of,
+)
 from dfjoin.programs.spark_sql import quote, when_empty
 from dfjoin.programs.string_column import StringColumn
+from dfjoin.programs.text_operators import Case, translate
 
 __all__ = ["SEPARATOR", "TABLES", "GivenPairs", "Lookup", "look_up_pairs", "tables_with"]
 
 SEPARATOR = "\x1f"
 """Stands between the keys, and between the values, of given pairs."""
-
 _MONTHS = [
     "January",
     "February",
@@ -148,74 +152,85 @@ def look_up_pairs(table: str) -> tuple[str, str]:
     return ",".join(entries), ",".join(entries.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup(Step):
-    """The entry of a lookup table for a text, whatever its casing.
-
-    Parameters
-    ----------
-    table : str
-        One of `TABLES`.
-    """
-
-    table: str
-    name: ClassVar[str] = "lookup"
-    weight: ClassVar[int] = 2
-
-    def __call__(self, text: str) -> str | None:
-        return scalar.look_up(text, *look_up_pairs(self.table), *UPPER)
-
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Find the lower-cased strings among the keys."""
-        keys, values = (pa.array(text.split(",")) for text in look_up_pairs(self.table))
-        lowered = Case("lower").apply(strings).to_arrow()
-        return StringColumn.of(values.take(pc.index_in(lowered, keys.cast(lowered.type), skip_nulls=True)))
-
-    def python(self) -> tuple[str, tuple[Any, ...]]:
-        return "look_up", (*look_up_pairs(self.table), *UPPER)
-
-    def sql(self, operand: str) -> str:
-        """Use a map."""
-        keys, values = (f"split({quote(text)}, ',')" for text in look_up_pairs(self.table))
-        return f"try_element_at(map_from_arrays({keys}, {values}), {translate(operand, LOWER)})"
-
-    def describe(self) -> str:
-        return f"look_up({self.table!r})"
+def _lookup_sql(step: Step, operand: str) -> str:
+    """Use a map."""
+    keys, values = (f"split({quote(text)}, ',')" for text in look_up_pairs(step.table))
+    return f"try_element_at(map_from_arrays({keys}, {values}), {translate(operand, LOWER)})"
 
 
-@dataclass(frozen=True, slots=True)
-class GivenPairs(Step):
-    """What pairs that the user gave have for a text; nothing for other texts.
+def _lookup_column(step: Step, strings: StringColumn) -> StringColumn:
+    """Find the lower-cased strings among the keys."""
+    keys, values = (pa.array(text.split(",")) for text in look_up_pairs(step.table))
+    lowered = Case("lower").apply(strings).to_arrow()
+    return StringColumn.of(values.take(pc.index_in(lowered, keys.cast(lowered.type), skip_nulls=True)))
 
-    Parameters
-    ----------
-    keys, values : str
-        As many of one as of the other, U+001F between them; no key twice.
-    """
 
-    keys: str
-    values: str
-    name: ClassVar[str] = "pairs"
-    weight: ClassVar[int] = 6
+Lookup = Operator(
+    "lookup",
+    {"table": one_of(TABLES)},
+    scalar.look_up,
+    words="look_up({table!r})",
+    arguments=lambda step: (*look_up_pairs(step.table), *UPPER),
+    sql=_lookup_sql,
+    apply=_lookup_column,
+    weight=2,
+)
+"""The entry of a lookup table for a text, whatever its casing.
 
-    def __call__(self, text: str) -> str | None:
-        return scalar.look_up_pairs(text, self.keys, self.values)
+Parameters
+----------
+table : str
+    One of `TABLES`.
+"""
 
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Find the strings among the keys."""
-        keys, values = (pa.array(text.split(SEPARATOR)) for text in (self.keys, self.values))
-        array = strings.to_arrow()
-        return StringColumn.of(values.take(pc.index_in(array, keys.cast(array.type), skip_nulls=True)))
 
-    def python(self) -> tuple[str, tuple[Any, ...]]:
-        return "look_up_pairs", (self.keys, self.values)
+def _pairs_sql(step: Step, operand: str) -> str:
+    """Use a map."""
+    keys, values = (f"split({quote(text)}, {quote(SEPARATOR)}, -1)" for text in (step.keys, step.values))
+    return when_empty(f"try_element_at(map_from_arrays({keys}, {values}), {operand})")
 
-    def sql(self, operand: str) -> str:
-        """Use a map."""
-        keys, values = (f"split({quote(text)}, {quote(SEPARATOR)}, -1)" for text in (self.keys, self.values))
-        return when_empty(f"try_element_at(map_from_arrays({keys}, {values}), {operand})")
 
-    def describe(self) -> str:
-        pairs = dict(zip(self.keys.split(SEPARATOR), self.values.split(SEPARATOR), strict=True))
-        shown = ", ".join(f"{key!r}: {value!r}" for key, value in list(pairs.items())[:4])
-        return f"look_up({{{shown}{', …' if len(pairs) > 4 else ''}}})"
+def _pairs_words(step: Step) -> str:
+    pairs = dict(zip(step.keys.split(SEPARATOR), step.values.split(SEPARATOR), strict=True))
+    shown = ", ".join(f"{key!r}: {value!r}" for key, value in list(pairs.items())[:4])
+    return f"look_up({{{shown}{', …' if len(pairs) > 4 else ''}}})"
+
+
+def _pairs_column(step: Step, strings: StringColumn) -> StringColumn:
+    """Find the strings among the keys."""
+    keys, values = (pa.array(text.split(SEPARATOR)) for text in (step.keys, step.values))
+    array = strings.to_arrow()
+    return StringColumn.of(values.take(pc.index_in(array, keys.cast(array.type), skip_nulls=True)))
+
+
+_MAX_PAIRS = 20_000
+_LONG_TEXT = Legal(lambda value: is_text(value, 1, _MAX_PAIRS), f"a text of 1 to {_MAX_PAIRS} characters")
+
+
+def _pairs_fault(step: Step) -> str:
+    listed, texts = step.keys.split(SEPARATOR), step.values.split(SEPARATOR)
+    if len(listed) == len(texts) and len(set(listed)) == len(listed) and max(map(len, texts)) <= MAX_TEXT:
+        return ""
+    return (
+        "`keys` and `values` of step 'pairs' must be equally many, no key twice, no value above "
+        f"{MAX_TEXT} characters; got {step.keys!r:.80}, {step.values!r:.80}"
+    )
+
+
+GivenPairs = Operator(
+    "pairs",
+    {"keys": _LONG_TEXT, "values": _LONG_TEXT},
+    scalar.look_up_pairs,
+    words=_pairs_words,
+    sql=_pairs_sql,
+    apply=_pairs_column,
+    weight=6,
+    fault=_pairs_fault,
+)
+"""What pairs that the user gave have for a text; nothing for other texts.
+
+Parameters
+----------
+keys, values : str
+    As many of one as of the other, U+001F between them; no key twice.
+"""

@@ -1,4 +1,4 @@
-"""Whole columns of moments as arrays of numbers: read from texts, moved, written, as `programs.times` does one by one.
+"""Whole columns of moments as arrays of numbers: read from texts, moved, written, all at once.
 
 A number is -1 where that part of a moment is not known.
 """

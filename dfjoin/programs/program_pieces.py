@@ -11,10 +11,9 @@ import pyarrow as pa
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.programs.combinations import COMBINATIONS, combine, combine_columns, combine_sql, function_of
-from dfjoin.programs.extract import Step
+from dfjoin.programs.operator import MAX_TEXT, Step, is_text
 from dfjoin.programs.spark_sql import quote, when_empty
 from dfjoin.programs.step_table import functions_of, read_steps, step_values
-from dfjoin.programs.stored import MAX_TEXT, is_stored_text
 from dfjoin.programs.string_column import StringColumn
 
 __all__ = ["MAX_STEPS", "Combined", "Constant", "Extract", "InputColumns", "Piece", "read_piece"]
@@ -162,14 +161,14 @@ class Combined:
     kind : str
         One of `combinations.COMBINATIONS`.
     first, second : Extract
-        Give moments, as `times.ReadTime` does, or plain decimals.
+        Give moments, as `time_operators.ReadTime` does, or plain decimals.
     steps : tuple of Step
         Applied to the result.
 
     Examples
     --------
     >>> from dfjoin.programs.program import Program
-    >>> from dfjoin.programs.times import ReadTime
+    >>> from dfjoin.programs.time_operators import ReadTime
     >>> days = [Extract(column, (ReadTime("y-m-d"),)) for column in (0, 1)]
     >>> age = Program(("at", "born"), (Combined("years", *days),))
     >>> print(age, age("2024-02-28", "1980-02-29"), age("2024-02-29", "1980-02-29"))
@@ -248,7 +247,7 @@ def _steps_python(name: str, steps: tuple[Step, ...]) -> list[str]:
     for step in steps:
         function, values = step.python()
         call = ", ".join([name, *(ascii(value) for value in values)])
-        lines.append(f"{name} = {name} and {function}({call})")
+        lines.append(f"{name} = {name} and {function.__name__}({call})")
     return lines
 
 
@@ -267,7 +266,7 @@ def read_piece(values: Mapping[str, Any], n_columns: int) -> Piece:
     """
     if set(values) == {"constant"}:
         text = values["constant"]
-        if not is_stored_text(text):
+        if not is_text(text):
             raise InvalidTypeError(
                 f"`constant` of a program must be a valid text of 1 to {MAX_TEXT} characters, got {show(text)}"
             )

@@ -1,25 +1,24 @@
-"""The step that reads a number with its magnitude or unit, and the tables of these.
-
-The same contract as `dfjoin.programs.extract`; decimals are exact in every engine.
-"""
+"""The operator that reads a number with its magnitude or unit, and the tables of these."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.programs import scalar_numbers
 from dfjoin.programs.characters import LOWER, UPPER
-from dfjoin.programs.extract import Step
-from dfjoin.programs.rewrite import Case, translate
+from dfjoin.programs.operator import (
+    Operator,
+    Step,
+    one_of,
+)
 from dfjoin.programs.spark_sql import END, bind, quote
 from dfjoin.programs.string_column import StringColumn
+from dfjoin.programs.text_operators import Case, translate
 
 __all__ = ["QUANTITIES", "Quantity", "quantity_tables", "unit_factors"]
 
@@ -72,79 +71,76 @@ def _unit_names(table: str) -> frozenset[str]:
     return frozenset(unit_factors(table)[0].split(","))
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity(Step):
-    """The only number of a text as a plain decimal, times the factor of the unit behind it.
+def _quantity_sql(step: Step, operand: str) -> str:
+    """Use decimals and a map of units."""
+    pattern = quote(f"^{_PARTS}{END}")
+    before, whole, rest, unit = (f"regexp_extract(x, {pattern}, {number})" for number in range(1, 5))
+    sign = f"CASE WHEN {before} RLIKE {quote(_MINUS + END)} THEN '-' ELSE '' END"
+    number = f"CAST(concat({sign}, replace({whole}, ',', ''), {rest}) AS DECIMAL(18, 6))"
+    factor = "CAST('1' AS DECIMAL(19, 9))"
+    if step.table != "number":
+        units, factors = (f"split({quote(part)}, ',')" for part in unit_factors(step.table))
+        key = f"trim(TRAILING '. ' FROM trim(LEADING ' ' FROM {unit}))"
+        found = (f"try_element_at(map_from_arrays({units}, {factors}), {k})" for k in (key, translate(key, LOWER)))
+        factor = f"CAST(coalesce({', '.join(found)}) AS DECIMAL(19, 9))"
+    value = bind(operand, f"CASE WHEN x RLIKE {pattern} THEN {number} * {factor} END")
+    written = "trim(TRAILING '.' FROM trim(TRAILING '0' FROM CAST(x AS STRING)))"
+    return bind(value, f"CASE WHEN x = 0 THEN '0' WHEN abs(x) >= {_SMALLEST} THEN {written} END")
 
-    A number has at most 12 digits before its point, with or without commas between its thousands, and at most 6 behind
-    it. A minus sign before it, or before the sign of a currency, makes it negative. Whatever else stands before the
-    number does not matter; what stands behind has to be a unit of the table, casing and a full stop at its end
-    aside. Results smaller than 10^-6 are none.
 
-    Parameters
-    ----------
-    table : str
-        One of `QUANTITIES`; with ``number`` the unit does not matter either.
-    """
+def _quantity_column(step: Step, strings: StringColumn) -> StringColumn:
+    """Compute with decimals of 38 digits."""
+    text = strings.to_arrow()
+    nothing = pa.scalar(None, text.type)
+    names = ("before", "whole", "rest", "unit")
+    pattern = _PARTS
+    for name in names:
+        pattern = re.sub(r"\((?![?])", f"(?P<{name}>", pattern, count=1)
+    parts = pc.extract_regex(text, rf"^{pattern}\z")
+    before, whole, rest, unit = (pc.struct_field(parts, name) for name in names)
+    sign = pc.if_else(pc.match_substring_regex(before, rf"{_MINUS}\z"), "-", "")
+    number = pc.binary_join_element_wise(
+        *(part.cast(text.type) for part in (sign, pc.replace_substring(whole, ",", ""), rest)),
+        pa.scalar("", text.type),
+    ).cast(pa.decimal128(18, 6))
+    factor = pa.scalar("1").cast(pa.decimal128(19, 9))
+    if step.table != "number":
+        units, factors = (pa.array(part.split(",")) for part in unit_factors(step.table))
+        trimmed = pc.utf8_rtrim(pc.utf8_ltrim(unit, " "), ". ")
+        places = (pc.index_in(key, units.cast(key.type), skip_nulls=True) for key in (trimmed, _lower(trimmed)))
+        factor = factors.cast(pa.decimal128(19, 9)).take(pc.coalesce(*places))
+    value = pc.multiply(number, factor)
+    written = pc.utf8_rtrim(pc.utf8_rtrim(value.cast(pa.string()), "0"), ".")
+    size = pc.abs(value)
+    is_shown = pc.greater_equal(size, pa.scalar(_SMALLEST).cast(value.type))
+    is_zero = pc.equal(size, pa.scalar("0").cast(value.type))
+    found = pc.if_else(is_shown, written, pa.scalar(None, pa.string()))
+    return StringColumn.of(pc.if_else(is_zero, "0", found) if len(text) else pc.fill_null(text, nothing))
 
-    table: str
-    name: ClassVar[str] = "quantity"
-    weight: ClassVar[int] = 4
-    computes: ClassVar[bool] = True
 
-    def __call__(self, text: str) -> str | None:
-        return scalar_numbers.read_quantity(text, *unit_factors(self.table), *UPPER)
+Quantity = Operator(
+    "quantity",
+    {"table": one_of(QUANTITIES)},
+    scalar_numbers.read_quantity,
+    words="quantity({table!r})",
+    arguments=lambda step: (*unit_factors(step.table), *UPPER),
+    sql=_quantity_sql,
+    apply=_quantity_column,
+    weight=4,
+    computes=True,
+)
+"""The only number of a text as a plain decimal, times the factor of the unit behind it.
 
-    def apply(self, strings: StringColumn) -> StringColumn:
-        """Compute with decimals of 38 digits."""
-        text = strings.to_arrow()
-        nothing = pa.scalar(None, text.type)
-        names = ("before", "whole", "rest", "unit")
-        pattern = _PARTS
-        for name in names:
-            pattern = re.sub(r"\((?![?])", f"(?P<{name}>", pattern, count=1)
-        parts = pc.extract_regex(text, rf"^{pattern}\z")
-        before, whole, rest, unit = (pc.struct_field(parts, name) for name in names)
-        sign = pc.if_else(pc.match_substring_regex(before, rf"{_MINUS}\z"), "-", "")
-        number = pc.binary_join_element_wise(
-            *(part.cast(text.type) for part in (sign, pc.replace_substring(whole, ",", ""), rest)),
-            pa.scalar("", text.type),
-        ).cast(pa.decimal128(18, 6))
-        factor = pa.scalar("1").cast(pa.decimal128(19, 9))
-        if self.table != "number":
-            units, factors = (pa.array(part.split(",")) for part in unit_factors(self.table))
-            trimmed = pc.utf8_rtrim(pc.utf8_ltrim(unit, " "), ". ")
-            places = (pc.index_in(key, units.cast(key.type), skip_nulls=True) for key in (trimmed, _lower(trimmed)))
-            factor = factors.cast(pa.decimal128(19, 9)).take(pc.coalesce(*places))
-        value = pc.multiply(number, factor)
-        written = pc.utf8_rtrim(pc.utf8_rtrim(value.cast(pa.string()), "0"), ".")
-        size = pc.abs(value)
-        is_shown = pc.greater_equal(size, pa.scalar(_SMALLEST).cast(value.type))
-        is_zero = pc.equal(size, pa.scalar("0").cast(value.type))
-        found = pc.if_else(is_shown, written, pa.scalar(None, pa.string()))
-        return StringColumn.of(pc.if_else(is_zero, "0", found) if len(text) else pc.fill_null(text, nothing))
+A number has at most 12 digits before its point, with or without commas between its thousands, and at most 6 behind
+it. A minus sign before it, or before the sign of a currency, makes it negative. Whatever else stands before the
+number does not matter; what stands behind has to be a unit of the table, casing and a full stop at its end
+aside. Results smaller than 10^-6 are none.
 
-    def python(self) -> tuple[str, tuple[Any, ...]]:
-        return "read_quantity", (*unit_factors(self.table), *UPPER)
-
-    def sql(self, operand: str) -> str:
-        """Use decimals and a map of units."""
-        pattern = quote(f"^{_PARTS}{END}")
-        before, whole, rest, unit = (f"regexp_extract(x, {pattern}, {number})" for number in range(1, 5))
-        sign = f"CASE WHEN {before} RLIKE {quote(_MINUS + END)} THEN '-' ELSE '' END"
-        number = f"CAST(concat({sign}, replace({whole}, ',', ''), {rest}) AS DECIMAL(18, 6))"
-        factor = "CAST('1' AS DECIMAL(19, 9))"
-        if self.table != "number":
-            units, factors = (f"split({quote(part)}, ',')" for part in unit_factors(self.table))
-            key = f"trim(TRAILING '. ' FROM trim(LEADING ' ' FROM {unit}))"
-            found = (f"try_element_at(map_from_arrays({units}, {factors}), {k})" for k in (key, translate(key, LOWER)))
-            factor = f"CAST(coalesce({', '.join(found)}) AS DECIMAL(19, 9))"
-        value = bind(operand, f"CASE WHEN x RLIKE {pattern} THEN {number} * {factor} END")
-        written = "trim(TRAILING '.' FROM trim(TRAILING '0' FROM CAST(x AS STRING)))"
-        return bind(value, f"CASE WHEN x = 0 THEN '0' WHEN abs(x) >= {_SMALLEST} THEN {written} END")
-
-    def describe(self) -> str:
-        return f"quantity({self.table!r})"
+Parameters
+----------
+table : str
+    One of `QUANTITIES`; with ``number`` the unit does not matter either.
+"""
 
 
 def _lower(texts: pa.Array) -> pa.Array:

@@ -14,6 +14,7 @@ __all__ = [
     "keep_characters",
     "look_up",
     "look_up_pairs",
+    "lower_case",
     "map_characters",
     "nth_run",
     "pad_left",
@@ -28,6 +29,7 @@ __all__ = [
     "text_from_run",
     "text_upto_run",
     "title_case",
+    "upper_case",
 ]
 
 
@@ -84,14 +86,28 @@ def map_characters(text: str, old: str, new: str) -> str:
     return text.translate(str.maketrans(old, new))
 
 
+def lower_case(text: str, upper: str, lower: str) -> str:
+    """Write each letter small."""
+    return text.lower() if text.isascii() else text.translate(str.maketrans(upper, lower))
+
+
+def upper_case(text: str, lower: str, upper: str) -> str:
+    """Write each letter large."""
+    return text.upper() if text.isascii() else text.translate(str.maketrans(lower, upper))
+
+
 def title_case(text: str, lower: str, upper: str, pattern: str) -> str:
     """Write the first letter of each run of letters large and the others small."""
+    if text.isascii():
+        return text.title()
     small, large = str.maketrans(upper, lower), str.maketrans(lower, upper)
     return re.sub(pattern + "+", lambda run: run[0][0].translate(large) + run[0][1:].translate(small), text)
 
 
 def sentence_case(text: str, lower: str, upper: str) -> str:
     """Write the first character large and the others small."""
+    if text.isascii():
+        return text.capitalize()
     return text[0].translate(str.maketrans(lower, upper)) + text[1:].translate(str.maketrans(upper, lower))
 
 

@@ -10,7 +10,6 @@ import re
 
 __all__ = [
     "all_runs",
-    "as_ratio",
     "change_base",
     "combine_numbers",
     "expand_year",
@@ -211,18 +210,6 @@ def read_ratio(text: str, digits: int) -> str | None:
     above = int(parts[1] or 0) * below + int(parts[2])
     written = str((2 * above * 10**digits + below) // (2 * below)).rjust(digits + 1, "0")
     return f"{written[:-digits]}.{written[-digits:]}".rstrip("0").rstrip(".") if digits else written
-
-
-def as_ratio(text: str) -> str | None:
-    """Write a plain decimal as a fraction in lowest terms; a whole number stays one."""
-    parts = re.fullmatch("([0-9]{1,9})(?:[.]([0-9]{1,9}))?", text)
-    if not parts:
-        return None
-    above, below = int(parts[1] + (parts[2] or "")), 10 ** len(parts[2] or "")
-    some, other = above, below
-    while other:
-        some, other = other, some % other
-    return str(above // some) if below == some else f"{above // some}/{below // some}"
 
 
 def read_exponent(text: str) -> str | None:

@@ -1,82 +1,73 @@
-"""All steps of programs by their stored names: written as JSON values, and read with every part checked."""
+"""All operators of programs by their stored names: steps as JSON values, read with every part checked."""
 
 from __future__ import annotations
 
+import copyreg
+import math
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.programs import (
-    calendars,
-    check_digits,
-    codes,
-    durations,
-    element_wise,
-    extract,
-    intervals,
-    listings,
+    calendar_operators,
+    code_operators,
     lookup,
-    numeric,
+    number_operators,
+    part_operators,
     quantities,
-    ranges,
-    ratios,
-    rewrite,
     scalar,
     scalar_dates,
     scalar_numbers,
     scalar_texts,
     scalar_times,
-    times,
+    text_operators,
+    time_operators,
 )
-from dfjoin.programs.conditions import Condition
-from dfjoin.programs.extract import Step
-from dfjoin.programs.stored import check_condition, check_growth, check_pairs, check_parts, check_step
+from dfjoin.programs.conditions import Condition, check_condition
+from dfjoin.programs.operator import Operator, Step
 
-__all__ = ["FUNCTIONS", "functions_of", "read_condition", "read_steps", "step_values"]
+__all__ = ["FUNCTIONS", "OPERATORS", "functions_of", "operator_named", "read_condition", "read_steps", "step_values"]
 
-_STEPS: dict[str, Any] = {
-    step.name: step
-    for step in (
-        *(extract.After, extract.Before, extract.CharacterRun, extract.Slice, extract.Split),
-        *(rewrite.Case, rewrite.Keep, rewrite.Pad, rewrite.Plain, rewrite.Replace, rewrite.Squeeze),
-        *(numeric.Base, numeric.Linear, numeric.Thousands, numeric.Round, numeric.StripZeros, numeric.Year),
-        *(intervals.NthNumber, intervals.RoundTo, intervals.WriteNumber),
-        *(times.MoveTime, times.ReadTime, times.WriteTime),
-        *(ranges.FromRun, ranges.Parts, ranges.UptoRun),
-        *(lookup.GivenPairs, lookup.Lookup),
-        quantities.Quantity,
-        *(check_digits.CheckDigit, check_digits.Isbn, check_digits.Mod97),
-        *(durations.ReadDuration, durations.WriteDuration),
-        *(listings.AllRuns, listings.Total),
-        *(ratios.AsRatio, ratios.Exponent, ratios.Ratio),
-        *(calendars.MoveDate, calendars.ReadSerial, calendars.WriteSerial),
-        *(codes.Coded, codes.Scientific, codes.UnitPart, codes.WeightedSum),
-        *(element_wise.Count, element_wise.EachPart, element_wise.Gaps, element_wise.Headline),
-        *(element_wise.Reverse, element_wise.Translate),
+OPERATORS: dict[str, Operator] = {
+    value.name: value
+    for subject in (
+        *(part_operators, text_operators, lookup, number_operators, quantities),
+        *(code_operators, time_operators, calendar_operators),
     )
+    for value in vars(subject).values()
+    if isinstance(value, Operator)
 }
-"""Stored name of each step → its class."""
+"""Stored name of each operator → the operator."""
 FUNCTIONS: dict[str, Any] = {
     name: getattr(module, name)
     for module in (scalar, scalar_dates, scalar_numbers, scalar_texts, scalar_times)
     for name in module.__all__
 }
 """Name of each function that `Program.to_python` may paste → the function."""
+_MAX_GROWTH = 100
+"""How many times as long as its text the steps of a piece may make it."""
+
+
+def operator_named(name: str) -> Operator:
+    """Return an operator by its stored name."""
+    return OPERATORS[name]
+
+
+copyreg.pickle(Operator, lambda operator: (operator_named, (operator.name,)))  # type: ignore[arg-type, return-value]
 
 
 def step_values(step: Step) -> dict[str, Any]:
     """Return a step as plain JSON values."""
     values: dict[str, Any] = {"step": step.name}
-    for field in fields(step):  # type: ignore[arg-type]
-        value = getattr(step, field.name)
-        values[field.name] = [step_values(inner) for inner in value] if isinstance(value, tuple) else value
+    for name, value in zip(step.operator.parameters, step.settings, strict=True):
+        values[name] = [step_values(inner) for inner in value] if isinstance(value, tuple) else value
     return values
 
 
 def functions_of(step: Step) -> list[str]:
     """Name the functions that the Python form of a step needs: its own, those of inner steps, those that they call."""
-    names = [step.python()[0], *(one.python()[0] for one in getattr(step, "steps", ()))]
+    inner = step.steps if "steps" in step.operator.parameters else ()
+    names = [one.python()[0].__name__ for one in (step, *inner)]
     for name in names:  # grows while it is read
         names += [called for called in FUNCTIONS[name].__code__.co_names if called in FUNCTIONS and called not in names]
     return names
@@ -90,7 +81,12 @@ def read_steps(values: list[Mapping[str, Any]]) -> tuple[Step, ...]:
     InvalidTypeError, InvalidParameterError
     """
     read = tuple(_read_step(step) for step in values)
-    check_growth(read)
+    growth = math.prod(max(1.0, step.operator.growth(step)) for step in read if step.operator.growth)
+    if growth > _MAX_GROWTH:  # each character by a thousand, four times over, makes 10^12 of one
+        raise InvalidParameterError(
+            f"the replacements of a piece must make a text at most {_MAX_GROWTH} times as long, and these "
+            f"make it {growth:.3g} times as long"
+        )
     return read
 
 
@@ -111,33 +107,20 @@ def read_condition(values: Mapping[str, Any], n_columns: int) -> Condition:
 def _read_step(values: Mapping[str, Any]) -> Step:
     """Read one step of a stored program."""
     name = values.get("step")
-    if not isinstance(name, str) or name not in _STEPS:
-        raise InvalidParameterError(f"`step` must be one of {shortlist(sorted(_STEPS), 20)}, got {name!r:.80}")
-    class_ = _STEPS[name]
-    wanted = {field.name for field in fields(class_)}
+    if not isinstance(name, str) or name not in OPERATORS:
+        raise InvalidParameterError(f"`step` must be one of {shortlist(sorted(OPERATORS), 20)}, got {name!r:.80}")
     given = {key: value for key, value in values.items() if key != "step"}
-    if set(given) != wanted:
-        raise InvalidParameterError(
-            f"step {name!r} must have the parameters {shortlist(sorted(wanted))}, "
-            f"got {shortlist(sorted(map(str, given)))}"
-        )
-    if name == "each_part":
+    if name == "each_part" and "steps" in given:
         given["steps"] = _read_inner(given["steps"])
-    for key, value in given.items():
-        check_step(name, key, value)
-    if name == "pairs":
-        check_pairs(given["keys"], given["values"])
-    elif name == "each_part":
-        check_parts(given["separator"], given["width"])
-    return class_(**given)
+    return OPERATORS[name].checked(given)
 
 
 def _read_inner(values: Any) -> tuple[Step, ...]:
     """Read the steps of each part of a text."""
-    is_list = isinstance(values, list) and len(values) <= element_wise.MAX_ELEMENT_STEPS
+    is_list = isinstance(values, list) and len(values) <= text_operators.MAX_ELEMENT_STEPS
     if not is_list or not all(isinstance(one, Mapping) and one.get("step") != "each_part" for one in values):
         raise InvalidTypeError(
-            f"`steps` of step 'each_part' must be at most {element_wise.MAX_ELEMENT_STEPS} objects, none of them "
+            f"`steps` of step 'each_part' must be at most {text_operators.MAX_ELEMENT_STEPS} objects, none of them "
             f"'each_part', got {values!r:.80}"
         )
     return tuple(_read_step(one) for one in values)

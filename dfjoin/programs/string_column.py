@@ -12,9 +12,14 @@ from numpy.typing import NDArray
 from dfjoin.kernels import rewriting
 from dfjoin.kernels.spans import Spans
 
-__all__ = ["StringColumn"]
+__all__ = ["StringColumn", "as_bytes"]
 
 _MAX_INT32 = 2**31 - 1
+
+
+def as_bytes(text: str) -> np.ndarray:
+    """Return the UTF-8 bytes of a text as a read-only array."""
+    return np.frombuffer(text.encode(), np.uint8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from dfjoin.programs.characters import CLASSES, pattern_of
-from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split, Step
-from dfjoin.programs.intervals import NthNumber
-from dfjoin.programs.listings import AllRuns
+from dfjoin.programs.number_operators import NthNumber
+from dfjoin.programs.operator import Step
+from dfjoin.programs.part_operators import After, AllRuns, Before, CharacterRun, FromRun, Parts, Slice, Split, UptoRun
 from dfjoin.programs.program_pieces import Extract
-from dfjoin.programs.ranges import FromRun, Parts, UptoRun
-from dfjoin.programs.rewrite import CASES, Case
+from dfjoin.programs.text_operators import CASES, Case
 from dfjoin.transform.likeness import OutputLikeness, marks_beside
 from dfjoin.transform.rewritings import GAPS, rewritings
 from dfjoin.transform.roundings import number_ways
@@ -163,7 +162,7 @@ def _cuts(texts: Outputs, is_first: bool, is_deep: bool) -> Iterator[tuple[int, 
             for step in steps:
                 outputs = tuple(step(text) or "" for text in texts)
                 if all(outputs):
-                    yield 3 + extra + (isinstance(step, Parts)), step, outputs
+                    yield 3 + extra + (step.operator is Parts), step, outputs
     for kind in ("words", "digits", "letters", "decimals", "capitals") if is_first else ("words", "digits"):
         patterns = _PATTERNS[kind]
         runs = [patterns(text) for text in texts]
@@ -233,7 +232,7 @@ def _views(rows: Sequence[tuple[str, ...]], is_deep: bool, contains: Callable[[O
         for weight, piece, texts in frontier:
             if len(found.atoms) > _MAX_VIEWS * n_columns * (1 + (depth > 1)):
                 break
-            ends = _ends(texts) if is_deep and depth == 1 and isinstance(piece.steps[-1], FromRun) else ()
+            ends = _ends(texts) if is_deep and depth == 1 and piece.steps[-1].operator is FromRun else ()
             for more, step, outputs in (*_cuts(texts, depth == 0, is_deep), *_fields(texts), *ends):
                 if (outputs == texts and not is_deep) or (depth > 1 and not contains(outputs)):
                     continue
@@ -244,7 +243,7 @@ def _views(rows: Sequence[tuple[str, ...]], is_deep: bool, contains: Callable[[O
     return found
 
 
-def _slices(texts: Outputs, contains: Callable[[Outputs], bool], is_deep: bool) -> Iterator[tuple[int, Slice, Outputs]]:
+def _slices(texts: Outputs, contains: Callable[[Outputs], bool], is_deep: bool) -> Iterator[tuple[int, Step, Outputs]]:
     """Yield weight, slice and results of the slices of a view that occur in all targets."""
     shortest = min(len(text) for text in texts)
     longest = max(len(text) for text in texts)
@@ -300,7 +299,7 @@ class _Collector:
 
     def offer(self, outputs: Outputs, ways: _Ways, weight: float, steps: tuple[Step, ...]) -> None:
         """Add the outputs of some ways and further steps, in every casing that occurs in the targets."""
-        if not any(map(str.isalnum, outputs[0])) and not (steps and isinstance(steps[-1], AllRuns)):
+        if not any(map(str.isalnum, outputs[0])) and not (steps and steps[-1].operator is AllRuns):
             return
         if not self.is_exact:
             self._add(tuple(out.lower() for out in outputs), ways, weight, steps)
@@ -344,7 +343,7 @@ def find_atoms(
     -----
     Source: Auto-Join (thesis, section 4.4.2), FindNextBestLogicalOp over Substr, SplitSubstr and
     SplitSplitSubstr. Additions: separators of any length and shared words, what stands before or after one,
-    runs of a class, and the steps of `dfjoin.programs.rewrite`, `numeric` and `lookup`. Parts are
+    runs of a class, and the steps of `dfjoin.programs.text_operators`, `numeric` and `lookup`. Parts are
     counted up to 12 from either end.
     """
     collector = _Collector(targets, is_exact, is_deep)
@@ -409,14 +408,14 @@ def weigh_by_inputs(
             made = results(piece.column, piece.steps)[n:]
             penalty = likeness.penalty(made if is_exact else [text and text.lower() for text in made], new)
             for place, step in enumerate(piece.steps):
-                if isinstance(step, Slice):
+                if step.operator is Slice:
                     cut = [_cuts_word(text, step) for text in results(piece.column, piece.steps[:place])]
                     penalty += 0 if any(cut[:n]) else _CUT_WORD * sum(cut[n:]) / (len(others) + 1)
             weighed.append((weight + round(penalty, 2), piece))
         atom.ways = sorted(weighed, key=lambda way: way[0])
 
 
-def _cuts_word(text: str | None, step: Slice) -> bool:
+def _cuts_word(text: str | None, step: Step) -> bool:
     """Tell whether a slice ends between two digits or two letters."""
     if not text:
         return False

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
-from dfjoin.programs.rewrite import CASES, Case
+from dfjoin.programs.text_operators import CASES, Case
 from dfjoin.transform.prepared_columns import SETTINGS, as_columns, match_rows
 from dfjoin.transform.transform_join import Table, TransformJoin
 from dfjoin.values.normalize import normalize_column

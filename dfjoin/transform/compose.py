@@ -6,7 +6,6 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dfjoin.programs.extract import Step
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.atoms import Atom, Outputs, find_atoms, weigh_by_inputs
@@ -47,7 +46,7 @@ class Learned:
     @property
     def complexity(self) -> tuple[int, float, str]:
         """Number of logical operators, then weight, then text: a total order."""
-        return len(self.pieces), self.weight, _stable_text(self.pieces)
+        return len(self.pieces), self.weight, repr(self.pieces)
 
     def program(self, names: Sequence[str], pieces: tuple[Piece, ...] | None = None) -> Program:
         """Make a program of the pieces over the columns that they use."""
@@ -71,29 +70,6 @@ def constant_weight(text: str) -> float:
     (1.6, 9.0)
     """
     return 1.0 + sum(4.0 if c.isdigit() else 1.5 if c.isalpha() else 0.3 for c in text)
-
-
-class _Verbatim(str):
-    """A text that stands for itself inside the representation of a tuple."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _stable_text(pieces: tuple[Piece, ...]) -> str:
-    """Write pieces with the stored names of their steps: the order of programs survives a renamed class."""
-
-    def written(step: Step) -> _Verbatim:
-        return _Verbatim(step.name + repr(step).removeprefix(type(step).__qualname__))
-
-    return repr(
-        tuple(
-            _Verbatim(f"Extract(column={piece.column}, steps={tuple(map(written, piece.steps))})")
-            if isinstance(piece, Extract)
-            else piece
-            for piece in pieces
-        )
-    )
 
 
 _Solution = tuple[tuple[Atom | Constant, ...], float]

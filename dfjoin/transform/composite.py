@@ -9,7 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from dfjoin.programs.extract import After, Slice, Split, Step
+from dfjoin.programs.operator import Step
+from dfjoin.programs.part_operators import After, Slice, Split
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.prepared_columns import Column

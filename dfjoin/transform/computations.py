@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dfjoin.programs.check_digits import CHECK_DIGITS, ISBN_LENGTHS, CheckDigit, Isbn, Mod97
-from dfjoin.programs.durations import DURATION_LAYOUTS, FIRST_UNITS, ReadDuration, WriteDuration
-from dfjoin.programs.extract import Step
-from dfjoin.programs.listings import TOTALS, AllRuns, Total
-from dfjoin.programs.numeric import BASES, Base, Linear, Round
+from dfjoin.programs.calendar_operators import DURATION_LAYOUTS, FIRST_UNITS, ReadDuration, WriteDuration
+from dfjoin.programs.code_operators import CHECK_DIGITS, ISBN_LENGTHS, CheckDigit, Isbn, Mod97
+from dfjoin.programs.number_operators import BASES, TOTALS, Base, Exponent, Linear, Ratio, Round, Total
+from dfjoin.programs.operator import Step
+from dfjoin.programs.part_operators import AllRuns
 from dfjoin.programs.quantities import Quantity, quantity_tables
-from dfjoin.programs.ratios import AsRatio, Exponent, Ratio
-from dfjoin.programs.rewrite import Pad
+from dfjoin.programs.text_operators import Pad
 from dfjoin.transform.linear import fit_linear
 from dfjoin.transform.mixed_units import parts_of_units, sums_of_units
 
@@ -121,8 +120,6 @@ def ways_of_numbers(numbers: Sequence[str], targets: Sequence[str]) -> Iterator[
         for layout in DURATION_LAYOUTS:
             yield (WriteDuration(layout),)
             yield from ((Linear(unit, "0", 0, "fixed"), WriteDuration(layout)) for unit in _UNITS_OF_TIME)
-    if all("/" in target for target in targets):
-        yield (AsRatio(),)
 
 
 def _listed_runs(texts: Sequence[str], targets: Sequence[str]) -> Iterator[Step]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dfjoin.programs.calendars import CALENDAR_UNITS, SERIALS, MoveDate, ReadSerial, WriteSerial
-from dfjoin.programs.extract import Step
-from dfjoin.programs.times import ReadTime
+from dfjoin.programs.calendar_operators import CALENDAR_UNITS, SERIALS, MoveDate, ReadSerial, WriteSerial
+from dfjoin.programs.operator import Step
+from dfjoin.programs.time_operators import ReadTime
 
 __all__ = ["date_moves", "serial_readers", "serial_writers"]
 
@@ -22,7 +22,7 @@ _PLAUSIBLE = {"days": ("1900", "2100"), "seconds": ("1971", "2100"), "millisecon
 """Years of what counts of days and seconds are read as; few seconds are a duration."""
 
 
-def date_moves(moments: Sequence[str], orders: Sequence[str], targets: Sequence[str]) -> list[tuple[float, MoveDate]]:
+def date_moves(moments: Sequence[str], orders: Sequence[str], targets: Sequence[str]) -> list[tuple[float, Step]]:
     """Find the moves that bring each date to that of its target.
 
     Parameters
@@ -46,7 +46,7 @@ def date_moves(moments: Sequence[str], orders: Sequence[str], targets: Sequence[
     """
     if any("?" in moment[:10] for moment in moments):
         return []
-    found: list[tuple[float, MoveDate]] = []
+    found: list[tuple[float, Step]] = []
     n_different = len({moment[:10] for moment in moments})
     for reading in orders:
         wanted = [ReadTime(reading)(target) or "?" for target in targets]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dfjoin.programs.element_wise import PART_ORDERS, EachPart
-from dfjoin.programs.extract import Slice, Step
-from dfjoin.programs.numeric import Base, StripZeros
-from dfjoin.programs.rewrite import Case, Pad
+from dfjoin.programs.number_operators import Base, StripZeros
+from dfjoin.programs.operator import Step
+from dfjoin.programs.part_operators import Slice
+from dfjoin.programs.text_operators import PART_ORDERS, Case, EachPart, Pad
 
 __all__ = ["element_ways"]
 
@@ -30,7 +30,7 @@ _WIDTHS = (4, 2, 3, 1)
 _HEXADECIMAL = re.compile("[0-9A-Fa-f]+")
 
 
-def element_ways(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[tuple[EachPart]]:
+def element_ways(texts: tuple[str, ...], targets: tuple[str, ...]) -> Iterator[tuple[Step]]:
     """Yield steps that may make a part of each target of the parts of each text.
 
     Parameters

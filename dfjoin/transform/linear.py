@@ -11,7 +11,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.programs.numeric import Linear
+from dfjoin.programs.number_operators import Linear
+from dfjoin.programs.operator import Step
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Piece
 
@@ -133,7 +134,7 @@ def _constants(xs: Sequence[Fraction], ys: Sequence[Fraction], halves: Sequence[
     return found
 
 
-def fit_linear(texts: Sequence[str], targets: Sequence[str]) -> list[Linear]:
+def fit_linear(texts: Sequence[str], targets: Sequence[str]) -> list[Step]:
     """Find steps that make the number of each target of the number in each text.
 
     Parameters
@@ -197,7 +198,7 @@ def number_styles(program: Program) -> list[Program]:
     def plainly(piece: Piece) -> Piece:
         if isinstance(piece, Constant):
             return piece
-        steps = (replace(s, style="plain") if isinstance(s, Linear) and s.style == "fixed" else s for s in piece.steps)
+        steps = (s.changed(style="plain") if s.operator is Linear and s.style == "fixed" else s for s in piece.steps)
         return replace(piece, steps=tuple(steps))
 
     other = Program(program.columns, tuple(map(plainly, program.pieces)), program.conditions)

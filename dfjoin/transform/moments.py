@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dfjoin.programs.extract import Step
-from dfjoin.programs.times import DAY, ORDERS, MoveTime, ReadTime, WriteTime
+from dfjoin.programs.operator import Step
+from dfjoin.programs.time_operators import DAY, ORDERS, MoveTime, ReadTime, WriteTime
 from dfjoin.transform.date_moves import date_moves, serial_readers, serial_writers
 
 __all__ = ["TimePieces", "learn_times", "orders_of", "reading_orders"]
@@ -209,14 +209,14 @@ def _clocks(target: str) -> list[int]:
     return found
 
 
-def _moves(moments: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[MoveTime, ...]]:
+def _moves(moments: Sequence[str], targets: Sequence[str]) -> Iterator[tuple[Step, ...]]:
     """Yield moves that make the times of day in the targets, one for each of these, the likelier first."""
     times = [_seconds(moment) for moment in moments]
     clocks = [_clocks(target) for target in targets]
     n = len(clocks[0])
     if not n or n > 3 or min(times) < 0 or any(len(one) != n for one in clocks):
         return
-    ranked: list[tuple[float, int, tuple[MoveTime, ...]]] = []
+    ranked: list[tuple[float, int, tuple[Step, ...]]] = []
     for step in (1, *_STEPS):
         rests = {one[0] % step for one in clocks}
         if len(rests) != 1:

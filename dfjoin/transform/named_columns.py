@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from dfjoin.programs.extract import Slice, Split, Step
+from dfjoin.programs.operator import Step
+from dfjoin.programs.part_operators import Slice, Split
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
 from dfjoin.transform.full_columns import FullColumns, count_letters

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.programs.extract import Slice, Step
-from dfjoin.programs.numeric import Base, Round
+from dfjoin.programs.number_operators import Base, Round
+from dfjoin.programs.operator import Step
+from dfjoin.programs.part_operators import Slice
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.quantities import Quantity, quantity_tables
@@ -73,12 +74,12 @@ class NumberReading:
         """Bits that single the reading out."""
         if self.steps == (Quantity("number"),):
             return _ANY_UNIT_BITS
-        return _STEP_BITS * sum(not isinstance(step, Slice) for step in self.steps)
+        return _STEP_BITS * sum(step.operator is not Slice for step in self.steps)
 
     @property
     def has_base(self) -> bool:
         """Whether the texts are read as numbers of another base than ten."""
-        return any(isinstance(step, Base) for step in self.steps)
+        return any(step.operator is Base for step in self.steps)
 
     @property
     def program(self) -> Program:

@@ -11,7 +11,7 @@ from dfjoin.programs.combinations import NUMBER_KINDS
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Combined, Extract
 from dfjoin.programs.quantities import Quantity
-from dfjoin.programs.times import ReadTime
+from dfjoin.programs.time_operators import ReadTime
 from dfjoin.transform.accept import AcceptedPrograms, accept_programs
 from dfjoin.transform.column_pair import ColumnPair
 from dfjoin.transform.full_columns import FullColumns

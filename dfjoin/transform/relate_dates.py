@@ -8,7 +8,7 @@ import numpy as np
 
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
-from dfjoin.programs.times import ReadTime, WriteTime
+from dfjoin.programs.time_operators import ReadTime, WriteTime
 from dfjoin.transform.accept import AcceptedPrograms, accept_programs
 from dfjoin.transform.column_pair import ColumnPair
 from dfjoin.transform.full_columns import FullColumns

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.programs.extract import Step
-from dfjoin.programs.numeric import Round
+from dfjoin.programs.number_operators import Round
+from dfjoin.programs.operator import Step
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.accept import MIN_COVERAGE, MIN_PRECISION, MIN_SCORE, AcceptedPrograms, shares_of
@@ -267,7 +267,7 @@ def _is_same(one: str | None, other: str) -> bool:
     return one is not None and Decimal(one) == Decimal(other)
 
 
-def _rounds_to(texts: list[str], targets: list[str], step: Round) -> bool:
+def _rounds_to(texts: list[str], targets: list[str], step: Step) -> bool:
     """Tell whether numbers are others, rounded."""
     return all(map(_is_same, map(step, texts), targets))
 

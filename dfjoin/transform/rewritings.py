@@ -5,12 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dfjoin.programs.codes import CODES, Coded
-from dfjoin.programs.element_wise import COUNTED, Count, Gaps, Headline, Reverse, Translate
-from dfjoin.programs.extract import Slice, Step
+from dfjoin.programs.code_operators import CODES, Coded
 from dfjoin.programs.lookup import Lookup, tables_with
-from dfjoin.programs.numeric import Base, Round, StripZeros, Thousands, Year
-from dfjoin.programs.rewrite import Case, Keep, Pad, Plain, Replace, Squeeze
+from dfjoin.programs.number_operators import Base, Round, StripZeros, Thousands, Year
+from dfjoin.programs.operator import Step
+from dfjoin.programs.part_operators import Slice
+from dfjoin.programs.text_operators import (
+    COUNTED,
+    Case,
+    Count,
+    Gaps,
+    Headline,
+    Keep,
+    Pad,
+    Plain,
+    Replace,
+    Reverse,
+    Squeeze,
+    Translate,
+)
 from dfjoin.transform.computations import check_digit_ways, computed_ways
 from dfjoin.transform.element_ways import element_ways
 
@@ -124,7 +137,7 @@ def _shared_end(texts: tuple[str, ...]) -> str:
     return shared if len(texts) > 1 and n >= 3 and shared.isalpha() and n < min(map(len, texts)) else ""
 
 
-def _translation(texts: tuple[str, ...], targets: tuple[str, ...]) -> Translate | None:
+def _translation(texts: tuple[str, ...], targets: tuple[str, ...]) -> Step | None:
     """Find the characters that are replaced or dropped, where nothing else happens to a text."""
     if sum(map(len, texts)) < _FEWEST_TRANSLATED or max(map(len, texts)) > _MAX_COUNTED:
         return None

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from dfjoin.programs.extract import Step
-from dfjoin.programs.intervals import ROUNDINGS, NthNumber, RoundTo, WriteNumber
+from dfjoin.programs.number_operators import ROUNDINGS, RoundTo, WriteNumber
+from dfjoin.programs.operator import Step
 
 __all__ = ["find_numbers", "fit_roundings", "number_ways"]
 
@@ -79,7 +79,7 @@ def fit_roundings(numbers: Sequence[str], written: Sequence[str]) -> list[tuple[
         plain = [text.replace(group, "").replace(mark, ".") if group else text.replace(mark, ".") for text in written]
         digits = [len(text.partition(".")[2]) for text in plain]
         least, most = min(digits), max(digits)
-        writers: list[WriteNumber] = []
+        writers: list[Step] = []
         had = [len(number.partition(".")[2]) for number in numbers]
         if digits == had:
             writers.append(WriteNumber(0, None, mark, group))
@@ -105,12 +105,12 @@ def fit_roundings(numbers: Sequence[str], written: Sequence[str]) -> list[tuple[
     return found[:_MAX_FITS]
 
 
-def _fit_intervals(numbers: list[Decimal], results: list[Decimal]) -> list[tuple[int, RoundTo]]:
+def _fit_intervals(numbers: list[Decimal], results: list[Decimal]) -> list[tuple[int, Step]]:
     """Find roundings, the likelier first."""
     largest = max(map(abs, results))
     if len(set(results)) < 2 <= len(set(numbers)):
         return []  # the same text each time tells nothing about an interval
-    found: list[tuple[int, int, Decimal, RoundTo]] = []
+    found: list[tuple[int, int, Decimal, Step]] = []
     for interval in _intervals(largest, results):
         rests = {result % interval for result in map(abs, results)}
         if len(rests) != 1 and len({result % interval for result in results}) != 1:
@@ -163,7 +163,7 @@ def _text(number: Decimal) -> str:
     return "0" if written in ("-0", "") else written
 
 
-def _fit_range(numbers: Sequence[str], written: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, RoundTo]]:
+def _fit_range(numbers: Sequence[str], written: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, Step]]:
     """Yield place, weight and step for both ends of ranges of one width that begin at multiples."""
     if not all(_PLAIN.fullmatch(number) for number in numbers):
         return
@@ -184,7 +184,7 @@ def _fit_range(numbers: Sequence[str], written: Sequence[Sequence[str]]) -> Iter
 
 
 def number_ways(
-    texts: Sequence[str], targets: Sequence[str], taken: Sequence[NthNumber]
+    texts: Sequence[str], targets: Sequence[str], taken: Sequence[Step]
 ) -> Iterator[tuple[int, tuple[Step, ...], tuple[str, ...]]]:
     """Yield weight, steps and results of the numbers in the targets that are made of numbers in the texts."""
     wanted = [find_numbers(target) for target in targets]

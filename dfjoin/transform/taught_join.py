@@ -260,7 +260,7 @@ def _wrong_example(source: _TaughtSide, target: _TaughtSide) -> str:
 def _is_general(program: Program) -> bool:
     """Tell whether a program is more than a list of the examples."""
     is_read = any(piece.columns for piece in program.pieces)
-    return is_read and not any(isinstance(step, GivenPairs) for piece in program.pieces for step in piece.all_steps)
+    return is_read and not any(step.operator is GivenPairs for piece in program.pieces for step in piece.all_steps)
 
 
 def _column_with(table: SampledTable, values: list[str], argument: str) -> Column:

@@ -8,12 +8,12 @@ from itertools import permutations
 from typing import NamedTuple
 
 from dfjoin.programs.combinations import MOMENT_KINDS, NUMBER_KINDS
-from dfjoin.programs.extract import Step
-from dfjoin.programs.numeric import Linear
+from dfjoin.programs.number_operators import Linear
+from dfjoin.programs.operator import Step
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Combined, Constant, Extract, Piece
 from dfjoin.programs.quantities import Quantity
-from dfjoin.programs.times import ReadTime
+from dfjoin.programs.time_operators import ReadTime
 from dfjoin.transform.compose import constant_weight
 from dfjoin.transform.computations import ways_of_numbers
 from dfjoin.transform.moments import reading_orders
@@ -127,7 +127,7 @@ def _programs(
 
 def _keeps_size(step: Step) -> bool:
     """Tell whether a step writes a number in another way only: a line can be laid through any two numbers."""
-    return not isinstance(step, Linear) or (step.scale, step.offset) == ("1", "0")
+    return step.operator is not Linear or (step.scale, step.offset) == ("1", "0")
 
 
 def _ends(made: Sequence[str], targets: Sequence[str]) -> tuple[str, str] | None:

@@ -15,7 +15,7 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.pair_keys import texts_to_compare
 from dfjoin.join.relate import relate, relate_again
 from dfjoin.join.saved_relation import SavedRelation
-from dfjoin.programs.extract import Split
+from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.prepared_columns import Column

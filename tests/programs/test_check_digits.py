@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.check_digits import CheckDigit, Isbn, Mod97
+from dfjoin.programs.code_operators import CheckDigit, Isbn, Mod97
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.programs.calendar_operators import WriteDuration
 from dfjoin.programs.combinations import COMBINATIONS, combine, combine_columns
-from dfjoin.programs.durations import WriteDuration
-from dfjoin.programs.extract import Slice
+from dfjoin.programs.part_operators import Slice
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Combined, Constant, Extract
-from dfjoin.programs.times import ReadTime
+from dfjoin.programs.time_operators import ReadTime
 
 MOMENTS = st.datetimes(datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59)).map(
     lambda moment: moment.replace(microsecond=0)

@@ -2,11 +2,10 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.programs.conditions import CONDITIONS, Condition, is_shape, shape_of, shape_pattern
-from dfjoin.programs.extract import Split
+from dfjoin.programs.conditions import CONDITIONS, Condition, check_condition, is_shape, shape_of, shape_pattern
+from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
-from dfjoin.programs.stored import check_condition
 
 EXTENSION = Program(("phone",), (Extract(0, (Split(" ", -1),)),), (Condition(0, "contains", " x"),))
 NONE = Program(("phone",), (Constant("none"),), (Condition(0, "contains", " x", is_negated=True),))

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.durations import ReadDuration, WriteDuration
+from dfjoin.programs.calendar_operators import ReadDuration, WriteDuration
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.element_wise import Count, EachPart, Gaps, Headline, Reverse, Translate
-from dfjoin.programs.numeric import Base, StripZeros
+from dfjoin.programs.number_operators import Base, StripZeros
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
-from dfjoin.programs.rewrite import Case, Pad
+from dfjoin.programs.text_operators import Case, Count, EachPart, Gaps, Headline, Pad, Reverse, Translate
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,17 @@ import ast
 import random
 import re
 import signal
-from dataclasses import fields
 
 import pyarrow as pa
 import pytest
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.programs import stored
 from dfjoin.programs.characters import CLASSES
 from dfjoin.programs.conditions import CONDITIONS, Condition, shape_pattern
 from dfjoin.programs.program import Program
 from dfjoin.programs.spark_sql import END
-from dfjoin.programs.step_table import _STEPS, read_condition
-from dfjoin.programs.times import ORDERS
+from dfjoin.programs.step_table import OPERATORS, read_condition
+from dfjoin.programs.time_operators import ORDERS
 
 N = 20_000
 """Repetitions in a text."""
@@ -46,7 +44,7 @@ def within():
 
 def listed_values():
     """The values that the rules of parameters list, as their texts say."""
-    for _, legal in stored._RULES.values():
+    for legal in (legal.words for operator in OPERATORS.values() for legal in operator.parameters.values()):
         if legal.startswith("one of "):
             yield from ast.literal_eval(f"[{legal[7:].partition(', or one ')[0]}]")
 
@@ -59,15 +57,8 @@ POOL = [
 ]  # fmt: skip
 
 
-def legal_values(step, parameter):
-    found = []
-    for value in POOL:
-        try:
-            stored.check_step(step, parameter, value)
-        except InvalidParameterError:
-            continue
-        found.append(value)
-    return found
+def legal_values(legal):
+    return [value for value in POOL if legal.test(value)]
 
 
 def program_of(*steps, conditions=()):
@@ -75,10 +66,10 @@ def program_of(*steps, conditions=()):
     return Program.from_dict(values | ({"conditions": list(conditions)} if conditions else {}))
 
 
-@pytest.mark.parametrize("name", sorted(set(_STEPS) - {"each_part"}))
+@pytest.mark.parametrize("name", sorted(set(OPERATORS) - {"each_part"}))
 def test_a_stored_step_ends_on_any_text(name, within):
     draw = random.Random(name)
-    pools = {field.name: legal_values(name, field.name) for field in fields(_STEPS[name])}
+    pools = {parameter: legal_values(legal) for parameter, legal in OPERATORS[name].parameters.items()}
     assert all(pools.values()), "the pool has a legal value for each parameter"
     chosen = {parameter: draw.choice(values) for parameter, values in pools.items()}
     if name == "pairs":

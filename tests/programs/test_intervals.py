@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.intervals import ROUNDINGS, NthNumber, RoundTo, WriteNumber
+from dfjoin.programs.number_operators import ROUNDINGS, NthNumber, RoundTo, WriteNumber
 
 MODES = dict(zip(ROUNDINGS, (ROUND_HALF_UP, ROUND_FLOOR, ROUND_CEILING, ROUND_DOWN, ROUND_UP), strict=True))
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.programs.listings import TOTALS, AllRuns, Total, run_pattern
+from dfjoin.programs.number_operators import TOTALS, Total
+from dfjoin.programs.part_operators import AllRuns, run_pattern
 from dfjoin.programs.program import Program
 
 

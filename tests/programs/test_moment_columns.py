@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs import times
+from dfjoin.programs import time_operators
 from dfjoin.programs.string_column import StringColumn
-from dfjoin.programs.times import ORDERS, MoveTime, ReadTime, WriteTime
+from dfjoin.programs.time_operators import ORDERS, MoveTime, ReadTime, WriteTime
 from tests.programs.strategies import TEXTS
 
 _LAYOUTS = ["%Y-%m-%d %H:%M:%S", "%-d %B %y", "%^b %-m", "%~A, %a", "%I:%M %p", "%-I%~p", "%j %-j", "%G-W%V-%u", "Q%q", "%-d%o", "%%%H", "%-G %-S"]  # fmt: skip
@@ -30,7 +30,7 @@ def spelled(rng):
 
 @pytest.fixture(autouse=True)
 def _arrays(monkeypatch):
-    monkeypatch.setattr(times, "_FEW", 0)
+    monkeypatch.setattr(time_operators, "_FEW", 0)
 
 
 def both(step, texts):

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.programs.extract import Slice, Split
 from dfjoin.programs.lookup import Lookup
-from dfjoin.programs.numeric import Base
+from dfjoin.programs.number_operators import Base
+from dfjoin.programs.part_operators import Slice, Split
 from dfjoin.programs.program import _FEW_ROWS, Program
 from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.programs.quantities import Quantity
-from dfjoin.programs.rewrite import Case, Pad
+from dfjoin.programs.text_operators import Case, Pad
 from tests.programs.strategies import PROGRAMS, TEXTS
 
 NAME = Program(("name",), (Extract(0, (Split(", ", 1), Case("upper"))), Constant(" "), Extract(0, (Split(", ", 0),))))

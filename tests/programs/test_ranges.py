@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.ranges import FromRun, Parts, UptoRun
+from dfjoin.programs.part_operators import FromRun, Parts, UptoRun
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import inspect
 
 import pytest
 
-from dfjoin.programs.calendars import MoveDate, ReadSerial
+from dfjoin.programs.calendar_operators import MoveDate, ReadSerial
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.programs.step_table import FUNCTIONS

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.numeric import STYLES, Linear
+from dfjoin.programs.number_operators import STYLES, Linear
 from dfjoin.programs.string_column import StringColumn
 from tests.programs.strategies import STEPS, TEXTS
 

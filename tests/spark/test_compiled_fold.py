@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dfjoin.programs.conditions import Condition
-from dfjoin.programs.extract import After, Before, Slice, Split
+from dfjoin.programs.part_operators import After, Before, Slice, Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Combined, Constant, Extract
 from dfjoin.types import IndexSettings

@@ -1,10 +1,10 @@
 import pyarrow as pa
 import pytest
 
-from dfjoin.programs.extract import Split
+from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
-from dfjoin.programs.rewrite import Pad
+from dfjoin.programs.text_operators import Pad
 from dfjoin.transform.casing import restore_casing, spell_as_targets
 from dfjoin.transform.find_programs import find_programs
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from dfjoin.programs.extract import Split
+from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.transform.chance import (

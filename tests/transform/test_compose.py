@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.extract import Slice, Split
+from dfjoin.programs.part_operators import Slice, Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
-from dfjoin.programs.rewrite import Case
+from dfjoin.programs.text_operators import Case
 from dfjoin.transform.compose import MAX_OPERATORS, learn_programs
 
 WORDS = st.text("abcdefghijklmnop", min_size=3, max_size=8)

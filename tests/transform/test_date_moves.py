@@ -1,4 +1,4 @@
-from dfjoin.programs.calendars import MoveDate
+from dfjoin.programs.calendar_operators import MoveDate
 from dfjoin.transform.date_moves import date_moves, serial_readers, serial_writers
 
 UNKNOWN = "T??:??:??"

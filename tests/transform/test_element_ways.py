@@ -1,6 +1,5 @@
-from dfjoin.programs.element_wise import EachPart
-from dfjoin.programs.numeric import Base
-from dfjoin.programs.rewrite import Case, Pad
+from dfjoin.programs.number_operators import Base
+from dfjoin.programs.text_operators import Case, EachPart, Pad
 from dfjoin.transform.element_ways import element_ways
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
-from dfjoin.programs.check_digits import CheckDigit, Isbn, Mod97
+from dfjoin.programs.code_operators import CheckDigit, Isbn, Mod97
 from dfjoin.programs.program import Program
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.transform_join import TransformJoin, join_rows

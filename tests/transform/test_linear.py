@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.extract import Split
-from dfjoin.programs.numeric import Linear
+from dfjoin.programs.number_operators import Linear
+from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.transform.linear import fit_linear, known_lines, number_styles

@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dfjoin.programs.extract import Slice, Split
+from dfjoin.programs.part_operators import Slice, Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.transform.chance import description_bits

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.intervals import NthNumber, RoundTo
+from dfjoin.programs.number_operators import NthNumber, RoundTo
 from dfjoin.transform.roundings import find_numbers, fit_roundings, number_ways
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.programs.extract import Slice
+from dfjoin.programs.part_operators import Slice
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
 from dfjoin.transform.find_programs import find_programs

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.calendars import CALENDAR_UNITS, MoveDate, ReadSerial, WriteSerial
+from dfjoin.programs.calendar_operators import CALENDAR_UNITS, MoveDate, ReadSerial, WriteSerial
 
 DAYS = st.dates(datetime.date(1000, 1, 1), datetime.date(9000, 1, 1))
 

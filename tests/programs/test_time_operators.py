@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.times import ORDERS, MoveTime, ReadTime, WriteTime, is_layout
+from dfjoin.programs.time_operators import ORDERS, MoveTime, ReadTime, WriteTime, is_layout
 
 MOMENTS = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)).map(lambda d: d.replace(microsecond=0))
 

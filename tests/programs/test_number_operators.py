@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.numeric import BASES, STYLES, Base, Linear, Round, StripZeros, Thousands, Year
+from dfjoin.programs.number_operators import BASES, STYLES, Base, Linear, Round, StripZeros, Thousands, Year
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from dfjoin.programs.rewrite import Case, Keep, Pad, Plain, Replace, Squeeze
+from dfjoin.programs.text_operators import Case, Keep, Pad, Plain, Replace, Squeeze
 
 
 @pytest.mark.parametrize(

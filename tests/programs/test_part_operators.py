@@ -1,6 +1,6 @@
 import pytest
 
-from dfjoin.programs.extract import After, Before, CharacterRun, Slice, Split, position
+from dfjoin.programs.part_operators import After, Before, CharacterRun, Slice, Split, position
 
 
 @pytest.mark.parametrize(
