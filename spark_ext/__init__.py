@@ -6,10 +6,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dfjoin._optional import import_optional
 from dfjoin._validation import check_names
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dfjoin.join.report import JoinReport
+    from dfjoin.lake import Lake
+    from dfjoin.search.explanation import Explanation
 
 __all__ = [
     "build_index",
@@ -25,7 +32,9 @@ __all__ = [
 ]
 
 
-def build_index(spark: Any, source: Any = None, index: Any = None, *, tables: Any = None, **options: Any) -> Any:
+def build_index(
+    spark: SparkSession, source: Any = None, index: Any = None, *, tables: str | list[str] | None = None, **options: Any
+) -> Lake:
     """Build a lake index with a given Spark session, from its catalog or from any other source.
 
     Parameters
@@ -74,7 +83,9 @@ def build_index(spark: Any, source: Any = None, index: Any = None, *, tables: An
     return build_lake(chosen, index, engine="spark", spark=spark, **options)
 
 
-def containment_join(left: Any, right: Any = None, *, on: str, key: str, tasks: int | None = None) -> Any:
+def containment_join(
+    left: DataFrame, right: DataFrame | None = None, *, on: str, key: str, tasks: int | None = None
+) -> DataFrame:
     """Find all pairs of rows of which the right one's array holds all elements of the left one's, as Spark tasks.
 
     Parameters
@@ -105,8 +116,8 @@ def containment_join(left: Any, right: Any = None, *, on: str, key: str, tasks: 
 
 
 def lake_containment_join(
-    spark: Any, index: Any, *, threshold: float = 1.0, min_cardinality: int = 2, tasks: int | None = None
-) -> Any:
+    spark: SparkSession, index: Any, *, threshold: float = 1.0, min_cardinality: int = 2, tasks: int | None = None
+) -> DataFrame:
     """Find all pairs of columns of an index of which one holds the other, or a share of it, as Spark tasks.
 
     Parameters
@@ -129,18 +140,20 @@ def lake_containment_join(
     return join_index(spark, str(index), threshold, min_cardinality, tasks)
 
 
-def start_session(**config: str) -> Any:
+def start_session(**config: str) -> SparkSession:
     """Return the active Spark session, or start a local one; see `spark_ext.session`."""
     from spark_ext.session import start_session as start
 
     return start(**config)
 
 
-def enable(spark: Any = None) -> None:
+def enable(spark: SparkSession | None = None) -> None:
     """Give Spark DataFrames the methods ``discover_joinable`` and ``auto_join``; a second call changes nothing.
 
-    Classic and Connect DataFrames get them, of every session, and those of pandas-on-Spark where ``pyspark.pandas`` is
-    imported. Nothing else of Spark is changed.
+    The namespace ``sdf.dfjoin`` has both, and the functions of this module as methods:
+    ``queries.dfjoin.discover_joinable_batch(lake)``, ``hits.dfjoin.explain(sdf)``, ``hits.dfjoin.pairs(sdf)`` and
+    ``wide.dfjoin.report()``. Classic and Connect DataFrames get them, of every session, and those of pandas-on-Spark
+    the two methods where ``pyspark.pandas`` is imported. Nothing else of Spark is changed.
 
     Parameters
     ----------
@@ -171,7 +184,7 @@ def enable(spark: Any = None) -> None:
         register_functions(spark)
 
 
-def register_functions(spark: Any, *, indexes: Any = None) -> None:
+def register_functions(spark: SparkSession, *, indexes: str | list[str] | None = None) -> None:
     """Register the SQL functions of dfjoin in a session, and the catalogue of a lake as a data source.
 
     Functions of columns, vectorised over Arrow. `index` is the path of an index, whose
@@ -218,8 +231,14 @@ def register_functions(spark: Any, *, indexes: Any = None) -> None:
 
 
 def discover_joinable_batch(
-    queries: Any, lake: Any, *, name: str = "query_column", value: str = "value", where: str = "auto", **options: Any
-) -> Any:
+    queries: DataFrame,
+    lake: Any,
+    *,
+    name: str = "query_column",
+    value: str = "value",
+    where: str = "auto",
+    **options: Any,
+) -> DataFrame:
     """Find joinable columns for many query columns, given as rows of a Spark DataFrame, in one job.
 
     Parameters
@@ -250,7 +269,7 @@ def discover_joinable_batch(
     return discover_batch(queries, lake, name, value, where, options)
 
 
-def explain(hits: Any, frame: Any, i: int = 0) -> Any:
+def explain(hits: DataFrame, frame: DataFrame, i: int = 0) -> Explanation:
     """Explain a row of what ``frame.discover_joinable`` returned, also after filters.
 
     Parameters
@@ -272,7 +291,7 @@ def explain(hits: Any, frame: Any, i: int = 0) -> Any:
     return candidate_of(hits, frame, i).explain(0)
 
 
-def pairs(hits: Any, frame: Any, i: int = 0) -> Any:
+def pairs(hits: DataFrame, frame: DataFrame, i: int = 0) -> DataFrame:
     """List the matched pairs of values of a row of what ``frame.discover_joinable`` returned.
 
     Parameters
@@ -285,16 +304,12 @@ def pairs(hits: Any, frame: Any, i: int = 0) -> Any:
     pyspark DataFrame
         With the columns of `JoinCandidates.pairs`.
     """
-    import pyarrow as pa
+    from spark_ext.picked_hits import pairs_of
 
-    from spark_ext.picked_hits import candidate_of
-    from spark_ext.transfer import to_spark
-
-    found = candidate_of(hits, frame, i).pairs(0)
-    return to_spark(frame.sparkSession, pa.Table.from_pandas(found, preserve_index=False).replace_schema_metadata(None))
+    return pairs_of(hits, frame, i)
 
 
-def report(frame: Any) -> Any:
+def report(frame: DataFrame) -> JoinReport | dict[str, Any]:
     """Return the report of a join of a Spark DataFrame, or of a search.
 
     Parameters
@@ -317,7 +332,5 @@ def report(frame: Any) -> Any:
         (``bytes_fetched``), how many found all on their machine (``cache_hits``), and their ``task_seconds``.
     """
     from spark_ext.join import report_of
-    from spark_ext.picked_hits import work_of
 
-    work = work_of(frame)
-    return report_of(frame) if work is None else work
+    return report_of(frame)

@@ -1,6 +1,7 @@
 """What Spark DataFrames get: ``sdf.discover_joinable(...)``, ``sdf.auto_join(...)`` and the namespace ``sdf.dfjoin``.
 
-They take the arguments of the functions of `dfjoin.api`, and `where`; signature and documentation come from there.
+The two verbs take the arguments of the functions of `dfjoin.api`, and `where`; signature and documentation come from
+there. The namespace has the functions of `spark_ext` besides whose first argument is a frame.
 """
 
 from __future__ import annotations
@@ -11,11 +12,15 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from pyspark.sql import DataFrame
+
 from dfjoin import api
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.plan import JoinPlan
-from spark_ext import join, search
+from dfjoin.join.report import JoinReport
+from dfjoin.search.explanation import Explanation
+from spark_ext import join, picked_hits, search
 from spark_ext.jobs import described
 
 __all__ = ["SparkAccessor", "register"]
@@ -77,7 +82,7 @@ def _method(function: Callable[..., Any], run: Callable[..., Any], where: str) -
     signature = inspect.signature(function)
     first, *rest = signature.parameters.values()
     own = [first.replace(name="self", annotation=first.empty), *rest, _WHERE]
-    method.__signature__ = signature.replace(parameters=own, return_annotation=Any)  # type: ignore[attr-defined]
+    method.__signature__ = signature.replace(parameters=own, return_annotation=DataFrame)  # type: ignore[attr-defined]
     summary = (function.__doc__ or "").partition("\n")[0]
     method.__doc__ = _NOTE.format(summary=summary, name=function.__name__, where=where)
     return method
@@ -115,11 +120,47 @@ class SparkAccessor:
         The frame whose attribute it is.
     """
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: DataFrame) -> None:
         self.frame = frame
 
     discover_joinable = _method(api.discover_joinable, _discover, _WHERE_OF_SEARCH)
     auto_join = _method(api.auto_join, _join, _WHERE_OF_JOIN)
+
+    def discover_joinable_batch(
+        self, lake: Any, *, name: str = "query_column", value: str = "value", where: str = "auto", **options: Any
+    ) -> DataFrame:
+        """Find joinable columns for many query columns, which are rows of this frame.
+
+        Parameters
+        ----------
+        lake, name, value, where, **options
+            As in `spark_ext.discover_joinable_batch`.
+        """
+        return search.discover_batch(self.frame, lake, name, value, where, options)
+
+    def explain(self, frame: DataFrame, i: int = 0) -> Explanation:
+        """Explain a row of this frame, which ``frame.discover_joinable`` returned.
+
+        Parameters
+        ----------
+        frame, i
+            As in `spark_ext.explain`.
+        """
+        return picked_hits.candidate_of(self.frame, frame, i).explain(0)
+
+    def pairs(self, frame: DataFrame, i: int = 0) -> DataFrame:
+        """List the matched pairs of values of a row of this frame, which ``frame.discover_joinable`` returned.
+
+        Parameters
+        ----------
+        frame, i
+            As in `spark_ext.pairs`.
+        """
+        return picked_hits.pairs_of(self.frame, frame, i)
+
+    def report(self) -> JoinReport | dict[str, Any]:
+        """Return the report of the join or the search that returned this frame, see `spark_ext.report`."""
+        return join.report_of(self.frame)
 
 
 class _Namespace:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pyspark.sql import functions as F
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.kernels.minhash import sign_lists
+from dfjoin.kernels.minhash import draws_of, sign_lists
 from dfjoin.programs.program import Program
 from dfjoin.search.embedding.near_search import embedder_of
 from dfjoin.search.lsh.bands import containment_of
@@ -89,10 +89,10 @@ def _minhash(lists: pa.Array, index: pa.Array) -> pa.Array:
         held = np.sort((np.repeat(np.arange(len(own)), lengths) * width + found.codes)[found.codes >= 0])
         held = held[np.append(True, held[1:] != held[:-1])] if held.size else held  # each value once in a list
         offsets = np.searchsorted(held // width, np.arange(len(own) + 1))
-        signatures = np.full((len(own), settings.permutations), 0xFFFFFFFF, np.uint32)
-        best = np.empty(settings.permutations, np.uint64)
-        sign_lists(found.hashes[held % width], offsets, np.uint64(settings.hash_seed), best, signatures)
-        return _lists_of(signatures.astype(np.int64)).take(pa.array(np.arange(len(own)), mask=_is_null(own)))
+        signatures = np.full((len(own), settings.permutations), 0xFFFFFFFF, np.int64)
+        draws = draws_of(settings.permutations, settings.hash_seed)
+        sign_lists(found.hashes[held % width], offsets, draws, signatures)
+        return _lists_of(signatures, _is_null(own))
 
     return _by_constant(index, run)
 
@@ -199,10 +199,11 @@ def _is_null(column: pa.Array) -> NDArray[np.bool_]:
     return column.is_null().to_numpy(zero_copy_only=False)
 
 
-def _lists_of(matrix: NDArray[Any]) -> pa.Array:
-    """Return the rows of a matrix as lists."""
-    offsets = np.arange(len(matrix) + 1, dtype=np.int32) * matrix.shape[1]
-    return pa.ListArray.from_arrays(offsets, matrix.ravel())
+def _lists_of(matrix: NDArray[Any], is_null: NDArray[np.bool_] | None = None) -> pa.Array:
+    """Return the rows of a matrix as lists; some are null."""
+    offsets = pa.array(np.arange(len(matrix) + 1, dtype=np.int32) * matrix.shape[1])
+    mask = pa.array(is_null) if is_null is not None and is_null.any() else None
+    return pa.ListArray.from_arrays(offsets, pa.array(matrix.ravel()), mask=mask)
 
 
 def _matrices(one: pa.Array, other: pa.Array) -> Iterator[tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]]:

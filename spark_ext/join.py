@@ -26,7 +26,7 @@ from spark_ext.column_names import check_once, ignores_case, respelled_options, 
 from spark_ext.join_keys import check_column
 from spark_ext.join_steps import Decision, StepRun
 from spark_ext.join_tables import OtherFrame
-from spark_ext.picked_hits import picked, search_again
+from spark_ext.picked_hits import picked, search_again, work_of
 from spark_ext.rows_here import MOST_BYTES, RowsHere, all_here, draw_rows
 from spark_ext.search import WHERE
 from spark_ext.transfer import to_spark
@@ -78,8 +78,11 @@ def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> 
     return _reported(result, decided.report)
 
 
-def report_of(frame: Any) -> JoinReport:
+def report_of(frame: Any) -> JoinReport | dict[str, Any]:
     """Carry out `spark_ext.report`."""
+    work = work_of(frame)
+    if work is not None:
+        return work
     values = _REPORTS.get(frame) if is_spark(frame) else None
     if values is None:
         raise InvalidParameterError(

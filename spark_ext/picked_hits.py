@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.search.candidates import JoinCandidates
@@ -20,9 +21,9 @@ from spark_ext.jobs import described
 from spark_ext.queries import query_rows
 from spark_ext.search import SEARCH_KEY, collect_points, collect_values
 from spark_ext.search_tasks import SearchTask
-from spark_ext.transfer import collect
+from spark_ext.transfer import collect, to_spark
 
-__all__ = ["Picked", "candidate_of", "picked", "search_again", "work_of"]
+__all__ = ["Picked", "candidate_of", "pairs_of", "picked", "search_again", "work_of"]
 
 
 @dataclass(frozen=True)
@@ -133,3 +134,9 @@ def candidate_of(hits: Any, frame: Any, i: int) -> JoinCandidates:
     if not isinstance(i, int) or not -len(chosen.rows) <= i < len(chosen.rows):
         raise InvalidParameterError(f"`i` must be a position in this result of {len(chosen.rows)} rows, got {i!r:.80}")
     return search_again(frame, replace(chosen, rows=chosen.rows.iloc[[i]]))
+
+
+def pairs_of(hits: Any, frame: Any, i: int) -> Any:
+    """Return the matched pairs of values of row `i` of a result of Spark, as a frame of Spark."""
+    found = pa.Table.from_pandas(candidate_of(hits, frame, i).pairs(0), preserve_index=False)
+    return to_spark(frame.sparkSession, found.replace_schema_metadata(None))

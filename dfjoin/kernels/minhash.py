@@ -11,7 +11,7 @@ from dfjoin.kernels._compile import mum, njit_inner, njit_lean, prefetch
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.hashing import K0, K1
 
-__all__ = ["sign_columns", "sign_hashes", "sign_lists"]
+__all__ = ["Draws", "draws_of", "sign_columns", "sign_hashes", "sign_lists"]
 
 _LOW = np.uint64(0xFFFFFFFF)
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -19,52 +19,89 @@ _32 = np.uint64(32)
 _BLOCK = 64
 
 
+class Draws(NamedTuple):
+    """The key of each round of draws, two rounds for each place; scratch for the best draw of each place."""
+
+    keys: NDArray[np.uint64]
+    best: NDArray[np.uint64]
+
+
 class _Scratch(NamedTuple):
-    """The hashes of one column; the best draw of each row; a block of its groups, and where each starts."""
+    """The hashes of one column; a block of its groups, and where each starts."""
 
     hashes: NDArray[np.uint64]
-    best: NDArray[np.uint64]
     groups: NDArray[np.int64]
     starts: NDArray[np.int64]
 
 
 @njit_inner
-def _play_round(hashes, n_hashes, number, key, best):
+def _draw_places(hashes, n_hashes, number, key, best):
     """Let every hash draw a place and a number in one round; keep the smallest (round, number) of each place.
 
-    In the first `n_places` rounds the place is drawn; in the second it is that of the round, so that every
-    place is taken in the end.
+    Returns how many places were taken for the first time.
     """
     n_places = np.uint64(best.shape[0])
     mark = np.uint64(number) << _32
-    if number < best.shape[0]:
-        for i in range(n_hashes):
-            drawn = mum(hashes[i] ^ key, K0)
-            place = ((drawn >> _32) * n_places) >> _32
-            best[place] = min(best[place], mark | (drawn & _LOW))
-    else:
-        place = np.uint64(number - best.shape[0])
-        for i in range(n_hashes):
-            drawn = mum(hashes[i] ^ key, K0)
-            best[place] = min(best[place], mark | (drawn & _LOW))
+    n_taken = 0
+    for i in range(n_hashes):
+        drawn = mum(hashes[i] ^ key, K0)
+        place = ((drawn >> _32) * n_places) >> _32
+        before = best[place]
+        n_taken += before == _EMPTY
+        best[place] = min(before, mark | (drawn & _LOW))
+    return n_taken
+
+
+@njit_inner
+def _smallest_draw(hashes, n_hashes, key):
+    """Return the smallest number that a hash draws in one round."""
+    smallest = _EMPTY
+    for i in range(n_hashes):
+        smallest = min(smallest, mum(hashes[i] ^ key, K0) & _LOW)
+    return smallest
+
+
+def draws_of(n_rows, seed):
+    """Make the draws of signatures of `n_rows` values.
+
+    Parameters
+    ----------
+    n_rows : int
+    seed : int
+
+    Returns
+    -------
+    Draws
+    """
+    keys = np.empty(2 * n_rows, np.uint64)
+    _make_keys(np.uint64(seed), keys)
+    return Draws(keys, np.empty(n_rows, np.uint64))
 
 
 @njit_lean
-def _sign(hashes, n_hashes, seed, best, signature):
-    """Sign the first `n_hashes` hashes; `best` is scratch."""
+def _make_keys(seed, keys):
+    for number in range(keys.shape[0]):
+        keys[number] = mum(seed ^ K1, np.uint64(number + 1) * K0)
+
+
+@njit_lean
+def _sign(hashes, n_hashes, draws, signature):
+    """Sign the first `n_hashes` hashes, at least one.
+
+    In the first `n_places` rounds the places are drawn; then each that is left has a round of its own.
+    """
+    keys, best = draws.keys, draws.best
     n_places = best.shape[0]
     for place in range(n_places):
         best[place] = _EMPTY
-    for number in range(2 * n_places):
-        key = mum(np.uint64(seed) ^ K1, np.uint64(number + 1) * K0)
-        _play_round(hashes, n_hashes, number, key, best)
-        is_full = True
-        for place in range(n_places):
-            if best[place] == _EMPTY:
-                is_full = False
-                break
-        if is_full:
+    n_left = n_places
+    for number in range(n_places):
+        n_left -= _draw_places(hashes, n_hashes, number, keys[number], best)
+        if n_left == 0:
             break
+    for place in range(n_places if n_left else 0):
+        if best[place] == _EMPTY:
+            best[place] = _smallest_draw(hashes, n_hashes, keys[n_places + place])
     for place in range(n_places):
         signature[place] = np.uint32(best[place] & _LOW)
 
@@ -100,12 +137,12 @@ def sign_hashes(hashes, n_rows, seed):
     signatures = np.full((1, n_rows), 0xFFFFFFFF, np.uint32)
     offsets = np.array([0, hashes.shape[0]], np.int64)
     # A copy, since the hashes that others gather may be written, and these not.
-    sign_lists(np.array(hashes), offsets, np.uint64(seed), np.empty(n_rows, np.uint64), signatures)
+    sign_lists(np.array(hashes), offsets, draws_of(n_rows, seed), signatures)
     return signatures[0]
 
 
 @njit_lean
-def sign_lists(hashes, offsets, seed, best, signatures):
+def sign_lists(hashes, offsets, draws, signatures):
     """Compute the signatures of many sets, each as `sign_hashes` does.
 
     Parameters
@@ -114,15 +151,13 @@ def sign_lists(hashes, offsets, seed, best, signatures):
         Hashes of the values of all sets, one set after the other.
     offsets : ndarray of int64, shape (n + 1,)
         Where each set begins.
-    seed : uint64
-    best : ndarray of uint64, shape (n_rows,)
-        Scratch.
-    signatures : ndarray of uint32, shape (n, n_rows)
-        Gets the result; all ones before, and so they stay where a set is empty.
+    draws : Draws
+    signatures : ndarray of uint32 or int64, shape (n, n_rows)
+        Gets the result; all ones of 32 bits before, and so they stay where a set is empty.
     """
     for i in range(offsets.shape[0] - 1):
         if offsets[i + 1] > offsets[i]:
-            _sign(hashes[offsets[i] : offsets[i + 1]], offsets[i + 1] - offsets[i], seed, best, signatures[i])
+            _sign(hashes[offsets[i] : offsets[i + 1]], offsets[i + 1] - offsets[i], draws, signatures[i])
 
 
 def sign_columns(columns, token_hash, groups, sets, cardinality, n_rows, seed):
@@ -160,21 +195,20 @@ def sign_columns(columns, token_hash, groups, sets, cardinality, n_rows, seed):
     largest = int(cardinality[columns].max())
     scratch = _Scratch(
         np.empty(largest, np.uint64),
-        np.empty(n_rows, np.uint64),
         np.empty(_BLOCK, np.int64),
         np.empty(_BLOCK, np.int64),
     )
-    _sign_columns(columns, token_hash, groups, sets, np.uint64(seed), scratch, signatures)
+    _sign_columns(columns, token_hash, groups, sets, draws_of(n_rows, seed), scratch, signatures)
     return signatures
 
 
 @njit_lean
-def _sign_columns(columns, token_hash, groups, sets, seed, scratch, signatures):
+def _sign_columns(columns, token_hash, groups, sets, draws, scratch, signatures):
     """Sign some columns."""
     for i in range(columns.shape[0]):
         n = _gather(np.int64(columns[i]), token_hash, groups, sets, scratch)
         if n > 0:
-            _sign(scratch.hashes, n, seed, scratch.best, signatures[i])
+            _sign(scratch.hashes, n, draws, signatures[i])
 
 
 @njit_inner

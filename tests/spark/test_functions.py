@@ -65,6 +65,14 @@ def test_sets_and_signatures(sql, build):
         for v in (one, other)
     ]
     assert row["s"] == signatures[0].tolist()
+    many = sql(
+        "select dfjoin_minhash(l) as s from values (array('x')), (null), (array('y', 'x', 'x')), (array()) as t(l)"
+    )
+    signed = [
+        sign_hashes(normalize_column(pa.array(v), settings).hashes, 256, np.uint64(settings.hash_seed)).tolist()
+        for v in (["x"], ["x", "y"])
+    ]
+    assert [row["s"] for row in many] == [signed[0], None, signed[1], [0xFFFFFFFF] * 256]
     agreed = np.count_nonzero(signatures[0] == signatures[1]) / settings.permutations
     assert row["m"] == pytest.approx(float(containment_of(agreed, 500, 300)))
     index = build({"t": pd.DataFrame({"a": ["x", "y"]})}, settings={"permutations": 32}).path

@@ -195,7 +195,7 @@ def test_a_frame_of_queries_is_one_job(spark, parted):
     queries = spark.createDataFrame(table, "query_column string, value string").repartition(3)
     want = dfjoin.discover_joinable_batch(columns, parted, k=3)
     for where in WHERE:
-        equal(spark_ext.discover_joinable_batch(queries, parted, k=3, where=where), want)
+        equal(queries.dfjoin.discover_joinable_batch(parted, k=3, where=where), want)
     renamed = queries.toDF("name", "text")
     found = spark_ext.discover_joinable_batch(renamed, parted, name="name", value="text", k=1)
     assert found.count() == 12
@@ -210,7 +210,7 @@ def test_groups_and_queries_are_spread_over_tasks(spark, parted, example_lake):
     columns = [(f"q{i:02}", f"w{j}") for i in range(12) for j in range(i, i + 15)]
     queries = spark.createDataFrame(columns, "query_column string, value string")
     hits = queries.where("query_column = 'q03'").discover_joinable("value", parted, where="cluster")
-    work = spark_ext.report(hits.where("matched > 3"))
+    work = hits.where("matched > 3").dfjoin.report()
     assert work["tasks"] == {"count": 2, "search": 2, "merge": 1} and work["processes"] == 2
     assert (work["where"], work["hosts"], work["bytes_fetched"], work["cache_hits"]) == ("cluster", 1, 0, 5)
     work = spark_ext.report(spark_ext.discover_joinable_batch(queries, parted, where="cluster"))
@@ -298,8 +298,9 @@ def test_a_result_explains_itself_after_filters(query, example_lake):
     want = df.discover_joinable("Country", example_lake, k=4)
     hits = sdf.discover_joinable("Country", example_lake, k=4)
     chosen = hits.where(hits["table"] == want["table"][2])
-    assert str(spark_ext.explain(chosen, sdf)) == str(want.explain(2))
+    assert str(spark_ext.explain(chosen, sdf)) == str(chosen.dfjoin.explain(sdf)) == str(want.explain(2))
     equal(spark_ext.pairs(hits, sdf, 1), want.pairs(1))
+    equal(hits.dfjoin.pairs(sdf, 0), want.pairs(0))
     with pytest.raises(InvalidParameterError, match="`i` must be a position in this result of 1 rows, got 3"):
         spark_ext.explain(chosen, sdf, 3)
     with pytest.raises(InvalidParameterError, match="`hits` must be what discover_joinable of a Spark DataFrame"):
@@ -375,6 +376,7 @@ def test_enabling_is_harmless_and_nothing_is_patched_before(spark):
         "import inspect, dfjoin\n"
         "own = list(inspect.signature(first).parameters)\n"
         "assert own[2:-1] == list(inspect.signature(dfjoin.auto_join).parameters)[2:] and own[-1] == 'where'\n"
+        "assert inspect.signature(first).return_annotation is pyspark.sql.DataFrame\n"
         "print('fine')"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, timeout=120)
