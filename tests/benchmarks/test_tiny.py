@@ -102,6 +102,7 @@ def test_the_runner_teaches():
         [sys.executable, "-m", "tests.benchmarks", "--help"], capture_output=True, text=True, cwd=PROJECT, check=True
     )
     assert "generated" in done.stdout
+    assert "compare" in done.stdout.partition("Modules of their own")[2]
 
 
 def test_the_fuzzy_benchmark_prints_a_table_for_each_set(tmp_path):
