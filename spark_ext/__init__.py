@@ -322,7 +322,7 @@ def report(frame: DataFrame) -> JoinReport | dict[str, Any]:
     -------
     JoinReport or dict
         Of a join: as from `dfjoin.report`; ``to_dict()["plan"]`` is the plan. Where the join was decided on a sample of
-        the rows, the numbers are the sample's, and ``sampled_rows`` tells how many these are. A given plan (``plan=``,
+        the rows, the numbers are the sample's, and ``sampled_rows`` is their number. A given plan (``plan=``,
         or a plan as `other`) is carried out without a sample where it is of a lake, or the frame has more than 100,000
         rows: the report then holds the plan alone. Of columns of another frame whose values are more than 64 MiB, it
         shows none. A further step of Spark makes a frame without a report: keep it.

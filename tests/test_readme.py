@@ -81,8 +81,9 @@ def test_its_links_exist():
 
 
 def test_the_story_of_the_code_names_files_that_exist():
-    """ARCHITECTURE.md speaks of files below the package and of folders; a file that moves is moved there, too."""
-    story = (PROJECT / "ARCHITECTURE.md").read_text("utf-8")
+    """ARCHITECTURE.md and its kin speak of files below the package; a file that moves is moved there, too."""
+    names = ("ARCHITECTURE.md", "CONTRIBUTING.md", "docs/decisions.md")
+    story = "".join((PROJECT / name).read_text("utf-8") for name in names)
     named = set(re.findall(r"`(spark_ext/[a-z_]+\.py|[a-z_]+(?:/[a-z_]+)*/[a-z_]+\.py)`", story))
     assert len(named) > 20
     missing = [name for name in named if not ((PROJECT / name).is_file() or (PROJECT / "dfjoin" / name).is_file())]

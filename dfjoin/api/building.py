@@ -68,7 +68,7 @@ def build_lake(
         is written into the index: frames given in memory are kept without it. Files are joined whole.
     delimiter, decimal, header, encoding : value, or dict of pattern → value, optional
         How CSV files are written, for all of them or for tables that match a pattern (``fnmatch``; of several the first
-        counts). None (default): as each file tells. They are kept with the index: `Lake.add` reads further files so.
+        counts). None (default): as each file shows. They are kept with the index: `Lake.add` reads further files so.
 
         - ``delimiter``: one character.
         - ``decimal``: ``"."`` or ``","``.
@@ -88,7 +88,7 @@ def build_lake(
         - ``null_spellings``: texts that are nulls in every column. By default the empty text; and each column decides
           by its other values whether texts as ``NA``, ``null``, ``-`` and ``*`` are nulls: they are among numbers,
           dates and words, and not in a column of codes of as many letters, or of signs. ``lake.columns`` shows them.
-        - ``dayfirst``: how all-digit dates are read; None (default): as the column itself tells.
+        - ``dayfirst``: how all-digit dates are read; None (default): as the column itself shows.
         - ``samples``: sample values kept for each column, default 5, 0 for none.
         - ``segment_bytes``, ``task_bytes``: target size of a segment, memory of a task.
         - ``max_columns``: a table with more columns is skipped with the reason; default 100,000.

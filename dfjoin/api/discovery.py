@@ -79,7 +79,7 @@ def discover_joinable(
     k : int, optional
         Most rows per query column, at least 1. With neither `k` nor `threshold`: 10, of a score of 0.5 at least where
         scores are computed. In ``mode="lsh"`` the threshold is lowered from 1 in steps of 0.05 until `k` columns
-        reach it.
+        are found.
     threshold : float, optional
         Smallest containment, 0 to 1: share of the query column's distinct values that the candidate
         holds. Alone: every such column. With `k`: the best `k` of them.
@@ -90,7 +90,7 @@ def discover_joinable(
         - ``"useful"``: by the score times what the hit brings. Tables of one schema in one folder, and copies, count
           as one hit. A copy of `df` comes last.
         - ``"matched"``: by the values that are shared as they are, as in the papers; nothing is scored, and no row has
-          ``pad``: ``attrs["dfjoin"]`` tells where codes that lost their zeros would match.
+          ``pad``: ``attrs["dfjoin"]`` says where codes that lost their zeros would match.
     min_score : float, optional
         Smallest score, 0 to 1; by default 0.5 if neither `k` nor `threshold` is given, else 0. Only with
         ``rank="useful"``.
@@ -135,7 +135,7 @@ def discover_joinable(
     radius : float, optional
         Distance up to which two values match. Only with ``mode="embedding"`` and ``mode="fuzzy"``, as the three that
         follow. Default for vectors of texts: with ``"fasttext"`` what one of 256 pairs of the lake's texts lies within
-        (0.2 among millions of texts, up to 0.45 among thousands; `explain` tells it), else 0.06; for edits 0.15,
+        (0.2 among millions of texts, up to 0.45 among thousands; `explain` names it), else 0.06; for edits 0.15,
         for 3-grams 0.4. More misspellings are found with larger ones, among ever more other values: look at
         ``pairs(i)``. Among millions of texts, 0.06 is four times as fast as 0.2.
     radius_unit : {"fraction", "absolute", "m", "km"}, optional
@@ -188,7 +188,7 @@ def discover_joinable(
         Order: usefulness descending, then matched descending, cardinality ascending, table, column by code point.
         ``attrs["dfjoin"]`` holds the mode, whether the result is complete, and what was read; in ``mode="lsh"``
         also the ``expected_recall`` of each search: the share of the columns at or above the threshold that are
-        expected to be in the result. It is told by the counted rows; with ``verify=False`` it assumes that the
+        expected to be in the result. It is estimated from the counted rows; with ``verify=False`` it assumes that the
         containment of columns is uniform above the threshold, and is less where most are just above it.
 
     Raises
@@ -225,7 +225,7 @@ def discover_joinable(
     Weights, data and cross-validated figures are in ``dfjoin/search/usefulness/model.json``.
 
     In ``mode="lsh"`` columns too small to be signed are searched exactly, and so is every column when such small
-    columns may reach the threshold; `attrs` says ``complete`` then.
+    columns may be contained so far; `attrs` says ``complete`` then.
 
     ``mode="transform"`` learns programs for the best candidates: for 16 or twice `k` at most, and for fewer once
     nothing more is found. Programs are learned in both directions, over one column of either side, and their matches
@@ -263,7 +263,7 @@ def discover_joinable(
     "Efficient Joinable Table Discovery in Data Lakes: A High-Dimensional Similarity-Based Approach", ICDE 2021, for
     search by vectors. Deviation: ties are broken by cardinality and name, where the papers leave them open. They do not
     go to unique keys first: a set of distinct values is what is counted and cut at `k`, and whether a table holds each
-    of them once, which ``relationship`` tells, is no property of it.
+    of them once, which ``relationship`` says, is no property of it.
 
     Examples
     --------

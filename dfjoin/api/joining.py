@@ -60,10 +60,11 @@ def auto_join(
     other : Lake, path of an index, JoinCandidates, DataFrame, JoinPlan or its dict
         What to join:
 
-        - A lake: candidates are tried in the order of their usefulness. One is accepted if its containment reaches
-          `threshold`, its score `min_score`, its file is the one that was indexed, and it brings a column that the
-          frame does not have: in some row that finds a partner the values differ. The first 50 candidates of a column
-          (at least 10 a table that is wanted) are looked at in any case, further ones for 10 seconds.
+        - A lake: candidates are tried in the order of their usefulness. One is accepted if its containment is at
+          least `threshold`, its score at least `min_score`, its file is the one that was indexed, and it brings a
+          column that the frame does not have: in some row that finds a partner the values differ. The first 50
+          candidates of a column (at least 10 a table that is wanted) are looked at in any case, further ones for 10
+          seconds.
         - A result of `discover_joinable`: each of its rows is joined, whatever its rank.
         - Another frame.
         - A plan (``attrs["dfjoin"]["plan"]`` of an earlier result): the same columns are joined again. A plan does
@@ -90,7 +91,7 @@ def auto_join(
     mode : {"exact", "lsh", "transform", "embedding", "fuzzy"}
         How candidates are found over a lake, as in `discover_joinable`. Those that are found by programs are joined
         by them, and those that are found by distance join each row with its nearest partner within `radius`; their
-        key is brought along.
+        key is added.
     columns : str or list of labels, optional
         Columns to bring. By default all but the key, and of a table of a lake those that say something of a row: not
         ``rownames`` and ``Unnamed: 0``, nor columns of one value or of none. The report names what was left out.
@@ -106,14 +107,14 @@ def auto_join(
           period counts from its first moment. What is known only when its period has ended has to be dated so.
         - Of a table of a lake the column of the same name has the dates, else the latest of its columns of dates.
         - Rows of one key and date are made one by `aggregate`: with ``"last"`` the result is that of
-          ``pandas.merge_asof`` on sorted frames. The date of the row that was joined is brought along.
+          ``pandas.merge_asof`` on sorted frames. The date of the row that was joined is added.
         - A row without key or date joins nothing.
     aggregate : "auto", None, rule or dict of column → rule
         How several right rows of a key become one, so that each row of `df` stays one row:
 
         - ``"auto"``: where the right side has one row for each key, the cell as it is. Else the mean of measures, the
           share of true booleans; for texts, dates, and numbers that are codes, years or coordinates, or may be, the
-          value on which more than half of the rows that have one agree, else null. Headers tell measures from codes
+          value on which more than half of the rows that have one agree, else null. Headers name measures and codes
           (in some twenty languages), else the values of the whole column do: numbers that are nearly unique, or have
           all the same number of digits, are codes. The report counts the rows that disagree.
         - A rule for all columns: mean, sum, min, max, median, std, first, last, count, nunique, most_frequent (ties:
@@ -134,7 +135,7 @@ def auto_join(
         similarity, also ``_match`` (equal, program, fuzzy) and ``_distance`` (0 to 1) of each row.
     transform, fuzzy : bool, optional
         Between two frames: look for programs over the columns of one frame whose results are the key of the
-        other, and match the keys that are left by string similarity. The other frame's key is brought along. Where the
+        other, and match the keys that are left by string similarity. The other frame's key is added. Where the
         cells of a column that is named list keys of the other (``a; b; c``), each value that they list is matched.
 
         - None: only if equal keys match less than `threshold` of the key's values, or the best equal columns are not
@@ -143,18 +144,18 @@ def auto_join(
           learned from both frames; a missing value says nothing.
         - False: never.
     precision : float, default 0.95
-        Share of right pairs that matching by similarity is to reach, by an estimate without labels; rows below
+        Share of right pairs that matching by similarity aims at, by an estimate without labels; rows below
         it stay unmatched.
     examples : list of (left value, right value), optional
         Pairs that belong together, a tuple of texts for several key columns; programs are learned from them alone.
-        They may read the rows that hold the values; an example that contradicts the others is told by a warning.
+        They may read the rows that hold the values; an example that contradicts the others is named in a warning.
     pad : int, optional
         Digits to which shorter integers of the key are written with zeros in front, of either key between two
         frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own. By default codes that
         lost their zeros are joined where that matches clearly more, and the report says so.
     dayfirst : bool, optional
         How all-digit dates of the key, of either key between two frames, are read: ``3/4/2024`` is in April if True.
-        By default as the column itself tells. A search result and a plan have their own.
+        By default as the column itself shows. A search result and a plan have their own.
     plan : JoinPlan or its dict, optional
         The plan of an earlier join of two frames: `df` and `other` are joined as those were, on the same columns, by
         the same programs, and by likeness with the same threshold. Nothing is learned anew, so that a frame of one
@@ -189,7 +190,7 @@ def auto_join(
         with four digits more behind the point, rounded half up, and sums of decimals exact. A plan that was made where
         each key had one row takes the majority where keys are repeated, and refuses a statistic that its types do not
         hold.
-        ``attrs["dfjoin"]`` (plain JSON below 64 KiB) tells what was joined, on what, coverage, rows in
+        ``attrs["dfjoin"]`` (plain JSON below 64 KiB) holds what was joined, on what, coverage, rows in
         and out, what was passed over and why, and holds the plan.
 
     Raises
@@ -220,7 +221,7 @@ def auto_join(
     the same content when they were indexed, one is read to see that it brings nothing. Without `on`, the
     columns of `df` are compared by the usefulness of their best candidate. A table is then read once, for the candidate
     that was chosen: in batches, the wanted columns only, keeping the rows whose key is in `df`. Memory follows the
-    matches. Where only its rows tell that a table brings nothing new, or it cannot be read, the next best candidate
+    matches. Where only its rows show that a table brings nothing new, or it cannot be read, the next best candidate
     takes its place. O(bytes of the table + rows).
 
     Examples

@@ -64,7 +64,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     k : int, default 5
         Tables that bring columns, at most.
     max_hops : int, default 2
-        Joins on the way to a table, at most 5: with 2, tables are reached through another table that brings the key.
+        Joins on the way to a table, at most 5: with 2, tables are found through another table that has the key.
     target : column label, optional
         The target, if it is a column of X: it is never a key, is taken as `y` where none is passed, and is
         left out of what `transform` returns. `transform` needs no such column.
@@ -73,8 +73,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
 
         - ``"auto"``: what helps on held-out rows. One table after the other is taken, the one that helps most first,
           as long as its gain by cross-validation is at least two standard errors and 0.5 % of the loss; tables that are
-          not sure alone are then tried together. Of its columns those that are relevant, not redundant, and tell more
-          than shuffled columns do.
+          not sure alone are then tried together. Of its columns those that are relevant, not redundant, and explain
+          more than shuffled columns do.
         - ``"relevance"``: the `k` tables with the most relevant columns, by mutual information with the target; no
           model is trained.
         - None: all columns of the `k` most useful tables.
@@ -88,7 +88,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     mode : {"exact", "lsh", "transform", "embedding"}
         How candidates are found, see `dfjoin.discover_joinable`.
     allow : str or list of str, optional
-        Patterns of tables, or of ``table/column``, that are brought though they seem to give the target away.
+        Patterns of tables, or of ``table/column``, that are joined though they seem to give the target away.
     as_of : column label, optional
         Column of X with the date of each row: of the lake only rows that are dated before are joined, so that nothing
         is known before its time. A row is dated by the latest of the table's columns of dates and periods, a period by
@@ -211,7 +211,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self.progress = progress
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that texts and nulls are legal."""
+        """Inform scikit-learn that texts and nulls are legal."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
@@ -229,8 +229,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
             library that has a method ``to_pandas``, as those of polars and Arrow, as that.
         y : array-like, shape (n_rows,), optional
             The target, without nulls; rows are paired by position. Without one, and without `target`, nothing can be
-            selected: the `k` most useful tables are kept. Of more than 20 classes the 20 most frequent ones are told
-            apart for the selection.
+            selected: the `k` most useful tables are kept. Of more than 20 classes the 20 most frequent ones are
+            distinguished in the selection.
         groups : array-like, shape (n_rows,), optional
             Rows that are held out together; by default those of one key.
 

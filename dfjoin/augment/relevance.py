@@ -15,7 +15,7 @@ _BINS = 10
 _DETERMINED = 0.9
 """Share of the entropy of a column that another one tells, from which the column says nothing new.
 
-Of thirteen cases 0.7 adds 0.005 to school, 0.99 changes none; see ``tests/benchmarks/README.md``.
+Of thirteen cases 0.7 adds 0.005 to school, 0.99 changes none; see ``tests/benchmarks/NOTES.md``.
 """
 
 

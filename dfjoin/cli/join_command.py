@@ -64,7 +64,7 @@ def _add_relation_options(parser: argparse.ArgumentParser) -> None:
     both = argparse.BooleanOptionalAction
     parser.add_argument("--transform", action=both, default=None, help="look for programs that make one key the other")
     parser.add_argument("--fuzzy", action=both, default=None, help="join by likeness what is left over")
-    parser.add_argument("--precision", type=float, help="share of right pairs that likeness is to reach (0.95)")
+    parser.add_argument("--precision", type=float, help="share of right pairs that likeness aims at (0.95)")
     parser.add_argument(
         "--example",
         dest="examples",
@@ -73,7 +73,7 @@ def _add_relation_options(parser: argparse.ArgumentParser) -> None:
         metavar=("LEFT", "RIGHT"),
         help="values that belong together, to learn from; may be repeated",
     )
-    parser.add_argument("--indicator", action="store_true", help="tell for each row whether and how it was matched")
+    parser.add_argument("--indicator", action="store_true", help="say for each row whether and how it was matched")
 
 
 def _join(options: argparse.Namespace) -> int:

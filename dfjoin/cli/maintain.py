@@ -35,7 +35,7 @@ Merge small segments, and rewrite segments of which much is deleted.
 _VACUUM_HELP = """\
 Remove old versions, and the files that no remaining version needs.
 
-  dfjoin vacuum lake.dfjoin --dry-run          only tell what would go
+  dfjoin vacuum lake.dfjoin --dry-run          only say what would go
   dfjoin vacuum lake.dfjoin --retain 30        keep a month
 
 Pass --retain 0 only while nobody else reads an older version or writes."""
@@ -58,7 +58,7 @@ Read the whole index and compare every file with its recorded size and checksum;
   dfjoin verify lake.dfjoin"""
 
 _REPAIR_HELP = """\
-Drop the damaged parts of an index, even of one that does not open, and tell what is lost.
+Drop the damaged parts of an index, even of one that does not open, and report what is lost.
 
   dfjoin repair lake.dfjoin
 

@@ -42,7 +42,7 @@ _WORDS: dict[str, _Words] = {
     ),
     "unnamed_coverage": (
         lambda v: f"the column has {v:.0%} of the values of the key",
-        lambda v: "the column has few of the values of the key, or the names told already",
+        lambda v: "the column has few of the values of the key, or the names have said so",
     ),
     "missing": (
         lambda v: f"the key holds {1 - v:.1%} of the values",

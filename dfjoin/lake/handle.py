@@ -128,7 +128,7 @@ def refuse_swapped(on: object, lake: object, columns: object) -> None:
 
 
 def _is_lake(value: object) -> bool:
-    """Tell whether a value is a lake or the path of one, and not the name of a column."""
+    """Return whether a value is a lake or the path of one, and not the name of a column."""
     if isinstance(value, (str, os.PathLike)):
         try:
             return bool(list_versions(index_directory(value)))

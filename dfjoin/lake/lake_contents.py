@@ -21,7 +21,7 @@ class LakeContents(OpenedLake):
     """The tables and columns of a lake, its rows, and the joins between its tables. Nothing is changed."""
 
     def has_table(self, name: str) -> bool:
-        """Tell whether the lake has a table of that name.
+        """Return whether the lake has a table of that name.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class LakeContents(OpenedLake):
         -------
         DataFrame
             ``table, column, kind, is_indexed, reason, n_rows, n_null, cardinality, key_likeness, min, max,
-            samples, null_spellings, dialect``; `reason` tells why a column is not indexed; `key_likeness` is
+            samples, null_spellings, dialect``; `reason` says why a column is not indexed; `key_likeness` is
             cardinality per non-null row, 1 for a key; `null_spellings` are texts that the other values make nulls;
             `dialect` says how the CSV file of the table is written: delimiter, encoding, marks of numbers.
         """
@@ -75,7 +75,7 @@ class LakeContents(OpenedLake):
         Raises
         ------
         TableNotFoundError
-            If there is no such table; the nearest names are told.
+            If there is no such table, with the nearest names.
         """
         return overview.describe_table(self._snapshot, name)
 

@@ -123,7 +123,7 @@ def resolve(root: Root, relative_path: str) -> str:
     if not relative_path or pure.is_absolute() or ".." in pure.parts or "\0" in relative_path or windows:
         raise InvalidParameterError(
             f"`relative_path` must be a POSIX path below the root, without '..'; got {relative_path!r}. "
-            "The index that names it is damaged or not to be trusted: build it again."
+            "The index that names it is damaged, or was changed by something else: build it again."
         )
     base = local_path(root.uri)
     if base is None:

@@ -108,7 +108,7 @@ def _split_versions(
             is_known = is_known and not manifest.later_features
     if not kept:
         raise IndexCorruptedError(
-            f"no version of the index at `{path}` can be read, so that nothing can be told to be unneeded; call "
+            f"no version of the index at `{path}` can be read, so that nothing is known to be unneeded; call "
             "dfjoin.repair on it first"
         )
     return kept[::-1], removed, is_known

@@ -67,7 +67,7 @@ class OutputLikeness:
         -----
         Shares of the rows without a result, with kinds of characters that no example has, of quite another length,
         and of another shape, each times a weight; one row more counts as alike, since few rows tell little. The weights
-        were set by hand and not fitted; varying them changes few solved tasks (see tests/benchmarks/README.md).
+        were set by hand and not fitted; varying them changes few solved tasks (see tests/benchmarks/NOTES.md).
         """
         if not results:
             return 0.0

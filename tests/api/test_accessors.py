@@ -22,7 +22,7 @@ FRAMES = {
 
 
 @pytest.mark.parametrize("df", FRAMES.values(), ids=FRAMES)
-def test_both_doors_are_the_functions(lake, df):
+def test_both_accessors_are_the_functions(lake, df):
     expected = dfjoin.auto_join(df, lake, on="land")
     assert expected.attrs["dfjoin"]["joined"][0]["matched"] == 2
     hits = dfjoin.discover_joinable(df, "land", lake, rank="matched")

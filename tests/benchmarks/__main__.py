@@ -1,4 +1,4 @@
-"""The runner: ``python -m tests.benchmarks exact | generated | plans | lsh | build | open | cold | relevance``."""
+"""The runner of ``python -m tests.benchmarks COMMAND``; the other benchmarks are modules of their own."""
 
 from __future__ import annotations
 
@@ -170,7 +170,10 @@ def run_readme(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    texts = {path.stem: path.read_text("utf-8") for path in sorted(Path(__file__).parent.glob("[a-z]*.py"))}
+    own = ", ".join(name for name, text in texts.items() if '\nif __name__ == "__main__":' in text)
+    epilog = f"Modules of their own, by python -m tests.benchmarks.NAME: {own}"
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__, epilog=epilog)
     commands = parser.add_subparsers(required=True)
     shared = Path(__file__).parents[3] / "shared" / "lake"
     real = commands.add_parser("exact", help=run_exact.__doc__)

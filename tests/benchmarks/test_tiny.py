@@ -13,6 +13,7 @@ from tests.benchmarks import exact, lsh
 from tests.benchmarks.build import measure_build
 from tests.benchmarks.capacity import measure_constants, measure_driver, on_paper
 from tests.benchmarks.contenders import Pairs
+from tests.benchmarks.counts import count_calls, count_source
 from tests.benchmarks.generate import generate
 from tests.benchmarks.plans import measure_cold, measure_warm
 from tests.benchmarks.thresholds import THRESHOLDS
@@ -101,6 +102,7 @@ def test_the_runner_teaches():
         [sys.executable, "-m", "tests.benchmarks", "--help"], capture_output=True, text=True, cwd=PROJECT, check=True
     )
     assert "generated" in done.stdout
+    assert "compare" in done.stdout.partition("Modules of their own")[2]
 
 
 def test_the_fuzzy_benchmark_prints_a_table_for_each_set(tmp_path):
@@ -138,3 +140,11 @@ def test_memory_of_the_driver_is_measured():
 def test_each_measured_threshold_is_a_constant_of_its_module():
     for one in THRESHOLDS:
         assert hasattr(importlib.import_module(one.module), one.name), one
+
+
+def test_the_size_of_the_package_is_counted():
+    module = '"""Text."""\n# why\nA = 2 * -3\nB = "b"\n\nclass C:\n    """Text.\n\n    More."""\n    D = """1\n2"""\n'
+    expected = {"code lines": 5, "files": 1, "classes": 1, "numeric constants": 1}
+    assert dict(count_source(module)) == expected
+    files, calls = count_calls(lambda: repr(dfjoin.Metric("one", max)))
+    assert files == 0 < calls  # made by dataclasses

@@ -64,7 +64,7 @@ class PexesoSearch:
     Notes
     -----
     Source: Dong et al., ICDE 2021, section III, Algorithms 1 and 2. What else the papers have was measured and is left
-    out, see ``tests/benchmarks/README.md``. Partitions of columns by their distributions (section IV): ten of them take
+    out, see ``tests/benchmarks/NOTES.md``. Partitions of columns by their distributions (section IV): ten of them take
     a query 1.8 to 2.9 times as long as one piece in cells, which are read as they are needed. Of the paper of 2020 on
     numeric columns: the lower bound (Theorem 1) accepts none of 300 columns, and a count that is reported has to be
     complete; the reverse filter (Theorem 2) beside Lemma 7 saves up to 71 % of the distances, and no time; dominating
