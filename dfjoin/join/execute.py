@@ -26,9 +26,9 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, output_names, taken_names
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.right_facts import FrameFacts, RightFacts
-from dfjoin.search.row_keys import KeyIndex
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, workable_frame
+from dfjoin.values.key_index import KeyIndex
 
 __all__ = ["MadeOne", "RightSide", "StepResult", "join_step", "name_columns", "one_row_per_key", "relationship_of"]
 

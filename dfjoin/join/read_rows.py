@@ -22,12 +22,11 @@ from dfjoin.join.plan import JoinStep
 from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.right_facts import TableFacts
 from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
-from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
-from dfjoin.search.row_keys import KeyIndex, concat_values
 from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.prepared_columns import SETTINGS
 from dfjoin.transform.transform_join import TransformJoin, join_rows
+from dfjoin.values.key_index import KeyIndex, Vocabulary, concat_values, find_values
 from dfjoin.values.normalize import normalize_column, unite_value_sets
 from dfjoin.values.value_set import ValueSet
 
@@ -144,7 +143,7 @@ class _ProgramLink:
             normalize_column(program.apply([self._texts[name] for name in program.columns]), SETTINGS)
             for program in self._own_programs
         ]
-        return vocabulary_of(unite_value_sets(results or [_values_of([])], SETTINGS))
+        return Vocabulary(unite_value_sets(results or [_values_of([])], SETTINGS))
 
     def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
         (values,) = parts
@@ -152,7 +151,7 @@ class _ProgramLink:
         is_joined = np.zeros(len(values) + 1, bool)  # the last one serves code -1, the null
         for program in self._programs:
             results = normalize_column(program.apply([texts for _ in program.columns]), SETTINGS)
-            is_known = np.append(match_tokens(results, self._results) >= 0, False)
+            is_known = np.append(find_values(results, self._results) >= 0, False)
             is_joined[:-1] |= is_known[results.codes]
         return is_joined[values.codes]
 

@@ -18,7 +18,7 @@ from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.report_examples import step_examples
 from dfjoin.programs.program import Program
 from dfjoin.search.explanation import tell_zeros
-from dfjoin.search.row_keys import KeyIndex
+from dfjoin.values.key_index import KeyIndex
 
 __all__ = [
     "MAX_BYTES",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.join.execute import StepResult
 from dfjoin.join.plan import JoinStep
-from dfjoin.search.row_keys import KeyIndex
+from dfjoin.values.key_index import KeyIndex
 
 __all__ = ["step_examples"]
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import warn
 from dfjoin.kernels.numbers import INTEGER, TEXT
-from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.found import Found
 from dfjoin.search.params import SearchParams
@@ -20,6 +19,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import IndexSettings
+from dfjoin.values.key_index import Vocabulary, find_values
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.profile import Profile, profile_values
 from dfjoin.values.value_set import ValueSet, keep_values
@@ -243,12 +243,12 @@ def find_lost_zeros_between(integers: QueryColumn, texts: ValueSet) -> LostZeros
     for width in np.unique(lengths[begins_with_zero]).tolist():
         if width not in widths:
             continue
-        vocabulary = vocabulary_of(texts)
+        vocabulary = Vocabulary(texts)
         if best is None:
-            plain = int(np.count_nonzero(match_tokens(integers.values, vocabulary) >= 0))
+            plain = int(np.count_nonzero(find_values(integers.values, vocabulary) >= 0))
             best = LostZeros(0, plain, plain)
         padded = pad_integers(integers.values, width, _SETTINGS)
-        matched = int(np.count_nonzero(match_tokens(padded, vocabulary) >= 0))
+        matched = int(np.count_nonzero(find_values(padded, vocabulary) >= 0))
         if matched > best.respelled:
             best = LostZeros(width, matched, best.plain)
     return best or LostZeros(0, 0, 0)
