@@ -22,7 +22,7 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.pair_score import score_pair
 from dfjoin.search.usefulness.ranking import VERDICTS
-from dfjoin.values.key_index import Vocabulary, find_values
+from dfjoin.values.key_index import Vocabulary
 
 __all__ = ["EqualKeys", "choose_equal_keys"]
 
@@ -114,11 +114,10 @@ def _shared_pairs(left: KeyColumns, right: KeyColumns) -> list[tuple[QueryColumn
     own_columns = left.candidates()
     for theirs in right.candidates():
         vocabulary = Vocabulary(theirs.values)
-        order = vocabulary.order.astype(np.int64)
         for own in own_columns:
-            tokens = find_values(own.values, vocabulary)
-            if (tokens >= 0).any():
-                found.append((own, theirs, np.where(tokens >= 0, order[tokens], -1)))
+            numbers = vocabulary.codes_of(own.values)
+            if (numbers >= 0).any():
+                found.append((own, theirs, numbers))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from dfjoin import _html
@@ -204,7 +204,7 @@ def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: A
     }
     if "score" not in evidence:
         weighed = weigh_candidate(candidate, is_by_equality)
-        known |= {**asdict(weighed), "verdict": verdict_of(weighed.score)}
+        known |= {**vars(weighed), "verdict": verdict_of(weighed.score)}
     return Explanation(**known | evidence)
 
 
