@@ -89,8 +89,8 @@ def _is_held(parts: Sequence[_Part], keys: NDArray[np.int64], values: ValueSet, 
         codes = np.append(vocabulary.order[tokens].astype(np.int64), -1)[part.codes]
         wanted = pair_codes(keys, codes, len(values))
         wanted = wanted[wanted >= 0]
-        places = np.minimum(np.searchsorted(pairs, wanted), pairs.size - 1)
-        if bool((pairs[places] == wanted).all()):
+        positions = np.minimum(np.searchsorted(pairs, wanted), pairs.size - 1)
+        if bool((pairs[positions] == wanted).all()):
             return True
     return False
 
@@ -115,7 +115,7 @@ class IndexedKey:
 
 
 def adds_columns_by_index(
-    left: KeyColumns, key: IndexedKey, brought: Sequence[str], keeps_right_rows: bool
+    left: KeyColumns, key: IndexedKey, new_columns: Sequence[str], keeps_right_rows: bool
 ) -> bool | None:
     """Tell from catalogue and index whether `adds_columns` will be true for a table, without reading the table.
 
@@ -124,7 +124,7 @@ def adds_columns_by_index(
     left : KeyColumns
         The frame so far.
     key : IndexedKey
-    brought : sequence of str
+    new_columns : sequence of str
         Columns of the table that would be brought.
     keeps_right_rows : bool
         Whether all rows of the table would take part, not only those that find a partner.
@@ -156,7 +156,7 @@ def adds_columns_by_index(
     parts = _parts(left, rows)
     groups = [searcher.groups_of(number, part.values) for part in parts]
     is_known = True
-    for name in brought:
+    for name in new_columns:
         column = segment.catalog.find_column(table, name)
         verdict = _is_new_by_index(segment, column, parts, groups, is_whole)
         if verdict:

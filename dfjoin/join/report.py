@@ -205,9 +205,9 @@ def _left_out_lines(left_out: dict[str, str]) -> list[str]:
     """Name the columns that were not brought, and why."""
     if not left_out:
         return []
-    told = ", ".join(f"{name} ({reason})" for name, reason in list(left_out.items())[:5])
+    shown = ", ".join(f"{name} ({reason})" for name, reason in list(left_out.items())[:5])
     rest = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
-    return [f"  not brought: {told}{rest}; name them with `columns` to get them"]
+    return [f"  not brought: {shown}{rest}; name them with `columns` to get them"]
 
 
 def _relation_lines(relation: dict[str, Any]) -> list[str]:
@@ -242,10 +242,10 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
         estimate = found["estimated_precision"]
         if estimate is None:
             asked = found["settings"]["precision"]
-            told = f"by the threshold of an earlier join, which was asked for a precision of {asked:g}"
+            shown = f"by the threshold of an earlier join, which was asked for a precision of {asked:g}"
         else:
-            told = f"precision about {estimate:.3f}"
-        lines.append(f"  by likeness: {found['n_pairs']:,} keys, {told}")
+            shown = f"precision about {estimate:.3f}"
+        lines.append(f"  by likeness: {found['n_pairs']:,} keys, {shown}")
     return lines
 
 
