@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from dfjoin.join.aggregate import nullable_column
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
-from dfjoin.join.read_rows import brought_columns, read_rows
+from dfjoin.join.read_rows import columns_to_add, read_rows
 from dfjoin.programs.program import Program
 from dfjoin.store.snapshot import open_snapshot
 from dfjoin.store.table import LakeTable
@@ -46,7 +46,7 @@ def lake_rows(table: LakeTable, step: JoinStep, program: Program | None) -> Loca
         What makes the key of the canonical text of its key column; None: the key columns are the key.
     """
     rows = read_rows(table, [_All(step)], True)  # type: ignore[list-item]
-    brought = brought_columns(table, step)
+    brought = columns_to_add(table, step)
     n_rows = sum(batch.num_rows for batch in rows.batches)
     frame = rows.to_frame([*step.right_on, *(name for name in brought if name not in step.right_on)], np.arange(n_rows))
     parts = [rows.keys[name] for name in step.right_on]
@@ -67,7 +67,7 @@ def read_in_task(spark: Any, table: LakeTable, step: JoinStep, program: Program 
     """Have a table of a lake read by a task of Spark, batch by batch; its rows never come here."""
     snapshot = table.snapshot
     index = (snapshot.place, snapshot.version, snapshot.moved)
-    reader = _TableReader(index, step, brought_columns(table, step), program)
+    reader = _TableReader(index, step, columns_to_add(table, step), program)
     first = next(reader.batches(table))
     schema = from_arrow_schema(first.schema, prefer_timestamp_ntz=True)
     frame = spark.range(0, 1, 1, 1).mapInArrow(reader, schema)

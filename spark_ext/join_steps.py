@@ -9,7 +9,7 @@ from typing import Any
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.read_rows import brought_columns
+from dfjoin.join.read_rows import columns_to_add
 from dfjoin.programs.program import Program
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import LakeTable
@@ -157,7 +157,7 @@ class StepRun:
                 "`other`, as in sdf.auto_join(spark.read.parquet(path), on=[key, date], how='asof'), or pass "
                 "where='driver' where memory is enough"
             )
-        brought, dates = brought_columns(self._table, self.step), self.step.dated["right_on"]
+        brought, dates = columns_to_add(self._table, self.step), self.step.dated["right_on"]
         wanted = [*brought, *(name for name in dates if name not in brought)]
         rows = lake_rows(self._table, replace(self.step, columns=wanted), None)
         dated = with_moments(rows, rows.frame[dates], self._table.settings)

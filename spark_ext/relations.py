@@ -22,7 +22,7 @@ from dfjoin.join.dated_rows import is_of_dates_alone
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.read_rows import brought_columns
+from dfjoin.join.read_rows import columns_to_add
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
@@ -239,7 +239,7 @@ def relate_on_lake(
             right = read(programs.right[0])
             return Related(_with_programs(frame, own, right, key), [key], right)
     numbered, keys = _numbered(frame, _labels(step)[0])
-    brought = brought_columns(table, step)
+    brought = columns_to_add(table, step)
     names = {name: f"{PREFIX}v{i}" for i, name in enumerate(brought)}
     asked = replace(step, columns=brought, names=names, aggregate=None, counted=False)
     plan = JoinPlan((asked,), "inner", str(table.snapshot.path), 2.0**62, False)

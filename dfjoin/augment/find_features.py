@@ -129,14 +129,14 @@ class _Finder:
         if refused:
             self._refused[reached.table] = refused
         if self._search.select is None:
-            names = reached.brought | ({"": reached.counted} if reached.counted else {})
+            names = reached.new_columns | ({"": reached.counted} if reached.counted else {})
             features = tuple(_as_it_is(reached, c, name) for c, name in names.items() if c not in refused)
-            candidate = CandidateTable(reached, features if set(reached.brought) - set(refused) else (), {})
+            candidate = CandidateTable(reached, features if set(reached.new_columns) - set(refused) else (), {})
         else:
             groups = self._key_groups(reached)
             n_keys = len(self._search.frame) if groups is None else int(groups.max()) + 1
             candidate = screen_table(reached, self._known, refused, n_keys)
-            if refused and set(refused) == set(reached.brought):
+            if refused and set(refused) == set(reached.new_columns):
                 candidate = replace(candidate, features=())
         self._candidates.append(candidate)
 

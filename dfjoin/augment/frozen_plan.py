@@ -106,7 +106,7 @@ def _name_columns(stop: _Stop, taken: set[Any]) -> None:
     hops = stop.reached.hops
     stem = path_stem(hops)
     if len(hops) == 1:
-        stop.names = output_names(columns, stem, taken, is_stem_told=True)
+        stop.names = output_names(columns, stem, taken, is_stem_named=True)
     else:
         stop.names = {column: free_name(f"{column}__{stem}", stem, taken) for column in columns}
     if stop.is_counted:

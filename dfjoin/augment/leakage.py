@@ -94,7 +94,7 @@ class LeakGuard:
         """Return the columns of a table that was joined which are refused, and why."""
         names = {
             column: name
-            for column, name in reached.brought.items()
+            for column, name in reached.new_columns.items()
             if not is_allowed(self._allow, reached.table, column)
         }
         frame = reached.frame

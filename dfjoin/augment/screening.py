@@ -126,7 +126,7 @@ def screen_table(reached: ReachedTable, own: KnownColumns, left_out: Mapping[str
     known = own.copy()
     features: list[FeatureColumn] = []
     reasons = dict(left_out)
-    names = dict(reached.brought) | ({"": reached.counted} if reached.counted else {})
+    names = dict(reached.new_columns) | ({"": reached.counted} if reached.counted else {})
     for column, name in names.items():
         if column in reasons:
             continue

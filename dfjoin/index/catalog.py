@@ -33,10 +33,10 @@ __all__ = [
     "Records",
     "describe_type",
     "find_root",
+    "known_reason",
     "read_dialect",
     "reason_of",
     "replace_field",
-    "told_reason",
     "write_catalog",
 ]
 
@@ -163,7 +163,7 @@ def describe_type(type_: str, reason: str) -> str:
     return f"{type_}{_NOT_INDEXED}{reason}" if reason else type_
 
 
-def told_reason(type_: str) -> str:
+def known_reason(type_: str) -> str:
     """Return the reason that `describe_type` has written into the field `type`; nothing if there is none."""
     _, mark, reason = type_.rpartition(_NOT_INDEXED)
     return reason if mark else ""
@@ -179,7 +179,7 @@ def reason_of(record: dict[str, Any]) -> str:
     """
     if record["is_indexed"]:
         return ""
-    reason = told_reason(record["type"])
+    reason = known_reason(record["type"])
     kind = KINDS[record["kind"]]
     if reason or kind in _REASONS:
         return reason or _REASONS[kind]

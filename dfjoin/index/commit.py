@@ -97,13 +97,13 @@ def _explain(index: Path, error: BaseException | None) -> None:
     latest = latest_version(index)
     state = f"version {latest} is still the latest" if latest else "there is no index"
     free = shutil.disk_usage(there).free / 1e6
-    told = IndexWriteError(
+    failure = IndexWriteError(
         f"there is no room to write the index `{index}` ({error.strerror}); what this change had written is removed, "
         f"and {state}. It needs more than the {free:,.1f} MB that are free now: make room "
         "(Lake.vacuum removes old versions), or build the index on a larger disk"
     )
-    told.errno = error.errno
-    raise told from error
+    failure.errno = error.errno
+    raise failure from error
 
 
 @contextmanager

@@ -191,8 +191,8 @@ class FileStore:
             if self.exists(name):  # asked last: who has created it may have withdrawn its claim while they were listed
                 raise FileExistsError(errno.EEXIST, "was committed by another writer in the meantime", name)
             if left >= 0:
-                told = "is being committed by another writer; should that one have died, others can commit"
-                raise FileExistsError(errno.EEXIST, f"{told} in {left:.0f} seconds", name)
+                reason = "is being committed by another writer; should that one have died, others can commit"
+                raise FileExistsError(errno.EEXIST, f"{reason} in {left:.0f} seconds", name)
             yield
         finally:
             self.discard(claim)

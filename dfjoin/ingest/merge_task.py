@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.axis_group import carry_axes
-from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, Catalog, replace_field, told_reason
+from dfjoin.index.catalog import COLUMN_FIELDS, KINDS, SKIPPED_FIELDS, Catalog, known_reason, replace_field
 from dfjoin.index.layout import CATALOG_FILE, segment_directory
 from dfjoin.index.manifest import SegmentMeta
 from dfjoin.index.row_group import carry_rows, read_row_files, write_row_group
@@ -220,7 +220,7 @@ def _unite_column(parts: list[dict[str, Any]], n_samples: int) -> dict[str, Any]
         for p in parts
     ]
     profile = merge_profiles(profiles)
-    given_up = [p for p in parts if told_reason(p["type"])]
+    given_up = [p for p in parts if known_reason(p["type"])]
     if given_up:  # the other parts do not count then: the column would be found by a part of its values
         profile = Profile("binary", 0, False, 0, 0, "", "")
     samples = list(dict.fromkeys(sample for p in parts for sample in p["samples"]))[:n_samples]

@@ -112,8 +112,8 @@ def join_frames_asof(
     dated_keys = DatedKeys(index.codes, dates[0])
     own, theirs = dated_keys.pairs("latest", codes, [dates[1]])
     wanted = list(texts) if options.columns is None else options.columns
-    brought = [label for label in texts if label in wanted and label not in right_keys]
-    frame = right.frame[brought].set_axis([texts[label] for label in brought], axis=1)
+    new_columns = [label for label in texts if label in wanted and label not in right_keys]
+    frame = right.frame[new_columns].set_axis([texts[label] for label in new_columns], axis=1)
     kinds = {name: object_kind(frame[name]) for name in frame.columns}
     facts = FrameFacts(frame)
     frame = frame.iloc[theirs].reset_index(drop=True)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dfjoin.join.key_relation import DistinctKeys, KeyPairs, Relation
 from dfjoin.join.keys import KeyColumns
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.row_keys import KeyIndex
 from dfjoin.transform.chance import evidence_bits
+from dfjoin.values.key_index import KeyIndex
 
 __all__ = ["break_ties"]
 

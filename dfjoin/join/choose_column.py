@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.lake_candidates import LakeCandidates, Place, place_of
+from dfjoin.join.lake_candidates import LakeCandidates
+from dfjoin.search.found import RowName, name_of_row
 
 __all__ = ["ColumnChoice"]
 
@@ -31,19 +32,21 @@ class ColumnChoice:
     def __init__(self, candidates: LakeCandidates, left: KeyColumns) -> None:
         self._candidates = candidates
         self._left = left
-        self._reasons: dict[Place, str] = {}
+        self._reasons: dict[RowName, str] = {}
 
     def of(self, rows: list[Any]) -> str | None:
         """Choose among the query columns of some candidates; None if none of these is acceptable in time."""
-        ways = self._ways(rows)
-        while best := self._best_rows(ways):
+        by_column = self._by_column(rows)
+        while best := self._best_rows(by_column):
             if self._candidates.is_time_over():
                 return None
-            told = [self._reasons.get(place_of(row), self._candidates.known_reason(self._left, row)) for row in best]
+            reasons = [
+                self._reasons.get(name_of_row(row), self._candidates.known_reason(self._left, row)) for row in best
+            ]
             for i, row in enumerate(best):
-                if told[i] is None and told.count("") < 2:
-                    told[i] = self._candidates.reason_against(self._left, row)
-            accepted = [row for row, reason in zip(best, told, strict=True) if reason == ""]
+                if reasons[i] is None and reasons.count("") < 2:
+                    reasons[i] = self._candidates.reason_against(self._left, row)
+            accepted = [row for row, reason in zip(best, reasons, strict=True) if reason == ""]
             if len(accepted) > 1 and not self._is_one_join(accepted):
                 names = [row.query_column for row in accepted]
                 raise InvalidParameterError(
@@ -53,11 +56,11 @@ class ColumnChoice:
             if len(accepted) > 1:
                 return accepted[0].query_column
             if len(accepted) == len(best):  # the only one: read it now
-                told = [self._candidates.reason_against(self._left, best[0])]
-                if told == [""]:
+                reasons = [self._candidates.reason_against(self._left, best[0])]
+                if reasons == [""]:
                     return best[0].query_column
-            known = zip(best, told, strict=True)
-            self._reasons |= {place_of(row): reason for row, reason in known if reason is not None}
+            known = zip(best, reasons, strict=True)
+            self._reasons |= {name_of_row(row): reason for row, reason in known if reason is not None}
         return None
 
     def _is_one_join(self, rows: list[Any]) -> bool:
@@ -74,7 +77,7 @@ class ColumnChoice:
                 return False
         return True
 
-    def _ways(self, rows: list[Any]) -> list[list[Any]]:
+    def _by_column(self, rows: list[Any]) -> list[list[Any]]:
         """Return the candidates of each query column, the last one first: each table once, on its best column."""
         found: dict[str, dict[str, Any]] = {}
         for row in rows:
@@ -82,11 +85,11 @@ class ColumnChoice:
                 found.setdefault(row.query_column, {}).setdefault(row.table, row)
         return [list(tables.values())[::-1] for tables in found.values()]
 
-    def _best_rows(self, ways: list[list[Any]]) -> list[Any]:
+    def _best_rows(self, by_column: list[list[Any]]) -> list[Any]:
         """Return the best candidates of those that are the first of their query column with nothing against them."""
-        for way in ways:
-            while way and self._reasons.get(place_of(way[-1])):
-                way.pop()
-        first = [way[-1] for way in ways if way]
+        for rows_of_one in by_column:
+            while rows_of_one and self._reasons.get(name_of_row(rows_of_one[-1])):
+                rows_of_one.pop()
+        first = [rows_of_one[-1] for rows_of_one in by_column if rows_of_one]
         best = max(((row.usefulness, row.matched) for row in first), default=None)
         return [row for row in first if (row.usefulness, row.matched) == best]

@@ -19,10 +19,10 @@ from dfjoin.join.key_evidence import (
     rows_contradict,
 )
 from dfjoin.join.keys import KeyColumns
-from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.pair_score import score_pair
 from dfjoin.search.usefulness.ranking import VERDICTS
+from dfjoin.values.key_index import Vocabulary
 
 __all__ = ["EqualKeys", "choose_equal_keys"]
 
@@ -113,12 +113,11 @@ def _shared_pairs(left: KeyColumns, right: KeyColumns) -> list[tuple[QueryColumn
     found = []
     own_columns = left.candidates()
     for theirs in right.candidates():
-        vocabulary = vocabulary_of(theirs.values)
-        order = vocabulary.order.astype(np.int64)
+        vocabulary = Vocabulary(theirs.values)
         for own in own_columns:
-            tokens = match_tokens(own.values, vocabulary)
-            if (tokens >= 0).any():
-                found.append((own, theirs, np.where(tokens >= 0, order[tokens], -1)))
+            numbers = vocabulary.codes_of(own.values)
+            if (numbers >= 0).any():
+                found.append((own, theirs, numbers))
     return found
 
 

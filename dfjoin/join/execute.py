@@ -26,9 +26,9 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, output_names, taken_names
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.right_facts import FrameFacts, RightFacts
-from dfjoin.search.row_keys import KeyIndex
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.frames import as_objects, workable_frame
+from dfjoin.values.key_index import KeyIndex
 
 __all__ = ["MadeOne", "RightSide", "StepResult", "join_step", "name_columns", "one_row_per_key", "relationship_of"]
 
@@ -340,10 +340,10 @@ def one_row_per_key(right: RightSide, rules: CellRules) -> MadeOne:
         n_rows = None if is_single else count_disagreeing(own, dense, made[name], rule, kind)
         if n_rows is not None:
             disagreeing[name] = n_rows
-    told = {name: rule for name, rule in chosen.items() if not is_single or name not in kept}
+    applied = {name: rule for name, rule in chosen.items() if not is_single or name not in kept}
     frame = pd.DataFrame(made, index=range(held.size))
     keys = right.keys.iloc[first[held]].reset_index(drop=True)
-    return MadeOne(frame, keys, held, told, disagreeing, counts[held], decided)
+    return MadeOne(frame, keys, held, applied, disagreeing, counts[held], decided)
 
 
 def _kinds(columns: dict[str, pd.Series], object_kinds: dict[str, str]) -> dict[str, str]:
@@ -446,7 +446,7 @@ def name_columns(columns: list[str], step: JoinStep, stem: str, taken: set[Any])
             names[column] = wanted
             taken.add(wanted)
     rest = [column for column in columns if column not in names]
-    return names | output_names(rest, stem, taken, is_stem_told=bool(step.table) and step.columns is None)
+    return names | output_names(rest, stem, taken, is_stem_named=bool(step.table) and step.columns is None)
 
 
 def _flat(label: Any) -> Any:

@@ -144,7 +144,7 @@ def _check_other(other: pd.DataFrame) -> None:
         )
 
 
-def _brought(other: pd.DataFrame, options: JoinOptions, left_out: list[Any]) -> list[Any]:
+def _new_labels(other: pd.DataFrame, options: JoinOptions, left_out: list[Any]) -> list[Any]:
     """Return the columns of the other frame that the result gets."""
     if options.columns is None:
         return [label for label in other.columns if label not in left_out]
@@ -172,8 +172,8 @@ def _join_equal(
     names = [text_of[label] for label in right_labels]
     index, parts = account.left.index(labels), right.parts(right_labels)
     codes, n_keys = index.match_all(parts) if options.keeps_right_rows else (index.match(parts), index.n_keys)
-    brought = _brought(other, options, right_labels)
-    frame = other[brought].set_axis([text_of[label] for label in brought], axis=1)
+    new_labels = _new_labels(other, options, right_labels)
+    frame = other[new_labels].set_axis([text_of[label] for label in new_labels], axis=1)
     right_keys = other[right_labels].set_axis(names, axis=1).reset_index(drop=True)
     frame = frame.reset_index(drop=True)
     side = RightSide(frame, right_keys, codes, n_keys, "right", facts=FrameFacts(frame, parts))
@@ -196,8 +196,8 @@ def _join_related(
     by_text = {text: label for label, text in texts_of(account.left.frame).items()}
     labels = [by_text[name] for name in relation.left_columns]
     text_of = texts_of(right.frame)
-    brought = _brought(right.frame, options, [])
-    frame = right.frame[brought].set_axis([text_of[label] for label in brought], axis=1)
+    new_labels = _new_labels(right.frame, options, [])
+    frame = right.frame[new_labels].set_axis([text_of[label] for label in new_labels], axis=1)
     side = _related_side(frame.reset_index(drop=True), relation, options)
     saved = relation.saved().to_dict() if planned is None else planned.relation
     step = replace(_again(_step(labels, relation.right_columns, text_of, options), planned), relation=saved)

@@ -14,9 +14,9 @@ from dfjoin.fuzzy.result import FuzzyJoin
 from dfjoin.join.element_keys import ElementKeys
 from dfjoin.join.keys import expand_pairs
 from dfjoin.join.saved_relation import SavedRelation
-from dfjoin.search.row_keys import KeyIndex, number_rows
 from dfjoin.transform.prepared_columns import count_distinct
 from dfjoin.transform.transform_join import TransformJoin
+from dfjoin.values.key_index import KeyIndex, number_rows
 
 __all__ = ["KINDS", "DistinctKeys", "KeyPairs", "Relation", "distinct_keys", "without_tried"]
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from dfjoin.errors import InvalidTypeError
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.row_keys import KeyIndex
 from dfjoin.types import IndexSettings
 from dfjoin.values.float_values import lists_of, spell_lists
 from dfjoin.values.frames import column_to_arrow, select_column
+from dfjoin.values.key_index import KeyIndex
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.profile import profile_values
 from dfjoin.values.value_set import ValueSet, keep_values

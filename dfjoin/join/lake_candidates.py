@@ -15,18 +15,18 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.join.novelty import IndexedKey, adds_columns, adds_columns_by_index
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinStep, json_label
-from dfjoin.join.read_rows import TableRows, brought_columns, link_keys, read_rows
+from dfjoin.join.read_rows import TableRows, columns_to_add, link_keys, read_rows
 from dfjoin.join.report import JoinAccount
 from dfjoin.join.second_column import find_second_column
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.distance.distance_join import with_partners
-from dfjoin.search.found import SearchContext
+from dfjoin.search.found import RowName, SearchContext, name_of_row
 from dfjoin.search.period_search import PeriodCandidate
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import has_dates_alone
 from dfjoin.store.table import LakeTable, content_of
 
-__all__ = ["LakeCandidates", "Place", "place_of"]
+__all__ = ["LakeCandidates"]
 
 _MOST_EXTENDED = 5
 """Candidates of one column that a second column is looked for."""
@@ -51,14 +51,6 @@ _MANY_TO_MANY = (
     "pass aggregate=None for every pair of rows, or pick it from the result of discover_joinable"
 )
 
-Place = tuple[str, str, str]
-"""A candidate: query column, table and column."""
-
-
-def place_of(row: Any) -> Place:
-    """Return which candidate a row of a search result is."""
-    return row.query_column, row.table, row.column
-
 
 @dataclass(frozen=True)
 class _Prepared:
@@ -74,7 +66,7 @@ class _Prepared:
 class _Read:
     """What was read of a table for some candidates, or why it could not be read."""
 
-    places: set[Place]
+    names: set[RowName]
     rows: TableRows | TableReadError
 
 
@@ -104,22 +96,22 @@ class LakeCandidates:
         self._looked_at: set[str] = set()
         self._joined: set[str] = set()
         self._useless: dict[Any, KeyColumns] = {}
-        self._extended: dict[Place, Any] = {}
-        self._contexts: dict[Place, SearchContext] = {}
+        self._extended: dict[RowName, Any] = {}
+        self._contexts: dict[RowName, SearchContext] = {}
         self._n_extended = 0
         self._opened: dict[str, LakeTable | str] = {}
         self._read: dict[str, _Read] = {}
-        self._reasons: dict[Place, tuple[KeyColumns, str]] = {}
-        self._links: dict[Place, tuple[KeyColumns, KeyLink]] = {}
-        self._prepared: tuple[Place, _Prepared] | None = None
+        self._reasons: dict[RowName, tuple[KeyColumns, str]] = {}
+        self._links: dict[RowName, tuple[KeyColumns, KeyLink]] = {}
+        self._prepared: tuple[RowName, _Prepared] | None = None
         self.look_at(hits, rows)
 
     def look_at(self, hits: JoinCandidates, rows: list[Any]) -> None:
         """Take the candidates of another search with the same query columns; what was read is known still."""
         self._context = hits.context
-        self._ways: dict[str, list[Any]] = {}
+        self._rows_of: dict[str, list[Any]] = {}
         for row in rows:
-            self._ways.setdefault(row.table, []).append(row)
+            self._rows_of.setdefault(row.table, []).append(row)
 
     def look_at_periods(self, found: Sequence[PeriodCandidate]) -> list[Any]:
         """Take candidates that share periods with dates of the frame; return those of the best column, best first.
@@ -131,13 +123,13 @@ class LakeCandidates:
         InvalidParameterError
             If the best candidates of two columns of the frame are equally good.
         """
-        best: dict[Place, PeriodCandidate] = {}
+        best: dict[RowName, PeriodCandidate] = {}
         ranked = sorted(found, key=lambda one: (-one.row.usefulness, -one.row.matched))
         for one in ranked:
-            if place_of(one.row) not in best and not self.rank_reason(one.row):
-                best[place_of(one.row)] = one
+            if name_of_row(one.row) not in best and not self.rank_reason(one.row):
+                best[name_of_row(one.row)] = one
         if not best:
-            return list({place_of(one.row): one.row for one in reversed(ranked)}.values())[::-1]
+            return list({name_of_row(one.row): one.row for one in reversed(ranked)}.values())[::-1]
         rows = [one.row for one in best.values()]
         first = [row for row in rows if (row.usefulness, row.matched) == (rows[0].usefulness, rows[0].matched)]
         names = list(dict.fromkeys(row.query_column for row in first))
@@ -146,9 +138,9 @@ class LakeCandidates:
                 f"`on` must be given: the dates {shortlist(names)} lie in the periods of tables equally well; pass "
                 f"on={names[0]!r}, for example"
             )
-        self._contexts |= {place: one.hits.context for place, one in best.items()}
+        self._contexts |= {position: one.hits.context for position, one in best.items()}
         rows = [row for row in rows if row.query_column == names[0]]
-        self._ways = {row.table: [row] for row in reversed(rows)}
+        self._rows_of = {row.table: [row] for row in reversed(rows)}
         return rows
 
     def leave_out(self, tables: Iterable[str]) -> None:
@@ -190,7 +182,7 @@ class LakeCandidates:
 
         The table is read only when its file, the catalogue and the index do not speak against it.
         """
-        known = self._reasons.get(place_of(row))
+        known = self._reasons.get(name_of_row(row))
         if known is not None and known[0] is left:
             return known[1]
         reason = self.known_reason(left, row)
@@ -198,10 +190,10 @@ class LakeCandidates:
             reason = self._reason_of_rows(left, row, is_new=reason is not None)
             if reason == _NOTHING_NEW:
                 self._useless[self._content(row)] = left
-            self._extended.pop(place_of(row), None)
+            self._extended.pop(name_of_row(row), None)
             if reason == _MANY_TO_MANY and self._extend(left, row):
                 reason = ""
-        self._reasons[place_of(row)] = left, reason
+        self._reasons[name_of_row(row)] = left, reason
         return reason
 
     def _extend(self, left: KeyColumns, row: Any) -> bool:
@@ -213,10 +205,10 @@ class LakeCandidates:
         if found is None:
             return False
         (better,) = found.itertuples(index=False)
-        self._contexts[place_of(better)] = found.context
+        self._contexts[name_of_row(better)] = found.context
         if self._reason_of_rows(left, better, is_new=True):
             return False
-        self._extended[place_of(row)] = better
+        self._extended[name_of_row(row)] = better
         return True
 
     def known_reason(self, left: KeyColumns, row: Any) -> str | None:
@@ -235,14 +227,14 @@ class LakeCandidates:
         if self.options.columns is not None and not step.columns:
             excluded = table.note_excluded(self.options.columns)
             return f"it has none of the columns {shortlist(self.options.columns)}{excluded}"
-        brought = brought_columns(table, step)
-        if not brought:
+        new_columns = columns_to_add(table, step)
+        if not new_columns:
             return "it has no other columns"
         if any((step.relation, step.dated, step.period, table.is_changed)) or len(step.on) > 1:
             return None
         values = left.values(left.position(step.on[0]), step.pad, step.dayfirst)
         key = IndexedKey(self._context.snapshot, row.table, row.column, values)
-        is_new = adds_columns_by_index(left, key, brought, self.options.keeps_right_rows)
+        is_new = adds_columns_by_index(left, key, new_columns, self.options.keeps_right_rows)
         return None if is_new is None else "" if is_new else _NOTHING_NEW
 
     def _content(self, row: Any) -> Any:
@@ -251,7 +243,7 @@ class LakeCandidates:
 
     def join(self, account: JoinAccount, row: Any) -> JoinAccount:
         """Join a candidate, on a second column, too, if one was found."""
-        row = self._extended.get(place_of(row), row)
+        row = self._extended.get(name_of_row(row), row)
         try:
             prepared = self._prepare(account.left, row, is_new=True)
         except TableReadError as error:
@@ -277,8 +269,8 @@ class LakeCandidates:
     def _prepare(self, left: KeyColumns, row: Any, is_new: bool) -> _Prepared:
         """Read what joins of a candidate, unless it was read before."""
         if self._prepared is not None:
-            place, prepared = self._prepared
-            if place == place_of(row) and prepared.left is left:
+            position, prepared = self._prepared
+            if position == name_of_row(row) and prepared.left is left:
                 return prepared
         table = self._table(row.table)
         if isinstance(table, str):
@@ -287,7 +279,7 @@ class LakeCandidates:
         rows = self._table_rows(left, row, table, is_new)
         right = link.right_side(rows, self.options.keeps_right_rows)
         prepared = _Prepared(left, self._step(table, row), link, right)
-        self._prepared = place_of(row), prepared
+        self._prepared = name_of_row(row), prepared
         return prepared
 
     def _table(self, name: str) -> LakeTable | str:
@@ -308,15 +300,15 @@ class LakeCandidates:
         tried are read at the same time: if it is a copy of the frame, all of them will be.
         """
         read = self._read.get(row.table)
-        if read is None or place_of(row) not in read.places:
-            ways = [row] if is_new and not self._is_picked else self._good_ways(row.table)
-            links = [self._link(left, way, table) for way in ways]
+        if read is None or name_of_row(row) not in read.names:
+            rows_of_table = [row] if is_new and not self._is_picked else self._good_rows(row.table)
+            links = [self._link(left, other, table) for other in rows_of_table]
             rows: TableRows | TableReadError
             try:
                 rows = read_rows(table, links, self.options.keeps_right_rows)
             except TableReadError as error:
                 rows = error
-            read = self._read[row.table] = _Read({place_of(way) for way in ways}, rows)
+            read = self._read[row.table] = _Read({name_of_row(other) for other in rows_of_table}, rows)
             if len(self._read) > _KEPT_READS and not self._is_picked:
                 del self._read[next(iter(self._read))]
         if isinstance(read.rows, TableReadError):
@@ -325,19 +317,19 @@ class LakeCandidates:
 
     def _link(self, left: KeyColumns, row: Any, table: LakeTable) -> KeyLink:
         """Relate the key of a frame to that of a candidate, once."""
-        known = self._links.get(place_of(row))
+        known = self._links.get(name_of_row(row))
         if known is None or known[0] is not left:
-            known = self._links[place_of(row)] = left, link_keys(left, table, self._step(table, row))
+            known = self._links[name_of_row(row)] = left, link_keys(left, table, self._step(table, row))
         return known[1]
 
-    def _good_ways(self, table: str) -> list[Any]:
+    def _good_rows(self, table: str) -> list[Any]:
         """Return the candidates of a table that may be joined: all picked, else the first good one of a column."""
-        found = [row for row in self._ways.get(table, []) if self._is_picked or not self.rank_reason(row)]
+        found = [row for row in self._rows_of.get(table, []) if self._is_picked or not self.rank_reason(row)]
         return found if self._is_picked else list({row.query_column: row for row in reversed(found)}.values())
 
     def _context_of(self, row: Any) -> SearchContext:
         """Return the search that found a candidate."""
-        return self._contexts.get(place_of(row), self._context)
+        return self._contexts.get(name_of_row(row), self._context)
 
     def _has_period(self, row: Any) -> bool:
         return self._context_of(row).period_of(row) is not None
@@ -356,8 +348,8 @@ class LakeCandidates:
         step = JoinStep(on, row.table, right_on, columns, {}, aggregate, query.pad, query.dayfirst, relation)
         period = context.period_of(row)
         if period is not None:
-            place, granularity = period
-            on, right_on = ([*key[:place], *key[place + 1 :], key[place]] for key in (on, right_on))
+            position, granularity = period
+            on, right_on = ([*key[:position], *key[position + 1 :], key[position]] for key in (on, right_on))
             return replace(step, on=on, right_on=right_on, period=granularity)
         return step if self.options.as_of is None else self._dated(step)
 

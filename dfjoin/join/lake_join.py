@@ -11,7 +11,7 @@ import pandas as pd
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.choose_column import ColumnChoice
 from dfjoin.join.keys import KeyColumns
-from dfjoin.join.lake_candidates import LakeCandidates, Place, place_of
+from dfjoin.join.lake_candidates import LakeCandidates
 from dfjoin.join.options import MANY_HOWS, JoinOptions
 from dfjoin.join.plan import JoinPlan, json_label
 from dfjoin.join.read_rows import link_keys, read_rows
@@ -19,6 +19,7 @@ from dfjoin.join.report import JoinAccount, joined_before
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns, search_queries, warn_of_missing
 from dfjoin.search.discover import has_composite_key, make_key, query_columns
+from dfjoin.search.found import RowName, name_of_row
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import search_params
 from dfjoin.search.period_search import PeriodCandidate, find_period_candidates, find_period_keys
@@ -63,7 +64,7 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
     choice = ColumnChoice(candidates, left)
     chosen: str | None = None
     settled: set[str] = set()
-    seen: set[Place] = set()
+    seen: set[RowName] = set()
     while True:
         rows = list(hits.itertuples(index=False))
         candidates.look_at(hits, rows)
@@ -74,8 +75,8 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
             rows = [row for row in rows if row.query_column == chosen]
         has_more = ranking.has_more(rows)
         if chosen is not None or not is_every_column or not has_more or candidates.is_time_over():
-            new = [row for row in rows if place_of(row) not in seen]
-            seen.update(map(place_of, new))
+            new = [row for row in rows if name_of_row(row) not in seen]
+            seen.update(map(name_of_row, new))
             account, is_over = _join_some(account, candidates, new, settled)
             if is_over:
                 return account

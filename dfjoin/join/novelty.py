@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from dfjoin.errors import InvalidTypeError
 from dfjoin.index.segment import Segment
 from dfjoin.join.keys import KeyColumns
-from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.exact.searcher import searcher_of
-from dfjoin.search.row_keys import pair_codes
 from dfjoin.search.shared_values import shared_mask
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.frames import column_to_arrow
+from dfjoin.values.key_index import Vocabulary, find_values, pair_codes
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.value_set import ValueSet
 
@@ -81,17 +80,17 @@ def adds_columns(
 
 def _is_held(parts: Sequence[_Part], keys: NDArray[np.int64], values: ValueSet, right_codes: NDArray[np.int64]) -> bool:
     """Tell whether a column of the right side is one of the frame's; `keys` are those of the rows of the parts."""
-    vocabulary = vocabulary_of(values)
+    vocabulary = Vocabulary(values)
     pairs = np.unique(pair_codes(right_codes, values.codes, len(values)))
     for part in parts:
-        tokens = match_tokens(part.values, vocabulary)
+        tokens = find_values(part.values, vocabulary)
         if (tokens[part.held] < 0).any():
             continue  # it holds a value that the right column lacks
         codes = np.append(vocabulary.order[tokens].astype(np.int64), -1)[part.codes]
         wanted = pair_codes(keys, codes, len(values))
         wanted = wanted[wanted >= 0]
-        places = np.minimum(np.searchsorted(pairs, wanted), pairs.size - 1)
-        if bool((pairs[places] == wanted).all()):
+        positions = np.minimum(np.searchsorted(pairs, wanted), pairs.size - 1)
+        if bool((pairs[positions] == wanted).all()):
             return True
     return False
 
@@ -116,7 +115,7 @@ class IndexedKey:
 
 
 def adds_columns_by_index(
-    left: KeyColumns, key: IndexedKey, brought: Sequence[str], keeps_right_rows: bool
+    left: KeyColumns, key: IndexedKey, new_columns: Sequence[str], keeps_right_rows: bool
 ) -> bool | None:
     """Tell from catalogue and index whether `adds_columns` will be true for a table, without reading the table.
 
@@ -125,7 +124,7 @@ def adds_columns_by_index(
     left : KeyColumns
         The frame so far.
     key : IndexedKey
-    brought : sequence of str
+    new_columns : sequence of str
         Columns of the table that would be brought.
     keeps_right_rows : bool
         Whether all rows of the table would take part, not only those that find a partner.
@@ -157,7 +156,7 @@ def adds_columns_by_index(
     parts = _parts(left, rows)
     groups = [searcher.groups_of(number, part.values) for part in parts]
     is_known = True
-    for name in brought:
+    for name in new_columns:
         column = segment.catalog.find_column(table, name)
         verdict = _is_new_by_index(segment, column, parts, groups, is_whole)
         if verdict:

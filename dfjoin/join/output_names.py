@@ -72,7 +72,7 @@ def free_name(name: str, stem: str, taken: set[Hashable]) -> str:
 
 
 def output_names(
-    columns: Iterable[str], stem: str, taken: set[Hashable], *, is_stem_told: bool = False
+    columns: Iterable[str], stem: str, taken: set[Hashable], *, is_stem_named: bool = False
 ) -> dict[str, str]:
     """Find a name for each column, none of them in `taken` or used twice; `taken` grows.
 
@@ -83,7 +83,7 @@ def output_names(
         Short name of the table.
     taken : set
         Names that are not free.
-    is_stem_told : bool
+    is_stem_named : bool
         Give names that say nothing alone the stem of the table, see `says_nothing_alone`.
 
     Examples
@@ -93,5 +93,5 @@ def output_names(
     >>> output_names(["area", "1995"], "population", set(), is_stem_told=True)
     {'area': 'area', '1995': '1995__population'}
     """
-    wanted = {name: f"{name}__{stem}" if is_stem_told and says_nothing_alone(name) else name for name in columns}
+    wanted = {name: f"{name}__{stem}" if is_stem_named and says_nothing_alone(name) else name for name in columns}
     return {column: free_name(name, stem, taken) for column, name in wanted.items()}

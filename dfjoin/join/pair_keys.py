@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.fuzzy.result import FuzzyJoin
+from dfjoin.join.explained_columns import keep_explained
 from dfjoin.join.key_relation import KINDS, DistinctKeys, KeyPairs, Relation, distinct_keys
 from dfjoin.join.similar_keys import TextColumns
-from dfjoin.join.told_columns import keep_told
 from dfjoin.programs.program import Program
 from dfjoin.transform.transform_join import RowJoin, TransformJoin, join_rows
 
@@ -57,7 +57,7 @@ def pair_keys(
     if fuzzy is not None and not _are_apart(programs, own, other):
         for side, texts, is_left in ((own, other.texts(), True), (other, own.texts(), False)):
             if len(side.columns) > 1:
-                fuzzy = keep_told(fuzzy, side.columns, texts, is_left)
+                fuzzy = keep_explained(fuzzy, side.columns, texts, is_left)
     if fuzzy is not None:
         pairs = _with_fuzzy(pairs, fuzzy)
     keys = list(own_columns), list(other_columns), own, other

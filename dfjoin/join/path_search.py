@@ -109,7 +109,7 @@ class PathLead:
 
     parent: ReachedTable | None
     hits: JoinCandidates
-    place: int
+    position: int
     hop: TableHop
     usefulness: float
 
@@ -123,12 +123,12 @@ class _Hit(NamedTuple):
     """A row of a search, and where it stands."""
 
     hits: JoinCandidates
-    place: int
+    position: int
     row: Any
 
 
 def _hits(hits: JoinCandidates) -> list[_Hit]:
-    return [_Hit(hits, place, row) for place, row in enumerate(hits.itertuples(index=False))]
+    return [_Hit(hits, position, row) for position, row in enumerate(hits.itertuples(index=False))]
 
 
 class PathSearch:
@@ -160,7 +160,7 @@ class PathSearch:
     @cached_property
     def _left(self) -> KeyColumns:
         """The columns of the frame that may be keys."""
-        kept = [place for place, label in enumerate(self._df.columns) if label not in self._options.never]
+        kept = [position for position, label in enumerate(self._df.columns) if label not in self._options.never]
         return KeyColumns(self._df.iloc[:, kept], self._snapshot.settings)
 
     def leads(self, start: ReachedTable | None, seen: set[str]) -> list[PathLead]:
@@ -179,12 +179,12 @@ class PathSearch:
         rows = [hit.row for hit in _hits(hits)]
         numbered = {query.name for query in queries if _is_numbering(query)}
         labels = {query.name: query.label for query in queries}
-        names: dict[Any, str] = {} if start is None else {name: column for column, name in start.brought.items()}
+        names: dict[Any, str] = {} if start is None else {name: column for column, name in start.new_columns.items()}
         found = []
         if start is None and self._options.on is not None:  # the user says that it is a key
             same = {row.query_column for row in rows if _have_one_name(row.query_column, row.column)}
             numbered &= same
-        for place, row in enumerate(rows):
+        for position, row in enumerate(rows):
             label = names.get(labels[row.query_column], labels[row.query_column])
             if row.query_column in numbered and not _have_one_name(label, row.column):
                 continue
@@ -194,7 +194,7 @@ class PathSearch:
             keyness = row.cardinality / max(1, row.n_rows)  # of two keys, the one that tells rows apart
             found += [
                 replace(lead, usefulness=lead.usefulness * (1 + keyness) / 2)
-                for lead in self._lead(start, (label,), _Hit(hits, place, row))
+                for lead in self._lead(start, (label,), _Hit(hits, position, row))
                 if row.table not in seen
             ]
         return found
@@ -208,7 +208,7 @@ class PathSearch:
         options = self._options
         if score * row.score < options.min_score or contained * row.containment < options.threshold:
             return []
-        return [PathLead(start, hit.hits, hit.place, hop, score * row.usefulness)]
+        return [PathLead(start, hit.hits, hit.position, hop, score * row.usefulness)]
 
     def _key_leads(self, key: tuple[Any, ...], seen: set[str]) -> list[PathLead]:
         """Find the candidates of a key of several columns of the frame."""
@@ -231,7 +231,7 @@ class PathSearch:
         for one in find_period_candidates(columns, self._snapshot, self._params):
             if one.row.table in known or one.row.table in found:
                 continue
-            for lead in self._lead(None, (one.label,), _Hit(one.hits, one.place, one.row)):
+            for lead in self._lead(None, (one.label,), _Hit(one.hits, one.position, one.row)):
                 hop = replace(lead.hop, period=one.granularity)
                 found[one.row.table] = replace(lead, hop=hop)
         return list(found.values())
@@ -247,7 +247,7 @@ class PathSearch:
     def _queries_of_table(self, start: ReachedTable) -> list[QueryColumn]:
         """Return the columns of a table that may be keys: their values are values of the table."""
         made = {column["name"] for column in start.account.joined[-1]["columns"] if column["rule"] in _NOT_AS_IT_IS}
-        names = [name for column, name in start.brought.items() if name not in made and self._is_key(start, column)]
+        names = [name for column, name in start.new_columns.items() if name not in made and self._is_key(start, column)]
         if not names:
             return []
         queries = query_columns(start.frame[names], None, self._snapshot, self._params)
@@ -289,7 +289,7 @@ class PathSearch:
         frame = self._df if parent is None else parent.frame
         options = replace(self._options.join, how="left", columns=None, k=1)
         if hop.period is None:
-            account = join_candidates(frame, lead.hits.iloc[[lead.place]], options)
+            account = join_candidates(frame, lead.hits.iloc[[lead.position]], options)
         else:
             step = JoinStep(list(hop.on), hop.table, [hop.column], None, {}, options.aggregate, period=hop.period)
             account = self._join_step(frame, step, options)
@@ -314,7 +314,7 @@ class PathSearch:
         if lead.parent is not None or options.on is not None or lead.hop.period or self._n_extended >= _MOST_EXTENDED:
             return None
         self._n_extended += 1
-        row = _hits(lead.hits)[lead.place].row
+        row = _hits(lead.hits)[lead.position].row
         join = replace(options.join, threshold=options.threshold, min_score=options.min_score)
         found = find_second_column(self._left, row, lead.hits.context, join)
         if found is None:

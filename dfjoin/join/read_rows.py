@@ -22,19 +22,18 @@ from dfjoin.join.plan import JoinStep
 from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.right_facts import TableFacts
 from dfjoin.search.distance.distance_join import DistanceRelation, PairedKeys
-from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
-from dfjoin.search.row_keys import KeyIndex, concat_values
 from dfjoin.search.transform.candidate_programs import spell_values
 from dfjoin.store.table import LakeTable
 from dfjoin.transform.prepared_columns import SETTINGS
 from dfjoin.transform.transform_join import TransformJoin, join_rows
+from dfjoin.values.key_index import KeyIndex, Vocabulary, concat_values, find_values
 from dfjoin.values.normalize import normalize_column, unite_value_sets
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["TableRows", "brought_columns", "left_out_columns", "link_keys", "read_rows"]
+__all__ = ["TableRows", "columns_to_add", "left_out_columns", "link_keys", "read_rows"]
 
 
-def brought_columns(table: LakeTable, step: JoinStep) -> list[str]:
+def columns_to_add(table: LakeTable, step: JoinStep) -> list[str]:
     """Return the columns of a table that a step brings; a key that programs relate is among them, it says more."""
     names = step.columns
     if names is None:
@@ -58,7 +57,7 @@ def link_keys(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
     if step.dated is not None:
         return _link_dated(left, table, step)
     if step.period is not None:
-        return PeriodLink(left, step, brought_columns(table, step), left_out_columns(table, step))
+        return PeriodLink(left, step, columns_to_add(table, step), left_out_columns(table, step))
     if step.relation is None:
         return _EqualLink(step, left.index(step.on, step.pad, step.dayfirst))
     near = distance_relation(step.relation)
@@ -69,7 +68,7 @@ def _link_dated(left: KeyColumns, table: LakeTable, step: JoinStep) -> KeyLink:
     """Relate the key of a frame to that of a table, and their dates."""
     dated = step.dated or {}
     table.check_columns(dated["right_on"])
-    columns = brought_columns(table, step)
+    columns = columns_to_add(table, step)
     if is_of_dates_alone(step) and step.columns is None:
         columns = [*step.right_on, *columns]  # which date it is says how old the row is
     read = list(dict.fromkeys([*columns, *dated["right_on"]]))
@@ -112,13 +111,13 @@ class _EqualLink:
         parts = [rows.keys[name] for name in right_on]
         codes, n_keys = self.index.match_all(parts) if keeps_all else (self.index.match(parts), self.index.n_keys)
         chosen = np.arange(codes.size) if keeps_all else np.flatnonzero(codes >= 0)
-        brought = brought_columns(rows.table, self.step)
-        frame = rows.to_frame([*right_on, *brought] if keeps_all else brought, chosen)
+        new_columns = columns_to_add(rows.table, self.step)
+        frame = rows.to_frame([*right_on, *new_columns] if keeps_all else new_columns, chosen)
         keys = frame[right_on] if keeps_all else frame.iloc[:, :0]
         left_out = left_out_columns(rows.table, self.step)
         facts = TableFacts(rows.table, right_on)
         stem, codes = stem_of(rows.table.name), codes[chosen]
-        return RightSide(frame[brought], keys, codes, n_keys, stem, {}, left_out, rows.kinds, facts=facts)
+        return RightSide(frame[new_columns], keys, codes, n_keys, stem, {}, left_out, rows.kinds, facts=facts)
 
 
 class _ProgramLink:
@@ -144,7 +143,7 @@ class _ProgramLink:
             normalize_column(program.apply([self._texts[name] for name in program.columns]), SETTINGS)
             for program in self._own_programs
         ]
-        return vocabulary_of(unite_value_sets(results or [_values_of([])], SETTINGS))
+        return Vocabulary(unite_value_sets(results or [_values_of([])], SETTINGS))
 
     def may_join(self, parts: Sequence[ValueSet]) -> NDArray[np.bool_]:
         (values,) = parts
@@ -152,7 +151,7 @@ class _ProgramLink:
         is_joined = np.zeros(len(values) + 1, bool)  # the last one serves code -1, the null
         for program in self._programs:
             results = normalize_column(program.apply([texts for _ in program.columns]), SETTINGS)
-            is_known = np.append(match_tokens(results, self._results) >= 0, False)
+            is_known = np.append(find_values(results, self._results) >= 0, False)
             is_joined[:-1] |= is_known[results.codes]
         return is_joined[values.codes]
 
@@ -179,7 +178,7 @@ def _side_of_pairs(
         n_keys += alone.size
     order = np.argsort(chosen, kind="stable")
     chosen, codes = chosen[order], codes[order]
-    frame = rows.to_frame(brought_columns(rows.table, link.step), chosen)
+    frame = rows.to_frame(columns_to_add(rows.table, link.step), chosen)
     left_out = left_out_columns(rows.table, link.step)
     stem = stem_of(rows.table.name)
     none, facts = frame.iloc[:, :0], TableFacts(rows.table)
@@ -286,8 +285,8 @@ def read_rows(table: LakeTable, links: Sequence[KeyLink], keeps_all: bool) -> Ta
     One pass over the file. Memory follows the rows that are kept.
     """
     key_columns = list(dict.fromkeys(name for link in links for name in link.step.right_on))
-    brought = dict.fromkeys(name for link in links for name in brought_columns(table, link.step))
-    wanted = [*key_columns, *(name for name in brought if name not in key_columns)]
+    new_columns = dict.fromkeys(name for link in links for name in columns_to_add(table, link.step))
+    wanted = [*key_columns, *(name for name in new_columns if name not in key_columns)]
     batches: list[pa.RecordBatch] = []
     parts: dict[str, list[ValueSet]] = {name: [] for name in key_columns}
     for batch in table.batches(wanted):

@@ -6,8 +6,11 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from dfjoin import _html
 from dfjoin._visible import visible_lines
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.execute import RightSide, StepResult, join_step
@@ -15,10 +18,9 @@ from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
 from dfjoin.join.relation_kinds import distance_relation
-from dfjoin.join.report_examples import step_examples
 from dfjoin.programs.program import Program
 from dfjoin.search.explanation import tell_zeros
-from dfjoin.search.row_keys import KeyIndex
+from dfjoin.values.key_index import KeyIndex
 
 __all__ = [
     "MAX_BYTES",
@@ -32,6 +34,9 @@ __all__ = [
 
 MAX_BYTES = 64 << 10
 """A report with its plan stays below this as JSON text."""
+
+_VALUES, _ROWS, _COLUMNS, _CHARACTERS = 5, 3, 6, 60
+"""Of the examples: keys, rows, columns, and characters of a cell."""
 
 _MAX_PASSED_OVER = 50
 _MAX_EARLIER = 200
@@ -60,7 +65,7 @@ class JoinAccount:
         """Join one right side; `index` numbers the key of the frame."""
         result = join_step(self.left.frame, step, index, right, options)
         report = _step_report(step, index, result, len(self.left.frame))
-        report |= step_examples(self.left.frame, step, (index, right.codes), result)
+        report |= _step_examples(self.left.frame, step, (index, right.codes), result)
         if right.relation:
             report["relation"] = right.relation
         if step.pad:
@@ -183,9 +188,7 @@ class JoinReport:
 
     def _repr_html_(self) -> str:
         """Write the report as cards, for notebooks."""
-        from dfjoin.join.report_card import report_html
-
-        return report_html(self._values, str(self))
+        return _report_html(self._values, str(self))
 
 
 def _column_text(column: dict[str, Any]) -> str:
@@ -202,9 +205,9 @@ def _left_out_lines(left_out: dict[str, str]) -> list[str]:
     """Name the columns that were not brought, and why."""
     if not left_out:
         return []
-    told = ", ".join(f"{name} ({reason})" for name, reason in list(left_out.items())[:5])
+    shown = ", ".join(f"{name} ({reason})" for name, reason in list(left_out.items())[:5])
     rest = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
-    return [f"  left out: {told}{rest}; name them with `columns` to get them"]
+    return [f"  left out: {shown}{rest}; name them with `columns` to get them"]
 
 
 def _relation_lines(relation: dict[str, Any]) -> list[str]:
@@ -239,10 +242,10 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
         estimate = found["estimated_precision"]
         if estimate is None:
             asked = found["settings"]["precision"]
-            told = f"by the threshold of an earlier join, which was asked for a precision of {asked:g}"
+            shown = f"by the threshold of an earlier join, which was asked for a precision of {asked:g}"
         else:
-            told = f"precision about {estimate:.3f}"
-        lines.append(f"  by likeness: {found['n_pairs']:,} keys, {told}")
+            shown = f"precision about {estimate:.3f}"
+        lines.append(f"  by likeness: {found['n_pairs']:,} keys, {shown}")
     return lines
 
 
@@ -288,3 +291,121 @@ def truncate_report(values: dict[str, Any]) -> dict[str, Any]:
 
 def _size(values: dict[str, Any]) -> int:
     return len(json.dumps(values, ensure_ascii=False).encode(errors="surrogatepass"))
+
+
+# Examples, and the report as cards --------------------------------------------------------------------------
+
+
+def _step_examples(
+    left: pd.DataFrame, step: JoinStep, codes: tuple[KeyIndex, NDArray[np.int64]], result: StepResult
+) -> dict[str, Any]:
+    """Choose what the report of one step shows.
+
+    Parameters
+    ----------
+    left : DataFrame
+        The frame before the step.
+    step : JoinStep
+    codes : KeyIndex, ndarray of int64
+        The key of each row of the frame, and of each row of the table.
+    result : StepResult
+
+    Returns
+    -------
+    dict
+        ``without_partner``, the first keys of the frame that no row has; ``rows``, the key and the first new columns of
+        the first rows that found a partner: texts of at most 60 characters, None for null.
+
+    Notes
+    -----
+    O(rows).
+    """
+    index, theirs = codes
+    has_partner = np.zeros(index.n_keys + 1, bool)  # the last one serves code -1, the null
+    has_partner[theirs[(theirs >= 0) & (theirs < index.n_keys)]] = True
+    alone = np.flatnonzero((index.codes >= 0) & ~has_partner[index.codes])
+    first = alone[np.sort(np.unique(index.codes[alone], return_index=True)[1])[:_VALUES]]
+    keys = [left.columns.get_loc(label) for label in step.on]
+    of_row = result.left_rows
+    is_joined = (of_row >= 0) & np.append(has_partner[index.codes], False)[of_row]
+    rows = np.flatnonzero(is_joined)[:_ROWS].tolist()
+    first_new = left.shape[1]
+    new = range(first_new, min(first_new + len(result.names), first_new + max(0, _COLUMNS - len(keys))))
+    return {
+        "without_partner": [" + ".join(_cell_text(left, row, key) or "" for key in keys) for row in first.tolist()],
+        "rows": [
+            {str(result.frame.columns[column]): _cell_text(result.frame, row, column) for column in [*keys, *new]}
+            for row in rows
+        ],
+    }
+
+
+def _cell_text(df: pd.DataFrame, row: int, column: int) -> str | None:
+    """Write a cell as a short text, None for a null and for what has no text.
+
+    A cell may be any object, whose own code raises anything; an example is not worth the join.
+    """
+    try:
+        cell = df.iat[row, column]
+        if cell is None or (np.isscalar(cell) and pd.isna(cell)) or cell is pd.NA or cell is pd.NaT:
+            return None
+        text = str(cell)
+    except Exception:
+        return None
+    return text if len(text) <= _CHARACTERS else text[: _CHARACTERS - 1] + "…"
+
+
+def _report_html(values: dict[str, Any], text: str) -> str:
+    """Write the report of a join: a card for each table, then what was passed over."""
+    parts = [
+        f"<p>{values['rows_in']:,} rows in, {values['rows_out']:,} rows out, how={_html.escape(values['how'])}</p>"
+    ]
+    parts += [_step_card(step) for step in values["joined"]]
+    if not values["joined"]:
+        parts.append("<p>nothing was joined</p>")
+    passed = values["passed_over"][:5]
+    if passed:
+        rows = [(one["table"], one["column"], one["reason"]) for one in passed]
+        parts.append(_html.card("passed over", [_html.table(("table", "column", "reason"), rows)]))
+    rest = values["n_passed_over"] - len(passed)
+    if rest > 0:
+        parts.append(f'<p class="soft">passed over {rest:,} more</p>')
+    return _html.page([*parts, f"<details><summary>as text</summary><pre>{_html.escape_lines(text)}</pre></details>"])
+
+
+def _step_card(step: dict[str, Any]) -> str:
+    on, right_on = " + ".join(map(str, step["on"])), " + ".join(map(str, step["right_on"]))
+    head = (
+        f"{_html.escape(step['table'] or 'the other frame')} on {_html.escape(on)} = {_html.escape(right_on)} "
+        f'<span class="soft">{_html.escape(step["relationship"])}</span>'
+    )
+    matched = f"{step['rows_matched']:,} rows found a partner ({step['coverage']:.1%})"
+    rows = [
+        (column["name"], column["rule"] or "as it is", f"{column.get('n_disagreeing', 0):,}" if column["rule"] else "")
+        for column in step["columns"][:12]
+    ]
+    left_out = ", ".join(f"{name} ({reason})" for name, reason in list(step.get("left_out", {}).items())[:5])
+    rest = step["n_columns"] - len(rows)
+    parts = [_html.bar(step["coverage"], matched), _html.table(("column", "rule", "rows that disagree"), rows)]
+    alone = ", ".join(f"<code>{_html.escape(value)}</code>" for value in step.get("without_partner", []))
+    items = [
+        ("without partner", alone),
+        ("more columns", f"{rest:,}" if rest > 0 else ""),
+        ("left out", _html.escape(left_out)),
+    ]
+    parts.append(_html.pairs(items))
+    joined = step.get("rows", [])
+    if joined:
+        cells = [["" if cell is None else cell for cell in row.values()] for row in joined]
+        parts.append(_html.table(list(joined[0]), cells))
+    return _html.card(head, [*parts, _html.code(_code(step))])
+
+
+def _code(step: dict[str, Any]) -> str:
+    """Write the line that makes the same join."""
+    on, right_on = (names[0] if len(names) == 1 else names for names in (step["on"], step["right_on"]))
+    if step["table"]:
+        return f"df.auto_join(lake, on={on!r}, tables={step['table']!r})"
+    if step.get("relation"):
+        return 'df.auto_join(other, plan=result.attrs["dfjoin"]["plan"])'
+    return f"df.auto_join(other, on={on!r}, right_on={right_on!r})"

@@ -126,14 +126,14 @@ class ReachedTable:
         return product(hop.containment for hop in self.hops)
 
     @property
-    def brought(self) -> dict[str, str]:
+    def new_columns(self) -> dict[str, str]:
         """Column of the table → its name in `frame`."""
         return self.step.names
 
     @property
     def counted(self) -> str:
         """Name in `frame` of the column that counts the table's rows; empty where there is none."""
-        own = set(self.frame.columns[-1:]) - set(self.brought.values())
+        own = set(self.frame.columns[-1:]) - set(self.new_columns.values())
         return str(next(iter(own))) if self.step.counted and own else ""
 
     @property

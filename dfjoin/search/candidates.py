@@ -113,10 +113,10 @@ class JoinCandidates(pd.DataFrame):
         row, context = self._row(i), self.context
         found = context.found_of(row)
         names = [] if found is None else zip(found.hits.tables, found.hits.names, strict=True)
-        place = next((p for p, name in enumerate(names) if name == (row["table"], row["column"])), None)
-        if found is None or place is None:
+        position = next((p for p, name in enumerate(names) if name == (row["table"], row["column"])), None)
+        if found is None or position is None:
             raise self._changed_row(row)
-        return Candidate(row, found, place, context.snapshot)
+        return Candidate(row, found, position, context.snapshot)
 
     def _key_hit(self, i: int) -> KeyHit:
         """Return the hit of a key of several columns that a row shows."""
@@ -211,7 +211,7 @@ class JoinCandidates(pd.DataFrame):
                 '`similar` needs candidates that are ranked by usefulness, got a result of rank="matched"; call '
                 "discover_joinable without `rank`"
             )
-        return found.useful.family(candidate.snapshot.segments, candidate.place)
+        return found.useful.family(candidate.snapshot.segments, candidate.position)
 
     def plot_matches(self, i: int | None = None, *, ax: Any = None) -> Any:
         """Draw what matches: of one candidate the distinct values of both columns, or the containment of each.
@@ -375,7 +375,7 @@ def _candidate_card(hits: JoinCandidates, i: int) -> str:
     has_score = "score" in row and not pd.isna(row["score"])
     share = float(row["score"] if has_score else row["containment"])
     verdict = str(row.get("verdict", "")) or ("chance" if row["accidental"] else "")
-    told = f"score {share:.2f}" if has_score else f"containment {share:.3f}"
+    text = f"score {share:.2f}" if has_score else f"containment {share:.3f}"
     relationship = "" if pd.isna(row["relationship"]) else f", {row['relationship']}"
     matched = f"{int(row['matched']):,} of {int(row['query_cardinality']):,} values{relationship}"
     items = [
@@ -390,7 +390,7 @@ def _candidate_card(hits: JoinCandidates, i: int) -> str:
         ("periods", tell_period(row["period"]) if "period" in row and not pd.isna(row["period"]) else ""),
         ("similar tables", f"{int(row['n_similar']):,}" if row.get("n_similar", 0) > 0 else ""),
     ]
-    parts = [_html.bar(share, told, verdict)]
+    parts = [_html.bar(share, text, verdict)]
     explanation = _quietly(lambda: hits.explain(i))
     if explanation is not None:
         items += value_items(explanation)

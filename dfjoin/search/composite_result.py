@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.errors import DfjoinError
-from dfjoin.search.explanation import N_EXAMPLES, Explanation, join_code
-from dfjoin.search.joined_rows import N_ROWS, cell_text, read_columns, with_values
+from dfjoin.search.explanation import N_EXAMPLES, N_NAMED, Explanation, join_code
+from dfjoin.search.joined_rows import N_ROWS, READ_SECONDS, cell_text, read_columns, with_values
 from dfjoin.search.key_hits import KeyHit, KeySearch
 from dfjoin.search.key_query import joined_names
 from dfjoin.search.params import SearchParams
@@ -22,8 +22,6 @@ from dfjoin.store.table import LakeTable
 
 __all__ = ["explain_key", "key_columns", "key_pairs"]
 
-_NAMED = 8
-_SECONDS = 2.0
 _CHANCE = 0.1
 """A table with a lower score is accidental."""
 
@@ -70,7 +68,7 @@ def key_columns(search: KeySearch, params: SearchParams, listed: Callable[[list[
         "score": score,
         "usefulness": np.array([hit.usefulness for hit in hits], np.float64),
         "verdict": [verdict_of(value) for value in score.tolist()],
-        "brings": [listed(m.brings[:_NAMED], len(m.brings)) for m in matches],
+        "brings": [listed(m.brings[:N_NAMED], len(m.brings)) for m in matches],
         "n_similar": numbers([hit.n_similar for hit in hits]),
         "copy": np.array([hit.is_copy for hit in hits], bool),
     }
@@ -99,12 +97,12 @@ def explain_key(snapshot: Snapshot, search: KeySearch, hit: KeyHit) -> Explanati
     by_row = np.argsort(query.first_rows, kind="stable")
     shared = by_row[is_shared[by_row]][:N_EXAMPLES].tolist()
     alone = by_row[~is_shared[by_row]][:N_EXAMPLES].tolist()
-    told: dict[bool, list[str]] = {True: [], False: []}
+    evidence: dict[bool, list[str]] = {True: [], False: []}
     for column, name, part in zip(query.columns, match.columns, match.parts, strict=True):
-        told[part.score >= 0.5].append(f"{column.name!r} and {name!r} alone have a score of {part.score:.2f}")
+        evidence[part.score >= 0.5].append(f"{column.name!r} and {name!r} alone have a score of {part.score:.2f}")
     share = match.matched / max(1, match.possible)
     text = f"of {match.possible:,} keys whose parts the columns hold, {match.matched:,} stand in one row of the table"
-    told[share >= 0.5].append(text)
+    evidence[share >= 0.5].append(text)
     return Explanation(
         query_column=query.name,
         table=match.table,
@@ -121,8 +119,8 @@ def explain_key(snapshot: Snapshot, search: KeySearch, hit: KeyHit) -> Explanati
         score=hit.score,
         usefulness=hit.usefulness,
         verdict=verdict_of(hit.score),
-        evidence_for=told[True],
-        evidence_against=told[False],
+        evidence_for=evidence[True],
+        evidence_against=evidence[False],
         rows=_joined_rows(snapshot, search, hit),
         code=join_code(match.table, joined_names(match.columns)),
         period=query.period,
@@ -133,7 +131,7 @@ def _joined_rows(snapshot: Snapshot, search: KeySearch, hit: KeyHit) -> list[dic
     """Read a few rows of a table whose key the query has, for two seconds at most; none where it cannot be read."""
     match, found = hit.match, []
     seen: set[int] = set()
-    end = monotonic() + _SECONDS
+    end = monotonic() + READ_SECONDS
     try:
         table = LakeTable(snapshot, match.table)
         names = read_columns(table, match.columns)

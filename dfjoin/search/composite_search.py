@@ -14,7 +14,7 @@ from dfjoin.search.exact.searcher import smallest_count
 from dfjoin.search.key_hits import KeyHit, KeyMatch, KeySearch
 from dfjoin.search.key_query import KeyQuery
 from dfjoin.search.key_rows import KeyRows
-from dfjoin.search.key_tables import KeyTables, KeyWay, TableWays
+from dfjoin.search.key_tables import SCORE_DECIMALS, KeyTables, KeyWay, TableWays
 from dfjoin.search.params import SearchParams
 from dfjoin.store.snapshot import Snapshot
 
@@ -25,9 +25,6 @@ _SECONDS = 2.0
 
 _AT_ONCE = 1 << 17
 """Rows of all ways of a table that are counted before another table may be looked at."""
-
-_DECIMALS = 6
-"""Scores are rounded, as those of single columns are."""
 
 
 def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> KeySearch:
@@ -73,7 +70,7 @@ class _FoundWay(NamedTuple):
     """A way that shares tuples: what it reached (usefulness where it counts, tuples), and its usefulness."""
 
     reached: tuple[float, int]
-    way: KeyWay
+    choice: KeyWay
     useful: float
 
 
@@ -82,50 +79,50 @@ class _CountedWays:
 
     Parameters
     ----------
-    ways : TableWays
+    choices : TableWays
     is_by_usefulness : bool
         Usefulness counts before tuples.
     """
 
-    def __init__(self, ways: TableWays, is_by_usefulness: bool) -> None:
-        self.ways = ways
+    def __init__(self, choices: TableWays, is_by_usefulness: bool) -> None:
+        self.choices = choices
         self.rows: KeyRows | None = None
         self.found: list[_FoundWay] = []
         self._is_by_usefulness = is_by_usefulness
         self._first = (0.0, 0)
-        slack = 10.0**-_DECIMALS  # scores are rounded before they are multiplied
-        self._most = ways.useful + slack if is_by_usefulness else np.zeros(len(ways))
-        self._order = np.lexsort((ways.most, self._most))[::-1]
+        slack = 10.0**-SCORE_DECIMALS  # scores are rounded before they are multiplied
+        self._most = choices.useful + slack if is_by_usefulness else np.zeros(len(choices))
+        self._order = np.lexsort((choices.most, self._most))[::-1]
 
     @property
     def next_most(self) -> tuple[float, int]:
         """The usefulness and the tuples that the next way can reach at most, or another one has reached."""
-        way = self._order[0]
+        choice = self._order[0]
         first = self._first[0] if self._is_by_usefulness else 0.0
-        return max(float(self.ways.useful[way]), first), max(int(self.ways.most[way]), self._first[1])
+        return max(float(self.choices.useful[choice]), first), max(int(self.choices.most[choice]), self._first[1])
 
     @property
     def may_improve(self) -> bool:
         """Whether a way that was not counted may reach as much as the best one that was."""
         if not self._order.size:
             return False
-        way = self._order[0]
-        return (float(self._most[way]), int(self.ways.most[way])) >= self._first
+        choice = self._order[0]
+        return (float(self._most[choice]), int(self.choices.most[choice])) >= self._first
 
     def count_more(self, least: int, least_score: float) -> None:
         """Count some more ways."""
         assert self.rows is not None
         n = max(1, _AT_ONCE // max(1, self.rows.n_rows))
-        block, self._order = [self.ways[i] for i in self._order[:n].tolist()], self._order[n:]
-        counts = self.rows.count([way.parts for way in block])
-        for way, matched, n_rows in zip(block, *(count.tolist() for count in counts), strict=True):
-            if matched < least or way.score_of(matched) < least_score:
+        block, self._order = [self.choices[i] for i in self._order[:n].tolist()], self._order[n:]
+        counts = self.rows.count([choice.parts for choice in block])
+        for choice, matched, n_rows in zip(block, *(count.tolist() for count in counts), strict=True):
+            if matched < least or choice.score_of(matched) < least_score:
                 continue
-            useful = way.usefulness_of(matched, n_rows)
+            useful = choice.usefulness_of(matched, n_rows)
             reached = (useful if self._is_by_usefulness else 0.0, matched)
             if reached >= self._first:
-                self.found.append(_FoundWay(reached, way, useful))
-                if not way.may_be_copy:  # a copy falls behind
+                self.found.append(_FoundWay(reached, choice, useful))
+                if not choice.may_be_copy:  # a copy falls behind
                     self._first = reached
 
 
@@ -144,30 +141,30 @@ class _Queue:
         self._n_read = 0
         self._heap: list[tuple[Any, ...]] = []
         self._counted: dict[int, _CountedWays] = {}
-        for place in np.flatnonzero((tables.matched >= self._least) & (tables.score >= self._least_score)).tolist():
-            matched = int(tables.matched[place])
-            most = float(tables.score[place] * tables.gain[place]) * min(1.0, matched / max(1, query.n_keys))
-            self._push(most, matched, place)
+        for position in np.flatnonzero((tables.matched >= self._least) & (tables.score >= self._least_score)).tolist():
+            matched = int(tables.matched[position])
+            most = float(tables.score[position] * tables.gain[position]) * min(1.0, matched / max(1, query.n_keys))
+            self._push(most, matched, position)
 
     def _is_over(self) -> bool:
         """Whether to give up, by the monotonic clock; compiling kernels takes nothing of the time."""
         return monotonic() > self._start + watch.seconds + _SECONDS
 
-    def _push(self, useful: float, matched: int, place: int, hit: KeyHit | None = None) -> None:
+    def _push(self, useful: float, matched: int, position: int, hit: KeyHit | None = None) -> None:
         """Put a table into the queue; one that may still reach as much as a hit comes before it."""
         key: tuple[Any, ...] = (-matched,)
         if self._params.is_by_usefulness:
-            slack = 0.0 if hit is not None else 10.0**-_DECIMALS  # scores are rounded before they are multiplied
-            key = (-round(useful + slack, _DECIMALS), -matched)
+            slack = 0.0 if hit is not None else 10.0**-SCORE_DECIMALS  # scores are rounded before they are multiplied
+            key = (-round(useful + slack, SCORE_DECIMALS), -matched)
         last: tuple[Any, ...] = (
             0,
             -useful,
             "",
             (),
-            place,
+            position,
         )  # of equal bounds the most useful is read first: the time may end
         if hit is not None:
-            last = (1, hit.match.cardinality, hit.match.table, hit.match.columns, place)
+            last = (1, hit.match.cardinality, hit.match.table, hit.match.columns, position)
         heapq.heappush(self._heap, (*key, *last, hit))
 
     def run(self) -> KeySearch:
@@ -178,8 +175,8 @@ class _Queue:
         similar: dict[int, int] = {}
         limit = self._params.k
         while self._heap and (limit is None or len(hits) < limit):
-            *_, place, hit = heapq.heappop(self._heap)
-            family = tables.family(place) if families else -1 - place
+            *_, position, hit = heapq.heappop(self._heap)
+            family = tables.family(position) if families else -1 - position
             if family in shown:
                 similar[family] += 1
             elif hit is not None:
@@ -188,9 +185,9 @@ class _Queue:
             elif self._is_over():
                 self._is_complete = False
             else:
-                self._refine(place)
-        for *_, place, _hit in self._heap if families else ():
-            family = tables.family(place)
+                self._refine(position)
+        for *_, position, _hit in self._heap if families else ():
+            family = tables.family(position)
             if family in similar:
                 similar[family] += 1
         hits = [
@@ -212,44 +209,44 @@ class _Queue:
             )
         return KeySearch(self._query, hits, stats, notes)
 
-    def _refine(self, place: int) -> None:
+    def _refine(self, position: int) -> None:
         """Find out more of a table: what its columns hold, then what its rows hold, for some choices of columns."""
         tables = self._tables
-        counted = self._counted.pop(place, None)
+        counted = self._counted.pop(position, None)
         if counted is None:
-            ways, is_complete = tables.ways(place)
+            choices, is_complete = tables.choices(position)
             self._is_complete &= is_complete
-            kept = ways.keep((ways.most >= self._least) & (ways.score >= self._least_score))
+            kept = choices.keep((choices.most >= self._least) & (choices.score >= self._least_score))
             if len(kept):
-                self._counted[place] = _CountedWays(kept, self._params.is_by_usefulness)
-                self._push(float(kept.useful.max()), int(kept.most.max()), place)
+                self._counted[position] = _CountedWays(kept, self._params.is_by_usefulness)
+                self._push(float(kept.useful.max()), int(kept.most.max()), position)
             return
         try:
             if counted.rows is None:
                 self._n_read += 1
-                counted.rows = tables.rows(place, counted.ways, self._is_over)
+                counted.rows = tables.rows(position, counted.choices, self._is_over)
             counted.count_more(self._least, self._least_score)
         except TimeoutError:
             self._is_complete = False
             return
         except (TableChangedError, TableReadError, InvalidParameterError) as error:
-            self._unread[tables.name(place)] = str(error)
+            self._unread[tables.name(position)] = str(error)
             return
         if counted.may_improve:
-            self._counted[place] = counted
-            self._push(*counted.next_most, place)
+            self._counted[position] = counted
+            self._push(*counted.next_most, position)
             return
         best = self._best_of(counted.rows, counted.found)
         if best is not None:
-            self._push(best.usefulness, best.match.matched, place, best)
+            self._push(best.usefulness, best.match.matched, position, best)
 
     def _best_of(self, rows: KeyRows, found: list[_FoundWay]) -> KeyHit | None:
         """Choose the columns of a table that rank first; what a result shows is computed for those that may."""
         best: KeyHit | None = None
-        for reached, way, useful in sorted(found, key=lambda one: one.reached, reverse=True):
+        for reached, choice, useful in sorted(found, key=lambda one: one.reached, reverse=True):
             if best is not None and (-reached[0], -reached[1]) > self._order(best)[:2]:
                 break
-            hit = self._score(way, useful, rows.describe(way.parts, way.possible))
+            hit = self._score(choice, useful, rows.describe(choice.parts, choice.possible))
             if best is None or self._order(hit) < self._order(best):
                 best = hit
         return best
@@ -259,8 +256,8 @@ class _Queue:
         useful = hit.usefulness if self._params.is_by_usefulness else 0.0
         return (-useful, -match.matched, match.cardinality, match.columns)
 
-    def _score(self, way: KeyWay, useful: float, match: KeyMatch) -> KeyHit:
+    def _score(self, choice: KeyWay, useful: float, match: KeyMatch) -> KeyHit:
         """Make the hit of a table from its columns and rows; a copy of the frame is of no use."""
-        is_copy = way.may_be_copy and not match.brings
+        is_copy = choice.may_be_copy and not match.brings
         is_copy &= match.matched == self._query.n_keys == match.cardinality
-        return KeyHit(match, way.score_of(match.matched), 0.0 if is_copy else useful, is_copy)
+        return KeyHit(match, choice.score_of(match.matched), 0.0 if is_copy else useful, is_copy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from dfjoin import _html
@@ -14,6 +14,7 @@ from dfjoin.search.usefulness.ranking import verdict_of
 
 __all__ = [
     "N_EXAMPLES",
+    "N_NAMED",
     "Explanation",
     "explain_hit",
     "join_code",
@@ -26,8 +27,8 @@ __all__ = [
 N_EXAMPLES = 5
 """Values that an explanation shows of each kind."""
 
-_ON_CARD = 5
-"""Values of each kind on a card."""
+N_NAMED = 8
+"""Columns that `brings` names."""
 
 
 @dataclass(frozen=True)
@@ -193,9 +194,9 @@ def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: A
     known: dict[str, Any] = {name: row[name] for name in ("query_column", "table", "column")}
     known |= {
         "relationship": row["relationship"] if isinstance(row["relationship"], str) else "",
-        "matched": int(hits.matched[candidate.place]),
+        "matched": int(hits.matched[candidate.position]),
         "query_cardinality": len(candidate.found.query.values),
-        "cardinality": int(hits.cardinality[candidate.place]),
+        "cardinality": int(hits.cardinality[candidate.position]),
         "accidental": bool(row["accidental"]),
         "found_by": candidate.found.stats.to_dict(),
         "pad": candidate.found.query.pad,
@@ -204,7 +205,7 @@ def explain_hit(candidate: Candidate, is_by_equality: bool = True, **evidence: A
     }
     if "score" not in evidence:
         weighed = weigh_candidate(candidate, is_by_equality)
-        known |= {**asdict(weighed), "verdict": verdict_of(weighed.score)}
+        known |= {**vars(weighed), "verdict": verdict_of(weighed.score)}
     return Explanation(**known | evidence)
 
 
@@ -226,7 +227,7 @@ def _examples(values: list[str]) -> str:
 def _as_card(explanation: Explanation) -> str:
     """Write an explanation as a card."""
     share = explanation.matched / max(1, explanation.query_cardinality)
-    told = f"{explanation.matched:,} of {explanation.query_cardinality:,} values ({share:.1%})"
+    matched = f"{explanation.matched:,} of {explanation.query_cardinality:,} values ({share:.1%})"
     head = (
         f"{_html.escape(explanation.query_column)} = {_html.escape(explanation.table)} · "
         f'{_html.escape(explanation.column)} <span class="soft">{_html.escape(explanation.relationship or "")}</span>'
@@ -238,7 +239,7 @@ def _as_card(explanation: Explanation) -> str:
         ("against", "<br>".join(map(_html.escape, explanation.evidence_against))),
     ]
     parts = [
-        f'<div class="line">{_html.bar(share, told, "chance" if explanation.accidental else "")}</div>',
+        f'<div class="line">{_html.bar(share, matched, "chance" if explanation.accidental else "")}</div>',
         _html.pairs(items),
         rows_table(explanation),
         _html.code(explanation.code),
@@ -261,7 +262,7 @@ def value_items(explanation: Explanation) -> list[tuple[str, str]]:
     """Show examples of the values that are shared and of those without a partner."""
 
     def listed(values: list[str]) -> str:
-        return ", ".join(f"<code>{_html.escape(value)}</code>" for value in values[:_ON_CARD])
+        return ", ".join(f"<code>{_html.escape(value)}</code>" for value in values[:N_EXAMPLES])
 
     return [
         ("shared, as", listed(explanation.shared)),

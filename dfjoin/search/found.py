@@ -22,7 +22,10 @@ from dfjoin.transform.transform_join import TransformJoin
 if TYPE_CHECKING:
     from dfjoin.search.key_hits import KeyHit, KeySearch
 
-__all__ = ["Candidate", "Found", "Pool", "SearchContext", "name_of_row"]
+__all__ = ["Candidate", "Found", "Pool", "RowName", "SearchContext", "name_of_row"]
+
+RowName = tuple[str, str, str]
+"""Query column, table and column of a row of a result."""
 
 
 @dataclass(frozen=True)
@@ -52,18 +55,18 @@ class Found:
 
     def ranked(self, hits: RankedHits, useful: Usefulness) -> Found:
         """Return the same search with its hits ranked by usefulness."""
-        joins = [self.joins[place] for place in useful.places] if self.joins else ()
+        joins = [self.joins[position] for position in useful.places] if self.joins else ()
         return replace(self, hits=hits, useful=useful, joins=joins)
 
-    def keys_of(self, place: int) -> list[str]:
+    def keys_of(self, position: int) -> list[str]:
         """Return the columns of a hit that make its key."""
-        return [self.hits.names[place]]
+        return [self.hits.names[position]]
 
-    def relation_of(self, place: int) -> dict[str, Any] | None:
+    def relation_of(self, position: int) -> dict[str, Any] | None:
         """Return how the keys of a hit are related, as plain JSON values; None where they are equal."""
         if not self.joins:
             return None
-        return {key: value for key, value in self.joins[place].to_dict().items() if key != "tried"}
+        return {key: value for key, value in self.joins[position].to_dict().items() if key != "tried"}
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,7 @@ class SearchContext:
     params: SearchParams
     found: dict[str, Found]
     key: KeySearch | None = None
-    spelled: dict[tuple[str, str, str], SearchContext] = field(default_factory=dict)
+    spelled: dict[RowName, SearchContext] = field(default_factory=dict)
 
     def of(self, row: Any) -> SearchContext:
         """Return the search that found a row: this one, or one of another spelling of the query."""
@@ -133,14 +136,14 @@ class SearchContext:
             return [column.label for column in columns], list(hit.match.columns), columns[0]
         found = self.found_of(row)
         assert found is not None  # the row is of this result
-        place = _place_of(found, row)
-        return found.query.labels, [row.column] if place is None else found.keys_of(place), found.query
+        position = _position_of(found, row)
+        return found.query.labels, [row.column] if position is None else found.keys_of(position), found.query
 
     def period_of(self, row: Any) -> tuple[int, str] | None:
         """Return which column of the key that found a row was searched by periods, and their granularity."""
         key, found = self.of(row).key, self.found_of(row)
         columns = key.query.columns if key is not None else () if found is None else (found.query,)
-        return next(((place, one.period) for place, one in enumerate(columns) if one.period), None)
+        return next(((position, one.period) for position, one in enumerate(columns) if one.period), None)
 
     def found_of(self, row: Any) -> Found | None:
         """Return the search that found a row of the result."""
@@ -172,19 +175,19 @@ class SearchContext:
     def relation_of(self, row: Any) -> dict[str, Any] | None:
         """Return how the keys of a row are related, see `Found.relation_of`."""
         found = self.found_of(row)
-        place = None if found is None else _place_of(found, row)
-        return None if found is None or place is None else found.relation_of(place)
+        position = None if found is None else _position_of(found, row)
+        return None if found is None or position is None else found.relation_of(position)
 
 
-def name_of_row(row: Any) -> tuple[str, str, str]:
-    """Return what names a row of a result: query column, table and column."""
+def name_of_row(row: Any) -> RowName:
+    """Return what names a row of a result."""
     return row.query_column, row.table, row.column
 
 
-def _place_of(found: Found, row: Any) -> int | None:
+def _position_of(found: Found, row: Any) -> int | None:
     """Return the place of the hit that a row shows."""
     names = zip(found.hits.tables, found.hits.names, strict=True)
-    return next((place for place, name in enumerate(names) if name == (row.table, row.column)), None)
+    return next((position for position, name in enumerate(names) if name == (row.table, row.column)), None)
 
 
 @dataclass(frozen=True)
@@ -196,20 +199,20 @@ class Candidate:
     row : Series
         The row.
     found : Found
-    place : int
+    position : int
         Of the hit.
     snapshot : Snapshot
     """
 
     row: pd.Series
     found: Found
-    place: int
+    position: int
     snapshot: Snapshot
 
     @property
     def number(self) -> int:
         """Number of the segment that holds the column."""
-        return int(self.found.hits.hits.segments[self.place])
+        return int(self.found.hits.hits.segments[self.position])
 
     @property
     def segment(self) -> Segment:
@@ -219,4 +222,4 @@ class Candidate:
     @property
     def column(self) -> int:
         """Id of the column in its segment."""
-        return int(self.found.hits.hits.columns[self.place])
+        return int(self.found.hits.hits.columns[self.position])

@@ -46,9 +46,9 @@ class Hits:
     def __len__(self) -> int:
         return self.columns.size
 
-    def take(self, places: NDArray[np.int64]) -> Hits:
-        """Return some of the hits, in the order of `places`."""
-        taken: dict[str, Any] = {name: getattr(self, name)[places] for name in _HIT_FIELDS}
+    def take(self, positions: NDArray[np.int64]) -> Hits:
+        """Return some of the hits, in the order of `positions`."""
+        taken: dict[str, Any] = {name: getattr(self, name)[positions] for name in _HIT_FIELDS}
         return Hits(**taken)
 
 
@@ -166,8 +166,8 @@ def _name_key(
 ) -> Callable[[int], tuple[str, str]]:
     """Return the sort key of columns by table and name; Python compares texts by code point."""
 
-    def key(place: int) -> tuple[str, str]:
-        catalog, column = segments[numbers[place]].catalog, int(ids[place])
+    def key(position: int) -> tuple[str, str]:
+        catalog, column = segments[numbers[position]].catalog, int(ids[position])
         return catalog.table_name(column), catalog.column_name(column)
 
     return key
@@ -187,10 +187,10 @@ def _read_catalog(
     profile = {name: np.empty(n, np.int64) for name in fields}
     for number in sorted(set(numbers)):
         catalog = segments[number].catalog
-        places = np.flatnonzero(hits.segments == number)
-        columns = hits.columns[places]
-        for place, table, name in zip(places.tolist(), *catalog.names_of(columns), strict=True):
-            tables[place], names[place] = table, name
+        positions = np.flatnonzero(hits.segments == number)
+        columns = hits.columns[positions]
+        for position, table, name in zip(positions.tolist(), *catalog.names_of(columns), strict=True):
+            tables[position], names[position] = table, name
         for field in fields:
-            profile[field][places] = catalog.numbers[field][columns]
+            profile[field][positions] = catalog.numbers[field][columns]
     return tables, names, profile

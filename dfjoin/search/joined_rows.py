@@ -16,7 +16,7 @@ from dfjoin.search.found import Candidate
 from dfjoin.store.table import LakeTable
 from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
 
-__all__ = ["N_ROWS", "cell_text", "joined_rows", "read_columns", "rows_as_text", "with_values"]
+__all__ = ["N_ROWS", "READ_SECONDS", "cell_text", "joined_rows", "read_columns", "rows_as_text", "with_values"]
 
 N_ROWS = 3
 """Rows that an explanation shows."""
@@ -24,7 +24,8 @@ N_ROWS = 3
 _N_COLUMNS = 6
 _N_READ = 100
 """Columns that are read of a wide table, to show those that have values."""
-_SECONDS = 2.0
+READ_SECONDS = 2.0
+"""How long rows are looked for that an explanation shows."""
 
 
 def joined_rows(candidate: Candidate, shared: list[str]) -> list[dict[str, Any]]:
@@ -49,7 +50,7 @@ def joined_rows(candidate: Candidate, shared: list[str]) -> list[dict[str, Any]]
     table_name, column = str(candidate.row["table"]), str(candidate.row["column"])
     found: list[dict[str, Any]] = []
     wanted = dict.fromkeys(shared)
-    end = monotonic() + _SECONDS
+    end = monotonic() + READ_SECONDS
     try:
         table = LakeTable(candidate.snapshot, table_name)
         if column not in table.column_names:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.key_tuples import TupleTable, table_of
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.row_keys import KeyIndex
+from dfjoin.values.key_index import KeyIndex
 
 __all__ = ["KeyQuery", "joined_names", "make_key_query"]
 

@@ -15,10 +15,10 @@ from dfjoin.index.segment import Segment
 from dfjoin.kernels.key_tuples import Counts, Ways, count_tuples, find_tuples, new_slots, number_tuples
 from dfjoin.search.key_hits import KeyColumn, KeyMatch
 from dfjoin.search.key_query import KeyQuery, joined_names
-from dfjoin.search.row_keys import concat_values
 from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from dfjoin.store.table import LakeTable
 from dfjoin.values.header_meaning import headers_of
+from dfjoin.values.key_index import concat_values
 from dfjoin.values.value_set import ValueSet
 
 __all__ = [
@@ -99,11 +99,11 @@ class StoredColumn:
     def numbers(self, query: KeyQuery, part: int) -> NDArray[np.int64]:
         """Return the number of each value in a column of the key, -1 for none."""
         found = self.found[part]
-        places = np.searchsorted(self.tokens, found)
-        is_held = places < self.tokens.size
-        is_held[is_held] = self.tokens[places[is_held]] == found[is_held]
+        positions = np.searchsorted(self.tokens, found)
+        is_held = positions < self.tokens.size
+        is_held[is_held] = self.tokens[positions[is_held]] == found[is_held]
         numbers = np.full(self.tokens.size, -1, np.int64)
-        numbers[places[is_held]] = np.flatnonzero(is_held)
+        numbers[positions[is_held]] = np.flatnonzero(is_held)
         return numbers
 
 
@@ -139,11 +139,11 @@ class KeyRows:
         self._table = table
         self._query = query
         self._columns = columns
-        self._places = {column: place for place, column in enumerate(columns)}
+        self._positions = {column: position for position, column in enumerate(columns)}
         n_rows = next((column.codes.size for column in columns.values()), 0)
         self._codes = np.empty((len(columns), n_rows), np.int32)
-        for place, column in enumerate(columns.values()):
-            self._codes[place] = column.codes
+        for position, column in enumerate(columns.values()):
+            self._codes[position] = column.codes
         self._numbers: list[NDArray[np.int32]] = []
         self._starts: dict[tuple[int, int], int] = {}
         self._end = 0
@@ -153,7 +153,7 @@ class KeyRows:
         """Rows of the table."""
         return self._codes.shape[1]
 
-    def count(self, ways: Sequence[tuple[KeyColumn, ...]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def count(self, choices: Sequence[tuple[KeyColumn, ...]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Count the tuples that rows share with the key, and these rows, for some choices of columns.
 
         Returns
@@ -165,31 +165,33 @@ class KeyRows:
         O(ways × rows).
         """
         counts = Counts(
-            np.zeros(len(ways), np.int64), np.zeros(len(ways), np.int64), np.full(self._query.n_keys, -1, np.int32)
+            np.zeros(len(choices), np.int64),
+            np.zeros(len(choices), np.int64),
+            np.full(self._query.n_keys, -1, np.int32),
         )
         # others were excluded when a frame in memory was kept
-        readable = [i for i, way in enumerate(ways) if all(part.column in self._columns for part in way)]
+        readable = [i for i, choice in enumerate(choices) if all(part.column in self._columns for part in choice)]
         if readable:
-            chosen = self._chosen([ways[i] for i in readable])
+            chosen = self._chosen([choices[i] for i in readable])
             count_tuples(self._codes, chosen, self._flat_numbers(), self._query.table, counts)
-        if len(readable) < len(ways):
+        if len(readable) < len(choices):
             for found in counts[:2]:
                 found[readable] = found[: len(readable)].copy()
-                found[np.setdiff1d(np.arange(len(ways)), readable)] = 0
+                found[np.setdiff1d(np.arange(len(choices)), readable)] = 0
         return counts.matched, counts.rows
 
-    def _chosen(self, ways: Sequence[tuple[KeyColumn, ...]]) -> Ways:
+    def _chosen(self, choices: Sequence[tuple[KeyColumn, ...]]) -> Ways:
         """Return the columns of ways, and where their numbers begin."""
-        columns = [[self._places[part.column] for part in way] for way in ways]
-        starts = [[self._start_of(place, part.column) for place, part in enumerate(way)] for way in ways]
+        columns = [[self._positions[part.column] for part in choice] for choice in choices]
+        starts = [[self._start_of(position, part.column) for position, part in enumerate(choice)] for choice in choices]
         return Ways(np.array(columns, np.int64), np.array(starts, np.int64))
 
-    def _start_of(self, place: int, column: int) -> int:
+    def _start_of(self, position: int, column: int) -> int:
         """Return where it stands what the codes of a column are in a column of the key."""
-        known = self._starts.get((place, column))
+        known = self._starts.get((position, column))
         if known is None:
-            known = self._starts[place, column] = self._end
-            found = self._columns[column].numbers(self._query, place)
+            known = self._starts[position, column] = self._end
+            found = self._columns[column].numbers(self._query, position)
             self._numbers.append(np.append(-1, found).astype(np.int32))  # the first one is the null's
             self._end += found.size + 1
         return known
@@ -199,19 +201,19 @@ class KeyRows:
             self._numbers = [np.concatenate(self._numbers)]
         return self._numbers[0]
 
-    def describe(self, way: tuple[KeyColumn, ...], possible: int) -> KeyMatch:
+    def describe(self, choice: tuple[KeyColumn, ...], possible: int) -> KeyMatch:
         """Tell of the columns of a way what a result shows. O(rows).
 
         Parameters
         ----------
-        way : tuple of KeyColumn
+        choice : tuple of KeyColumn
         possible : int
             Tuples each part of which its column holds.
         """
-        chosen = self._chosen([way])
+        chosen = self._chosen([choice])
         found = np.empty(self._codes.shape[1], np.int32)
         find_tuples(self._codes, chosen, self._flat_numbers(), self._query.table, found)
-        columns = [self._columns[part.column] for part in way]
+        columns = [self._columns[part.column] for part in choice]
         own = np.empty_like(found)
         n_own = int(number_tuples(self._codes, chosen.columns[0], new_slots(own.size), own))
         alone = _first_rows(own, np.flatnonzero((found < 0) & (own >= 0)), _N_ALONE)
@@ -219,7 +221,7 @@ class KeyRows:
         return KeyMatch(
             self._table.name,
             names,
-            way,
+            choice,
             np.unique(found[found >= 0]).astype(np.int64),
             possible,
             n_own,
@@ -227,10 +229,10 @@ class KeyRows:
             joined_names([column.kind for column in columns]),
             int(np.count_nonzero(own >= 0)) == n_own,
             [joined_names([column.value(int(column.codes[row])) for column in columns]) for row in alone],
-            self._brought(names),
+            self._new_columns(names),
         )
 
-    def _brought(self, columns: Sequence[str]) -> list[str]:
+    def _new_columns(self, columns: Sequence[str]) -> list[str]:
         """Name the columns of the table that are no part of the key, and that the frame does not have."""
         names = [name for name in self._table.column_names if name not in columns]
         if not names:
@@ -275,8 +277,8 @@ def read_values(
     for batch in table.batches(list(names.values())):
         if is_over():
             raise TimeoutError
-        for place, (column, name) in enumerate(names.items()):
-            parts[column].append(table.normalize(name, batch.column(place)))
+        for position, (column, name) in enumerate(names.items()):
+            parts[column].append(table.normalize(name, batch.column(position)))
     kinds = catalog.numbers["kind"]
     return {
         column: ReadColumn(names[column], KINDS[kinds[column]], concat_values(own, table.settings))
@@ -331,9 +333,9 @@ def _first_rows(codes: NDArray[np.int32], rows: NDArray[np.int64], n: int) -> li
     while start < rows.size:
         piece = rows[start : max(_PIECE, 2 * start)]
         start += piece.size
-        _, places = np.unique(codes[piece], return_index=True)
-        for place in np.sort(places).tolist():
-            seen.setdefault(int(codes[piece[place]]), int(piece[place]))
+        _, positions = np.unique(codes[piece], return_index=True)
+        for position in np.sort(positions).tolist():
+            seen.setdefault(int(codes[piece[position]]), int(piece[position]))
         if len(seen) >= n:
             break
     return list(seen.values())[:n]

@@ -25,13 +25,14 @@ from dfjoin.search.usefulness.shared_evidence import count_evidence
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable, is_mostly_null
 
-__all__ = ["KeyTables", "KeyWay", "TableWays"]
+__all__ = ["SCORE_DECIMALS", "KeyTables", "KeyWay", "TableWays"]
 
 _MOST_WAYS = 1 << 12
 """Choices of columns of one table that are tried, those of the columns that share most values."""
 
 _SHIFT = 32
-_DECIMALS = 6
+SCORE_DECIMALS = 6
+"""Scores are rounded, as those of single columns are."""
 
 
 class _ByTable(NamedTuple):
@@ -59,8 +60,8 @@ class _ByTable(NamedTuple):
 
     def of(self, table: int) -> list[KeyColumn]:
         """Return the candidates of a table."""
-        place = int(np.searchsorted(self.tables, table))
-        own = slice(int(self.starts[place]), int(self.starts[place + 1]))
+        position = int(np.searchsorted(self.tables, table))
+        own = slice(int(self.starts[position]), int(self.starts[position + 1]))
         columns = zip(*(self.values[name][own].tolist() for name in KeyColumn.__dataclass_fields__), strict=True)
         return [KeyColumn(*one) for one in columns]
 
@@ -97,13 +98,13 @@ class KeyWay(NamedTuple):
 
     def score_of(self, matched: int) -> float:
         """Return the score of the way where so many tuples are shared, rounded as those of single columns are."""
-        return round(self.score * matched / max(1, self.possible), _DECIMALS)
+        return round(self.score * matched / max(1, self.possible), SCORE_DECIMALS)
 
     def usefulness_of(self, matched: int, n_rows: int) -> float:
         """Return the usefulness of the way where so many tuples are shared by so many rows of the table."""
         n_each = n_rows / max(1, matched)
         share = matched / max(1, self.n_keys)
-        return round(self.score_of(matched) * self.gain * share / (1.0 + log10(max(1.0, n_each))), _DECIMALS)
+        return round(self.score_of(matched) * self.gain * share / (1.0 + log10(max(1.0, n_each))), SCORE_DECIMALS)
 
 
 class TableWays:
@@ -200,10 +201,10 @@ class KeyTables:
         self.tables = common
         bounds, scores, gains = [], [], []
         for found in self._candidates:
-            places = np.searchsorted(found.tables, common)
-            bounds.append(found.most("tuples")[places].astype(np.int64))
-            scores.append(found.most("score")[places])
-            gains.append(found.most("gain")[places])
+            positions = np.searchsorted(found.tables, common)
+            bounds.append(found.most("tuples")[positions].astype(np.int64))
+            scores.append(found.most("score")[positions])
+            gains.append(found.most("gain")[positions])
         self.n_rows = np.empty(common.size, np.int64)
         for number in np.unique(common >> _SHIFT).tolist():
             own = common >> _SHIFT == number
@@ -243,27 +244,27 @@ class KeyTables:
         }
         return _ByTable(distinct, np.append(starts, order.size), {n: v[order] for n, v in values.items()})
 
-    def _place(self, place: int) -> tuple[int, int]:
+    def _segment_and_table(self, position: int) -> tuple[int, int]:
         """Return the number of the segment of a table, and that of the table there."""
-        table = int(self.tables[place])
+        table = int(self.tables[position])
         return table >> _SHIFT, table & ((1 << _SHIFT) - 1)
 
-    def name(self, place: int) -> str:
+    def name(self, position: int) -> str:
         """Return the name of a table."""
-        number, table = self._place(place)
+        number, table = self._segment_and_table(position)
         return str(self._snapshot.segments[number].catalog.table_record(table)["name"])
 
-    def family(self, place: int) -> int:
+    def family(self, position: int) -> int:
         """Return what tables of one family share, see `LakeFacts.family`."""
-        number, table = self._place(place)
+        number, table = self._segment_and_table(position)
         return int(facts_of(self._snapshot.segments[number]).family[table])
 
-    def ways(self, place: int) -> tuple[TableWays, bool]:
+    def choices(self, position: int) -> tuple[TableWays, bool]:
         """Choose the columns of a table that may be the key.
 
         Returns
         -------
-        ways : TableWays
+        choices : TableWays
             Different columns for the columns of the key.
         is_complete : bool
             There are no other ways.
@@ -272,9 +273,9 @@ class KeyTables:
         -----
         O(columns × tuples × log lists + ways × tuples).
         """
-        number, _ = self._place(place)
+        number, _ = self._segment_and_table(position)
         of_parts = [
-            sorted(found.of(int(self.tables[place])), key=lambda c: (-c.matched, -c.score, c.column))
+            sorted(found.of(int(self.tables[position])), key=lambda c: (-c.matched, -c.score, c.column))
             for found in self._candidates
         ]
         n_each = _sizes_within([len(columns) for columns in of_parts], _MOST_WAYS)
@@ -302,7 +303,7 @@ class KeyTables:
             mark_held(self._groups[part].groups(number), parts[part], one.column, lists, held[row])
         return held
 
-    def rows(self, place: int, ways: TableWays, is_over: Callable[[], bool]) -> KeyRows:
+    def rows(self, position: int, choices: TableWays, is_over: Callable[[], bool]) -> KeyRows:
         """Look up the rows of a table in the columns of some ways: in the index where it keeps them, else in its file.
 
         Raises
@@ -312,14 +313,14 @@ class KeyTables:
         TableChangedError, TableReadError, InvalidParameterError
             If its file is not the one that was indexed, or cannot be read.
         """
-        number, table = self._place(place)
+        number, table = self._segment_and_table(position)
         segment = self._snapshot.segments[number]
-        columns = ways.columns
+        columns = choices.columns
         if segment.rows is not None:
             stored = stored_values(segment, columns, self._tokens(number))
             if stored is not None:
                 return KeyRows(_catalogued(segment, table), self._query, stored)
-        opened = LakeTable(self._snapshot, self.name(place))
+        opened = LakeTable(self._snapshot, self.name(position))
         self.n_opened += 1
         read = read_values(opened, segment.catalog, columns, is_over)
         return KeyRows(KeyTable(opened.name, opened.n_rows, opened.filled_first()), self._query, read)
@@ -347,6 +348,6 @@ def _catalogued(segment: Segment, number: int) -> KeyTable:
     first, n_columns = record["first_column"], record["n_columns"]
     own = {name: catalog.numbers[name][first : first + n_columns] for name in ("position", "n_null", "n_rows")}
     positions = own["position"]
-    places = np.lexsort((positions, is_mostly_null(own)))
-    names = [catalog.column_name(first + place) for place in places[positions[places] != NOT_IN_FILE].tolist()]
+    order = np.lexsort((positions, is_mostly_null(own)))
+    names = [catalog.column_name(first + number) for number in order[positions[order] != NOT_IN_FILE].tolist()]
     return KeyTable(record["name"], record["n_rows"], names)

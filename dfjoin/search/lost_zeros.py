@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import warn
 from dfjoin.kernels.numbers import INTEGER, TEXT
-from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.found import Found
 from dfjoin.search.params import SearchParams
@@ -20,6 +19,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import shared_mask
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import IndexSettings
+from dfjoin.values.key_index import Vocabulary, find_values
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.profile import Profile, profile_values
 from dfjoin.values.value_set import ValueSet, keep_values
@@ -171,7 +171,7 @@ def _width_of_vocabulary(snapshot: Snapshot, query: QueryColumn) -> int:
         is_found[:-1] |= one
     ends = np.cumsum(counts)
     n_found = [int(part.sum()) for part in np.split(is_found[values.codes], ends[:-1])]
-    best = max(range(len(widths)), key=lambda place: (n_found[place] / max(1, counts[place]), -place))
+    best = max(range(len(widths)), key=lambda position: (n_found[position] / max(1, counts[position]), -position))
     width = widths[best]
     is_serial = query.profile.max_integer - query.profile.min_integer < len(query.values)
     return width if n_found[best] >= _LEAST_GAIN and not (is_serial and width <= _SERIAL_DIGITS) else 0
@@ -190,12 +190,12 @@ def _width_of_codes(values: ValueSet) -> int:
     if np.count_nonzero(has_zero) < _LEAST_GAIN:
         return 0
     lengths = np.diff(values.offsets)
-    places = np.flatnonzero((values.classes == TEXT) & has_zero & (lengths > 1) & (lengths <= _MAX_DIGITS))
-    if places.size < _LEAST_GAIN:
+    positions = np.flatnonzero((values.classes == TEXT) & has_zero & (lengths > 1) & (lengths <= _MAX_DIGITS))
+    if positions.size < _LEAST_GAIN:
         return 0
-    width = int(np.argmax(np.bincount(lengths[places])))
-    places = places[lengths[places] == width]
-    digits = values.data[values.offsets[places][:, None] + np.arange(width)]
+    width = int(np.argmax(np.bincount(lengths[positions])))
+    positions = positions[lengths[positions] == width]
+    digits = values.data[values.offsets[positions][:, None] + np.arange(width)]
     n_codes = int(((digits >= ord("0")) & (digits <= ord("9"))).all(axis=1).sum())
     longer = (values.classes == INTEGER) & (lengths > width)
     return width if n_codes >= _LEAST_GAIN and not longer.any() else 0
@@ -243,12 +243,12 @@ def find_lost_zeros_between(integers: QueryColumn, texts: ValueSet) -> LostZeros
     for width in np.unique(lengths[begins_with_zero]).tolist():
         if width not in widths:
             continue
-        vocabulary = vocabulary_of(texts)
+        vocabulary = Vocabulary(texts)
         if best is None:
-            plain = int(np.count_nonzero(match_tokens(integers.values, vocabulary) >= 0))
+            plain = int(np.count_nonzero(find_values(integers.values, vocabulary) >= 0))
             best = LostZeros(0, plain, plain)
         padded = pad_integers(integers.values, width, _SETTINGS)
-        matched = int(np.count_nonzero(match_tokens(padded, vocabulary) >= 0))
+        matched = int(np.count_nonzero(find_values(padded, vocabulary) >= 0))
         if matched > best.respelled:
             best = LostZeros(width, matched, best.plain)
     return best or LostZeros(0, 0, 0)

@@ -23,15 +23,15 @@ _EXAMPLES = 70
 def plot_containment(hits: pd.DataFrame, ax: Any = None) -> Any:
     """Draw the containment of each candidate as a bar; see `JoinCandidates.plot_matches`."""
     ax = _axes(ax, 0.4 * max(2, len(hits)) + 1)
-    places = np.arange(len(hits))[::-1]
-    bars = ax.barh(places, hits["containment"].to_numpy(float))
+    positions = np.arange(len(hits))[::-1]
+    bars = ax.barh(positions, hits["containment"].to_numpy(float))
     for bar, is_accidental in zip(bars, hits["accidental"], strict=True):
         if is_accidental:
             bar.set_hatch("//")
             bar.set_alpha(0.4)
-    for place, matched in zip(places, hits["matched"], strict=True):
-        ax.annotate(f"{matched:,}", (0.01, place), va="center", fontsize=8)
-    ax.set_yticks(places, [_label(f"{t}: {c}") for t, c in zip(hits["table"], hits["column"], strict=True)])
+    for position, matched in zip(positions, hits["matched"], strict=True):
+        ax.annotate(f"{matched:,}", (0.01, position), va="center", fontsize=8)
+    ax.set_yticks(positions, [_label(f"{t}: {c}") for t, c in zip(hits["table"], hits["column"], strict=True)])
     ax.set_xlim(0, 1)
     ax.set_xlabel("containment: share of the query column's distinct values")
     return ax
@@ -43,19 +43,19 @@ def plot_candidate(explanation: Explanation, ax: Any = None) -> Any:
     matched, n_query, n_all = explanation.matched, explanation.query_cardinality, explanation.cardinality
     n_alone = n_all - matched if explanation.n_alone is None else explanation.n_alone
     found, alone = np.array([matched, n_all - n_alone]), np.array([n_query - matched, n_alone])
-    places = np.array([1, 0])
-    ax.barh(places, found, height=0.4, label="with a partner")
-    ax.barh(places, alone, height=0.4, left=found, alpha=0.35, hatch="//", label="without")
+    positions = np.array([1, 0])
+    ax.barh(positions, found, height=0.4, label="with a partner")
+    ax.barh(positions, alone, height=0.4, left=found, alpha=0.35, hatch="//", label="without")
     examples = [
         _examples(explanation.shared, explanation.only_query),
         _examples([], explanation.only_candidate),
     ]
-    for place, n_found, n_other, text in zip(places, found, alone, examples, strict=True):
+    for position, n_found, n_other, text in zip(positions, found, alone, examples, strict=True):
         n = n_found + n_other
-        ax.annotate(f"{n_found:,} of {n:,}", (n, place), (3, 0), textcoords="offset points", va="center", fontsize=8)
-        ax.annotate(text, (0, place - 0.22), (3, -2), textcoords="offset points", va="top", fontsize=8)
+        ax.annotate(f"{n_found:,} of {n:,}", (n, position), (3, 0), textcoords="offset points", va="center", fontsize=8)
+        ax.annotate(text, (0, position - 0.22), (3, -2), textcoords="offset points", va="top", fontsize=8)
     ax.margins(x=0.12)
-    ax.set_yticks(places, [_label(explanation.query_column), _label(f"{explanation.table}: {explanation.column}")])
+    ax.set_yticks(positions, [_label(explanation.query_column), _label(f"{explanation.table}: {explanation.column}")])
     ax.set_ylim(-0.6, 1.4)
     ax.set_xlabel("distinct values")
     ax.set_title(explanation.radius or explanation.relationship, fontsize=10)

@@ -41,11 +41,11 @@ def why_nothing(context: SearchContext, searches: list[dict[str, Any]]) -> str:
         return unknown
     if context.key is not None:
         return "no table has rows with these keys that are worth showing; pass min_score=0 for all"
-    n_below = sum(told.get("n_below", 0) for told in searches)
+    n_below = sum(one.get("n_below", 0) for one in searches)
     if n_below:
         columns = "1 column shares" if n_below == 1 else f"{n_below:,} columns share"
         return f"nothing useful: {columns} values by chance, it seems; pass min_score=0 to see them"
-    if searches and not any(told.get("n_values", 1) for told in searches):
+    if searches and not any(one.get("n_values", 1) for one in searches):
         return f"nothing to search with: no value in {', '.join(map(repr, context.found))}"
     limits = ", ".join(f"`{name}`" for name in _LIMITS if getattr(params, name))
     return mode_of(params.mode).nothing_found + (f", given {limits}" if limits else "")

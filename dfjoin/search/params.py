@@ -222,8 +222,8 @@ def search_params(**arguments: Any) -> SearchParams:
     mode = values.setdefault("mode", SearchParams.mode)
     for name, owners in _BELONGS.items():
         if name in given and mode not in owners:
-            told = " and ".join(f'mode="{owner}"' for owner in owners)
-            raise InvalidParameterError(f"`{name}` belongs to {told}, but the mode is {mode!r}; leave it out")
+            those = " and ".join(f'mode="{owner}"' for owner in owners)
+            raise InvalidParameterError(f"`{name}` belongs to {those}, but the mode is {mode!r}; leave it out")
     if "plan" in given and values["plan"] not in _PLANS_OF.get(mode, ()):
         owner = next(name for name, plans in _PLANS_OF.items() if values["plan"] in plans)
         raise InvalidParameterError(f'`plan` belongs to mode="{owner}", but the mode is {mode!r}; leave it out')

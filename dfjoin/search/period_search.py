@@ -45,7 +45,7 @@ class PeriodCandidate:
     granularity : str
         Of the periods that both have.
     hits : JoinCandidates
-    place : int
+    position : int
         Its row in `hits`.
     row : tuple
         That row.
@@ -54,7 +54,7 @@ class PeriodCandidate:
     label: Any
     granularity: str
     hits: JoinCandidates
-    place: int
+    position: int
     row: Any
 
 
@@ -118,13 +118,13 @@ def find_period_keys(
     """
     end = monotonic() + _SECONDS
     found: list[PeriodCandidate] = []
-    for place in range(len(key.columns)) if parts is None else parts:
-        part = key.columns[place]
+    for position in range(len(key.columns)) if parts is None else parts:
+        part = key.columns[position]
         for query in _spelled(part.label, part.column, snapshot, params):
             if monotonic() > end:
                 return found
             columns = list(key.columns)
-            columns[place] = replace(query, companions=part.companions)
+            columns[position] = replace(query, companions=part.companions)
             found += _candidates(query, search_columns(snapshot, make_key_query(columns), params))
     return found
 
@@ -134,7 +134,7 @@ def _candidates(query: QueryColumn, hits: JoinCandidates) -> list[PeriodCandidat
     plain = pd.DataFrame(hits)
     plain.attrs = {}  # pandas copies them for each column of each row
     rows = enumerate(plain.itertuples(index=False))
-    return [PeriodCandidate(query.label, query.period, hits, place, row) for place, row in rows]
+    return [PeriodCandidate(query.label, query.period, hits, position, row) for position, row in rows]
 
 
 def _spelled(label: Any, column: pd.Series, snapshot: Snapshot, params: SearchParams) -> Iterator[QueryColumn]:
@@ -199,7 +199,7 @@ def add_periods(hits: JoinCandidates, made: KeyQuery | list[QueryColumn], dates:
     text, found = hits["table"].dtype, []
     for searched in {id(one.hits): one.hits for one in chosen}.values():
         own = [one for one in chosen if one.hits is searched]
-        rows = pd.DataFrame(searched.iloc[[one.place for one in own]])
+        rows = pd.DataFrame(searched.iloc[[one.position for one in own]])
         found.append(SpelledRows(rows, pd.array([own[0].granularity] * len(own), text), searched.context))
     return merge_spelled(hits, "period", found)
 

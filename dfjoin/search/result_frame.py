@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
 from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.explanation import N_NAMED
 from dfjoin.search.found import Found
 from dfjoin.search.modes import mode_of
 from dfjoin.search.params import SearchParams
@@ -46,9 +47,6 @@ RESULT_COLUMNS = (
 
 USEFUL_COLUMNS = ("score", "usefulness", "verdict", "brings", "n_similar", "copy")
 """Columns that ``rank="useful"`` adds behind these."""
-
-_NAMED = 8
-"""Columns that `brings` names."""
 
 _CHANCE = dict(VERDICTS)["weak"]
 """A candidate with a lower score is accidental."""
@@ -111,7 +109,7 @@ def _useful_columns(found: Found, useful: Usefulness) -> dict[str, _Column]:
         "score": useful.score,
         "usefulness": useful.usefulness,
         "verdict": [verdict_of(score) for score in useful.score.tolist()],
-        "brings": [listed(*one) for one in useful.brings(found.matched.segments, found.hits.hits, _NAMED)],
+        "brings": [listed(*one) for one in useful.brings(found.matched.segments, found.hits.hits, N_NAMED)],
         "n_similar": useful.n_similar,
         "copy": useful.is_copy,
     }

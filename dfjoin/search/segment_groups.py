@@ -53,8 +53,8 @@ class HeldCounts:
         """Return the counts of some values, given by their hashes, of a lake of so many columns."""
         if not self.hashes.size:
             return HeldValues(np.zeros(hashes.size, np.int64), n_columns)
-        places = np.minimum(np.searchsorted(self.hashes, hashes), self.hashes.size - 1)
-        return HeldValues(np.where(self.hashes[places] == hashes, self.counts[places], 0), n_columns)
+        positions = np.minimum(np.searchsorted(self.hashes, hashes), self.hashes.size - 1)
+        return HeldValues(np.where(self.hashes[positions] == hashes, self.counts[positions], 0), n_columns)
 
 
 @dataclass(frozen=True)

@@ -102,10 +102,10 @@ def shared_mask(segment: Segment, column: int, groups: NDArray[np.int64]) -> NDA
     tokens = segment.tokens
     start, end = tokens.set_indptr[column : column + 2].tolist()
     lists = tokens.set_lists[start:end].astype(np.int64) + segment.n_columns
-    places = np.searchsorted(lists, groups)
+    positions = np.searchsorted(lists, groups)
     is_listed = np.zeros(groups.size, bool)
-    inside = places < lists.size
-    is_listed[inside] = lists[places[inside]] == groups[inside]
+    inside = positions < lists.size
+    is_listed[inside] = lists[positions[inside]] == groups[inside]
     return is_listed | (groups == column)
 
 

@@ -39,7 +39,8 @@ def may_hold_periods(query: QueryColumn) -> bool:
     Whole numbers are years where the header says so, see `read_periods`.
     """
     values = query.values
-    if not len(values) or (query.kind == "integer" and not is_year_name(query.label)):
+    has_digits = bool((values.data[: int(values.offsets[-1])] - np.uint8(ord("0")) < 10).any())
+    if not has_digits or (query.kind == "integer" and not is_year_name(query.label)):
         return False
     some = range(0, len(values), -(-len(values) // _LOOKED_AT))
     return query.kind == "date" or any(is_period(values.value(code)) for code in some)

@@ -12,6 +12,7 @@ from dfjoin.kernels.vector_search import distances_of_pairs, make_scratch
 
 __all__ = [
     "EARTH_RADIUS",
+    "PAIRS_AT_ONCE",
     "chord_of_length",
     "distinct_points",
     "length_of_chord",
@@ -23,7 +24,8 @@ __all__ = [
 EARTH_RADIUS = 6_371_008.8
 """Mean radius of the Earth in metres (IUGG); distances between places are along great circles of this sphere."""
 
-_MAX_PAIRS = 1 << 22
+PAIRS_AT_ONCE = 1 << 22
+"""Pairs of vectors or points that are compared at once."""
 
 
 def place_points(latitude: NDArray[np.float64], longitude: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -120,19 +122,19 @@ def near_points(
     axis = int(np.argmax(both.max(axis=0) - both.min(axis=0)))
     order = np.argsort(other[:, axis], kind="stable")
     line, key = other[order, axis], one[:, axis]
-    reach = np.nextafter(radius + 4 * np.finfo(float).eps * (np.abs(key) + radius), np.inf)
-    firsts = np.searchsorted(line, key - reach, "left")
-    counts = np.searchsorted(line, key + reach, "right") - firsts
+    limit = np.nextafter(radius + 4 * np.finfo(float).eps * (np.abs(key) + radius), np.inf)
+    firsts = np.searchsorted(line, key - limit, "left")
+    counts = np.searchsorted(line, key + limit, "right") - firsts
     start = 0
     while start < key.size:
         total = np.cumsum(counts[start:])
-        end = start + max(1, int(np.searchsorted(total, _MAX_PAIRS, "right")))
+        end = start + max(1, int(np.searchsorted(total, PAIRS_AT_ONCE, "right")))
         own = counts[start:end]
         left = np.repeat(np.arange(start, start + own.size), own)
         steps = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own, own)
         right = order[np.repeat(firsts[start:end], own) + steps]
-        for first in range(0, left.size, _MAX_PAIRS):
-            i, j = left[first : first + _MAX_PAIRS], right[first : first + _MAX_PAIRS]
+        for first in range(0, left.size, PAIRS_AT_ONCE):
+            i, j = left[first : first + PAIRS_AT_ONCE], right[first : first + PAIRS_AT_ONCE]
             distances = np.empty(i.size)
             arrays = (as_read_only(np.ascontiguousarray(array)) for array in (one, i, other, j))
             distances_of_pairs(*arrays, make_scratch(1).lanes, distances)  # as a search compares them

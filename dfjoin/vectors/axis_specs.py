@@ -12,13 +12,14 @@ from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.values.headers import LATITUDE, LONGITUDE
 
-__all__ = ["AxisSpec", "check_axes", "find_places", "order_of_place"]
+__all__ = ["MAX_AXES", "AxisSpec", "check_axes", "find_places", "order_of_place"]
 
 _PLACES = "places"
 """Key of an entry of `axes` that names columns of latitude and longitude, whatever their headers."""
 
 _MAX_SPECS = 1000
-_MAX_AXES = 64
+MAX_AXES = 64
+"""Columns that make a vector together, at most."""
 
 _MARK = "\0"
 
@@ -51,8 +52,8 @@ class AxisSpec:
         columns = tuple(str(name) for name in values["columns"])
         scales = tuple(float(scale) for scale in values["scales"])
         is_place = values["is_place"] is True
-        if not 0 < len(columns) == len(scales) <= _MAX_AXES or not all(math.isfinite(s) and s > 0 for s in scales):
-            raise ValueError(f"axes are 1 to {_MAX_AXES} columns with a scale above 0 each")
+        if not 0 < len(columns) == len(scales) <= MAX_AXES or not all(math.isfinite(s) and s > 0 for s in scales):
+            raise ValueError(f"axes are 1 to {MAX_AXES} columns with a scale above 0 each")
         if is_place and len(columns) != 2:
             raise ValueError("a place has two columns")
         return cls(columns, scales, is_place)
@@ -105,8 +106,8 @@ def _check_spec(entry: Any) -> AxisSpec:
             f"each entry of `axes` must be a list of column names, a dict of column name → scale, or "
             f'{{"places": [latitude, longitude]}}, got {show(entry)}'
         )
-    if not 0 < len(entry) <= _MAX_AXES or len(set(entry)) < len(entry) or (is_place and len(entry) != 2):
-        n = "2" if is_place else f"1 to {_MAX_AXES}"
+    if not 0 < len(entry) <= MAX_AXES or len(set(entry)) < len(entry) or (is_place and len(entry) != 2):
+        n = "2" if is_place else f"1 to {MAX_AXES}"
         raise InvalidParameterError(f"each entry of `axes` must name {n} different columns, got {show(list(entry))}")
     if scales is None:
         order = order_of_place(entry)

@@ -67,8 +67,8 @@ def query_pairs(features: NDArray[np.float32], radius: float) -> tuple[NDArray[n
     whole numbers below 2³¹ have no error.
     """
     rounded = _rounded(features)
-    reach = np.sqrt(float(bound_of(radius, _LONGEST))) * _SCALE + np.sqrt(features.shape[1])
-    bound = min(int(reach**2 * (1 + 1e-9)) + 1, 2**31 - 1)
+    limit = np.sqrt(float(bound_of(radius, _LONGEST))) * _SCALE + np.sqrt(features.shape[1])
+    bound = min(int(limit**2 * (1 + 1e-9)) + 1, 2**31 - 1)
     return rounded.view(np.int32), ((_squares(rounded) - bound) >> 1).astype(np.int32)
 
 

@@ -116,7 +116,7 @@ def refusals(split: Gathered) -> pd.Series:
     for candidate in split.finder._candidates:
         table, passed = candidate.reached.table, {feature.column for feature in candidate.features}
         refused = split.finder._refused.get(table, {})
-        for column in candidate.reached.brought:
+        for column in candidate.reached.new_columns:
             kind = split.case.kinds.get((table, column), "")
             if kind == LEAK:
                 is_wrong["leaks missed"].append(column in passed)

@@ -17,9 +17,8 @@ import pandas as pd
 import dfjoin
 from dfjoin.kernels.mergelist import gather_groups
 from dfjoin.search.exact.matcher import match_tokens
-from dfjoin.search.exact.plans import run_plan
 from dfjoin.search.exact.posting_lists import Query
-from dfjoin.search.exact.searcher import searcher_of
+from dfjoin.search.exact.searcher import run_plan, searcher_of
 from dfjoin.search.query import make_query
 
 PLANS = (None, "mergelist", "probeset", "josie")

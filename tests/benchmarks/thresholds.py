@@ -69,7 +69,7 @@ THRESHOLDS = (
     Threshold("dfjoin.join.similar_keys", "_MIN_SHAPES", (0.1, 0.4)),
     Threshold("dfjoin.join.similar_keys", "_MANY_SHAPES", (50, 200)),
     Threshold("dfjoin.join.similar_keys", "_MIN_LENGTH", (2, 4)),
-    Threshold("dfjoin.join.told_columns", "_ALIKE", (0.6, 0.8)),
+    Threshold("dfjoin.join.explained_columns", "_ALIKE", (0.6, 0.8)),
     Threshold("dfjoin.join.break_ties", "_MIN_UNIQUE", (5, 20)),
     Threshold("dfjoin.join.break_ties", "_MAX_TIED_SHARE", (0.15, 0.6)),
     Threshold("dfjoin.join.break_ties", "_MIN_AGREEING", (0.6, 0.95)),

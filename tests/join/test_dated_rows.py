@@ -140,6 +140,6 @@ def test_paths_with_dates(build, rng):
     assert yearly.hops[0].relationship == "m:m" or isinstance(yearly, ReachedTable)
     first = table[table["year"] == 2018]["v"].to_numpy()
     both = table[table["year"] < 2020].groupby("key", sort=False)["v"].mean().to_numpy()
-    np.testing.assert_allclose(yearly.frame[yearly.brought["v"]], np.concatenate([first, both]))
+    np.testing.assert_allclose(yearly.frame[yearly.new_columns["v"]], np.concatenate([first, both]))
     undated = PathOptions(max_hops=1, never=("day",), as_of="day", undated=("still",))
     assert isinstance({r.hops[-1].table: r for r in reach_tables(df, lake.snapshot, undated)}["still"], ReachedTable)

@@ -35,7 +35,7 @@ def test_a_panel_is_joined_on_land_and_year(build, panel, df, on):
     found = only(df, build({"panel": panel.sample(frac=1, random_state=1)}), on=on)
     assert isinstance(found, ReachedTable) and set(found.hops[0].on) == {"land", "year"}
     expected = df.merge(panel, on=["land", "year"], how="left")
-    np.testing.assert_allclose(found.frame[found.brought["rain"]], expected["rain"])
+    np.testing.assert_allclose(found.frame[found.new_columns["rain"]], expected["rain"])
     assert found.hops[0].relationship == "1:1" and " + " in found.text.split(" → ")[0]
 
 
@@ -62,7 +62,7 @@ def test_rows_behind_a_key_of_two_columns_are_reached(build, panel, df, rng):
     )
     found = {r.table: r for r in reach_tables(df, lake.snapshot, PathOptions(on=(("land", "year"),)))}
     expected = df.merge(panel.assign(size=np.arange(600) / 7), on=["land", "year"], how="left")["size"]
-    np.testing.assert_allclose(found["facts"].frame[found["facts"].brought["size"]], expected)
+    np.testing.assert_allclose(found["facts"].frame[found["facts"].new_columns["size"]], expected)
     paths = lake.paths(df, "facts", on=["land", "year"])
     assert paths["path"].tolist() == ["land + year → panel.code → facts"] and paths["on"].tolist() == ["land + year"]
 

@@ -38,9 +38,9 @@ def test_days_get_the_value_of_their_period(build, rng, way):
     (reached,) = [r for r in found if isinstance(r, ReachedTable)]
     assert reached.hops[0].period == granularity
     by_period = pd.Series(table["rate_of_it"].to_numpy(), periods)
-    np.testing.assert_allclose(reached.frame[reached.brought["rate_of_it"]], by_period[DAYS.to_period(freq)])
+    np.testing.assert_allclose(reached.frame[reached.new_columns["rate_of_it"]], by_period[DAYS.to_period(freq)])
     again = df.iloc[:5].auto_join(JoinPlan((reached.step,), index=str(lake.path)).to_dict())
-    np.testing.assert_allclose(again[reached.brought["rate_of_it"]], by_period[DAYS[:5].to_period(freq)])
+    np.testing.assert_allclose(again[reached.new_columns["rate_of_it"]], by_period[DAYS[:5].to_period(freq)])
     assert f"equal if both lie in the same {granularity}" in str(dfjoin.report(again))
 
 
@@ -49,7 +49,7 @@ def test_periods_of_other_spellings_meet(build, rng):
     lake = build({"rates": table})
     df = pd.DataFrame({"month": [str(p) for p in periods[20:120]]})
     (reached,) = list(reach_tables(df, lake.snapshot, PathOptions(max_hops=1, min_score=0.0)))
-    np.testing.assert_allclose(reached.frame[reached.brought["rate_of_it"]], table["rate_of_it"][20:120])
+    np.testing.assert_allclose(reached.frame[reached.new_columns["rate_of_it"]], table["rate_of_it"][20:120])
 
 
 def test_days_meet_no_other_days_of_their_month(build, rng):

@@ -50,7 +50,7 @@ def test_the_joined_rows_are_those_of_joins_by_hand(build, frames, df):
     by_hand = frames["lands"].assign(land=LANDS).set_index("land")["code"][df["land"]]
     harbour = by_hand.map(frames["harbours"].set_index("code")["harbour"])
     tons = harbour.map(frames["ships"].groupby("harbour")["tons"].mean())
-    np.testing.assert_allclose(ships.frame[ships.brought["tons"]], tons)
+    np.testing.assert_allclose(ships.frame[ships.new_columns["tons"]], tons)
     assert (ships.frame[ships.counted] == np.where(tons.isna(), 0, 2)).all()
     assert [hop.relationship for hop in ships.hops] == ["1:1", "1:1", "1:m"]
 
@@ -100,7 +100,7 @@ def test_m_to_m_is_passed_over(build, df, rng):
     named = reached(doubled, lake, on=(("land",),))[0]["visits"]
     means = lake.table("visits").groupby("land")["days"].mean()
     np.testing.assert_allclose(
-        named.frame[named.brought["days"]], means[doubled["land"]], err_msg="it is named as a key"
+        named.frame[named.new_columns["days"]], means[doubled["land"]], err_msg="it is named as a key"
     )
 
 

@@ -59,7 +59,7 @@ def test_pairs_are_those_of_all_pairs(seed, radius, d):
 
 
 def test_many_pairs_are_compared_in_parts(monkeypatch):
-    monkeypatch.setattr("dfjoin.vectors.axis_points._MAX_PAIRS", 7)
+    monkeypatch.setattr("dfjoin.vectors.axis_points.PAIRS_AT_ONCE", 7)
     points = np.arange(12.0)[:, None]
     left, right, _ = near_points(points, points, 20)
     assert left.size == 144 and (np.bincount(right) == 12).all()

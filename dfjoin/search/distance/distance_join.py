@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dfjoin import _validation as check
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
 from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.key_index import Vocabulary
 from dfjoin.values.value_set import ValueSet
 
 __all__ = [
@@ -227,7 +227,7 @@ class TextKeys(DistanceKeys):
     def __init__(self, values: ValueSet, partners: str) -> None:
         self.codes, self.n_keys = values.codes.astype(np.int64), len(values)
         self.partners = partners
-        self._vocabulary = vocabulary_of(values)
+        self._vocabulary = Vocabulary(values)
 
     @abstractmethod
     def within(self, values: ValueSet) -> NearPairs:
@@ -242,9 +242,8 @@ class TextKeys(DistanceKeys):
         """See `DistanceKeys`."""
         if not (len(keys) and self.n_keys):
             return NO_PAIRS
-        tokens = match_tokens(keys, self._vocabulary)
-        own = np.where(tokens >= 0, self._vocabulary.order.astype(np.int64)[np.maximum(tokens, 0)], -1)
-        theirs, left, distances = with_equal(self.within(keys), own, -1.0)  # equal values come first
+        equal = self._vocabulary.codes_of(keys)
+        theirs, left, distances = with_equal(self.within(keys), equal, -1.0)  # equal values come first
         return NearPairs(left, theirs, distances)
 
     def ordered(self, keys: ValueSet) -> NDArray[np.int64]:

@@ -23,7 +23,13 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
 
-__all__ = ["CountedSets", "DistanceSearch", "MatchRecord", "TextSegment"]
+__all__ = ["MOST_PAIRS", "QUERIES_AT_ONCE", "CountedSets", "DistanceSearch", "MatchRecord", "TextSegment"]
+
+QUERIES_AT_ONCE = 1024
+"""Query values that are compared at once, at most."""
+
+MOST_PAIRS = 1 << 24
+"""Pairs that are held at once; fewer query values are compared together where they have more."""
 
 _ROOM = 1 << 23
 """Pairs of a value and a column that are noted in a segment at most; 64 MB."""

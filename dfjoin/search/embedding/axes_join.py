@@ -15,12 +15,12 @@ from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.float_values import parse_lists, to_floats
 from dfjoin.values.value_set import ValueSet
 from dfjoin.vectors.axis_points import chord_of_length, distinct_points, length_of_chord, near_points, place_points
+from dfjoin.vectors.axis_specs import MAX_AXES
 
 __all__ = ["AxesKeys", "AxesRelation", "PointRadius", "point_radius"]
 
 _METRES = {"m": 1.0, "km": 1000.0}
 _UNITS = (*_METRES, "absolute")
-_MAX_AXES = 64
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class AxesRelation(DistanceRelation):
 
     def check(self) -> None:
         """See `DistanceRelation`."""
-        is_list = isinstance(self.scales, list) and 0 < len(self.scales) <= _MAX_AXES
+        is_list = isinstance(self.scales, list) and 0 < len(self.scales) <= MAX_AXES
         numbers = [self.radius, *(self.scales if is_list else [math.nan])]
         is_legal = all(type(n) in (int, float) and math.isfinite(n) and n >= 0 for n in numbers)
         if not is_legal or self.radius_unit not in _UNITS:

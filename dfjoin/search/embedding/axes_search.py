@@ -40,17 +40,15 @@ from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of
-from dfjoin.vectors.axis_points import near_points, place_degrees
+from dfjoin.vectors.axis_points import PAIRS_AT_ONCE, near_points, place_degrees
 from dfjoin.vectors.metrics import metric_of
 from dfjoin.vectors.trees import bound_of, features_of
 
-__all__ = ["PlacedSet", "PointsFound", "check_axes_of", "find_points", "scaled_points", "spaces_of"]
+__all__ = ["PointsFound", "SpaceSet", "check_axes_of", "find_points", "scaled_points", "spaces_of"]
 
 _PLANS = (None, "tree", "pexeso")
 _FAR = 1e6
 """A radius of so many times the extent of the points takes nearly all of them: no tree is asked."""
-
-_PAIRS = 1 << 22
 
 
 _SPACES: WeakKeyDictionary[Segment, list[AxisSpace]] = WeakKeyDictionary()
@@ -82,7 +80,7 @@ def check_axes_of(snapshot: Snapshot) -> None:
 
 
 @dataclass(frozen=True)
-class PlacedSet:
+class SpaceSet:
     """Where the set of a hit lies: its space among those of its segment, and its number there."""
 
     space: int
@@ -95,7 +93,7 @@ def _search_points(
     radius: PointRadius,
     params: SearchParams,
     record: MatchRecord | None = None,
-) -> tuple[Hits, list[PlacedSet], SearchStats]:
+) -> tuple[Hits, list[SpaceSet], SearchStats]:
     """Find the sets of columns with points near those of the query.
 
     Parameters
@@ -123,7 +121,7 @@ def _search_points(
     """
     search, parts, sets, stats = DistanceSearch(query, params, record), [], [], SearchStats()
     for number, segment in enumerate(snapshot.segments):
-        for place, space in enumerate(spaces_of(segment)):
+        for position, space in enumerate(spaces_of(segment)):
             points = scaled_points(query, space.shape)
             if points is None:
                 continue
@@ -134,7 +132,7 @@ def _search_points(
                 counted = CountedSets(segment, number, space.columns, space.sizes)
                 hits, found = search.hits(tally, counted)
             parts.append(hits)
-            sets += [PlacedSet(place, one) for one in found.tolist()]
+            sets += [SpaceSet(position, one) for one in found.tolist()]
             if stats.plan:
                 stats.add(read)
             else:
@@ -185,7 +183,7 @@ def _count_all_pairs(
     """Count by comparing every point of the query with every one of a space."""
     radius, tally = counted
     n, read = len(table.rows), np.zeros(4, np.int64)
-    numbers, step = np.arange(n), max(1, _PAIRS // max(1, n))
+    numbers, step = np.arange(n), max(1, PAIRS_AT_ONCE // max(1, n))
     for start in range(0, queries.numbers.size, step):
         part = sealed_queries(chosen_queries(queries, slice(start, start + step)))
         m = part.numbers.size
@@ -207,7 +205,7 @@ class PointsFound(DistanceFound):
         Columns of each hit, in the order of the axes.
     """
 
-    sets: tuple[PlacedSet, ...] = field(kw_only=True)
+    sets: tuple[SpaceSet, ...] = field(kw_only=True)
     keys: tuple[list[str], ...] = field(default=(), kw_only=True)
 
     @property
@@ -220,14 +218,14 @@ class PointsFound(DistanceFound):
         """See `DistanceFound`."""
         return "" if self.radius.unit == "absolute" else f" {self.radius.unit}"
 
-    def _taken(self, hits: RankedHits, places: Sequence[int]) -> Self:
+    def _taken(self, hits: RankedHits, positions: Sequence[int]) -> Self:
         """Return some of the hits, each named by all its columns."""
-        sets = tuple(self.sets[place] for place in places)
+        sets = tuple(self.sets[position] for position in positions)
         numbers = hits.hits.segments.tolist()
         keys = tuple(self._names(number, one) for number, one in zip(numbers, sets, strict=True))
         return replace(self, hits=replace(hits, names=[", ".join(names) for names in keys]), sets=sets, keys=keys)
 
-    def _names(self, number: int, one: PlacedSet) -> list[str]:
+    def _names(self, number: int, one: SpaceSet) -> list[str]:
         segment = self.matched.segments[number]
         return segment.catalog.column_names(spaces_of(segment)[one.space].columns[one.number])
 
@@ -240,7 +238,7 @@ class PointsFound(DistanceFound):
         if len(hits) <= MOST_RANKED:
             return self, hits, evidence
         best = np.sort(np.argsort(-hits.matched_rows, kind="stable")[:MOST_RANKED])
-        found = replace(self, sets=tuple(self.sets[place] for place in best.tolist()))
+        found = replace(self, sets=tuple(self.sets[position] for position in best.tolist()))
         return found, hits.take(best), None if evidence is None else evidence.take(best)
 
     def ranked(self, hits: RankedHits, useful: Usefulness) -> Self:
@@ -250,13 +248,13 @@ class PointsFound(DistanceFound):
         facts = replace(useful.facts, companions=np.union1d(useful.facts.companions, keys[keys != 0]))
         return replace(found, useful=replace(useful, facts=facts))
 
-    def keys_of(self, place: int) -> list[str]:
+    def keys_of(self, position: int) -> list[str]:
         """See `Found`."""
-        return self.keys[place]
+        return self.keys[position]
 
-    def relation_of(self, place: int) -> dict[str, Any] | None:
+    def relation_of(self, position: int) -> dict[str, Any] | None:
         """See `Found`."""
-        space = self._space_of(int(self.hits.hits.segments[place]), place)
+        space = self._space_of(int(self.hits.hits.segments[position]), position)
         return AxesRelation(self.radius.radius, self.radius.unit, list(space.shape.scales)).to_dict()
 
     def explained(self) -> dict[str, Any]:
@@ -270,15 +268,15 @@ class PointsFound(DistanceFound):
         }
         return {"code": "", **(none if self.useful is None else {})}
 
-    def _space_of(self, number: int, place: int) -> AxisSpace:
+    def _space_of(self, number: int, position: int) -> AxisSpace:
         """Return the space of the set of a hit."""
-        return spaces_of(self.matched.segments[number])[self.sets[place].space]
+        return spaces_of(self.matched.segments[number])[self.sets[position].space]
 
     def pairs_of(self, candidate: Candidate) -> MatchedPairs:
         """See `DistanceFound`."""
         assert isinstance(self.query, PointQuery)
-        space = self._space_of(candidate.number, candidate.place)
-        own = space.points_of(self.sets[candidate.place].number)
+        space = self._space_of(candidate.number, candidate.position)
+        own = space.points_of(self.sets[candidate.position].number)
         points = scaled_points(self.query, space.shape)
         assert points is not None
         codes, others, distances = near_points(points, np.asarray(space.rows)[own], self.radius.distance)
@@ -287,10 +285,10 @@ class PointsFound(DistanceFound):
 
     def texts_of(self, candidate: Candidate, partners: NDArray[np.int64]) -> list[str]:
         """See `DistanceFound`."""
-        space = self._space_of(candidate.number, candidate.place)
+        space = self._space_of(candidate.number, candidate.position)
         rows = np.asarray(space.rows)[partners]
         numbers = place_degrees(rows) if space.shape.is_place else rows / np.array(space.shape.scales)
-        return [point_text(row, place) for row, place in zip(numbers, partners.tolist(), strict=True)]
+        return [point_text(row, position) for row, position in zip(numbers, partners.tolist(), strict=True)]
 
 
 def find_points(

@@ -11,19 +11,17 @@ from numpy.typing import NDArray
 from dfjoin import _validation as check
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import distances_of_pairs
+from dfjoin.kernels.vector_search import distances_of_pairs, make_scratch
 from dfjoin.search.distance.distance_join import DistanceRelation, NearPairs, TextKeys
 from dfjoin.search.embedding.near_search import VectorRadius, embedder_of, vector_radius
 from dfjoin.search.params import SearchParams, search_params
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.value_set import ValueSet
+from dfjoin.vectors.axis_points import PAIRS_AT_ONCE
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.metrics import PROJECTED, metric_of
 
 __all__ = ["NearKeys", "NearRelation", "pairs_within"]
-
-_CHUNK = 1 << 22
-_LANES = 32
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ def pairs_within(one: NDArray[np.float32], other: NDArray[np.float32], radius: V
     if radius.metric not in PROJECTED:
         return _pairs_of_metric(one, other, radius)
     least = 1 - radius.chord**2 / 2 - (one.shape[1] + 16) * 2.0**-23
-    step = max(1, _CHUNK // max(1, other.shape[0]))
+    step = max(1, PAIRS_AT_ONCE // max(1, other.shape[0]))
     rows, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     transposed = np.ascontiguousarray(other.T)
     for start in range(0, one.shape[0], step):
@@ -136,7 +134,7 @@ def pairs_within(one: NDArray[np.float32], other: NDArray[np.float32], radius: V
     left, right = np.concatenate(rows), np.concatenate(columns)
     distances = np.empty(left.size, np.float64)
     arrays = (as_read_only(np.ascontiguousarray(a)) for a in (one, left, other, right))
-    distances_of_pairs(*arrays, np.empty(_LANES), distances)
+    distances_of_pairs(*arrays, make_scratch(1).lanes, distances)
     is_near = distances <= radius.chord
     return NearPairs(left[is_near], right[is_near], distances[is_near])
 

@@ -24,6 +24,7 @@ from dfjoin.kernels.vector_search import (
     count_within,
     make_scratch,
 )
+from dfjoin.search.distance.distance_search import MOST_PAIRS, QUERIES_AT_ONCE
 from dfjoin.search.params import SearchStats
 from dfjoin.vectors.near_cells import VectorCells, cell_radius
 from dfjoin.vectors.rounded_features import query_pairs
@@ -42,16 +43,10 @@ _PRODUCT_NS = 0.02
 """Costs, measured: a look at a cell, a scan of 16, a distance and each number in it, a product in a GEMM."""
 
 _CHUNK = 8192
-_BATCH = 1024
-"""Query values that are compared at once, at most."""
-
 _CELLS = 1 << 13
 """Cells whose centers are compared at once: a product of small matrices waits for its threads."""
 
 _ROOM = 1 << 17
-_MOST_PAIRS = 1 << 24
-"""Pairs that are held at once; fewer query vectors are searched together where they have more."""
-
 _Stretch = tuple[int, int]
 
 
@@ -159,7 +154,7 @@ def _by_product(
     d = rows.shape[1]
     least = np.float32(1 - within.radius**2 / 2 - (d + 16) * 2.0**-23)
     scratch = make_scratch(1)
-    n, start, batch = queries.numbers.size, 0, min(_BATCH, 64)
+    n, start, batch = queries.numbers.size, 0, min(QUERIES_AT_ONCE, 64)
     while start < n:
         part = sealed_queries(chosen_queries(queries, slice(start, start + batch)))
         transposed = np.ascontiguousarray(part.rows.T)
@@ -184,7 +179,7 @@ def _by_product(
         )
         start += batch
         share = max(1.0, place.size / part.numbers.size)
-        batch = int(min(_BATCH, max(1, _MOST_PAIRS // share)))
+        batch = int(min(QUERIES_AT_ONCE, max(1, MOST_PAIRS // share)))
 
 
 def near_places(
@@ -211,7 +206,7 @@ def near_places(
         Pairs of query vector first + i: ``places[indptr[i] : indptr[i + 1]]``.
     places : ndarray of int64
     """
-    begin, step, n = 0, _BATCH, queries.numbers.size
+    begin, step, n = 0, QUERIES_AT_ONCE, queries.numbers.size
     while begin < n:
         stop = min(n, begin + step)
         part = QueryVectors(*(as_read_only(np.ascontiguousarray(array[begin:stop])) for array in queries))
@@ -246,7 +241,7 @@ def _find(
             part = as_read_only(products[start : start + _STEP])
             while not scan_cells(cells.blocks, table, made, part, limits, found, scratch, state, own):
                 room = 2 * found.places.size
-                if room > _MOST_PAIRS and queries.numbers.size > 1:
+                if room > MOST_PAIRS and queries.numbers.size > 1:
                     return None
                 found = NearPlaces(*(np.concatenate([array, np.empty_like(array)]) for array in found))
     read += own

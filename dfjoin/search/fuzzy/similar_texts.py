@@ -14,6 +14,7 @@ from dfjoin.kernels.lanes import WORDS
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.text_compare import GRAM_SLOTS, CompareScratch, SpelledPairs, compare_texts
 from dfjoin.kernels.text_scan import ScanTexts, TextCandidates, TextLimit, propose_texts, sign_texts
+from dfjoin.search.distance.distance_search import MOST_PAIRS, QUERIES_AT_ONCE
 from dfjoin.vectors.fasttext_model import Texts, texts_with_letters
 
 __all__ = ["LONGEST", "SPELLING_METRICS", "SimilarTexts", "SpellingRadius", "spelling_radius"]
@@ -29,10 +30,6 @@ _DEFAULTS = {"edit": 0.15, "jaccard": 0.4}
 _ROOM = 1 << 18
 """Candidates that are compared at once."""
 
-_MOST_PAIRS = 1 << 24
-"""Pairs that are held at once; fewer query texts are looked for together where they have more."""
-
-_BATCH = 1024
 _ASCII = 128
 
 
@@ -149,7 +146,7 @@ class SimilarTexts:
         own = queries._texts
         limit = TextLimit(float(radius.radius), radius.unit == "fraction", radius.is_grams)
         scratch = _scratch_of(own)
-        begin, step = 0, _BATCH
+        begin, step = 0, QUERIES_AT_ONCE
         while begin < own.sizes.size:
             stop = min(begin + step, own.sizes.size)
             pairs = _near(own, (begin, stop), self._texts, limit, scratch, stats)
@@ -190,7 +187,7 @@ def _near(
         read[1] += m
         found.append(tuple(array[:n_kept].copy() for array in pairs))
         n_found += n_kept
-        if n_found > _MOST_PAIRS and n > 1:
+        if n_found > MOST_PAIRS and n > 1:
             return None
     stats += read
     queries, places, distances = (np.concatenate(parts) for parts in zip(*found, strict=True))

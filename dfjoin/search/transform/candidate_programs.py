@@ -62,9 +62,9 @@ class ProgramsFound(Found):
 
     def ranked(self, hits: RankedHits, useful: Usefulness) -> ProgramsFound:
         """Return the same search with its hits ranked by usefulness."""
-        places = useful.places
-        joins, rows = [self.joins[place] for place in places], [self.rows[place] for place in places]
-        relationships = [self.relationships[place] for place in places]
+        positions = useful.places
+        joins, rows = [self.joins[position] for position in positions], [self.rows[position] for position in positions]
+        relationships = [self.relationships[position] for position in positions]
         return replace(self, hits=hits, useful=useful, joins=joins, rows=rows, relationships=relationships)
 
 
@@ -154,7 +154,7 @@ def search_programs(snapshot: Snapshot, query: QueryColumn, params: SearchParams
                 joined.append(one)
                 n_last = stats.candidates
     hits = rank_hits(snapshot.segments, _as_hits(joined), params.k, query.profile.has_range)
-    best = [joined[place] for place in hits.order.tolist()]
+    best = [joined[position] for position in hits.order.tolist()]
     return ProgramsFound(
         query,
         hits,
@@ -232,11 +232,11 @@ class _ProgramSearch:
         """Learn programs from the most informative values of both sides."""
         indptr, hashes = value_pieces(values.data, values.offsets, np.uint64(self.seed))
         pieces = self.pieces
-        place = np.minimum(np.searchsorted(pieces.hashes, hashes), max(0, pieces.hashes.size - 1))
-        is_shared = pieces.hashes[place] == hashes
-        theirs = _best_of_rows(indptr, np.where(is_shared, bits[place], 0.0))
+        position = np.minimum(np.searchsorted(pieces.hashes, hashes), max(0, pieces.hashes.size - 1))
+        is_shared = pieces.hashes[position] == hashes
+        theirs = _best_of_rows(indptr, np.where(is_shared, bits[position], 0.0))
         is_held = np.zeros(pieces.hashes.size, bool)
-        is_held[place[is_shared]] = True
+        is_held[position[is_shared]] = True
         own = _best_of_rows(pieces.indptr, np.where(is_held, bits, 0.0)[pieces.numbers])
         n_query = len(self.query.values)
         lefts = self.scored[_most_informative(own, len(values))]

@@ -62,7 +62,7 @@ class TransformMode(Mode):
             shared=shared,
             only_query=[query.spelling(code) for code in alone.tolist()],
             only_candidate=[texts[code].as_py() for code in theirs.tolist()],
-            program=str(candidate.found.joins[candidate.place]),
+            program=str(candidate.found.joins[candidate.position]),
         )
 
     def pairs(self, candidate: Candidate) -> pd.DataFrame:
@@ -74,7 +74,7 @@ class TransformMode(Mode):
 def _rows(candidate: Candidate) -> RowJoin:
     """Return the values that were joined when the candidate was found."""
     assert isinstance(candidate.found, ProgramsFound)
-    return candidate.found.rows[candidate.place]
+    return candidate.found.rows[candidate.position]
 
 
 def _texts(candidate: Candidate) -> pa.Array:

@@ -115,16 +115,16 @@ def weigh_candidate(candidate: Candidate, is_by_equality: bool = True) -> Candid
     """
     found, snapshot = candidate.found, candidate.snapshot
     if found.useful is not None and not is_by_equality:  # what lies within a radius was counted by the search
-        evidence = found.useful.evidence.take(np.array([found.useful.places[candidate.place]]))
+        evidence = found.useful.evidence.take(np.array([found.useful.places[candidate.position]]))
     else:
-        hit = found.hits.hits.take(np.array([candidate.place]))
+        hit = found.hits.hits.take(np.array([candidate.position]))
         evidence = evidence_of(snapshot, found.matched, hit, is_by_equality)
     features = features_of(snapshot, query_facts(found.query), evidence)
     weights = model()
     score = weights.score.probabilities(features)
     useful = float(weights.usefulness(features, score)[0])
     if found.useful is not None:
-        useful = float(found.useful.usefulness[candidate.place])
+        useful = float(found.useful.usefulness[candidate.position])
     parts = sorted(weights.score.contributions(features).items(), key=lambda item: -abs(item[1]))
     values = dict(zip(FEATURES, features.values[0].tolist(), strict=True))
     texts = [(part, _words(name, values[name], part)) for name, part in parts if abs(part) >= _LEAST]

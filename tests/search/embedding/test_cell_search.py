@@ -40,7 +40,7 @@ def test_pairs_do_not_depend_on_batches(radius, monkeypatch):
     assert expected == sorted(expected, key=lambda pair: pair[0]) and len(set(expected)) == len(expected)
     gaps = np.sqrt(((queries[:, None].astype(float) - rows[None].astype(float)) ** 2).sum(-1))
     assert sorted(expected) == [tuple(pair) for pair in np.argwhere(gaps <= radius).tolist()]
-    for name, value in {"_BATCH": 7, "_CELLS": 3, "_STEP": 2, "_ROOM": 700, "_MOST_PAIRS": 1400}.items():
+    for name, value in {"QUERIES_AT_ONCE": 7, "_CELLS": 3, "_STEP": 2, "_ROOM": 700, "MOST_PAIRS": 1400}.items():
         monkeypatch.setattr(near_plans, name, value)
     assert pairs() == expected
 

@@ -14,7 +14,7 @@ from dfjoin.vectors.embedders import unit_rows
 @pytest.mark.parametrize("radius", [0.0, 0.3, 1.0, 2.0])
 @pytest.mark.parametrize("chunk", [10, 1 << 22])
 def test_pairs_are_all_pairs(radius, chunk, monkeypatch):
-    monkeypatch.setattr(module, "_CHUNK", chunk)
+    monkeypatch.setattr(module, "PAIRS_AT_ONCE", chunk)
     rng = np.random.default_rng(0)
     one, other = unit_rows(rng.normal(size=(15, 6))), unit_rows(rng.normal(size=(21, 6)))
     other[:4] = one[:4]

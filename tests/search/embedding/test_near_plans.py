@@ -48,12 +48,12 @@ def test_plans_agree(case, radius, monkeypatch):
     hits, stats = run(case, radius, "tree")
     assert stats.plan == "tree" and stats.bytes_read > 0
     monkeypatch.setattr(near_plans, "_CHUNK", 700)
-    monkeypatch.setattr(near_plans, "_MOST_PAIRS", 5000)
-    monkeypatch.setattr(near_plans, "_BATCH", 33)
+    monkeypatch.setattr(near_plans, "MOST_PAIRS", 5000)
+    monkeypatch.setattr(near_plans, "QUERIES_AT_ONCE", 33)
     monkeypatch.setattr(near_plans, "_CELLS", 3)
     monkeypatch.setattr(near_plans, "_STEP", 2)
     monkeypatch.setattr(near_plans, "_ROOM", 600)
-    monkeypatch.setattr(near_plans, "_MOST_PAIRS", 9000)
+    monkeypatch.setattr(near_plans, "MOST_PAIRS", 9000)
     for plan in ("gemm", None, "tree"):
         other, read = run(case, radius, plan)
         np.testing.assert_array_equal(other, hits)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfjoin.search.exact import plans
+from dfjoin.search.exact import searcher
 from dfjoin.search.params import PLANS
 from tests import oracles
 from tests.search.searching import find
@@ -31,16 +31,16 @@ def query(rng):
 def outcomes(monkeypatch):
     """JOSIE is tried for every query; what becomes of each trial is noted, "done" or "gave up"."""
     noted = []
-    josie = plans.run_josie
+    josie = searcher.run_josie
 
     def watched(*arguments):
         top = josie(*arguments)
         noted.append("gave up" if top is None else "done")
         return top
 
-    monkeypatch.setattr(plans, "run_josie", watched)
-    monkeypatch.setattr(plans, "_SMALL_NS", 0.0)
-    monkeypatch.setattr(plans, "_LONG_LISTS", 0)
+    monkeypatch.setattr(searcher, "run_josie", watched)
+    monkeypatch.setattr(searcher, "_SMALL_NS", 0.0)
+    monkeypatch.setattr(searcher, "_LONG_LISTS", 0)
     return noted
 
 
@@ -65,8 +65,8 @@ def test_mergelist_counts_everything_after_josie_gave_up(lake, query, outcomes, 
 
 
 def test_what_josie_finds_is_the_answer_when_it_does_not_give_up(lake, query, outcomes, monkeypatch):
-    watched = plans.run_josie
-    monkeypatch.setattr(plans, "run_josie", lambda *arguments: watched(*arguments[:-1], 0.0))  # without a budget
+    watched = searcher.run_josie
+    monkeypatch.setattr(searcher, "run_josie", lambda *arguments: watched(*arguments[:-1], 0.0))  # without a budget
     hits = find(query, lake, k=10)
     assert rows(hits, False) == expected(lake, query, 10, False)
     assert outcomes == ["done"] and hits.attrs["dfjoin"]["searches"][0]["plan"] == "josie"
@@ -75,7 +75,7 @@ def test_what_josie_finds_is_the_answer_when_it_does_not_give_up(lake, query, ou
 def test_cheap_queries_and_short_lists_are_merged_at_once(lake, query, outcomes, monkeypatch):
     for name, value in (("_SMALL_NS", 1e12), ("_LONG_LISTS", 10**9)):
         with monkeypatch.context() as patch:
-            patch.setattr(plans, name, value)
+            patch.setattr(searcher, name, value)
             assert find(query, lake).attrs["dfjoin"]["searches"][0]["plan"] == "mergelist"
     assert outcomes == []
 

@@ -7,9 +7,10 @@ import pytest
 import dfjoin
 from dfjoin.index.mapping import advise_willneed
 from dfjoin.search.exact import read_ahead as readahead
-from dfjoin.search.exact.matcher import match_tokens, vocabulary_of
+from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.read_ahead import ReadAhead, VocabularyReadAhead
 from dfjoin.search.query import make_query
+from dfjoin.values.key_index import Vocabulary
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_a_vocabulary_asked_for_whole_is_left_alone(lake, asked):
 
 def test_arrays_in_memory_are_never_asked_for(lake, asked):
     query = make_query(pd.Series(["value number 1", "x"]), lake.settings, name="q").values
-    view = vocabulary_of(query)
+    view = Vocabulary(query)
     in_memory = lake.segments[0].tokens._replace(hash=view.hash, directory=view.directory)
     ahead = VocabularyReadAhead(in_memory)
     assert ahead.prefetch(query.hashes) == 0

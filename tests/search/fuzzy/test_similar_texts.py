@@ -61,13 +61,13 @@ def test_pairs_do_not_depend_on_batches_and_room(reach, monkeypatch):
     assert len(words) > 128  # more than a block
     expected = expected_pairs(words[::9], words, reach)
     assert pairs_of(words[::9], words, reach) == expected
-    for name, value in {"_BATCH": 3, "_ROOM": 1, "_MOST_PAIRS": 8}.items():
+    for name, value in {"QUERIES_AT_ONCE": 3, "_ROOM": 1, "MOST_PAIRS": 8}.items():
         monkeypatch.setattr(similar_texts, name, value)
     assert pairs_of(words[::9], words, reach) == expected
 
 
 def test_all_pairs_of_a_query_text_come_at_once(monkeypatch):
-    monkeypatch.setattr(similar_texts, "_BATCH", 4)
+    monkeypatch.setattr(similar_texts, "QUERIES_AT_ONCE", 4)
     words = [a + b for a in "abcde" for b in "xyz"]
     reach, seen = SpellingRadius("edit", 1, "absolute"), []
     for found in texts_of(words, reach).near(texts_of(words, reach), reach, np.zeros(2, np.int64)):

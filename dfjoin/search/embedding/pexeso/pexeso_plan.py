@@ -84,7 +84,7 @@ class PexesoSearch:
         self._rows, self._tokens = rows, as_read_only(tokens[index.order])
         self._postings = postings
         self._chord = radius[1]
-        self._reach = PivotReach(radius[0], _ROUNDING * max(1.0, index.grid.side))
+        self._limits = PivotReach(radius[0], _ROUNDING * max(1.0, index.grid.side))
         self._minimum = minimum
         self._block_stats, self._sift_stats = np.zeros(2, np.int64), np.zeros(3, np.int64)
 
@@ -125,7 +125,7 @@ class PexesoSearch:
         ordered = sealed_queries(chosen_queries(queries, order))
         pairs = _with_room(
             lambda found, room: block(
-                grid, index.grid, self._reach, np.empty((room, 3), np.int64), found, self._block_stats
+                grid, index.grid, self._limits, np.empty((room, 3), np.int64), found, self._block_stats
             )
         )
         sealed = CellPairs(as_read_only(pairs.queries), as_read_only(pairs.cells), as_read_only(pairs.is_match))
@@ -134,7 +134,7 @@ class PexesoSearch:
                 grid.mapped,
                 index.grid,
                 sealed,
-                self._reach,
+                self._limits,
                 self._tokens,
                 as_read_only(closed),
                 self._postings,
@@ -143,22 +143,22 @@ class PexesoSearch:
             )
         )
         by_query = np.argsort(found.queries, kind="stable")
-        owners, places = found.queries[by_query], found.cells[by_query]
+        owners, vectors = found.queries[by_query], found.cells[by_query]
         is_near = found.is_match[by_query].astype(bool)
         unknown = np.flatnonzero(~is_near)
-        is_near[unknown] = self._is_within(ordered.rows, owners[unknown], places[unknown])
+        is_near[unknown] = self._is_within(ordered.rows, owners[unknown], vectors[unknown])
         stats.distances += unknown.size
         stats.near_pairs += int(is_near.sum())
-        owners, places = owners[is_near], places[is_near]
+        owners, vectors = owners[is_near], vectors[is_near]
         indptr = np.searchsorted(owners, np.arange(ordered.numbers.size + 1)).astype(np.int64)
-        count_found(as_read_only(indptr), as_read_only(places), self._tokens, ordered, self._postings, tally)
+        count_found(as_read_only(indptr), as_read_only(vectors), self._tokens, ordered, self._postings, tally)
 
     def _is_within(
-        self, rows: NDArray[np.float32], owners: NDArray[np.int64], places: NDArray[np.int64]
+        self, rows: NDArray[np.float32], owners: NDArray[np.int64], vectors: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """Compute the distances of pairs of a query vector and a vector of the segment, by query vector."""
         index = self._index
-        others = self._rows[index.order[places]]
+        others = self._rows[index.order[vectors]]
         if index.metric.name in PROJECTED:
             distances = np.empty(owners.size)
             arrays = (as_read_only(np.ascontiguousarray(a)) for a in (rows, owners, others, np.arange(owners.size)))
@@ -168,7 +168,7 @@ class PexesoSearch:
         ends = np.searchsorted(owners, np.arange(rows.shape[0] + 1))
         for q, (first, last) in enumerate(zip(ends, ends[1:], strict=False)):
             if last > first:
-                is_near[first:last] = index.metric.distances(rows[q], others[first:last]) <= self._reach.radius
+                is_near[first:last] = index.metric.distances(rows[q], others[first:last]) <= self._limits.radius
         return is_near
 
 

@@ -184,11 +184,11 @@ def choose_levels(mapped: NDArray[np.float64], side: float, full: float) -> int:
         n_cells = np.unique(keys).size
         cost = 0.0
         for share in _RADII:
-            reach = share * full + width
+            limit = share * full + width
             covered = np.min(
                 [
-                    np.searchsorted(axes[:, p], queries[:, p] + reach, "right")
-                    - np.searchsorted(axes[:, p], queries[:, p] - reach, "left")
+                    np.searchsorted(axes[:, p], queries[:, p] + limit, "right")
+                    - np.searchsorted(axes[:, p], queries[:, p] - limit, "left")
                     for p in range(n_pivots)
                 ],
                 axis=0,

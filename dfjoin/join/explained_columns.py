@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from dfjoin.fuzzy.result import FuzzyJoin
 
-__all__ = ["keep_told"]
+__all__ = ["keep_explained"]
 
 _WORD = re.compile(r"\w+")
 _ALIKE = 0.7
 """Least share of the letters that two spellings of a word have in common."""
 
 
-def keep_told(found: FuzzyJoin, columns: Mapping[str, pa.Array], texts: pa.Array, is_left: bool) -> FuzzyJoin:
-    """Leave out the pairs whose text tells nothing of one of the columns that the key is made of.
+def keep_explained(found: FuzzyJoin, columns: Mapping[str, pa.Array], texts: pa.Array, is_left: bool) -> FuzzyJoin:
+    """Leave out the pairs whose text explains nothing of one of the columns that the key is made of.
 
     ``Fay`` and ``Black`` are alike ``Zoe Black``, by one of two columns: it is another person.
 
@@ -42,30 +42,30 @@ def keep_told(found: FuzzyJoin, columns: Mapping[str, pa.Array], texts: pa.Array
     Returns
     -------
     FuzzyJoin
-        A null, and a value without a letter or digit, is told by any text. A word is told by an equal one, by its
-        initial or an abbreviation of three letters or more, and by a spelling with 70 % of its letters.
+        A null, and a value without a letter or digit, is explained by any text. A word is explained by an equal one, by
+        its initial or an abbreviation of three letters or more, and by a spelling with 70 % of its letters.
 
     Notes
     -----
     O(pairs × words of the key × words of the text).
     """
     own, others = (found.left_rows, found.right_rows) if is_left else (found.right_rows, found.left_rows)
-    is_told = np.ones(len(found), bool)
+    is_explained = np.ones(len(found), bool)
     other_words = [_words(text) for text in texts.cast(pa.large_string()).take(pa.array(others)).to_pylist()]
     for column in columns.values():
         values = column.cast(pa.large_string()).take(pa.array(own)).to_pylist()
-        is_told &= _tell(values, other_words)
-    if is_told.all():
+        is_explained &= _tell(values, other_words)
+    if is_explained.all():
         return found
-    rows = {name: getattr(found, name)[is_told] for name in ("left_rows", "right_rows", "distances", "errors")}
-    if not is_told.any():
+    rows = {name: getattr(found, name)[is_explained] for name in ("left_rows", "right_rows", "distances", "errors")}
+    if not is_explained.any():
         nothing = "what is alike tells nothing of one of the columns of the key"
         return replace(found, **rows, estimated_precision=None, estimated_recall=None, reason=nothing)
     return replace(found, **rows)
 
 
 def _tell(values: list[str | None], others: list[list[str]]) -> NDArray[np.bool_]:
-    """Tell for each value whether one of its words is told by some other words."""
+    """Tell for each value whether one of its words is explained by some other words."""
     words = [_words(value) for value in values]
     pairs = zip(words, others, strict=True)
     return np.array([not own or any(_is_same_word(a, b) for a in own for b in other) for own, other in pairs], bool)

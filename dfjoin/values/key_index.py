@@ -1,4 +1,4 @@
-"""Keys of one or several columns: the number of the key of each row, and of the rows of another side."""
+"""Values and keys in memory, ready to be looked up: the number of the key of each row, and of rows of another side."""
 
 from __future__ import annotations
 
@@ -10,16 +10,68 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.search.exact.matcher import Vocabulary, match_tokens, vocabulary_of
+from dfjoin.kernels.postings import build_directory, copy_values, directory_bits
+from dfjoin.kernels.records import Dictionary
+from dfjoin.kernels.sorting import argsort_u64
+from dfjoin.kernels.vocabulary import find_tokens
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import unite_value_sets
 from dfjoin.values.value_set import ValueSet
 
-__all__ = ["KeyIndex", "concat_values", "number_rows", "pair_codes"]
+__all__ = ["KeyIndex", "Vocabulary", "concat_values", "find_values", "number_rows", "pair_codes"]
 
 
 _MOST_PAIRS = 1 << 24
 """Pairs of codes of which a table is made."""
+
+
+class Vocabulary:
+    """The distinct values of a column, ready to be looked up. O(n log n).
+
+    Parameters
+    ----------
+    values : ValueSet
+        Distinct values of the one side.
+    """
+
+    def __init__(self, values: ValueSet) -> None:
+        self.order = argsort_u64(values.hashes)
+        self.hash = values.hashes[self.order]
+        self.value_offsets = np.zeros(len(values) + 1, np.int64)
+        self.value_bytes = np.zeros(int(values.offsets[-1]) + 8, np.uint8)
+        lengths = np.diff(values.offsets).astype(np.int32)
+        copy_values(self.order, values.offsets[:-1], lengths, values.data, self.value_bytes, self.value_offsets)
+        self.directory = build_directory(self.hash, directory_bits(len(values)))
+        for array in (self.hash, self.value_offsets, self.value_bytes, self.directory):
+            array.flags.writeable = False
+
+    def codes_of(self, values: ValueSet) -> NDArray[np.int64]:
+        """Return the number that each of other values has among the values, -1 for none."""
+        found = find_values(values, self)
+        codes = np.full(len(values), -1, np.int64)
+        is_found = found >= 0
+        codes[is_found] = self.order[found[is_found]]
+        return codes
+
+
+def find_values(values: ValueSet, vocabulary: Any) -> NDArray[np.int64]:
+    """Find values in a vocabulary.
+
+    Parameters
+    ----------
+    values : ValueSet
+    vocabulary : Vocabulary or dfjoin.index.segment.Tokens
+        Arrays ``directory``, ``hash``, ``value_offsets`` and ``value_bytes``.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_values,)
+        The number of each value in the order of hashes, -1 if the vocabulary does not hold it.
+    """
+    dictionary = Dictionary(vocabulary.directory, vocabulary.hash, vocabulary.value_offsets, vocabulary.value_bytes)
+    found = np.empty(len(values), np.int64)
+    find_tokens(values.hashes, values.offsets, values.data, dictionary, found)
+    return found
 
 
 @dataclass(frozen=True)
@@ -52,7 +104,7 @@ class KeyIndex:
     @cached_property
     def vocabularies(self) -> list[Vocabulary]:
         """The values of each part, ready to be looked up."""
-        return [vocabulary_of(part) for part in self.parts]
+        return [Vocabulary(part) for part in self.parts]
 
     def match(self, parts: Sequence[ValueSet]) -> NDArray[np.int64]:
         """Return the code of each row of another side, -1 for a key that this side lacks.
@@ -75,9 +127,9 @@ class KeyIndex:
             combined = _find_pairs(pair_codes(combined, more, len(part)), known)
         return combined
 
-    def value_codes(self, place: int, part: ValueSet) -> NDArray[np.int64]:
+    def value_codes(self, part_number: int, part: ValueSet) -> NDArray[np.int64]:
         """Return for each value of a column of another side its number in an own column, -1 for none."""
-        return _value_codes(part, self.vocabularies[place])
+        return self.vocabularies[part_number].codes_of(part)
 
     def match_all(self, parts: Sequence[ValueSet]) -> tuple[NDArray[np.int64], int]:
         """Return a code for every row of another side, new ones for keys that this side lacks.
@@ -115,7 +167,7 @@ def number_rows(
         Codes are below it.
     pairs : list of ndarray of int64
         For each column but the first the sorted pairs that occur of the number so far and its own code, as
-        `pair_codes` writes them. The place of a pair is the number from there on.
+        `pair_codes` writes them. The position of a pair is the number from there on.
 
     Notes
     -----
@@ -140,20 +192,20 @@ def pair_codes(codes: NDArray[np.int64], more: NDArray[Any], n_more: int) -> NDA
 
 
 def _find_pairs(pairs: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each pair among the known ones, sorted, -1 for others."""
+    """Return the position of each pair among the known ones, sorted, -1 for others."""
     found = np.full(pairs.size, -1, np.int64)
     if known.size == 0:
         return found
     end = int(known[-1]) + 1
     if _is_dense(end, pairs.size):
-        places = np.full(end + 1, -1, np.int64)  # the last one serves the pair -1
-        places[known] = np.arange(known.size)
-        return places[np.where(pairs < end, pairs, -1)]
+        numbers = np.full(end + 1, -1, np.int64)  # the last one serves the pair -1
+        numbers[known] = np.arange(known.size)
+        return numbers[np.where(pairs < end, pairs, -1)]
     rows = np.flatnonzero(pairs >= 0)
     wanted = pairs[rows]
-    places = np.minimum(np.searchsorted(known, wanted), known.size - 1)
-    is_known = known[places] == wanted
-    found[rows[is_known]] = places[is_known]
+    at = np.minimum(np.searchsorted(known, wanted), known.size - 1)
+    is_known = known[at] == wanted
+    found[rows[is_known]] = at[is_known]
     return found
 
 
@@ -173,16 +225,7 @@ def _is_dense(end: int, n_rows: int) -> bool:
 
 def _codes_of(values: ValueSet, vocabulary: Vocabulary) -> NDArray[np.int64]:
     """Return for each row of a value set the code that its value has in a vocabulary, -1 for none."""
-    return np.append(_value_codes(values, vocabulary), -1)[values.codes]  # the last one serves code -1, the null
-
-
-def _value_codes(values: ValueSet, vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """Return for each value the code that it has in a vocabulary, -1 for none."""
-    tokens = match_tokens(values, vocabulary)
-    codes = np.full(len(values), -1, np.int64)
-    is_found = tokens >= 0
-    codes[is_found] = vocabulary.order[tokens[is_found]]
-    return codes
+    return np.append(vocabulary.codes_of(values), -1)[values.codes]  # the last one serves code -1, the null
 
 
 def concat_values(parts: Sequence[ValueSet], settings: IndexSettings) -> ValueSet:
@@ -190,6 +233,6 @@ def concat_values(parts: Sequence[ValueSet], settings: IndexSettings) -> ValueSe
     if len(parts) == 1:
         return parts[0]
     united = unite_value_sets(list(parts), settings)
-    vocabulary = vocabulary_of(united)
+    vocabulary = Vocabulary(united)
     codes = np.concatenate([_codes_of(part, vocabulary) for part in parts]).astype(np.int32)
     return replace(united, codes=codes)

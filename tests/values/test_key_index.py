@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.search import row_keys
-from dfjoin.search.row_keys import KeyIndex, number_rows, pair_codes
 from dfjoin.types import IndexSettings
+from dfjoin.values import key_index
+from dfjoin.values.key_index import KeyIndex, number_rows, pair_codes
 from dfjoin.values.normalize import normalize_column, settings_for
 from tests.oracles import canonical
 
@@ -82,12 +82,12 @@ def test_pairs_are_numbered_alike_whether_a_table_of_all_is_made_or_they_are_sor
     rng = np.random.default_rng(n_values)
     own, theirs = ([rng.integers(-1, n_values, 200) for _ in range(3)] for _ in range(2))
     results = []
-    for most in (row_keys._MOST_PAIRS, 0):
-        monkeypatch.setattr(row_keys, "_MOST_PAIRS", most)
+    for most in (key_index._MOST_PAIRS, 0):
+        monkeypatch.setattr(key_index, "_MOST_PAIRS", most)
         codes, n_keys, pairs = number_rows([(part, n_values) for part in own])
         combined = theirs[0].astype(np.int64)
         for more, known in zip(theirs[1:], pairs, strict=True):
-            combined = row_keys._find_pairs(pair_codes(combined, more, n_values), known)
+            combined = key_index._find_pairs(pair_codes(combined, more, n_values), known)
         results.append([codes.tolist(), n_keys, [known.tolist() for known in pairs], combined.tolist()])
     assert results[0] == results[1]
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.fuzzy.result import FuzzyJoin
-from dfjoin.join.told_columns import keep_told
+from dfjoin.join.explained_columns import keep_explained
 
 FIRSTS = ["Ann", "Bob", "Cid", "Dee", "Eva", "Fay", "Gus", "Hal", "Ivy", "Jon"]
 LASTS = ["Smith", "Jones", "Brown", "White", "Green", "Black", "Stone", "Woods", "Marsh", "Field"]
@@ -37,7 +37,7 @@ def found(pairs):
 def test_a_text_tells_of_each_column(first, last, text, is_kept):
     columns = {"first": pa.array([first], pa.string()), "last": pa.array([last], pa.string())}
     texts = pa.array([text], pa.string())
-    kept = keep_told(found([(0, 0)]), columns, texts, True)
+    kept = keep_explained(found([(0, 0)]), columns, texts, True)
     assert len(kept) == is_kept
     if not is_kept:
         assert kept.estimated_precision is None and "tells nothing of one of the columns" in kept.reason
@@ -47,11 +47,11 @@ def test_the_other_pairs_stay_as_they_are():
     columns = {"a": pa.array(["x1", "y1", "z1"]), "b": pa.array(["u", "v", "w"])}
     texts = pa.array(["w z1", "y1 q", "x1 u"])
     every = found([(2, 0), (1, 1), (0, 2)])
-    kept = keep_told(FuzzyJoin(every.right_rows, every.left_rows, *every_fields(every)), columns, texts, False)
+    kept = keep_explained(FuzzyJoin(every.right_rows, every.left_rows, *every_fields(every)), columns, texts, False)
     assert kept.left_rows.tolist() == [0, 2] and kept.right_rows.tolist() == [2, 0]
     assert kept.estimated_precision == 0.99 and kept.errors.shape == kept.distances.shape == (2,)
     empty = found([])
-    assert keep_told(empty, columns, texts, True) is empty
+    assert keep_explained(empty, columns, texts, True) is empty
 
 
 def every_fields(one):
