@@ -34,7 +34,7 @@ def auto_join(
     aggregate: str | dict[str, str] | None = "auto",
     max_expansion: float = 10.0,
     indicator: bool = False,
-    transform: bool | None = None,
+    transform: bool | str | None = None,
     fuzzy: bool | None = None,
     precision: float = 0.95,
     examples: list[tuple[str | tuple[str, ...], str | tuple[str, ...]]] | None = None,
@@ -133,7 +133,7 @@ def auto_join(
     indicator : bool, default False
         Add ``_merge``: both, left_only or right_only. Where keys of two frames are related by a program or by
         similarity, also ``_match`` (equal, program, fuzzy) and ``_distance`` (0 to 1) of each row.
-    transform, fuzzy : bool, optional
+    transform, fuzzy : bool, optional; `transform` also "accept"
         Between two frames: look for programs over the columns of one frame whose results are the key of the
         other, and match the keys that are left by string similarity. The other frame's key is added. Where the
         cells of a column that is named list keys of the other (``a; b; c``), each value that they list is matched.
@@ -143,9 +143,16 @@ def auto_join(
         - True: in any case. The columns of a composite `on` are compared one by one, and what each says of a match is
           learned from both frames; a missing value says nothing.
         - False: never.
+        - ``transform="accept"``: as True, and a relation that is in doubt is joined. Where both keys are named, the
+          report proposes it, with five pairs for example.
+
+        Two columns that `on` and `right_on` name are also related by what both are read as, if that explains nearly all
+        of one: days and the months, quarters, weeks or years that hold them, however these are spelled; numbers and
+        Roman numerals, words, bands or decades; counts of days or seconds and dates; two units. Names of columns
+        stand for evidence then, and the report says so.
     precision : float, default 0.95
         Share of right pairs that matching by similarity aims at, by an estimate without labels; rows below
-        it stay unmatched.
+        it stay unmatched. Below 0.9 it holds for programs over named keys too.
     examples : list of (left value, right value), optional
         Pairs that belong together, a tuple of texts for several key columns; programs are learned from them alone.
         They may read the rows that hold the values; an example that contradicts the others is named in a warning.

@@ -57,6 +57,7 @@ class JoinOptions:
         Add a column that says which rows found a partner.
     transform, fuzzy : bool or None
         Whether two frames may be related by programs, and by string similarity; None: where equal keys do not do.
+        `transform` may be "accept", too: a relation in doubt is joined.
     precision : float
         Share of right pairs that the fuzzy join is to reach.
     examples : tuple of (left value, right value) or None
@@ -94,7 +95,7 @@ class JoinOptions:
     aggregate: Any = "auto"
     max_expansion: float = 10.0
     indicator: bool = False
-    transform: bool | None = None
+    transform: bool | str | None = None
     fuzzy: bool | None = None
     precision: float = 0.95
     examples: tuple[Example, ...] | None = None
@@ -211,7 +212,7 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "tables": _check_patterns,
     "exclude": _check_patterns,
     "indicator": _one_of(True, False),
-    "transform": _one_of(None, True, False),
+    "transform": _one_of(None, True, False, "accept"),
     "fuzzy": _one_of(None, True, False),
     "precision": check.check_fraction,
     "examples": _check_examples,

@@ -5,6 +5,7 @@ The relation is found on the distinct keys of either side, and handed on as pair
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -22,10 +23,13 @@ from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.join.similar_keys import TextColumns, choose_similar_keys, is_named_by_words
 from dfjoin.programs.program import MAX_COLUMNS, Program
 from dfjoin.transform.casing import spell_as_targets
+from dfjoin.transform.chance import MIN_PRECISION
 from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.named_operators import ACCEPT, relate_named
 from dfjoin.transform.outcome import evaluate
 from dfjoin.transform.prepared_columns import Column, count_distinct
-from dfjoin.transform.transform_join import RankedProgram, TransformJoin
+from dfjoin.transform.sides import Needs
+from dfjoin.transform.transform_join import RankedProgram, TransformJoin, join_rows
 
 __all__ = ["relate", "relate_again"]
 
@@ -40,6 +44,8 @@ _MIN_NONE_EQUAL = 6
 _MIN_SHARE_NONE_EQUAL = 0.4
 """The same where no key is equal: of things that two tables spell differently, some are spelled alike, whereas
 different things of one list, models of one maker, have names that resemble each other."""
+_MIN_PROPOSED = 0.9
+"""Share of the values of one side that a program in doubt has to explain to be proposed."""
 _QUICK_REST = 50_000
 """Keys up to which it is tried for what equality leaves."""
 
@@ -100,9 +106,7 @@ def relate(
     is_chosen = False
     programs = TransformJoin()
     if options.transform is not False and all(names is None or len(names) <= MAX_COLUMNS for names in (on, right_on)):
-        programs = find_programs(left, right, on=on, right_on=right_on, examples=options.examples)
-        programs = spell_as_targets(programs, left, right)
-        tried += () if programs.found else programs.tried
+        programs, tried = _find_programs(left, right, on, right_on, options, is_named)
     if equals_first and on is not None and right_on is not None:
         programs = _with_equal_keys(programs, left[on[0]], right[right_on[0]])
     if not programs.found:
@@ -113,7 +117,8 @@ def relate(
         programs = equality
 
     def match_rest(own: pa.Array, other: pa.Array, known: KeyPairs) -> tuple[FuzzyJoin | None, str]:
-        if any(ranked.program.computes for ranked in programs.programs):  # numbers that are alike are others
+        computes = any(ranked.program.computes for ranked in programs.programs)
+        if computes or programs.basis:  # numbers and periods that are alike are others
             return None, ""
         quick = _QUICK_REST if equals_first else _QUICK_KEYS
         if options.fuzzy is False or count_distinct(known.left, len(own)) == len(own):
@@ -130,6 +135,47 @@ def relate(
             reason = f"{columns}: {n_keys:,} keys that are equal or alike are too few, where `on` does not name them"
         return None, [*tried, reason] if reason else tried
     return relation if relation.pairs.left.size else None, [*tried, reason] if reason else tried
+
+
+def _find_programs(
+    left: TextColumns,
+    right: TextColumns,
+    on: Sequence[str] | None,
+    right_on: Sequence[str] | None,
+    options: JoinOptions,
+    is_named: bool,
+) -> tuple[TransformJoin, list[str]]:
+    """Learn programs; else relate what the caller named by a named operator; else say what was tried, and proposed."""
+    accepts, precision = options.transform == "accept", min(MIN_PRECISION, options.precision)
+    needs = Needs(precision=precision) if is_named else Needs()
+    programs = find_programs(left, right, on=on, right_on=right_on, examples=options.examples, needs=needs)
+    if not programs.found and is_named and on and right_on and options.examples is None:
+        proposal = ""
+        if len(on) == len(right_on) == 1:
+            join, proposal = relate_named(left[on[0]], right[right_on[0]], accepts_doubt=accepts)
+            if join is not None:
+                return join, []
+        found = find_programs(left, right, on=on, right_on=right_on, needs=Needs(-math.inf, precision))
+        if found.found and accepts:
+            return found, []
+        proposed = proposal or _proposal(found, left, right)
+        if proposed:
+            return programs, [proposed, *programs.tried]
+    programs = spell_as_targets(programs, left, right)
+    return programs, [] if programs.found else list(programs.tried)
+
+
+def _proposal(found: TransformJoin, left: TextColumns, right: TextColumns) -> str:
+    """Describe programs that chance may explain, with pairs for example; empty if they explain little of both sides."""
+    if max(found.source_coverage, found.target_coverage) < _MIN_PROPOSED:
+        return ""
+    is_forward = found.direction == "left_to_right"
+    source, target = (left, right) if is_forward else (right, left)
+    names = [next(iter(columns)) for columns in (found.source_columns, found.target_columns)]
+    rows = join_rows(found, {n: c.array for n, c in left.items()}, {n: c.array for n, c in right.items()})
+    pairs = zip(*((rows.left_rows, rows.right_rows)[:: 1 if is_forward else -1]), strict=True)
+    shown = [f"{source[names[0]].array[int(i)]} = {target[names[1]].array[int(j)]}" for i, j in list(pairs)[:5]]
+    return f"{found.programs[0].program} = {found.target}: in doubt, for example {', '.join(shown)}; {ACCEPT}"
 
 
 def relate_again(saved: SavedRelation, left: TextColumns, right: TextColumns) -> tuple[Relation, str]:

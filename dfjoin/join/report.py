@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin import _html
-from dfjoin._visible import visible_lines
+from dfjoin._visible import visible, visible_lines
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.execute import RightSide, StepResult, join_step
 from dfjoin.join.keys import KeyColumns
@@ -219,6 +219,8 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
         if entry["support"]:  # a key that is copied, so that likeness completes it, joins nothing by itself
             what = f"{entry['text']} = {target}" if target else entry["text"]
             lines.append(f"  by {what}: {entry['support']:,} rows, precision about {entry['precision']:.3f}")
+    if basis := found.get("basis"):
+        lines.append(f"  {visible(basis)}; pass transform=False to refuse it")
     if respelled := found.get("n_respelled", 0):
         lines.append(
             f"  {respelled:,} of these keys are equal only when casing, blanks and zeros are made equal: "

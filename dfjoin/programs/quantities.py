@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import cache
+from itertools import permutations
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +22,7 @@ from dfjoin.programs.spark_sql import END, bind, quote
 from dfjoin.programs.string_column import StringColumn
 from dfjoin.programs.text_operators import Case, translate
 
-__all__ = ["QUANTITIES", "Quantity", "quantity_tables", "unit_factors"]
+__all__ = ["QUANTITIES", "Quantity", "quantity_tables", "unit_factors", "unit_ratios"]
 
 _UNITS = {
     "number": "",
@@ -53,6 +55,16 @@ _UNITS = {
 """Table → its units, in small letters, with their factors; ``_`` stands for a space. ``number``: whatever the unit."""
 QUANTITIES = tuple(_UNITS)
 """Names of the tables."""
+_COMPARED = {
+    "length": "mm cm m km in ft yd mi",
+    "mass": "g kg oz lb t",
+    "volume": "ml l gal pt",
+    "area": "m2 km2 ha acre",
+    "speed": "km/h m/s mph kn",
+    "energy": "kj kcal kwh",
+    "pressure": "kpa bar psi",
+}
+"""Units of which a whole column may be, and another of the same things in another one."""
 _WHOLE = "[0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,12}"
 _PARTS = f"([^0-9]*)({_WHOLE})([.][0-9]{{1,6}})?([^0-9]*)"
 _MINUS = "(?:^|[^0-9A-Za-z])[-\u2212][ $\u20ac\u00a3\u00a5]*"
@@ -64,6 +76,30 @@ def unit_factors(table: str) -> tuple[str, str]:
     """Return the units and the factors of a table, each joined by commas; two empty texts if any unit will do."""
     entries = [entry.rpartition("=") for entry in re.findall("[^ ]*=[^ ]*", _UNITS[table])]
     return ",".join(unit.replace("_", " ") for unit, _, _ in entries), ",".join(factor for _, _, factor in entries)
+
+
+@cache
+def unit_ratios() -> dict[tuple[str, str], str]:
+    """Return the factor and the offset that take one unit to another, as plain decimals, with the names of both.
+
+    Examples
+    --------
+    >>> unit_ratios()["2.54", "0"]
+    'in in cm'
+    """
+    found = {
+        ("1.8", "32"): "degrees Celsius in Fahrenheit",
+        ("0.555555555555556", "-17.7777777778"): "Fahrenheit in Celsius",
+    }
+    for table, names in _COMPARED.items():
+        units, factors = (part.split(",") for part in unit_factors(table))
+        factor_of = dict(zip(units, map(Decimal, factors), strict=True))
+        for one, two in permutations(names.split(), 2):
+            ratio = factor_of[one] / factor_of[two]
+            text = f"{ratio:.15f}".rstrip("0").rstrip(".")
+            if ratio < 10**5 and ratio > Decimal("1e-6"):
+                found.setdefault((text, "0"), f"{one} in {two}")
+    return found
 
 
 @cache

@@ -81,6 +81,7 @@ _PARTS: dict[str, tuple[str, str]] = {
     "y-name": (f"{_YEAR}{_GAP}{_MONTH_NAME}", "yb"),
     "m-y": (f"{_MONTH}[-/. ]{_YEAR}", "my"),
     "y-m": (f"{_YEAR}[-/. ]{_MONTH_2}", "ym"),
+    "name-yy": (f"{_MONTH_NAME}[ ./'-]{{1,2}}([0-9]{{2}})", "by"),
     "d-name": (f"{_DAY}{_ORDINAL}(?:{_GAP}| of ){_MONTH_NAME}", "db"),
     "name-d": (f"{_MONTH_NAME}{_GAP}{_DAY}{_ORDINAL}", "bd"),
     "name": (_MONTH_NAME, "b"),

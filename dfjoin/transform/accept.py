@@ -10,7 +10,7 @@ import numpy as np
 from dfjoin.errors import shortlist
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
-from dfjoin.transform.chance import MIN_BITS
+from dfjoin.transform.chance import MIN_BITS, MIN_PRECISION
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.full_columns import FullColumns, count_letters, wholeness_of
 from dfjoin.transform.grids import same_tokens
@@ -33,8 +33,6 @@ __all__ = [
     "shares_of",
 ]
 
-MIN_PRECISION = 0.9
-"""Estimated precision below which a program is not accepted."""
 MIN_COVERAGE = 0.3
 """Share of the values of one column that a program must join: below it, the columns are not related as wholes."""
 MIN_SCORE = 0.5
@@ -158,10 +156,10 @@ def _reason_against(columns: FullColumns, outcome: Outcome, learned: Outcome, wh
     is_strict &= not outcome.program.is_identity
     if not columns.is_named and not is_strict and (covered < MIN_COVERAGE or outcome.score < least):
         reason = f"joins {outcome.source_coverage:.0%} and {outcome.target_coverage:.0%} of the values"
-    elif outcome.bits < MIN_BITS and not _is_rewritten(columns, learned, outcome.score):
+    elif outcome.bits < columns.needs.bits and not _is_rewritten(columns, learned, outcome.score):
         reason = f"chance may explain it ({outcome.bits:.0f} bits of evidence, {MIN_BITS:.0f} needed)"
-    elif outcome.bits >= MIN_BITS and outcome.precision < MIN_PRECISION:
-        reason = f"estimated precision {outcome.precision:.2f}, {MIN_PRECISION} needed"
+    elif outcome.bits >= MIN_BITS and outcome.precision < columns.needs.precision:
+        reason = f"estimated precision {outcome.precision:.2f}, {columns.needs.precision} needed"
     elif confused := confused_columns(columns, outcome):
         reason = f"rows that differ in {shortlist(confused)}, which is named, would join the same value"
     else:

@@ -19,6 +19,7 @@ from dfjoin.values.unicode import normalize_text
 
 __all__ = [
     "MIN_BITS",
+    "MIN_PRECISION",
     "SAMPLE_VALUES",
     "chance_of_match",
     "decoys",
@@ -31,6 +32,8 @@ __all__ = [
 
 MIN_BITS = 10.0
 """Least evidence against chance, the description length of the program subtracted: chance below 1 in 1,000."""
+MIN_PRECISION = 0.9
+"""Estimated precision below which a program is not accepted."""
 _PRIOR_WEIGHT = 3.0
 """Weight of single characters beside the counted pairs of neighbours."""
 _MIN_SHAPED_VALUES = 4

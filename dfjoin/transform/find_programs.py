@@ -25,7 +25,7 @@ from dfjoin.transform.prepared_columns import Column, as_columns
 from dfjoin.transform.relate_combined import relate_combined
 from dfjoin.transform.relate_dates import days_may_be_exchanged, relate_dates
 from dfjoin.transform.relate_numbers import relate_numbers
-from dfjoin.transform.sides import DIRECTIONS, KEY_UNIQUENESS, Direction, SampledTable, sample_sides
+from dfjoin.transform.sides import DIRECTIONS, KEY_UNIQUENESS, USUAL_NEEDS, Direction, Needs, SampledTable, sample_sides
 from dfjoin.transform.taught_join import Example, check_examples, find_taught
 from dfjoin.transform.transform_join import Table, TransformJoin
 from dfjoin.transform.value_pairs import LONGEST_EXAMPLE, find_pairs
@@ -56,6 +56,7 @@ def find_programs(
     right_on: str | Sequence[str] | None = None,
     examples: Sequence[Example] | None = None,
     seed: int = 0,
+    needs: Needs = USUAL_NEEDS,
 ) -> TransformJoin:
     """Find programs over the columns of one table whose results equal the key of the other.
 
@@ -75,6 +76,8 @@ def find_programs(
         are learned from these alone, may read the rows that hold the values, and are accepted whatever the evidence.
     seed : int, default 0
         Seed of row samples and example sets.
+    needs : Needs, optional
+        What a program needs to be accepted.
 
     Returns
     -------
@@ -135,7 +138,7 @@ def find_programs(
     rng = np.random.default_rng(seed)
     tables = (as_columns(left), as_columns(right))
     given = (_check_columns(on, tables[0], "on"), _check_columns(right_on, tables[1], "right_on"))
-    sides = sample_sides(tables, given)
+    sides = sample_sides(tables, given, needs)
     tried = [f"{name}: of texts above {LONGEST_EXAMPLE} characters so many are looked at" for name in _long(sides)]
     if examples is not None:
         return find_taught(sides, check_examples(examples), tried)

@@ -37,6 +37,7 @@ class FullColumns:
         self.is_key_fixed = target.is_key_fixed
         self.is_named = bool(source.given) and bool(target.given)
         self.target_table = target
+        self.needs = source.needs
         self.position = source.position(pair.main.name) + target.position(program.columns[0])
         self.main = source.full_column(pair.main.name)
         self.pair = pair

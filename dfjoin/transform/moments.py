@@ -36,6 +36,8 @@ _CHANGE = 0.5
 """What it costs to go on with another moment."""
 _CLOCK = re.compile(r"(?<![0-9:])([0-9]{1,2})(?::([0-9]{2}))?(?::([0-9]{2}))?(?: ?([AaPp])\.?[Mm])?(?![0-9:])")
 _QUARTER = 900
+_SHORT_MONTH = "name-yy"
+"""An order that is no evidence by itself: `Jan-21` is a day as well; who names two columns says which."""
 _COMPACT = re.compile("(?:[01][0-9]|2[0-3])[0-5][0-9]")
 _STAY = MoveTime(0, 1, 0)
 _STEPS = tuple(60 * minutes for minutes in (720, 480, 360, 240, 180, 120, 90, 60, 45, 40, 30, 20, 15, 12, 10, 6, 5, 1))
@@ -69,7 +71,7 @@ def orders_of(text: str) -> list[str]:
     """
     if len(text) > _MAX_TEXT or not text.isascii():
         return []
-    return [order for order in ORDERS if ReadTime(order)(text)]
+    return [order for order in ORDERS if order != _SHORT_MONTH and ReadTime(order)(text)]
 
 
 def reading_orders(texts: Sequence[str]) -> list[str]:

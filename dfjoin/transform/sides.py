@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels import numbers
 from dfjoin.programs.program import Program
+from dfjoin.transform.chance import MIN_BITS, MIN_PRECISION
 from dfjoin.transform.composite import composite_keys, join_columns
 from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.row_samples import sample_rows
@@ -21,7 +22,9 @@ __all__ = [
     "DIRECTIONS",
     "KEY_UNIQUENESS",
     "MIN_PAIRS",
+    "USUAL_NEEDS",
     "Direction",
+    "Needs",
     "SampledTable",
     "sample_sides",
     "sample_sizes",
@@ -86,6 +89,24 @@ Direction = Literal["left_to_right", "right_to_left"]
 DIRECTIONS: tuple[Direction, Direction] = ("left_to_right", "right_to_left")
 
 
+class Needs(NamedTuple):
+    """What a program needs to be accepted.
+
+    Parameters
+    ----------
+    bits : float
+        Evidence against chance.
+    precision : float
+        Estimated share of right pairs.
+    """
+
+    bits: float = MIN_BITS
+    precision: float = MIN_PRECISION
+
+
+USUAL_NEEDS = Needs()
+
+
 @dataclass
 class SampledTable:
     """One table, whole and sampled.
@@ -100,6 +121,8 @@ class SampledTable:
         Columns that the caller named; empty if none.
     rows : ndarray of int64
         Row numbers of the sample, in the order of a hash of what the rows hold.
+    needs : Needs
+        What programs over it need.
     """
 
     columns: list[Column]
@@ -107,6 +130,7 @@ class SampledTable:
     given: tuple[str, ...]
     rows: NDArray[np.int64]
     arrays: dict[str, SuffixArray] = field(default_factory=dict)
+    needs: Needs = USUAL_NEEDS
 
     def candidates(self) -> list[Column]:
         """Return the columns that may take part: those given, else all that hold two values and no fractions."""
@@ -157,7 +181,9 @@ def _is_measure(column: Column) -> bool:
 
 
 def sample_sides(
-    tables: tuple[list[Column], list[Column]], given: tuple[tuple[str, ...], tuple[str, ...]]
+    tables: tuple[list[Column], list[Column]],
+    given: tuple[tuple[str, ...], tuple[str, ...]],
+    needs: Needs = USUAL_NEEDS,
 ) -> tuple[SampledTable, SampledTable]:
     """Sample the rows of both tables if one of them is large, and order them by what they hold.
 
@@ -177,5 +203,5 @@ def sample_sides(
     for columns, size, names in zip(tables, sizes, given, strict=True):
         telling = [column for column in columns if column.name in names or not (names or column.is_measure)]
         rows = sample_rows(telling or columns, size)
-        sides.append(SampledTable(columns, [column.take(rows) for column in columns], names, rows))
+        sides.append(SampledTable(columns, [column.take(rows) for column in columns], names, rows, needs=needs))
     return sides[0], sides[1]

@@ -24,6 +24,7 @@ MAX_PROGRAMS = 100
 """Programs of a stored join; learned ones have fewer."""
 
 _LARGEST = 2.0**63
+_LONGEST_BASIS = 1000
 
 Table = Mapping[str, pa.Array | Column] | Sequence[tuple[str, pa.Array | Column]]
 
@@ -72,6 +73,8 @@ class TransformJoin:
         Share of the distinct values of the main source column and of the target that are joined.
     tried : tuple of str
         The programs that were not accepted and why, one line each.
+    basis : str
+        What the decision rests on where it is no evidence against chance; else empty.
     """
 
     direction: Literal["left_to_right", "right_to_left", ""] = ""
@@ -82,6 +85,7 @@ class TransformJoin:
     source_coverage: float = 0.0
     target_coverage: float = 0.0
     tried: tuple[str, ...] = ()
+    basis: str = ""
 
     @property
     def found(self) -> bool:
@@ -118,7 +122,7 @@ class TransformJoin:
             "source_coverage": self.source_coverage,
             "target_coverage": self.target_coverage,
             "tried": list(self.tried),
-        }
+        } | ({"basis": self.basis} if self.basis else {})
 
     @classmethod
     def from_dict(cls, values: Any) -> TransformJoin:
@@ -154,6 +158,7 @@ class TransformJoin:
             _number(values, "source_coverage"),
             _number(values, "target_coverage"),
             _names({"tried": [], **values}, "tried"),
+            str(values.get("basis", ""))[:_LONGEST_BASIS],
         )
         found._check_columns()
         return found

@@ -135,7 +135,7 @@ def test_unrelated_frames_are_not_joined_and_what_was_tried_is_told():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"transform": "yes"}, InvalidParameterError, "`transform` must be one of None, True, False"),
+        ({"transform": "yes"}, InvalidParameterError, "`transform` must be one of None, True, False, 'accept'"),
         ({"fuzzy": 1.5}, InvalidParameterError, "`fuzzy` must be one of None, True, False"),
         ({"precision": 95}, InvalidParameterError, "`precision` must be"),
         ({"examples": []}, InvalidTypeError, "`examples` must be a list of pairs"),

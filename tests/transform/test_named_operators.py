@@ -1,0 +1,149 @@
+"""Columns that the caller named, related by what their values say; checked against dates and numbers of Python."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dfjoin
+from dfjoin.transform.named_operators import relate_named
+from dfjoin.transform.prepared_columns import Column
+from dfjoin.transform.transform_join import TransformJoin, join_rows
+
+DAYS = [date(2021, 1, 4) + timedelta(days=9 * i) for i in range(110)]
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+QUARTER = {day: (day.month + 2) // 3 for day in DAYS}
+PERIODS = {
+    "{d:%Y-%m}": lambda d: f"{d:%Y-%m}",
+    "Jan 2021": lambda d: f"{d:%b %Y}",
+    "January, 2021": lambda d: f"{d:%B, %Y}",
+    "Jan-21": lambda d: f"{d:%b-%y}",
+    "01/2021": lambda d: f"{d:%m/%Y}",
+    "Q1 2021": lambda d: f"Q{QUARTER[d]} {d.year}",
+    "2021Q1": lambda d: f"{d.year}Q{QUARTER[d]}",
+    "2021": lambda d: str(d.year),
+    "2021-W05": lambda d: "{}-W{:02d}".format(*d.isocalendar()),
+    "Week 5, 2021": lambda d: "Week {1}, {0}".format(*d.isocalendar()),
+    "Monday": lambda d: WEEKDAYS[d.weekday()],
+}
+
+
+def column(name, values):
+    return Column(name, pa.array([None if value is None else str(value) for value in values], pa.string()))
+
+
+def pairs_of(left, right, **options):
+    own, theirs = column("a", left), column("b", right)
+    join = relate_named(own, theirs, **options).join
+    if join is None:
+        return None
+    rows = join_rows(join, {"a": own.array}, {"b": theirs.array})
+    return {(str(left[i]), str(right[j])) for i, j in zip(rows.left_rows, rows.right_rows, strict=True)}
+
+
+def test_days_lie_in_periods_however_these_are_spelled():
+    for name, write in PERIODS.items():
+        periods = list(dict.fromkeys(map(write, DAYS)))
+        expected = {(str(day), write(day)) for day in DAYS}
+        assert pairs_of(DAYS, periods) == expected, name
+        assert pairs_of(periods, DAYS) == {pair[::-1] for pair in expected}, name
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sets(st.integers(1, 3999), min_size=3, max_size=40))
+def test_roman_numbers_are_numbers(numbers):
+    plain = [str(n) for n in sorted(numbers)]
+    written = [_roman(n) for n in sorted(numbers)]
+    assert pairs_of(plain, written) == set(zip(plain, written, strict=True))
+
+
+def _roman(number):
+    made = ""
+    for value, letters in zip(
+        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
+        ("M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"),
+        strict=True,
+    ):
+        made, number = made + letters * (number // value), number % value
+    return made
+
+
+def test_numbers_that_are_spelled_otherwise_are_related():
+    ages = list(range(20, 90, 3))
+    years = list(range(1901, 2000, 7))
+    serials = [(day - date(1899, 12, 30)).days for day in DAYS]
+    seconds = [(day - date(1970, 1, 1)).days * 86_400 for day in DAYS]
+    pounds = [f"{i * 2.20462262:.1f}" for i in range(1, 40)]
+    cases = [
+        (ages, [f"{a}-{a + 9}" for a in range(20, 90, 10)], lambda a: f"{a // 10 * 10}-{a // 10 * 10 + 9}"),
+        ([a + 5 for a in ages], [f"{a} to {a + 9}" for a in range(25, 95, 10)], lambda a: f"{(a - 5) // 10 * 10 + 5} to {(a - 5) // 10 * 10 + 14}"),
+        (years, [f"{y}s" for y in range(1900, 2000, 10)], lambda y: f"{y // 10 * 10}s"),
+        ([f"FY{y}" for y in years], years, lambda text: text[2:]),
+        ([f"Season {y}" for y in years], years, lambda text: text[7:]),
+        (serials, DAYS, dict(zip(serials, DAYS, strict=True)).get),
+        (seconds, DAYS, dict(zip(seconds, DAYS, strict=True)).get),
+        (list(range(1, 40)), pounds, lambda n: pounds[n - 1]),
+        ([f"Q{q} FY{y}" for y in range(18, 24) for q in (1, 2, 3, 4)], [f"20{y}Q{q}" for y in range(18, 24) for q in (1, 2, 3, 4)], lambda t: f"20{t[5:]}Q{t[1]}"),
+    ]  # fmt: skip
+    for left, right, partner in cases:
+        assert pairs_of(left, right) == {(str(value), str(partner(value))) for value in left}, left[:3]
+
+
+def test_what_differs_in_its_numbers_is_no_other_spelling():
+    invoices = [[f"INV-{year}-{i:04d}" for i in range(60)] for year in (2022, 2023)]
+    numbered = [[f"{kind} {i}" for i in range(60)] for kind in ("room", "bed")]
+    unrelated = [[str(n) for n in np.random.default_rng(seed).permutation(900)[:60]] for seed in (0, 1)]
+    halves = [[f"{n}.5" for n in range(5, 80, 3)], list(range(200, 260))]
+    for left, right in (invoices, numbered, unrelated, halves, [DAYS, list(range(1, 13))]):
+        assert pairs_of(left, right) is None
+
+
+def test_fiscal_years_of_days_are_left_to_the_caller():
+    found = relate_named(column("day", DAYS), column("fy", ["FY2021", "FY2022", "FY2023"]))
+    assert found.join is None
+    assert "day = fy: fiscal years that begin in month 1, " in found.proposal
+    assert "say by `examples` which rows belong together" in found.proposal
+
+
+def test_half_of_the_periods_are_proposed_and_accepted():
+    other = [f"{day:%b %Y}" for day in pd.date_range("2022-03-01", "2026-12-01", freq="MS")]
+    some = DAYS[:80]
+    found = relate_named(column("day", some), column("month", other))
+    assert found.join is None
+    assert "both are read as month" in found.proposal and found.proposal.endswith("transform='accept' to join by it")
+    inside = {(str(day), f"{day:%b %Y}") for day in some if f"{day:%b %Y}" in other}
+    assert pairs_of(some, other, accepts_doubt=True) == inside
+
+
+def test_frames_are_joined_by_named_columns_and_a_plan_repeats_it():
+    sales = pd.DataFrame({"day": pd.to_datetime(DAYS), "amount": range(110)})
+    rates = pd.DataFrame({"month": list(dict.fromkeys(f"{day:%b-%y}" for day in DAYS))})
+    rates["rate"] = range(len(rates))
+    wide = dfjoin.auto_join(sales, rates, on="day", right_on="month")
+    assert wide["rate"].tolist() == [(day.year - 2021) * 12 + day.month - 1 for day in DAYS]
+    report = str(dfjoin.report(wide))
+    assert "rests on the names of the columns: both are read as month; pass transform=False to refuse it" in report
+    later = pd.DataFrame({"day": pd.to_datetime([date(2023, 5, 1)]), "amount": [1]})
+    again = dfjoin.auto_join(later, rates, plan=wide.attrs["dfjoin"]["plan"])
+    assert again["rate"].tolist() == [28]
+    refused = dfjoin.auto_join(sales, rates, on="day", right_on="month", transform=False, on_no_match="ignore")
+    assert refused["rate"].isna().all()
+
+
+def test_a_program_in_doubt_is_proposed_with_examples_and_accepted():
+    frames = [pd.DataFrame({"no": [f"INV-{year}-{i:04d}" for i in range(60)], "x": range(60)}) for year in (2022, 2023)]
+    wide = dfjoin.auto_join(*frames, on="no", right_on="no", on_no_match="ignore")
+    assert wide["x__right"].isna().all()
+    (reason, *_) = [passed["reason"] for passed in dfjoin.report(wide).to_dict()["passed_over"]]
+    assert "in doubt, for example INV-2022-" in reason and "pass transform='accept'" in reason
+    assert reason.count(" = INV-2023-") == 5
+    accepted = dfjoin.auto_join(*frames, on="no", right_on="no", transform="accept")
+    assert accepted["x__right"].tolist() == list(range(60))
+
+
+def test_the_basis_is_stored():
+    join = relate_named(column("a", DAYS), column("b", [str(d)[:7] for d in DAYS[::3]])).join
+    assert TransformJoin.from_dict(join.to_dict()) == join
