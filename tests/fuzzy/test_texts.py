@@ -61,6 +61,7 @@ def test_chunks_slices_and_dictionaries_are_the_same_column():
         ("plain", []),
         ("open (never closed", [1, 2]),
         (", b", []),
+        (", a (b)", [1]),
         (" ".join(["w"] * 70) + " (x)", []),
     ],
 )

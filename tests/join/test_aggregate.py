@@ -326,6 +326,13 @@ def test_the_sum_of_nothing_is_null_whether_or_not_the_key_repeats():
     assert once.isna().tolist() == twice.isna().tolist()
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]", "UInt8"])
+def test_the_sum_of_integers_is_null_for_a_key_without_any(dtype):
+    column = pd.Series([1, None, 3, None], dtype=dtype)
+    result = aggregate_column(column, np.array([0, 0, 2, 1]), 3, "sum")
+    assert [None if value is pd.NA else value for value in result] == [1, None, 3]
+
+
 def test_the_smallest_boolean_is_a_boolean():
     values = _joined([True, False, True], ["a", "a", "b"], aggregate="min")
     assert values.tolist() == [False, True]

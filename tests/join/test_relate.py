@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.join import relate as relate_module
-from dfjoin.join.key_relation import KINDS, distinct_keys
+from dfjoin.join.key_relation import KINDS, KeyPairs, distinct_keys
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.pair_keys import texts_to_compare
 from dfjoin.join.relate import relate, relate_again
@@ -298,3 +298,22 @@ def test_likeness_compares_whole_keys_where_a_program_relates_few_of_them():
         programs = TransformJoin("left_to_right", ("a",), ("b",), Program.identity("b"), (first,), 0.1, share)
         other = distinct_keys({"b": pa.array(["north", "south"])})
         assert texts_to_compare(programs, keys, other)[0].to_pylist() == expected
+
+
+@pytest.mark.parametrize("kind", ["equal", "fuzzy"])
+def test_likeness_that_nobody_named_columns_for_joins_enough_keys_and_a_share_of_one_side(kind):
+    """At the least number of keys and the least share it relates two columns; one key less, or one beside it more, and not."""
+    least, share = {
+        "equal": (relate_module._MIN_ALIKE, relate_module._MIN_SHARE_ALIKE),
+        "fuzzy": (relate_module._MIN_NONE_EQUAL, relate_module._MIN_SHARE_NONE_EQUAL),
+    }[kind]
+    most = int(least / share)
+
+    def is_common(n_pairs, n_left, n_right):
+        numbers = np.arange(n_pairs)
+        kinds = np.full(n_pairs, KINDS.index(kind), np.int8)
+        return relate_module._is_common(KeyPairs(numbers, numbers, kinds, np.zeros(n_pairs)), n_left, n_right)
+
+    assert is_common(least, most, 10 * most) and is_common(least, 10 * most, most)
+    assert not is_common(least, most + 1, most + 1)
+    assert not is_common(least - 1, least - 1, least - 1)

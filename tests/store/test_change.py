@@ -445,11 +445,12 @@ def test_a_root_that_was_moved_is_added_to_at_its_new_place(tmp_path):
     assert names(lake) == ["t.csv", "u.csv"]
 
 
-@pytest.mark.parametrize("call", ["add", "replace", "compact"])
+@pytest.mark.parametrize("call", ["add", "replace", "compact", "add_row_signatures"])
 def test_a_session_belongs_to_spark(build, call):
     """As in `build_lake`: an engine that is not Spark has no use for a session, and does not silently become it."""
     lake = build({"a": frame("p", "q")}).add({"b": frame("p", "r")}, **OPTIONS)
-    given = {"full": True} if call == "compact" else {"source": {"c": frame("r", "s")}}
+    tables = {"source": {"c": frame("r", "s")}}
+    given = {"compact": {"full": True}, "add_row_signatures": {}}.get(call, tables)
     with pytest.raises(InvalidParameterError, match='`spark` belongs to engine="spark"'):
         getattr(lake, call)(**given, spark=object(), engine="inline")
 

@@ -41,6 +41,7 @@ FULL = {
     "hours": [
         f"2024-01-0{day}t{hour:02d}:00:00" if hour else f"2024-01-0{day}" for day in (1, 2) for hour in range(24)
     ],
+    "minutes": [f"{hour:02d}:{minute:02d}" for hour in (9, 10) for minute in range(60)],
     "codes": [f"inv-{number}" for number in range(1000, 1060)],
     "classes": [f"{letter} {number:02d}" for letter in "abc" for number in range(20)],
 }

@@ -26,6 +26,7 @@ def test_entries_of_axes():
             "`axes` must be a list of lists of column names, as .*got 'lat'; \\[\\] indexes none",
         ),
         ({"x": 1}, InvalidTypeError, "`axes` must be a list of lists"),
+        (1, InvalidTypeError, "`axes` must be a list of lists .*got 1"),
         (["x"], InvalidTypeError, "each entry of `axes` must be a list of column names, a dict of column name"),
         ([[1, 2]], InvalidTypeError, "each entry of `axes` must be a list of column names"),
         ([[]], InvalidParameterError, "each entry of `axes` must name 1 to 64 different columns, got \\[\\]"),
