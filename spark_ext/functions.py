@@ -28,8 +28,9 @@ from dfjoin.values.value_set import ValueSet
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.metrics import metric_of, row_distances
 from spark_ext.catalog_source import catalog_source
-from spark_ext.discover_function import discover_function, newest_snapshot, require_allowed
+from spark_ext.discover_function import discover_function
 from spark_ext.jobs import arrow_function, this_python
+from spark_ext.opened_indexes import newest_snapshot, require_allowed
 
 __all__ = ["register_functions"]
 
