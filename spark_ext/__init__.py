@@ -275,7 +275,7 @@ def explain(hits: DataFrame, frame: DataFrame, i: int = 0) -> Explanation:
     Parameters
     ----------
     hits : pyspark DataFrame
-        A result of ``discover_joinable``, or some of its rows.
+        A result of ``discover_joinable``, or some of its rows; of an index that this process opened.
     frame : pyspark DataFrame
         The frame that was searched for.
     i : int
@@ -315,8 +315,8 @@ def report(frame: DataFrame) -> JoinReport | dict[str, Any]:
     Parameters
     ----------
     frame : pyspark DataFrame
-        What ``auto_join`` returned; or what ``discover_joinable`` returned, also after further steps that keep its
-        column `table`.
+        What ``auto_join`` returned in this process, also after further steps: of the last join, and of the left one of
+        two frames. Or what ``discover_joinable`` returned, also after further steps that keep its column `table`.
 
     Returns
     -------
@@ -325,7 +325,8 @@ def report(frame: DataFrame) -> JoinReport | dict[str, Any]:
         the rows, the numbers are the sample's, and ``sampled_rows`` is their number. A given plan (``plan=``,
         or a plan as `other`) is carried out without a sample where it is of a lake, or the frame has more than 100,000
         rows: the report then holds the plan alone. Of columns of another frame whose values are more than 64 MiB, it
-        shows none. A further step of Spark makes a frame without a report: keep it.
+        shows none. Spark plans the frame for that and runs no job. A checkpoint and what is read from a table carry no
+        report; the latest 256 are kept.
 
         Of a search: ``where`` it ran; where in tasks, how many of these there were for each stage (``tasks``), the
         ``processes`` and ``hosts`` that they ran in, the bytes of the index that they copied from another file system

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.store.overview import columns_of, tables_of
 from dfjoin.store.snapshot import Snapshot
-from spark_ext.discover_function import open_version, require_allowed
+from spark_ext.opened_indexes import open_version, require_allowed
 
 __all__ = ["LakeCatalogSource", "catalog_source"]
 

@@ -1,4 +1,8 @@
-"""The fold of texts, and of what programs make of them, by methods of Java and ICU that Spark compiles."""
+"""The fold of texts, and of what programs make of them, by methods of Java and ICU that Spark compiles, or otherwise.
+
+Which of them a session allows is found out: classic sessions build compiled methods, Connect has `reflect` in SQL, and
+where that is refused, as in Unity Catalog's standard access mode and serverless, a function of Arrow folds.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,67 @@ import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 
 from dfjoin.programs.operator import Operator, Step
 from dfjoin.programs.part_operators import After, Slice, Split, overlaps_itself
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Combined, Constant, Piece
-from spark_ext.canonical_sql import SPACES
+from dfjoin.values.unicode import normalize_text
+from spark_ext.canonical_sql import FOLD, SPACES, plain_sql
 from spark_ext.java_methods import JavaMethods, compiled
+from spark_ext.jobs import arrow_function, described, this_python
+from spark_ext.transfer import collect
 
-__all__ = ["fold_compiled", "fold_program"]
+__all__ = ["fold_compiled", "fold_program", "fold_texts"]
+
+
+def fold_texts(frame: Any, name: str) -> Any:
+    """Fold a column of texts as `dfjoin.values.unicode.normalize_text` does, in the way that the session allows.
+
+    Parameters
+    ----------
+    frame : pyspark DataFrame
+    name : str
+        A column of type STRING, quoted.
+
+    Returns
+    -------
+    pyspark Column
+    """
+    found = fold_compiled(frame, name)
+    if found is not None:
+        return found
+    if _allows_reflection(frame.sparkSession):
+        return F.expr(FOLD.replace("{0}", name))
+    with this_python(frame.sparkSession):
+        fold = arrow_function(_fold_distinct, "string")
+    is_plain = F.expr(plain_sql(name))
+    return F.when(is_plain, F.lower(F.expr(name))).otherwise(fold(F.when(~is_plain, F.expr(name))))
+
+
+_reflects: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+
+
+def _allows_reflection(spark: Any) -> bool:
+    """Tell whether SQL of a session may call methods of Java; one row is asked, once in a session."""
+    if spark not in _reflects:
+        asked = spark.range(1).select(F.concat(F.lit("\u00c9"), F.col("id").cast("string")).alias("t"))
+        try:
+            with described(spark, "look for methods of Java"):
+                _reflects[spark] = collect(asked.select(F.expr(FOLD.replace("{0}", "t")))).num_rows == 1
+        except Exception:  # how a session refuses is its own affair
+            _reflects[spark] = False
+    return _reflects[spark]
+
+
+def _fold_distinct(texts: pa.Array) -> pa.Array:
+    encoded = texts.dictionary_encode()
+    folded = [None if text is None else normalize_text(text) for text in encoded.dictionary.to_pylist()]
+    return pa.array(folded, pa.string()).take(encoded.indices)
 
 
 def fold_compiled(frame: Any, name: str) -> Any:

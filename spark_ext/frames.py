@@ -52,17 +52,18 @@ _WHERE_OF_SEARCH = """where : {"auto", "driver", "cluster"}
         once in a session."""
 
 _WHERE_OF_JOIN = """where : {"auto", "driver", "cluster"}
-        Where tables of a lake are read: ``"driver"`` reads them in this process, ``"cluster"`` in a task, ``"auto"``
-        small ones here. Joins by dates (``how="asof"``) and by periods read them here; the latest rows are found by a
-        window of Spark where the frame has keys and a column of dates or times, else for each distinct key and date,
-        up to a million.
+        Where tables of a lake are read: ``"driver"`` reads them in this process, ``"cluster"`` Parquet by Spark's own
+        reader, with types of Spark, and other files in a task, ``"auto"`` small ones here. Joins by dates
+        (``how="asof"``) and by periods read them here; the latest rows are found by a window of Spark where the frame
+        has keys and a column of dates or times, else for each distinct key and date, up to a million.
 
         What is joined is decided by a job that reads up to 100,000 rows of the frame, and a second one where it has
         more; further jobs read keys of the other side: of a right frame of up to a million rows the keys come here. All
         run before this call returns, and the result reads the frame again: ``persist`` one that is expensive to make. A
-        plan as `other` is carried out without reading rows, and joins a stream, too. Values stay in Spark and keep
-        their types. With ``how="outer"`` and ``"right"``, keys of two types become the type of numbers, or of dates and
-        times, that holds all values of both, else STRING. Names are compared by ``spark.sql.caseSensitive``."""
+        plan as `other` is carried out without reading rows, and joins a stream, too, which a checkpoint restarts.
+        Values stay in Spark and keep their types. With ``how="outer"`` and ``"right"``, keys of two types become the
+        type of numbers, or of dates and times, that holds all values of both, else STRING. Names are compared by
+        ``spark.sql.caseSensitive``."""
 
 
 def _arguments(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:

@@ -28,8 +28,9 @@ from dfjoin.values.value_set import ValueSet
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.metrics import metric_of, row_distances
 from spark_ext.catalog_source import catalog_source
-from spark_ext.discover_function import discover_function, newest_snapshot, require_allowed
-from spark_ext.jobs import this_python
+from spark_ext.discover_function import discover_function
+from spark_ext.jobs import arrow_function, this_python
+from spark_ext.opened_indexes import newest_snapshot, require_allowed
 
 __all__ = ["register_functions"]
 
@@ -246,31 +247,15 @@ def _function(name: str, allowed: frozenset[str] | None) -> Any:
     run, type_ = _PYTHON[name]
     n_needed = _OPTIONAL.get(name)
 
-    def call(*columns):  # type: ignore[no-untyped-def]
-        arrays = [_plain(column) for column in columns]
+    def call(*arrays):  # type: ignore[no-untyped-def]
         if n_needed == len(arrays):
-            arrays.append(pa.nulls(len(arrays[0]), pa.string()))
+            arrays = (*arrays, pa.nulls(len(arrays[0]), pa.string()))
         if name in _OF_INDEX:
             for index in arrays[1].unique().drop_null().to_pylist():
                 require_allowed(index, allowed)
         return run(*arrays)
 
-    make: Any = getattr(F, "arrow_udf", None)
-    if make is not None:
-        return make(call, type_)
-
-    def call_of_pandas(*columns):  # type: ignore[no-untyped-def]
-        return call(*columns).to_pandas()
-
-    make = F.pandas_udf
-    return make(call_of_pandas, type_)
-
-
-def _plain(column: Any) -> pa.Array:
-    """Return a column as Arrow, times as the session's clock shows them."""
-    array = column if isinstance(column, pa.Array) else pa.Array.from_pandas(column)
-    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
-    return pc.local_timestamp(array) if pa.types.is_timestamp(array.type) and array.type.tz else array
+    return arrow_function(call, type_)
 
 
 def register_functions(spark: Any, allowed: frozenset[str] | None = None) -> None:

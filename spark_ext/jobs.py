@@ -13,12 +13,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
 from spark_ext.session import without_pandas_warning
 from spark_ext.transfer import collect, to_spark
 
-__all__ = ["TAG", "described", "in_tasks", "is_local", "n_cores", "task_keys", "this_python"]
+__all__ = ["TAG", "arrow_function", "described", "in_tasks", "is_local", "n_cores", "task_keys", "this_python"]
 
 TAG = "dfjoin"
 """Tag of every job, by which they are cancelled; also their group where the caller has set none."""
@@ -137,6 +138,32 @@ def in_tasks(frame: Any, run: Callable[..., Any], schema: Any) -> Any:
     """Return what a function of Arrow batches makes of each partition of a frame, in tasks that run this Python."""
     with this_python(frame.sparkSession):
         return frame.mapInArrow(run, schema)
+
+
+def arrow_function(run: Callable[..., pa.Array], type_: str) -> Any:
+    """Make a function of Spark of one of Arrow arrays, where `this_python` says which Python it runs in.
+
+    Times come as the session's clock shows them.
+    """
+
+    def call(*columns):  # type: ignore[no-untyped-def]
+        return run(*(_plain(column) for column in columns))
+
+    make: Any = getattr(F, "arrow_udf", None)
+    if make is not None:
+        return make(call, type_)
+
+    def call_of_pandas(*columns):  # type: ignore[no-untyped-def]
+        return call(*columns).to_pandas()
+
+    make = F.pandas_udf
+    return make(call_of_pandas, type_)
+
+
+def _plain(column: Any) -> pa.Array:
+    array = column if isinstance(column, pa.Array) else pa.Array.from_pandas(column)
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    return pc.local_timestamp(array) if pa.types.is_timestamp(array.type) and array.type.tz else array
 
 
 _keys: dict[int, list[int]] = {}

@@ -6,9 +6,12 @@ The decision reads the whole frame where it is small, else a sample of its rows,
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
+import uuid
 from dataclasses import replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from pyspark.sql.types import NumericType
 
@@ -23,7 +26,7 @@ from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 from spark_ext.column_names import check_once, ignores_case, respelled_options, respelled_plan
-from spark_ext.join_keys import check_column
+from spark_ext.join_keys import PREFIX, check_column
 from spark_ext.join_steps import Decision, StepRun
 from spark_ext.join_tables import OtherFrame
 from spark_ext.picked_hits import picked, search_again, work_of
@@ -39,8 +42,11 @@ _SAMPLE_ROWS = 100_000
 _SMALL_ROWS = 1_000_000
 """Rows of a right frame whose keys come to this process."""
 
-_REPORTS: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
-"""Result → its report."""
+_REPORT_NAME = f"{PREFIX}report_"
+_MOST_REPORTS = 256
+
+_reports: dict[str, dict[str, Any]] = {}
+"""Name that a result has in its plan → its report, of the latest results."""
 
 
 def auto_join(frame: Any, other: Any, where: str, arguments: dict[str, Any]) -> Any:
@@ -83,20 +89,32 @@ def report_of(frame: Any) -> JoinReport | dict[str, Any]:
     work = work_of(frame)
     if work is not None:
         return work
-    values = _REPORTS.get(frame) if is_spark(frame) else None
+    values = _reports.get(_report_name(frame)) if is_spark(frame) else None
     if values is None:
         raise InvalidParameterError(
-            "`frame` carries no join report; pass what auto_join of a Spark DataFrame returned (a further step of "
-            "Spark makes another frame)"
+            "`frame` carries no join report; pass what auto_join of a Spark DataFrame returned in this process, or "
+            "what further steps made of it (a checkpoint, and a table that was written and read, carry none)"
         )
     return JoinReport(values)
 
 
+def _report_name(frame: Any) -> str:
+    """Return the name of the last join in the plan of a frame, which Spark prints from its end; empty for none."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        frame.explain(extended=True)
+    analyzed = printed.getvalue().partition("== Analyzed Logical Plan ==")[2]
+    found = re.search(rf"SubqueryAlias ({_REPORT_NAME}\w+)", analyzed)
+    return "" if found is None else found[1]
+
+
 def _reported(frame: Any, report: dict[str, Any]) -> Any:
-    """Return a frame of its own that the report belongs to."""
-    result = frame.select("*")
-    _REPORTS[result] = report
-    return result
+    """Give a frame a name in its plan, by which further steps know the report."""
+    name = _REPORT_NAME + uuid.uuid4().hex
+    _reports[name] = report
+    for oldest in list(_reports)[:-_MOST_REPORTS]:
+        del _reports[oldest]
+    return frame.alias(name)
 
 
 # Decision -------------------------------------------------------------------------------------------------
@@ -155,7 +173,7 @@ def _on_sample(frame: Any, other: Any, options: JoinOptions, right: OtherFrame |
         _forget_values(report, right)
         if any(isinstance(right.frame.schema[name].dataType, NumericType) for name in right.away):
             plan = replace(plan, steps=tuple(replace(step, measures=None) for step in plan.steps))
-    return Decision(plan, report, right, is_checked=True)
+    return Decision(plan, report, right, sample if sample.is_whole else None, is_checked=True)
 
 
 def _forget_values(report: dict[str, Any], right: OtherFrame) -> None:

@@ -22,7 +22,7 @@ from dfjoin.values.value_set import ValueSet, keep_values
 from dfjoin.values.zero_padding import respell_zeros
 from spark_ext.canonical_sql import DATE_LIKE, FOLD, KeyClasses, key_sql
 from spark_ext.column_names import find_name
-from spark_ext.compiled_fold import fold_compiled, fold_program
+from spark_ext.compiled_fold import fold_program, fold_texts
 from spark_ext.queries import check_named, is_searchable, wall_time, wall_type
 from spark_ext.transfer import collect, quoted
 
@@ -89,8 +89,7 @@ def with_sql(frame: Any, steps: Sequence[Any], name: str) -> Any:
         last = name if number == len(steps) - 1 else f"{name}_{number}"
         made = step
         if isinstance(step, str):
-            folded = fold_compiled(frame, operand) if step == FOLD else None
-            made = F.expr(step.replace("{0}", operand)) if folded is None else folded
+            made = fold_texts(frame, operand) if step == FOLD else F.expr(step.replace("{0}", operand))
         frame = frame.withColumn(last, made)
         operand = quoted(last)
     return frame.drop(*(f"{name}_{number}" for number in range(len(steps) - 1)))

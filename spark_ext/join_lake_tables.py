@@ -1,15 +1,18 @@
-"""Tables of a lake as right sides of a join in Spark: read in this process, or batch by batch in a task."""
+"""Tables of a lake as right sides of a join in Spark: read here, by Spark's own reader, or batch by batch in a task."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from dfjoin.join.aggregate import nullable_column
@@ -17,15 +20,19 @@ from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
 from dfjoin.join.read_rows import columns_to_add, read_rows
 from dfjoin.programs.program import Program
+from dfjoin.sources.roots import local_path, resolve
 from dfjoin.store.snapshot import open_snapshot
 from dfjoin.store.table import LakeTable
+from dfjoin.types import TableSource
 from dfjoin.values.frames import frame_to_table
+from dfjoin.values.names import clean_names
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.value_set import ValueSet
-from spark_ext.join_keys import PREFIX, classes_of_keys
-from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, RightTable, texts_of_rows
+from spark_ext.join_keys import PREFIX, KeyReading, classes_of, classes_of_keys, with_key
+from spark_ext.join_tables import PROGRAM_SETTINGS, LocalRows, OtherFrame, RightTable, spark_rows, texts_of_rows
+from spark_ext.transfer import quoted
 
-__all__ = ["lake_rows", "read_in_task"]
+__all__ = ["lake_rows", "read_by_spark", "read_in_task", "reading_of"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,119 @@ def _made(program: Program, values: ValueSet) -> ValueSet:
     texts = pa.array(values.values(), pa.large_string())
     made = normalize_column(program.apply([texts for _ in program.columns]), PROGRAM_SETTINGS)
     return replace(made, codes=np.append(made.codes, -1).astype(np.int32)[values.codes])
+
+
+# Spark's own reader ---------------------------------------------------------------------------------------
+
+
+def reading_of(table: LakeTable, name: str, pad: int | None = None) -> KeyReading:
+    """Return how a column of a table of the lake is read as a key: what the whole column decides is known."""
+    return KeyReading(replace(table.settings_of(name), null_evidence=False), pad, True)
+
+
+def read_by_spark(
+    spark: Any, table: LakeTable, step: JoinStep, program: Program | None, own: ValueSet | None
+) -> RightTable | None:
+    """Have Parquet files of a lake read by Spark: the columns that are needed, in as many tasks as Spark likes.
+
+    Parameters
+    ----------
+    spark : SparkSession
+    table : LakeTable
+    step : JoinStep
+    program : Program or None
+        What makes the key of the canonical text of its key column; None: the key columns are the key.
+    own : ValueSet or None
+        The keys of the left frame, where rows of other keys are of no use: of whole numbers and dates the files are
+        asked for those between the first and the last one.
+
+    Returns
+    -------
+    RightTable or None
+        None for files of another format, and where Spark does not see the files or sees other columns.
+    """
+    source = table.files
+    if source is None or source.format != "parquet" or source.root.kind != "files":
+        return None
+    frame = _parquet_frame(spark, table, source)
+    if frame is None or any(frame.schema[name].dataType.typeName() == "timestamp" for name in step.right_on):
+        return None  # as a key, the index has an instant in UTC
+    brought = brought_columns(table, step)
+    place = _PLACE if _PLACE in frame.columns else ""
+    readings = {name: reading_of(table, name) for name in step.right_on}
+    if program is None:
+        if own is not None:
+            (name,) = step.right_on
+            frame = frame.where(_between(frame, name, own))
+        return spark_rows(OtherFrame(frame, None, place), step, brought, readings, None)
+    (name,) = step.right_on
+    canonical = f"{PREFIX}canonical"
+    frame = with_key(frame, name, canonical, classes_of(frame, name), readings[name])
+    program = replace(program, columns=tuple(canonical for _ in program.columns))
+    return spark_rows(OtherFrame(frame, None, place), step, brought, {}, program)
+
+
+_PLACE = f"{PREFIX}order"
+_PLAIN_PATH = re.compile(r"(?:[a-z0-9]+://?)?[\w./=+@-]+")
+"""A path that Spark takes as it is written, and puts in the same order."""
+
+
+def _parquet_frame(spark: Any, table: LakeTable, source: TableSource) -> Any:
+    """Return the files of a table as a frame of Spark, with their order if they are several; None if it cannot."""
+    parts = source.parts or (source.path,)
+    paths = [_spark_path(source, part) for part in parts]
+    if not all(_PLAIN_PATH.fullmatch(path) for path in paths):
+        return None
+    reader = spark.read.option("mergeSchema", len(paths) > 1)
+    folders = {found for part in parts for found in re.findall(r"([^/=]+)=", part.removeprefix(source.path))}
+    if folders:
+        reader = reader.option("basePath", _spark_path(source, source.path))
+    try:
+        frame = reader.parquet(*paths)
+        names = clean_names(frame.columns)
+    except Exception:  # py4j's and pyspark's own: no such file there, columns or types that Spark does not read
+        return None
+    if names != table.column_names or not all(_is_alike(table, frame, name) for name in folders):
+        return None
+    columns = [
+        F.when(~F.isnan(column), column).alias(name) if field.dataType.typeName() in ("float", "double") else column
+        for name, field in zip(names, frame.schema.fields, strict=True)
+        for column in [F.col(quoted(field.name)).alias(name)]
+    ]
+    if len(paths) > 1:
+        columns.append(F.struct("_metadata.file_path", "_metadata.row_index").alias(_PLACE))
+    return frame.select(*columns)
+
+
+def _spark_path(source: TableSource, part: str) -> str:
+    """Write the path of a file as Spark has it."""
+    if local_path(source.root.uri) is not None:
+        return f"file:{resolve(source.root, part)}"
+    root = urlsplit(source.root.uri)
+    scheme = {"s3": "s3a"}.get(root.scheme, root.scheme)
+    return f"{scheme}://{root.netloc}{root.path.rstrip('/')}/{part}"
+
+
+def _is_alike(table: LakeTable, frame: Any, name: str) -> bool:
+    """Tell whether Spark reads the values of a folder's name as they were indexed: as numbers, or as texts."""
+    known = {"int32": "int", "string": "string"}
+    first = next(table.batches([name]), None)
+    return first is not None and known.get(str(first.schema.types[0])) == frame.schema[name].dataType.simpleString()
+
+
+def _between(frame: Any, name: str, own: ValueSet) -> Any:
+    """Return a condition that the rows fulfil that have one of some keys: Parquet files skip what does not."""
+    type_, column, texts = frame.schema[name].dataType.simpleString(), F.col(quoted(name)), own.values()
+    if type_ in ("tinyint", "smallint", "int", "bigint"):
+        numbers = [int(text) for text in texts if re.fullmatch("-?[0-9]{1,18}", text)]
+        return column.between(min(numbers), max(numbers)) if numbers else F.lit(False)
+    if type_ == "date":
+        days = [text for text in texts if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text)]
+        return column.between(F.lit(min(days)).cast("date"), F.lit(max(days)).cast("date")) if days else F.lit(False)
+    return F.lit(True)
+
+
+# In a task ------------------------------------------------------------------------------------------------
 
 
 def read_in_task(spark: Any, table: LakeTable, step: JoinStep, program: Program | None) -> RightTable:

@@ -14,9 +14,10 @@ from dfjoin.programs.program import Program
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
+from dfjoin.values.value_set import ValueSet
 from spark_ext.join_dates import finds_by_window, relate_latest, with_moments, with_spark_moments
 from spark_ext.join_keys import PREFIX, KeyReading, check_column, with_key
-from spark_ext.join_lake_tables import lake_rows, read_in_task
+from spark_ext.join_lake_tables import lake_rows, read_by_spark, read_in_task, reading_of
 from spark_ext.join_tables import (
     OtherFrame,
     RightTable,
@@ -28,6 +29,7 @@ from spark_ext.join_tables import (
 from spark_ext.joined_rows import guard_expansion, joined
 from spark_ext.probe import require_index
 from spark_ext.relations import Related, relate_frames, relate_on_lake
+from spark_ext.rows_here import RowsHere
 
 __all__ = ["Decision", "StepRun"]
 
@@ -48,6 +50,8 @@ class Decision:
     report : dict
         Of the join of the sample; of all rows where these are the sample.
     right : OtherFrame, optional
+    left : RowsHere, optional
+        The left frame, where all of its rows were read to decide.
     is_checked : bool
         Tables of a lake were compared with the index when it was decided.
     """
@@ -55,6 +59,7 @@ class Decision:
     plan: JoinPlan
     report: dict[str, Any]
     right: OtherFrame | None = None
+    left: RowsHere | None = None
     is_checked: bool = False
 
 
@@ -176,13 +181,16 @@ class StepRun:
         return [name for name in wanted if name not in self.step.right_on]
 
     def _lake_table(self, program: Program | None) -> RightTable:
-        """Read the table of the lake: here if it is small, else in a task, or through the session."""
+        """Read the table of the lake: here if it is small, else by Spark's own reader or in a task."""
         source = self._spark_source
         if source is not None:
             other, how = source
             return spark_rows(other, self.step, self._brought(other.frame.columns), how, program)
         is_large = self._table.size > _SMALL_FILE
         if self.where == "cluster" or (self.where == "auto" and is_large):
+            read = read_by_spark(self.spark, self._table, self.step, program, self._own_keys)
+            if read is not None:
+                return read
             require_index(self.spark, self._snapshot)
             return read_in_task(self.spark, self._table, self.step, program)
         return shipped(self.spark, lake_rows(self._table, self.step, program), self.step)
@@ -190,15 +198,20 @@ class StepRun:
     @property
     def _spark_source(self) -> tuple[OtherFrame, dict[str, KeyReading]] | None:
         """The table of the lake if it is one of Spark, and how its columns are read; None for a file."""
-        source = spark_source(self.spark, self._table)
-        if source is None:
+        frame = spark_source(self.spark, self._table)
+        if frame is None:
             return None
-        frame, settings = source
-        how = {
-            name: replace(self._reading, settings=replace(one, null_evidence=False), is_decided=True)
-            for name, one in settings.items()
-        }
+        how = {name: reading_of(self._table, name, self.step.pad) for name in self._table.column_names}
         return OtherFrame(frame), how
+
+    @property
+    def _own_keys(self) -> ValueSet | None:
+        """The values of the key of the left frame, where rows of other keys are of no use and all of them are here."""
+        left, rest = self.decided.left, (self.step.dated, self.step.period, self.step.relation)
+        if left is None or self.options.keeps_right_rows or self.step.is_unique is None or rest != (None, None, None):
+            return None
+        (name, *others) = self.step.on
+        return None if others or name not in left.table.column_names else self._reading.values(left.table.column(name))
 
     def _other_frame(self) -> RightTable:
         """Take the other frame as the right side."""

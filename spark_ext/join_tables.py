@@ -29,7 +29,6 @@ from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import frame_to_table
 from dfjoin.values.names import clean_names
-from dfjoin.values.normalize import settings_for
 from dfjoin.values.value_set import ValueSet
 from spark_ext.canonical_sql import KeyClasses
 from spark_ext.join_keys import PREFIX, KeyReading, classes_of, classes_of_keys, program_key, with_key
@@ -64,10 +63,13 @@ class OtherFrame:
     frame : pyspark DataFrame
     rows : RowsHere or None
         Its keys, where these are few.
+    place : str
+        Its column that tells the order of its rows; empty where Spark reads them in their order.
     """
 
     frame: Any
     rows: RowsHere | None = None
+    place: str = ""
 
     @property
     def away(self) -> set[str]:
@@ -211,8 +213,8 @@ def texts_of_rows(part: ValueSet, rows: NDArray[np.int64]) -> pa.Array:
 # Frames of Spark ------------------------------------------------------------------------------------------
 
 
-def spark_source(spark: Any, table: LakeTable) -> tuple[Any, dict[str, IndexSettings]] | None:
-    """Return a table of the lake that is a table of Spark, and how its columns are read; None for a file.
+def spark_source(spark: Any, table: LakeTable) -> Any:
+    """Return a table of the lake that is a table of Spark; None for a file.
 
     Parameters
     ----------
@@ -226,10 +228,7 @@ def spark_source(spark: Any, table: LakeTable) -> tuple[Any, dict[str, IndexSett
     if snapshot.root_of(record["root"]).kind != "spark":
         return None
     frame = spark.table(record["path"] or table.name)
-    first = record["first_column"]
-    columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
-    how = {c["name"]: settings_for(snapshot.settings, c["date_order"], tuple(c["null_spellings"])) for c in columns}
-    return frame.toDF(*clean_names(frame.columns)), how
+    return frame.toDF(*clean_names(frame.columns))
 
 
 def spark_rows(
@@ -257,7 +256,7 @@ def spark_rows(
     taken = [F.col(quoted(name)).alias(own) for name, own in values.items()]
     inputs = list(step.right_on if program is None else program.columns)
     raw = {name: f"{PREFIX}s{i}" for i, name in enumerate(inputs)}
-    place = F.monotonically_increasing_id().alias(f"{PREFIX}place")
+    place = (F.col(other.place) if other.place else F.monotonically_increasing_id()).alias(f"{PREFIX}place")
     made = frame.select(*taken, *(F.col(quoted(name)).alias(own) for name, own in raw.items()), place)
     stem = stem_of(step.table) if step.table else "right"
     if program is not None:

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from dfjoin.errors import InvalidParameterError
+from dfjoin.lake import moved_roots_of
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_queries
 from dfjoin.search.discover import discover as search_pandas
@@ -33,7 +34,6 @@ class Picked:
     rows: pd.DataFrame
     index: str
     version: int
-    roots: dict[str, str]
     options: dict[str, Any]
 
 
@@ -49,7 +49,7 @@ def picked(hits: Any) -> Picked | None:
         raise InvalidParameterError(
             f"`hits` must keep the columns that name its candidates, but {missing[0]!r} is gone"
         )
-    return Picked(rows, values["index"], values["version"], values["roots"], values["options"])
+    return Picked(rows, values["index"], values["version"], values["options"])
 
 
 def _told(hits: Any) -> dict[str, Any] | None:
@@ -95,7 +95,13 @@ def search_again(frame: Any, hits: Picked) -> JoinCandidates:
     params = search_params(**kept, **ranks)
     if params.is_by_usefulness:
         params = replace(params, min_score=0.0, families=False)
-    snapshot = open_snapshot(hits.index, hits.version, hits.roots or None)
+    roots = moved_roots_of(hits.index)
+    if roots is None:  # whoever writes a table says what is in its metadata
+        raise InvalidParameterError(
+            f"`hits` say that they are of the index {hits.index!r}, which this process has not opened; if you trust "
+            f"them, call dfjoin.open_lake({hits.index!r}) before"
+        )
+    snapshot = open_snapshot(hits.index, hits.version, roots or None)
     queries = []
     for name in dict.fromkeys(hits.rows["query_column"]) if on is None else ():
         one = query_rows(frame, name)

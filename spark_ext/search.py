@@ -143,7 +143,6 @@ def _result(
     told = {
         "index": snapshot.place,
         "version": snapshot.version,
-        "roots": snapshot.moved,
         "options": options,
         "work": {"where": "driver"} if work is None else {"where": "cluster", **work},
     }

@@ -85,7 +85,7 @@ class SessionTable:
         if provider == "iceberg":
             query = f"SELECT snapshot_id FROM {name}.history ORDER BY made_current_at DESC LIMIT 1"
             return f"iceberg:{self._newest(query, 'snapshot_id')}"
-        return self._digest_of_files() or self._digest_of_rows()
+        return (self._digest_of_files() if provider else "") or self._digest_of_rows()
 
     def _provider(self) -> str:
         """Return the format of the table as its catalog names it, empty for a view."""
@@ -101,7 +101,7 @@ class SessionTable:
         return rows[0][column] if rows else ""
 
     def _digest_of_files(self) -> str:
-        """Digest the files that Spark would read, as it sees them; empty where it does not tell them."""
+        """Digest the files that Spark would read, as it sees them; empty where it does not tell them, as of a view."""
         from pyspark.errors import AnalysisException
         from pyspark.sql import functions as f
 

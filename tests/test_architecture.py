@@ -69,6 +69,7 @@ EDGES = {
         "search",
         "store",
         "ingest",
+        "sources",
         "transform",
         "vectors",
         "programs",

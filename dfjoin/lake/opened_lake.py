@@ -15,7 +15,15 @@ from dfjoin.store import overview
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.types import IndexSettings
 
-__all__ = ["OpenedLake"]
+__all__ = ["OpenedLake", "moved_roots_of"]
+
+_opened: dict[str, dict[str, str]] = {}
+"""Place of each index that this process opened → the new places of its roots, as they were last given."""
+
+
+def moved_roots_of(place: str) -> dict[str, str] | None:
+    """Return the new places of the roots of an index that this process opened; None for another index."""
+    return _opened.get(place)
 
 
 class OpenedLake:
@@ -40,6 +48,7 @@ class OpenedLake:
     ) -> None:
         self._lock = threading.Lock()
         self._snapshot = open_snapshot(index, version, roots)
+        _opened[self._snapshot.place] = self._snapshot.moved
 
     def __getstate__(self) -> dict[str, Any]:
         return {"snapshot": self._snapshot}
@@ -47,6 +56,7 @@ class OpenedLake:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._lock = threading.Lock()
         self._snapshot = state["snapshot"]
+        _opened[self._snapshot.place] = self._snapshot.moved
 
     def __repr__(self) -> str:
         counts = self.manifest.counts

@@ -165,6 +165,16 @@ class LakeTable:
         """Return the names of the columns, those that are mostly null last."""
         return sorted(self._columns, key=self._mostly_null.__contains__)
 
+    @property
+    def files(self) -> TableSource | None:
+        """The files that are read; None for a table of Spark."""
+        return self._opened.source if isinstance(self._opened, _FileTable) else None
+
+    def settings_of(self, column: str) -> IndexSettings:
+        """Return how values of a column are read by themselves: what its whole column tells stands in the catalogue."""
+        known = self._columns[column]
+        return settings_for(self.settings, known.date_order, known.null_spellings)
+
     def record(self, column: str) -> dict[str, Any]:
         """Return what the catalogue says of a column: kind, rows, nulls, distinct values, range."""
         return self._records[column]
@@ -206,8 +216,7 @@ class LakeTable:
         """
         if is_list_type(array.type):
             array = spell_lists(array)
-        known = self._columns[column]
-        settings = settings_for(self.settings, known.date_order, known.null_spellings)
+        settings = self.settings_of(column)
         values = normalize_batch(array, settings)
         return values if settings.dayfirst is None else read_dates(values, settings)
 

@@ -228,35 +228,6 @@ def test_millions_of_rows_pass_without_the_driver(spark, on_spark):
     assert lake.tables["n_rows"].tolist() == [3_000_000]
 
 
-CONNECT = """
-import sys
-import time
-import pandas as pd
-from pyspark.sql import SparkSession
-import dfjoin
-
-if __name__ == "__main__":
-    spark = SparkSession.builder.remote("local[2]").getOrCreate()
-    lake = dfjoin.build_lake(sys.argv[1], sys.argv[2], spark=spark, progress=False)
-    table = {"t": spark.range(0, 1000, 1, 3).selectExpr("cast(id as string) as key")}
-    lake = dfjoin.build_lake(table, sys.argv[2], spark=spark, progress=False, if_exists="add")
-    hits = pd.DataFrame({"c": ["France", "peru"]}).discover_joinable("c", lake, rank="matched")
-    print(len(lake.tables), hits["table"][0], lake.columns.query("table == 't'")["cardinality"].tolist())
-    spark.stop()
-"""
-
-
-def test_a_connect_session_builds_too(spark, tmp_path):
-    """In a process of its own: Connect and a classic session do not share one."""
-    pytest.importorskip("grpc")
-    script = tmp_path / "connect.py"
-    script.write_text(CONNECT)
-    command = [sys.executable, str(script), str(EXAMPLE_LAKE), str(tmp_path / "lake.dfjoin")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.split("\n")[-2].split(" ", 2) == ["27", "codes/official_languages.csv", "[1000]"]
-
-
 INTERRUPTED = """
 import sys
 import time

@@ -9,7 +9,7 @@ import pytest
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.unicode import UNICODE_VERSION
-from spark_ext import join_keys
+from spark_ext import compiled_fold
 from spark_ext.canonical_sql import FOLD, KeyClasses, key_sql
 from spark_ext.join_keys import with_sql
 from spark_ext.transfer import collect, to_spark
@@ -41,10 +41,14 @@ def test_every_character(spark):
     assert not differ, (len(differ), differ[:20])
 
 
-@pytest.mark.parametrize("way", ["compiled", "by SQL, as on Connect"])
+@pytest.mark.parametrize("way", ["compiled", "by SQL, as on Connect", "in Python, where SQL is refused"])
 def test_spaces_nulls_and_numbers(spark, way, monkeypatch):
     if way != "compiled":
-        monkeypatch.setattr(join_keys, "fold_compiled", lambda frame, name: None)
+        monkeypatch.setattr(compiled_fold, "fold_compiled", lambda frame, name: None)
+        assert compiled_fold._allows_reflection(spark)
+    if way.startswith("in Python"):
+        monkeypatch.setattr(compiled_fold, "_reflects", {})
+        monkeypatch.setattr(compiled_fold, "FOLD", "java_method('no.such.Class', 'fold', {0})")
     spaced = [
         f"{a}X{b}y{c}" for a in ("", " ", "\t") for b in ("", " ", "  ", "\t", " \n", "\x1f") for c in ("", " ", "\r")
     ]
@@ -67,6 +71,8 @@ def test_spaces_nulls_and_numbers(spark, way, monkeypatch):
     ]
     _, found, want = both(spark, texts)
     assert found == want
+    if way.startswith("in Python"):
+        assert compiled_fold._reflects == {spark: False}
 
 
 def test_the_fold_is_compiled_into_the_stage(spark):

@@ -1,7 +1,7 @@
 """Search from Spark: in this process, in tasks, by groups of segments, it is the search of pandas."""
 
 import datetime
-import os
+import json
 import subprocess
 import sys
 import threading
@@ -22,7 +22,7 @@ from spark_ext import search as spark_search
 from spark_ext.queries import query_rows
 from spark_ext.search_tasks import SearchTask
 from spark_ext.transfer import collect, to_pandas
-from tests.conftest import EXAMPLE_LAKE, PROJECT
+from tests.conftest import PROJECT
 from tests.spark.frames import pair, rows
 
 pytestmark = pytest.mark.spark
@@ -287,10 +287,21 @@ def test_a_stream_is_joined_by_a_plan_and_refused_elsewhere(spark, query, exampl
     for refused in (lambda: stream.discover_joinable("Country", example_lake), lambda: stream.auto_join(example_lake)):
         with pytest.raises(InvalidParameterError, match="`df` must not be a stream where something is decided"):
             refused()
-    writer = stream.auto_join(plan).writeStream.format("memory").queryName("dfjoin_stream").trigger(availableNow=True)
-    run = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
-    assert run.awaitTermination(120) and len(run.recentProgress) >= 2
-    assert rows(spark.table("dfjoin_stream")) == rows(df.auto_join(plan))
+    out, want = str(tmp_path / "out"), rows(df.auto_join(plan))
+
+    def run():
+        writer = stream.auto_join(plan).writeStream.format("parquet").trigger(availableNow=True)
+        run = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start(out)
+        assert run.awaitTermination(120)
+        return [progress["numInputRows"] for progress in run.recentProgress if progress["numInputRows"]]
+
+    batches = run()
+    assert len(batches) >= 2 and sum(batches) == len(df)
+    assert rows(spark.read.parquet(out)) == want
+    assert run() == []  # the checkpoint tells that all was joined
+    sdf.limit(1).write.parquet(str(tmp_path / "in" / "2"))
+    assert run() == [1]
+    assert spark.read.parquet(out).count() == len(want[1]) + 1
 
 
 def test_a_result_explains_itself_after_filters(query, example_lake):
@@ -309,6 +320,19 @@ def test_a_result_explains_itself_after_filters(query, example_lake):
         spark_ext.explain(hits, sdf.where("Country = 'nowhere'"))
     with pytest.raises(InvalidParameterError, match="`hits` must keep the columns that name its candidates"):
         spark_ext.explain(hits.drop("column"), sdf)
+
+
+def test_metadata_of_a_table_opens_no_index(query, example_lake):
+    """Whoever writes a table writes its metadata: they are no reason to open what they name."""
+    _, sdf = query
+    hits = sdf.discover_joinable("Country", example_lake, k=1)
+    told = json.loads(hits.schema["table"].metadata["dfjoin"])
+    wrong = hits.withMetadata("table", {"dfjoin": json.dumps({**told, "index": "/data/of/others"})})
+    for call in (lambda: wrong.dfjoin.explain(sdf), lambda: sdf.auto_join(wrong)):
+        with pytest.raises(
+            InvalidParameterError, match=r"'/data/of/others', which this process has not opened; if you tr"
+        ):
+            call()
 
 
 def test_too_many_values_go_to_the_cluster(query, example_lake, monkeypatch):
@@ -396,60 +420,3 @@ def test_pandas_on_spark(spark, query, example_lake):
     assert found["table"].to_list() == df.discover_joinable("Country", example_lake, k=2)["table"].tolist()
     wide = sdf.pandas_api().auto_join(example_lake, on="Country")
     assert "iso2" in wide.columns
-
-
-CONNECT = """
-import sys
-from datetime import date as D
-import pandas as pd
-import pyarrow as pa
-from pyspark.sql import SparkSession
-import dfjoin, spark_ext
-from tests.spark.frames import pair, rows
-
-if __name__ == "__main__":
-    spark = SparkSession.builder.remote("local[2]").getOrCreate()
-    spark.conf.set("spark.sql.shuffle.partitions", "2")
-    spark_ext.enable(spark)
-    lake = dfjoin.build_lake(sys.argv[1], sys.argv[2], engine="inline", progress=False)
-    df, sdf = pair(spark, land=["France", "peru ", "CHAD", None, "peru"], n=[1, 2, 3, 4, 5])
-    want = pd.DataFrame(df.discover_joinable("*", lake))
-    for where in ("driver", "cluster"):
-        assert rows(sdf.discover_joinable("*", lake, where=where)) == rows(want), where
-    hits = sdf.discover_joinable("land", lake, k=2)
-    print(spark_ext.explain(hits.limit(1), sdf).to_dict()["matched"])
-    wide = rows(df.auto_join(lake, on="land"))
-    day, since = pa.array([D(2020, 1, n) for n in (1, 2, 3, 3, 5)]), pa.array([D(2020, 1, n) for n in (2, 2, 1, 4)])
-    dated, own = pair(spark, land=["France", "peru ", "CHAD", None, "peru"], day=day)
-    known, theirs = pair(spark, land=["peru", "PERU", "chad", "peru"], day=since, v=[1, 2, 3, 4])
-    for aggregate in ("auto", None):
-        options = {"on": ["land", "day"], "how": "asof", "aggregate": aggregate}
-        assert rows(own.auto_join(theirs, **options)) == rows(dated.auto_join(known, **options)), aggregate
-    names = ["Obama, Barack", "Bush, George W.", "Clinton, Bill", "Carter, J\u00fcrgen", None]
-    turned = [None if one is None else " ".join(reversed(one.upper().split(", "))) for one in names]
-    one, first = pair(spark, name=names, a=list(range(5)))
-    two, second = pair(spark, who=turned, b=list(range(5)))
-    assert rows(first.auto_join(second)) == rows(one.auto_join(two))
-    nothing, empty = df.iloc[:0], sdf.where("n < 0")
-    assert rows(empty.discover_joinable("land", lake)) == rows(pd.DataFrame(nothing.discover_joinable("land", lake)))
-    for where in ("driver", "cluster"):
-        assert rows(sdf.auto_join(lake, on="land", where=where)) == wide, where
-    assert rows(sdf.auto_join(hits.limit(1))) == rows(df.auto_join(df.discover_joinable("land", lake, k=1)))
-    names, others = pair(spark, land=["FRANCE", "Peru", "Peru"], m=[1, 2, 3])
-    for how in ("left", "outer"):
-        assert rows(sdf.auto_join(others, on="land", how=how)) == rows(df.auto_join(names, on="land", how=how)), how
-    print("equal")
-    spark.stop()
-"""
-
-
-def test_connect_gives_what_classic_gives(spark, tmp_path):
-    """In a process of its own: Connect and a classic session do not share one."""
-    pytest.importorskip("grpc")
-    script = tmp_path / "connect.py"
-    script.write_text(CONNECT)
-    command = [sys.executable, str(script), str(EXAMPLE_LAKE), str(tmp_path / "ix")]
-    env = {**os.environ, "PYTHONPATH": str(PROJECT)}
-    done = subprocess.run(command, cwd=PROJECT, env=env, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split()[-2:] == ["3", "equal"]

@@ -1,0 +1,143 @@
+"""Parquet tables of a lake as right sides of a join: Spark's own reader gives what a task of this package reads."""
+
+import datetime
+import re
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import dfjoin
+import spark_ext
+from spark_ext import join_steps
+from tests.spark.frames import pair, rows
+
+pytestmark = pytest.mark.spark
+
+D, T = datetime.date, datetime.datetime
+LANDS = ["France", "PERU", "peru ", "Chad", None, "Mali", "Oman", "na", "Fiji", "Cuba", "Iran", "Laos"]
+
+
+@pytest.fixture(scope="module")
+def lake(spark, tmp_path_factory):
+    spark_ext.enable(spark)
+    root = tmp_path_factory.mktemp("lake")
+    n = len(LANDS)
+    table = pa.table(
+        {
+            "land": LANDS,
+            "code": pa.array([*range(n - 1), None], pa.int32()),
+            "share": pa.array([0.5, float("nan"), None, *[i / 4 for i in range(n - 3)]]),
+            "small": pa.array([i / 2 for i in range(n)], pa.float32()),
+            "ok": [i % 3 == 0 if i % 4 else None for i in range(n)],
+            "day": pa.array([D(2020, 1, 1 + i) if i % 5 else None for i in range(n)]),
+            "at": pa.array([T(2020, 1, 1 + i, 3, 4, 5, 678) for i in range(n)], pa.timestamp("us")),
+            "a b.c": pa.array([f"x{i % 3}" for i in range(n)]).dictionary_encode(),
+            "price": pa.array([Decimal(f"{i}.50") for i in range(n)], pa.decimal128(9, 2)),
+            "tags": pa.array([[i] if i % 2 else None for i in range(n)], pa.list_(pa.int32())),
+        }
+    )
+    pq.write_table(table, root / "lands.parquet", row_group_size=4)
+    (root / "parts").mkdir()
+    for part, numbers in enumerate(([5, 6, 7, 7], [1, 2, 2, 3], [7, 8, 1])):
+        words = [f"part {part} row {row}" for row in range(len(numbers))]
+        pq.write_table(pa.table({"number": numbers, "word": words}), root / "parts" / f"part-{part}.parquet")
+    for year in (2020, 2021):
+        for kind in ("a", "b"):
+            folder = root / "sales" / f"year={year}" / f"kind={kind}"
+            folder.mkdir(parents=True)
+            names = [f"Shop {i}, {kind}" for i in range(5)]
+            table = pa.table({"shop": names, "sold": [year * 10 + i for i in range(5)]})
+            pq.write_table(table, folder / "part-0.parquet")
+    return dfjoin.build_lake(root, root.with_suffix(".ix"), engine="inline", progress=False)
+
+
+def plan_of(frame):
+    return frame._jdf.queryExecution().executedPlan().toString()
+
+
+CASES = [
+    ("land", "lands.parquet", {"aggregate": None}),
+    ("land", "lands.parquet", {"how": "outer", "aggregate": "first"}),
+    ("code", "lands.parquet", {"how": "inner", "aggregate": None}),
+    ("day", "lands.parquet", {"how": "inner", "aggregate": None}),
+    ("number", "parts", {"aggregate": "first"}),
+    ("shop", "sales", {}),
+]
+
+
+def best_hit(frame, lake, on, table):
+    return frame.discover_joinable(on, lake, tables=table, rank="matched", k=1)
+
+
+def test_spark_reads_parquet_as_a_task_does(spark, lake, monkeypatch):
+    mine, own = pair(
+        spark,
+        land=["france", " Peru", "CHAD", "Mali", "nowhere", None, "Cuba"],
+        code=[3, 4, 5, 6, 3, None, 4],
+        day=pa.array([D(2020, 1, 1 + i) for i in range(1, 8)]),
+        number=[1, 2, 7, 8, None, 5, 2],
+        shop=["Shop 1, a", "shop 2, B", "SHOP 3, a", "Shop 4, a", None, "x", "Shop 0, b"],
+    )
+    for on, table, options in CASES:
+        hit = best_hit(mine, lake, on, table)
+        want = mine.auto_join(hit, **options)
+        assert len(want.columns) > 5, on
+        found = own.auto_join(hit, where="cluster", **options)
+        assert rows(found) == rows(want), (on, options)
+        assert "Python" not in plan_of(found) and "MapInArrow" not in plan_of(found), (on, options)
+        # A task guesses the types of decimals and lists, and fails where they are not those of the first batch.
+        given = lake.table(table).columns
+        same = {**options, "columns": [name for name in given if name not in (on, "price", "tags")]}
+        by_spark = own.auto_join(hit, where="cluster", **same)
+        with monkeypatch.context() as patch:
+            patch.setattr(join_steps, "read_by_spark", lambda *arguments: None)
+            by_task = own.auto_join(hit, where="cluster", **same)
+        assert "MapInArrow" in plan_of(by_task) and by_task.schema == by_spark.schema, (on, options)
+    types = own.auto_join(best_hit(mine, lake, *CASES[0][:2]), where="cluster", aggregate=None).schema
+    assert types["price"].dataType.simpleString() == "decimal(9,2)"
+    assert types["tags"].dataType.simpleString() == "array<int>"
+
+
+def test_columns_and_rows_that_no_key_needs_are_not_read(spark, lake):
+    mine, own = pair(spark, code=[3, 4, 5, 6], day=pa.array([D(2020, 1, d) for d in (2, 3, 4, 5)]))
+    for on, type_, low, high in (("code", "int", "3", "6"), ("day", "date", "2020-01-02", "2020-01-05")):
+        hit = best_hit(mine, lake, on, "lands.parquet")
+        found = own.auto_join(hit, columns=["share"], where="cluster")
+        plan = plan_of(found)
+        assert f"GreaterThanOrEqual({on},{low}), LessThanOrEqual({on},{high})" in plan
+        (read,) = re.findall(r"ReadSchema: struct<(.*)>", plan)
+        assert sorted(read.split(",")) == sorted(["share:double", f"{on}:{type_}"])
+        assert rows(found) == rows(mine.auto_join(hit, columns=["share"]))
+    hit = best_hit(mine, lake, "code", "lands.parquet")
+    kept = own.auto_join(hit, how="outer", where="cluster")
+    assert "GreaterThanOrEqual" not in plan_of(kept) and rows(kept) == rows(mine.auto_join(hit, how="outer"))
+
+
+def test_programs_read_parquet_by_spark(spark, tmp_path):
+    people = [f"{a} {b}" for a in ("Ann", "Bob", "Cem", "Dora", "Emil") for b in ("Stone", "Rivers", "Woods", "Hill")]
+    turned = [", ".join(reversed(name.upper().split())) + " " for name in people]
+    root = tmp_path / "lake"
+    root.mkdir()
+    pq.write_table(pa.table({"who": turned, "room": range(20)}), root / "staff.parquet")
+    lake = dfjoin.build_lake(root, tmp_path / "ix", engine="inline", progress=False, settings={"patterns": True})
+    mine, own = pair(spark, name=[*people, None, people[0]], n=list(range(22)))
+    hits = mine.discover_joinable("name", lake, mode="transform")
+    found = own.auto_join(hits, where="cluster")
+    assert rows(found) == rows(mine.auto_join(hits)) and found.where("room IS NOT NULL").count() == 21
+    assert "MapInArrow" not in plan_of(found)
+
+
+def test_files_that_spark_does_not_see_are_read_in_a_task(spark, lake, monkeypatch):
+    mine, own = pair(spark, number=[1, 2, 7])
+    hit = best_hit(mine, lake, "number", "parts")
+    for patched in ("_spark_path", "_PLAIN_PATH"):
+        with monkeypatch.context() as patch:
+            if patched == "_spark_path":
+                patch.setattr("spark_ext.join_lake_tables._spark_path", lambda source, part: f"file:/no/such/{part}")
+            else:
+                patch.setattr("spark_ext.join_lake_tables._PLAIN_PATH", re.compile("x"))
+            found = own.auto_join(hit, aggregate="first", where="cluster")
+            assert "MapInArrow" in plan_of(found)
+            assert rows(found) == rows(mine.auto_join(hit, aggregate="first"))
