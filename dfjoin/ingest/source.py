@@ -26,6 +26,7 @@ from dfjoin.ingest.left_out import describe_left_out, is_wanted
 from dfjoin.ingest.read_task import RunMeta
 from dfjoin.ingest.table_spool import TableSpool
 from dfjoin.sources.listing import Listing
+from dfjoin.sources.table_kinds import READABLE
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 
@@ -145,9 +146,7 @@ def gather(
     if not given.tables and not given.extra:
         first = f"{given.skipped[0].name}: {given.skipped[0].reason}" if given.skipped else ""
         reasons = f"; {len(given.skipped)} skipped, the first: {first}" if first else ""
-        raise InvalidParameterError(
-            f"`source` holds no table that dfjoin reads (CSV, TSV, Parquet, JSON lines){reasons}; check the path"
-        )
+        raise InvalidParameterError(f"`source` holds no table that dfjoin reads ({READABLE}){reasons}; check the path")
     return given
 
 

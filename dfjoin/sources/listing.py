@@ -29,7 +29,15 @@ from dfjoin.sources.roots import (
     local_path,
     open_root,
 )
-from dfjoin.sources.table_kinds import READABLE, UNREAD, files_below, is_hidden, kind_of_directory, kind_of_file
+from dfjoin.sources.table_kinds import (
+    KINDS,
+    READABLE,
+    UNREAD,
+    files_below,
+    is_hidden,
+    kind_of_directory,
+    kind_of_file,
+)
 from dfjoin.types import Root, SkippedFile, TableSource
 
 __all__ = ["Listing", "list_tables"]
@@ -60,6 +68,7 @@ class Listing:
     def __init__(self, source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> None:
         self._skipped: list[SkippedFile] = []
         self._unread: dict[str, tuple[int, str]] = {}
+        self._not_ready: dict[str, tuple[int, str]] = {}
         place, self._top = self._collect(source)
         uri = strip_credentials(place)
         self.root = Root(0, uri.rstrip("/").rpartition("/")[2] or "root", uri)
@@ -75,6 +84,13 @@ class Listing:
             others = f" and {count - 1:,} more" if count > 1 else ""
             reason = f"dfjoin does not read {ending}: {first}{others}; {UNREAD[ending]}"
             found.append(SkippedFile(f"*{ending}", reason))
+        for kind, (count, first) in self._not_ready.items():
+            needed, others = KINDS[kind], f" and {count - 1:,} more" if count > 1 else ""
+            reason = (
+                f"{count:,} {'files need' if count > 1 else 'file needs'} `{needed.library}`, which is not installed: "
+                f'{first}{others}; install it with: pip install "dfjoin[{needed.extra}]"'
+            )
+            found.append(SkippedFile(f"*{needed.endings[0] if needed.endings else kind}", reason))
         return sorted(found, key=lambda file: (file.name, file.reason))
 
     def _skip(self, path: str, reason: str) -> None:
@@ -84,8 +100,14 @@ class Listing:
         """Take note of a file that is not read, if its ending is one of tables."""
         ending = os.path.splitext(path)[1].lower()  # noqa: PTH122
         if ending in UNREAD:
-            count, first = self._unread.get(ending, (0, path))
-            self._unread[ending] = count + 1, min(first, path)
+            _count(self._unread, ending, path)
+
+    def _is_ready(self, kind: str, path: str) -> bool:
+        """Tell whether what reads a table is installed; take note of the table if not."""
+        if KINDS[kind].is_ready():
+            return True
+        _count(self._not_ready, kind, path)
+        return False
 
     def _tables_of(self, tree: Directory, *, is_top: bool = False) -> Iterator[TableSource]:
         """Find the tables at and below a directory, and forget it."""
@@ -98,7 +120,8 @@ class Listing:
             for file in tree.files:
                 format_ = None if is_hidden(file.path) else kind_of_file(file.path, file.explicit)
                 if format_ is not None:
-                    yield self._table(file.path, format_, [file])
+                    if self._is_ready(format_, file.path):
+                        yield self._table(file.path, format_, [file])
                 elif file.explicit:
                     self._skip(file.path, f"its extension is none that dfjoin reads ({READABLE})")
                 elif not is_hidden(file.path):
@@ -113,7 +136,7 @@ class Listing:
         parts = tuple(sorted(f.path for f in files))
         size = sum(f.size for f in files)
         mtime = max(f.mtime_ns for f in files)
-        return TableSource(path, self.root, path, kind, size, mtime, parts)  # type: ignore[arg-type]
+        return TableSource(path, self.root, path, kind, size, mtime, parts)
 
     def _collect(self, source: object) -> tuple[str, Directory]:
         """Return the place of the root, and its entries as a tree."""
@@ -259,6 +282,12 @@ def list_tables(
     listing = Listing(source)
     tables = sorted(listing.tables(), key=lambda table: table.name)
     return listing.root, tables, listing.skipped()
+
+
+def _count(noted: dict[str, tuple[int, str]], kind: str, path: str) -> None:
+    """Count a file, and keep the first by name."""
+    count, first = noted.get(kind, (0, path))
+    noted[kind] = count + 1, min(first, path)
 
 
 def _check_text(path: str) -> None:
