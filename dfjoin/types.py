@@ -21,14 +21,14 @@ class Root:
         Short name; tables of every root but the first carry it as a prefix.
     uri : str
         Absolute path or URI, without user info.
-    kind : {"files", "spark", "memory"}
+    kind : {"files", "spark", "memory", "database"}
         What reads its tables.
     """
 
     id: int
     name: str
     uri: str
-    kind: Literal["files", "spark", "memory"] = "files"
+    kind: Literal["files", "spark", "memory", "database"] = "files"
 
 
 @dataclass(frozen=True)

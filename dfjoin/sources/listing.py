@@ -43,7 +43,6 @@ from dfjoin.types import Root, SkippedFile, TableSource
 __all__ = ["Listing", "list_tables"]
 
 _GLOB = re.compile(r"[*?\[]")
-_AS_SPARK_TABLE = "give it as a Spark table"
 
 
 class Listing:
@@ -53,6 +52,8 @@ class Listing:
     ----------
     source : str, os.PathLike, or iterable of these
         As in `list_tables`.
+    kind : str
+        What reads its files, whatever their names say; empty where these tell.
 
     Attributes
     ----------
@@ -65,7 +66,8 @@ class Listing:
     Of a place on another file system, and of lists and globs, all entries are held.
     """
 
-    def __init__(self, source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> None:
+    def __init__(self, source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], kind: str = "") -> None:
+        self._kind = kind
         self._skipped: list[SkippedFile] = []
         self._unread: dict[str, tuple[int, str]] = {}
         self._not_ready: dict[str, tuple[int, str]] = {}
@@ -86,8 +88,9 @@ class Listing:
             found.append(SkippedFile(f"*{ending}", reason))
         for kind, (count, first) in self._not_ready.items():
             needed, others = KINDS[kind], f" and {count - 1:,} more" if count > 1 else ""
+            noun = "table" if needed.has_version else "file"
             reason = (
-                f"{count:,} {'files need' if count > 1 else 'file needs'} `{needed.library}`, which is not installed: "
+                f"{count:,} {noun}{'s need' if count > 1 else ' needs'} `{needed.library}`, which is not installed: "
                 f'{first}{others}; install it with: pip install "dfjoin[{needed.extra}]"'
             )
             found.append(SkippedFile(f"*{needed.endings[0] if needed.endings else kind}", reason))
@@ -112,13 +115,16 @@ class Listing:
     def _tables_of(self, tree: Directory, *, is_top: bool = False) -> Iterator[TableSource]:
         """Find the tables at and below a directory, and forget it."""
         kind = None if is_top else kind_of_directory(tree)
-        if kind in ("delta", "iceberg"):
-            self._skip(tree.path, f"a {kind.capitalize()} table; {_AS_SPARK_TABLE}")
+        if kind is not None and KINDS[kind].has_version:
+            if self._is_ready(kind, tree.path):
+                size = sum(file.size for file in files_below(tree))
+                yield TableSource(tree.path, self.root, tree.path, kind, size, 0, (tree.path,))
         elif kind is not None:
             yield self._table(tree.path, kind, files_below(tree))
         else:
             for file in tree.files:
-                format_ = None if is_hidden(file.path) else kind_of_file(file.path, file.explicit)
+                known = self._kind or kind_of_file(file.path, file.explicit)
+                format_ = None if is_hidden(file.path) else known
                 if format_ is not None:
                     if self._is_ready(format_, file.path):
                         yield self._table(file.path, format_, [file])

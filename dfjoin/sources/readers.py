@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
+from pyarrow import fs
 
 from dfjoin.errors import MissingDependencyError, TableReadError
 from dfjoin.sources.fingerprint import fingerprint
 from dfjoin.sources.roots import open_root, resolve
-from dfjoin.sources.table_kinds import KINDS, kind_of_file, reader_of
+from dfjoin.sources.table_kinds import KINDS, fingerprint_of, kind_of_file, reader_of
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, WantedColumns
 from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 
@@ -116,6 +117,8 @@ def _members(file: TableFile) -> Iterator[Member]:
 
 
 def _file_of(source: TableSource, written: Dialect | GivenDialect, wanted: WantedColumns) -> TableFile:
+    if source.root.kind == "database":
+        return TableFile(fs.LocalFileSystem(), [], source, written, wanted)
     filesystem, _ = open_root(source.root.uri)
     paths = [resolve(source.root, part) for part in source.parts or (source.path,)]
     return TableFile(filesystem, paths, source, written, wanted, source.member)
@@ -136,12 +139,14 @@ def current_fingerprint(source: TableSource) -> int:
     TableReadError
         If a file is missing or cannot be read.
     """
-    filesystem, _ = open_root(source.root.uri)
     try:
+        if source.format in KINDS and KINDS[source.format].has_version:
+            return fingerprint_of(source.format)(source)
+        filesystem, _ = open_root(source.root.uri)
         paths = [resolve(source.root, part) for part in source.parts or (source.path,)]
         size = sum(info.size or 0 for info in filesystem.get_file_info(paths))
         return fingerprint(filesystem, paths, size)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, MissingDependencyError) as error:
         raise TableReadError(_reason(error)) from error
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from dfjoin.sources.directory_tree import Directory, ListedFile
+from dfjoin.types import Root, TableSource
 
 __all__ = [
     "COMPRESSED",
@@ -19,11 +20,14 @@ __all__ = [
     "UNREAD",
     "TableKind",
     "files_below",
+    "fingerprint_of",
     "is_hidden",
     "kind_of_directory",
     "kind_of_file",
     "kind_of_scheme",
+    "place_of_database",
     "reader_of",
+    "tables_of_database",
 ]
 
 
@@ -50,6 +54,8 @@ class TableKind:
         Read in order, so that it may be compressed.
     is_untyped : bool
         Has no types, or not for every column: its texts are read by what the whole column holds.
+    has_version : bool
+        The function ``fingerprint_of_<name>`` of the reader tells the state of a table, and not the bytes of its files.
     work : int
         Bytes of plain text that take as long to read as a byte of the file.
     """
@@ -63,6 +69,7 @@ class TableKind:
     has_members: bool = False
     is_stream: bool = False
     is_untyped: bool = False
+    has_version: bool = False
     work: int = 1
 
     def is_ready(self) -> bool:
@@ -90,6 +97,30 @@ KINDS = {
             is_untyped=True,
             work=5,
         ),
+        TableKind(
+            "sqlite", (".sqlite", ".sqlite3", ".db"), "sqlite_reader", schemes=("sqlite",), has_members=True, work=2
+        ),
+        TableKind(
+            "duckdb",
+            (".duckdb", ".ddb"),
+            "duckdb_reader",
+            schemes=("duckdb",),
+            library="duckdb",
+            extra="databases",
+            has_members=True,
+            work=5,
+        ),
+        TableKind(
+            "postgresql",
+            (),
+            "postgresql_reader",
+            schemes=("postgresql", "postgres"),
+            library="adbc_driver_postgresql",
+            extra="databases",
+            has_version=True,
+        ),
+        TableKind("delta", (), "delta_reader", library="deltalake", extra="delta", has_version=True, work=5),
+        TableKind("iceberg", (), "iceberg_reader", library="pyiceberg", extra="iceberg", has_version=True, work=5),
         TableKind("zip", (".zip",), "archive_reader", has_members=True, work=5),
     )
 }
@@ -124,9 +155,26 @@ def _is_installed(library: str) -> bool:
 
 def reader_of(kind: str) -> Callable[..., Any]:
     """Return the function that reads a kind: ``open_<kind>``, or ``members_of_<kind>`` of one with several tables."""
-    told = KINDS[kind]
-    module = import_module(f"dfjoin.sources.{told.reader}")
-    return getattr(module, f"{'members_of' if told.has_members else 'open'}_{kind}")
+    return _function_of(kind, "members_of" if KINDS[kind].has_members else "open")
+
+
+def fingerprint_of(kind: str) -> Callable[[TableSource], int]:
+    """Return the function ``fingerprint_of_<kind>`` of a kind that has versions."""
+    return _function_of(kind, "fingerprint_of")
+
+
+def tables_of_database(root: Root, kind: TableKind) -> Iterator[TableSource]:
+    """List the tables of a database, by its ``tables_of_<kind>``."""
+    yield from _function_of(kind.name, "tables_of")(root)
+
+
+def place_of_database(uri: str, kind: TableKind) -> str:
+    """Return the URI of a database without what is secret, by its ``place_of_<kind>``."""
+    return _function_of(kind.name, "place_of")(uri)
+
+
+def _function_of(kind: str, what: str) -> Callable[..., Any]:
+    return getattr(import_module(f"dfjoin.sources.{KINDS[kind].reader}"), f"{what}_{kind}")
 
 
 def kind_of_scheme(uri: str) -> TableKind | None:

@@ -191,7 +191,8 @@ def _is_known(segments: list[Segment], job: TableJob) -> bool:
 
 def _is_unchanged(table: TableSource, record: dict[str, Any]) -> bool:
     """Compare size and modification time, then content."""
-    if table.size != record["size"]:
+    kind = KINDS.get(table.format)
+    if table.size != record["size"] and not (kind is not None and kind.has_version):
         return False
     if table.mtime_ns == record["mtime_ns"] and table.mtime_ns > 0:
         return True

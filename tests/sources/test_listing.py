@@ -187,15 +187,18 @@ def test_a_directory_that_is_one_table_itself_is_named_after_itself(lake):
 
 
 @pytest.mark.parametrize(
-    ("mark", "kind"),
-    [("_delta_log/0.json", "Delta"), ("metadata/v1.metadata.json", "Iceberg")],
-    ids=["delta", "iceberg"],
+    ("mark", "kind", "library"),
+    [("_delta_log/0.json", "delta", "deltalake"), ("metadata/v1.metadata.json", "iceberg", "pyiceberg")],
 )
-def test_delta_and_iceberg_directories_are_skipped_with_the_reason(lake, mark, kind):
-    base = lake("a.csv", f"t/{mark}", "t/part-0.parquet", "t/data/x.parquet")
-    expected = {"t": f"a {kind} table; give it as a Spark table"}
-    assert names_of(base) == (["a.csv"], expected)
-    assert names_of(base / "t") == ([], {"t": expected["t"]})
+def test_a_delta_or_iceberg_directory_is_one_table(lake, monkeypatch, mark, kind, library):
+    base = lake("a.csv", f"t/{mark}", "t/part-0.parquet", "t/data/x.parquet", f"u/{mark}")
+    monkeypatch.setattr(table_kinds, "_is_installed", lambda library: True)
+    for source, name in ((base, "t"), (base / "t", "t")):
+        table = next(table for table in list_tables(source)[1] if table.name == name)
+        assert (table.format, table.path, table.parts, table.mtime_ns) == (kind, "t", ("t",), 0)
+    monkeypatch.setattr(table_kinds, "_is_installed", lambda library: False)
+    reason = f'2 tables need `{library}`, which is not installed: t and 1 more; install it with: pip install "dfjoin[{kind}]"'
+    assert names_of(base) == (["a.csv"], {f"*{kind}": reason})
 
 
 def test_a_list_of_files_starts_at_their_common_directory(lake):
@@ -342,8 +345,8 @@ def test_a_remote_directory_is_listed_like_a_local_one(remote):
     )
     root, tables, skipped = list_tables("s3://bucket/d/")
     assert (root.uri, root.name) == ("s3://bucket/d", "d")
-    assert [t.name for t in tables] == ["a.csv", "sales", "sub/é.csv"]
-    assert [(s.name, s.reason) for s in skipped] == [("t", "a Delta table; give it as a Spark table")]
+    found = {t.name for t in tables} | {s.name for s in skipped}  # Delta, where its library is installed
+    assert found - {"t", "*delta"} == {"a.csv", "sales", "sub/é.csv"} and len(found) == 4
     assert resolve(root, "sub/é.csv") == "d/sub/é.csv"
 
 
