@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 __all__ = ["Dialect", "GivenDialect", "IndexSettings", "Root", "SkippedFile", "TableSource"]
 
-_Format = Literal["delimited", "parquet", "jsonl", "spark", "memory"]
-
 
 @dataclass(frozen=True)
 class Root:
@@ -23,14 +21,14 @@ class Root:
         Short name; tables of every root but the first carry it as a prefix.
     uri : str
         Absolute path or URI, without user info.
-    kind : {"files", "spark", "memory"}
+    kind : {"files", "spark", "memory", "database"}
         What reads its tables.
     """
 
     id: int
     name: str
     uri: str
-    kind: Literal["files", "spark", "memory"] = "files"
+    kind: Literal["files", "spark", "memory", "database"] = "files"
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Dialect:
     ragged : bool
         Rows differ in length; short ones are padded with nulls, long ones keep extra columns.
     compression : str
-        ``""``, ``"gz"`` or ``"zst"``.
+        ``""``, ``"gz"``, ``"zst"``, ``"bz2"`` or ``"xz"``.
     decimal, thousands : str
         Marks of numbers; `thousands` is empty where nothing stands between thousands, and a blank stands for every kind
         of blank.
@@ -65,6 +63,9 @@ class Dialect:
         Positions of the columns whose numbers are written with these marks; they are read as plain numbers.
     doubt : str
         Why the file may have to be read in another way; empty where nothing speaks for that.
+    cells : tuple of int
+        Of a table in a sheet of a workbook, counted from its first filled cell: the row of its header and its first
+        column, the row and the column after its last ones; empty for texts.
     """
 
     encoding: str = "utf-8"
@@ -81,6 +82,7 @@ class Dialect:
     thousands: str = ""
     number_columns: tuple[int, ...] = ()
     doubt: str = ""
+    cells: tuple[int, ...] = ()
 
     @property
     def has_header(self) -> bool:
@@ -100,10 +102,14 @@ class Dialect:
         """Make a dialect from JSON values, as from `to_dict`; unknown fields are ignored."""
         known = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
         known.setdefault("header_lines", int(values.get("has_header", True)))
-        return cls(**{**known, "number_columns": tuple(known.get("number_columns", ()))})
+        lists = {name: tuple(known.get(name, ())) for name in ("number_columns", "cells")}
+        return cls(**{**known, **lists})
 
     def __str__(self) -> str:
         """Say how the file is written, for people."""
+        if self.cells:
+            top, left, end, right = self.cells
+            return f"rows {top + 1} to {end}, columns {left + 1} to {right}"
         parts = [_SPELLED.get(self.delimiter, self.delimiter), self.encoding]
         if self.decimal != ".":
             parts.append("decimal comma")
@@ -157,9 +163,10 @@ class TableSource:
     root : Root
         Where it comes from.
     path : str
-        POSIX path below the root; a directory for a partitioned Parquet table.
-    format : {"delimited", "parquet", "jsonl", "spark", "memory"}
-        What reads it.
+        POSIX path below the root; a directory for a partitioned Parquet table; for one of the tables that a file holds
+        the path of the file and the name of the table in it.
+    format : str
+        What reads it: a name of `dfjoin.sources.table_kinds.KINDS`, ``spark`` or ``memory``.
     size : int
         Bytes, of all parts.
     mtime_ns : int
@@ -175,12 +182,17 @@ class TableSource:
     name: str
     root: Root
     path: str
-    format: _Format
+    format: str
     size: int
     mtime_ns: int
     parts: tuple[str, ...] = field(default=())
     left_out: tuple[dict[str, Any], ...] = field(default=(), hash=False)
     version: str = ""
+
+    @property
+    def member(self) -> str:
+        """Its name in the file that holds it and others; empty for a file that is one table, or for all of them."""
+        return self.path[len(self.parts[0]) + 1 :] if self.parts and self.path.startswith(f"{self.parts[0]}/") else ""
 
 
 @dataclass(frozen=True)

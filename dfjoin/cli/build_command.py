@@ -11,7 +11,7 @@ from dfjoin.cli.output import show_index
 __all__ = ["add_build_command"]
 
 _BUILD_HELP = """\
-Build an index of every table below a directory (CSV, TSV, Parquet, JSON lines).
+Build an index of every table below a directory (CSV, workbooks, Parquet, JSON and others).
 
   dfjoin build data/ lake.dfjoin                     with Spark, local by default
   dfjoin build data/ lake.dfjoin --engine inline     in this process, no Java needed

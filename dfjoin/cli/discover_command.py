@@ -26,7 +26,7 @@ def add_discover_command(commands: Any) -> None:
     """Add ``dfjoin discover`` to the commands."""
     parser = add_command(commands, "discover", _DISCOVER_HELP, _discover)
     parser.add_argument("index", help="directory of the index")
-    parser.add_argument("table", help="your table: CSV, Parquet or JSON lines; - for CSV on standard input")
+    parser.add_argument("table", help="your table: a file that a lake may have; - for CSV on standard input")
     parser.add_argument("--on", action="append", help="column to search with; repeat for a composite key")
     add_search_options(parser)
     parser.add_argument("--rank", help="useful (default), or matched: by shared values")

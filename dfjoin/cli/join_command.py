@@ -32,7 +32,7 @@ begin with =, which a spreadsheet reads as formulas: import a table of others th
 def add_join_command(commands: Any) -> None:
     """Add ``dfjoin join`` to the commands."""
     parser = add_command(commands, "join", _JOIN_HELP, _join)
-    parser.add_argument("table", help="your table: CSV, Parquet or JSON lines; - for CSV on standard input")
+    parser.add_argument("table", help="your table: a file that a lake may have; - for CSV on standard input")
     parser.add_argument("other", help="an index, or another table")
     parser.add_argument("-o", "--output", help="where to write: .csv, .tsv, .parquet, .jsonl; CSV to standard output")
     parser.add_argument("--on", action="append", help="key column; repeat for a composite key")

@@ -204,6 +204,7 @@ _DIALECT = Record(
         "skip_lines": Whole(0, 2**31 - 1),
         "header_lines": Whole(0, 2),
         "number_columns": ListOf(Whole(0, 2**31 - 1)),
+        "cells": ListOf(Whole(0, 2**31 - 1)),
     },
 )
 
@@ -227,6 +228,8 @@ def read_dialect(record: dict[str, Any]) -> Dialect | None:
             raise ValueError("its signs are not one character each")
         if dialect.decimal not in (".", ",") or dialect.thousands not in ("", ".", ",", " ", "'"):
             raise ValueError("its marks of numbers are none")
+        if len(dialect.cells) not in (0, 4):
+            raise ValueError("its cells are no place in a sheet")
     except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise damaged(None, "catalog", f"the dialect of table {record['name']!r:.80}: {error}") from error
     return dialect
@@ -380,6 +383,13 @@ class Catalog:
         """Return the number of the table of that name, -1 if the segment has none. O(log n_tables)."""
         at = bisect_left(range(self.n_tables), name, key=self._table_names.__getitem__)
         return at if at < self.n_tables and self._table_names[at] == name else -1
+
+    def tables_in(self, name: str) -> range:
+        """Return the numbers of the tables whose names are a name, a slash and more. O(log n_tables)."""
+        first, end = (
+            bisect_left(range(self.n_tables), name + mark, key=self._table_names.__getitem__) for mark in "/0"
+        )
+        return range(first, end)
 
     def find_column(self, table: int, name: str) -> int:
         """Return the id of a column of a table, -1 if it has none of that name. O(log n_columns)."""

@@ -92,7 +92,12 @@ MANIFEST = Record(
         "settings": _SETTINGS,
         "roots": ListOf(
             Record(
-                {"id": _COLUMNS, "name": TextValue(), "uri": TextValue(), "kind": OneOf(("files", "spark", "memory"))}
+                {
+                    "id": _COLUMNS,
+                    "name": TextValue(),
+                    "uri": TextValue(),
+                    "kind": OneOf(("files", "spark", "memory", "database")),
+                }
             )
         ),
         "segments": ListOf(_SEGMENT),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from dfjoin.sources.table_kinds import COMPRESSED, KINDS
 from dfjoin.types import TableSource
 
 __all__ = ["estimated_bytes", "pack_runs", "split_tables"]
@@ -14,8 +15,9 @@ _PER_FILE_BYTES = 32 << 10  # opening and profiling a file costs about as much a
 
 def estimated_bytes(source: TableSource) -> int:
     """Estimate the work that a table is, in bytes of plain text."""
-    packed = source.format == "parquet" or source.path.endswith((".gz", ".zst"))
-    return source.size * (_COMPRESSED_FACTOR if packed else 1) + _PER_FILE_BYTES
+    kind = KINDS.get(source.format)
+    factor = _COMPRESSED_FACTOR if source.path.lower().endswith(COMPRESSED) else kind.work if kind else 1
+    return source.size * factor + _PER_FILE_BYTES
 
 
 def split_tables(sources: Iterable[TableSource], work: int, n_tasks: int) -> Iterator[list[TableSource]]:

@@ -25,11 +25,12 @@ from dfjoin.ingest.left_out import LeftOutColumn, is_wanted
 from dfjoin.ingest.row_spool import RowCollector, TableCells
 from dfjoin.ingest.undecided import Undecided, write_undecided
 from dfjoin.sources.delimited import max_columns_error
-from dfjoin.sources.readers import open_table
+from dfjoin.sources.readers import tables_of
+from dfjoin.sources.table_reader import TableReader
 from dfjoin.types import IndexSettings, TableSource
 from dfjoin.values.frames import NOT_INDEXED
 
-__all__ = ["Collected", "RunMeta", "TableFeed", "build_part", "build_run", "feed_of_file", "write_collected"]
+__all__ = ["Collected", "RunMeta", "TableFeed", "build_part", "build_run", "feeds_of_file", "write_collected"]
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,18 @@ class TableFeed:
     left_out: tuple[dict[str, Any], ...] = ()
 
 
-def feed_of_file(source: TableSource, settings: IndexSettings | None = None) -> TableFeed:
-    """Open a file of the lake as a feed; raises `TableReadError` with the reason if it is no table."""
+def feeds_of_file(
+    source: TableSource, settings: IndexSettings | None = None
+) -> Iterator[tuple[str, Callable[[], TableFeed]]]:
+    """Find the tables of a source, by name; raises `TableReadError` with the reason if it holds none."""
     settings = settings or IndexSettings()
-    given = settings.given_dialect(source.name)
-    reader = open_table(source, dialect=given, max_columns=settings.max_columns)
+    for table, opened in tables_of(source, settings.given_dialect(source.name), settings.max_columns):
+        yield table.name, partial(_feed_of, table, opened)
+
+
+def _feed_of(source: TableSource, opened: Callable[[], TableReader]) -> TableFeed:
+    """Open a table as a feed; raises `TableReadError` with the reason if it is none."""
+    reader = opened()
     if not reader.names and not source.left_out:
         raise TableReadError("the table has no columns")
     dialect = "" if reader.dialect is None else json.dumps(reader.dialect.to_dict())
@@ -99,7 +107,7 @@ def build_run(
     index: Path,
     settings: IndexSettings,
     *,
-    feed: Callable[[TableSource], TableFeed] | None = None,
+    feeds: Callable[[TableSource], Iterable[tuple[str, Callable[[], TableFeed]]]] | None = None,
     on_error: str = "skip",
     on_table: Callable[[int, int], None] | None = None,
 ) -> RunMeta:
@@ -113,8 +121,8 @@ def build_run(
         Directory of the index.
     settings : IndexSettings
         Normalisation, budget, patterns.
-    feed : callable
-        Opens a table; files by default.
+    feeds : callable
+        Returns the tables of a source by name, with what opens each; those of files by default.
     on_error : {"skip", "raise"}
         What to do with a table that cannot be read.
     on_table : callable, optional
@@ -129,7 +137,7 @@ def build_run(
     Memory: about three times ``settings.task_bytes``, whatever the size of the tables; distinct values
     beyond it are spilled as sorted runs and merged by ranges of the hash at the end.
     """
-    feed = feed or partial(feed_of_file, settings=settings)
+    feeds = feeds or partial(feeds_of_file, settings=settings)
     scratch = Path(tempfile.mkdtemp(prefix="task-", dir=index / RUNS))
     try:
         buffer = EntryBuffer(settings.task_bytes, scratch)
@@ -137,16 +145,11 @@ def build_run(
         collected = Collected(rows=rows)
         n_bytes = 0
         for source in tables:
-            n_rows = 0
-            try:
-                n_rows = _read_table(feed(source), settings, buffer, collected)
-            except TableReadError as error:
-                if on_error == "raise":
-                    raise TableReadError(
-                        f'the table `{source.name}` cannot be read: {error}; skip such tables with on_error="skip"'
-                    ) from error
-                collected.skipped.append(
-                    {"name": source.name, "reason": str(error), "size": source.size, "mtime_ns": source.mtime_ns}
+            n_rows = _read_source(source, feeds, settings, buffer, collected)
+            if on_error == "raise" and collected.skipped:
+                bad = collected.skipped[0]
+                raise TableReadError(
+                    f'the table `{bad["name"]}` cannot be read: {bad["reason"]}; skip such tables with on_error="skip"'
                 )
             n_bytes += source.size
             if on_table is not None:
@@ -154,6 +157,36 @@ def build_run(
         return write_collected(buffer, collected, index, n_bytes)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _read_source(
+    source: TableSource,
+    feeds: Callable[[TableSource], Iterable[tuple[str, Callable[[], TableFeed]]]],
+    settings: IndexSettings,
+    buffer: EntryBuffer,
+    collected: Collected,
+) -> int:
+    """Read the tables of a source, note those that cannot be read; return the number of their rows.
+
+    A file none of whose tables can be read is noted once, so that it is known again as long as it is the same.
+    """
+    n_rows, skipped, n_read = 0, [], 0
+    name = source.name
+    place = {"size": source.size, "mtime_ns": source.mtime_ns}
+    try:
+        for name, opened in feeds(source):
+            try:
+                n_rows += _read_table(opened(), settings, buffer, collected)
+                n_read += 1
+            except TableReadError as error:
+                skipped.append({"name": name, "reason": str(error), **place})
+            name = source.name
+    except TableReadError as error:
+        skipped.append({"name": name, "reason": str(error), **place})
+    if skipped and not n_read:
+        skipped = [{**skipped[0], "name": source.name}]
+    collected.skipped += skipped
+    return n_rows
 
 
 @dataclass

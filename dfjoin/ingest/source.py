@@ -9,16 +9,17 @@ import uuid
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
+from urllib.parse import unquote
 
 import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
 from dfjoin._validation import is_valid_text, show
-from dfjoin.errors import InvalidParameterError, InvalidTypeError
+from dfjoin.errors import InvalidParameterError, InvalidTypeError, MissingDependencyError, TableReadError
 from dfjoin.index.catalog import KEPT
 from dfjoin.index.commit import Uncommitted
 from dfjoin.index.layout import FRAMES, create_file, make_directory
@@ -26,6 +27,13 @@ from dfjoin.ingest.left_out import describe_left_out, is_wanted
 from dfjoin.ingest.read_task import RunMeta
 from dfjoin.ingest.table_spool import TableSpool
 from dfjoin.sources.listing import Listing
+from dfjoin.sources.table_kinds import (
+    READABLE,
+    TableKind,
+    kind_of_scheme,
+    place_of_database,
+    tables_of_database,
+)
 from dfjoin.types import IndexSettings, Root, SkippedFile, TableSource
 from dfjoin.values.frames import frame_to_table, is_pandas, is_spark
 
@@ -139,15 +147,15 @@ def gather(
                 "Python, by spark_ext.build_index(spark, tables=[...], index=...), else check the spelling"
             )
         given = spark_tables({name: name for name in names}, root_for("spark", "spark:", "spark", roots))
+    elif isinstance(source, str) and (kind := kind_of_scheme(source)) is not None:
+        given = _gather_database(source, kind, roots)
     else:
         given = _gather_files(source, roots)
     given.roots = [*roots, *(root for root in given.roots if root not in roots)]
     if not given.tables and not given.extra:
         first = f"{given.skipped[0].name}: {given.skipped[0].reason}" if given.skipped else ""
         reasons = f"; {len(given.skipped)} skipped, the first: {first}" if first else ""
-        raise InvalidParameterError(
-            f"`source` holds no table that dfjoin reads (CSV, TSV, Parquet, JSON lines){reasons}; check the path"
-        )
+        raise InvalidParameterError(f"`source` holds no table that dfjoin reads ({READABLE}){reasons}; check the path")
     return given
 
 
@@ -161,7 +169,7 @@ def root_for(kind: str, uri: str, name: str, roots: list[Root]) -> Root:
         if (root.kind, root.uri) == (kind, uri):
             return root
     if not roots:
-        return Root(0, name if kind == "files" else "", uri, kind)  # type: ignore[arg-type]
+        return Root(0, name if kind in ("files", "database") else "", uri, kind)  # type: ignore[arg-type]
     taken = {root.id for root in roots}
     number = zlib.crc32(f"{kind}|{uri}".encode()) & 0x7FFFFFFF
     while number in taken:
@@ -169,12 +177,35 @@ def root_for(kind: str, uri: str, name: str, roots: list[Root]) -> Root:
     return Root(number, _free_name(name, {root.name for root in roots}), uri, kind)  # type: ignore[arg-type]
 
 
-def _gather_files(source: Any, roots: list[Root]) -> Input:
+def _gather_database(uri: str, kind: TableKind, roots: list[Root]) -> Input:
+    """List the tables of a database that a URI names: a file, or a server."""
+    if not kind.is_ready():
+        raise MissingDependencyError(
+            f"`source` is a database of {kind.name}, and reading it needs `{kind.library}`, which is not installed; "
+            f'install it with: pip install "dfjoin[{kind.extra}]"'
+        )
+    if kind.endings:
+        path = unquote(uri.partition("://")[2].partition("?")[0]).removeprefix("/")
+        return _gather_files(path if os.path.exists(path) else f"/{path}", roots, kind.name)  # noqa: PTH110
+    place = place_of_database(uri, kind)
+    root = root_for("database", place, place.rpartition("/")[2], roots)
+    prefix = "" if not roots or root == roots[0] else f"{root.name}/"
+    try:
+        listed = [replace(table, name=prefix + table.name) for table in tables_of_database(root, kind)]
+    except TableReadError as error:
+        raise InvalidParameterError(
+            f"`source` must be a database that can be read: {error}. Check host and name; user and password may "
+            "stand in the URI, which is kept without them, or in the environment"
+        ) from None
+    return Input([root], TableSpool(listed))
+
+
+def _gather_files(source: Any, roots: list[Root], kind: str = "") -> Input:
     """List files; those below a root of the index belong to it, others make a new root.
 
     Their names are their paths below the root, behind the root's name unless it is the first.
     """
-    listing = Listing(source)
+    listing = Listing(source, kind)
     listed = listing.root
     above = [r for r in roots if r.kind == "files" and f"{listed.uri}/".startswith(f"{r.uri.rstrip('/')}/")]
     root = max(above, key=lambda r: len(r.uri)) if above else root_for("files", listed.uri, listed.name, roots)

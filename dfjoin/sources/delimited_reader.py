@@ -8,16 +8,16 @@ from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
-from pyarrow import fs
 
 from dfjoin.errors import TableReadError
 from dfjoin.sources import delimited
 from dfjoin.sources.delimited import EncodingError, Layout, RaggedError
 from dfjoin.sources.encodings import SAMPLE_BYTES, encoding_doubt, name_encoding
-from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint, fingerprint_bytes
+from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint_bytes
 from dfjoin.sources.number_marks import plain_numbers
 from dfjoin.sources.sniff import reject_foreign, sniff
 from dfjoin.sources.table_reader import (
+    TableFile,
     TableReader,
     WantedColumns,
     compression_of,
@@ -25,36 +25,16 @@ from dfjoin.sources.table_reader import (
     open_stream,
     read_head,
 )
-from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
+from dfjoin.types import Dialect, GivenDialect, IndexSettings
 
 __all__ = ["open_delimited"]
 
 _MAX_SAMPLE_BYTES = 8 << 20
 
 
-def open_delimited(
-    filesystem: fs.FileSystem,
-    path: str,
-    source: TableSource,
-    written: Dialect | GivenDialect,
-    wanted: WantedColumns,
-) -> TableReader:
-    """Open a delimited text: up to 64 MiB (decompressed) it is read at once, a larger one is streamed.
-
-    Parameters
-    ----------
-    filesystem : pyarrow.fs.FileSystem
-    path : str
-    source : TableSource
-    written : Dialect or GivenDialect
-        The dialect that was recorded when it was first read; or what is given of it, and the text tells the rest.
-    wanted : WantedColumns
-
-    Returns
-    -------
-    TableReader
-        As `dfjoin.sources.readers.open_table` returns it, which says what is raised.
-    """
+def open_delimited(file: TableFile) -> TableReader:
+    """Open a delimited text: up to 64 MiB (decompressed) it is read at once, a larger one is streamed."""
+    filesystem, path, written, wanted = file.filesystem, file.path, file.written, file.wanted
     with open_stream(filesystem, path) as stream:
         data = read_head(stream, WHOLE_FILE_LIMIT + 1)
     is_whole = len(data) <= WHOLE_FILE_LIMIT
@@ -63,11 +43,9 @@ def open_delimited(
         raise TableReadError(delimited.TOO_LONG)
     dialect = written if isinstance(written, Dialect) else _dialect_of(data, path, written, wanted.limit)
 
-    def mark() -> int:
-        return fingerprint(filesystem, [path], source.size)
-
+    mark = file.fingerprint
     if is_whole:
-        if not dialect.compression and len(data) == source.size:
+        if not dialect.compression and len(data) == file.source.size:
             mark = partial(fingerprint_bytes, data)
         layout, batches = _read_whole(data, dialect, wanted)
         return TableReader(layout.names, layout.dialect, lambda: iter(batches), mark)

@@ -7,24 +7,22 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
-from pyarrow import fs
 
 from dfjoin.errors import TableReadError
 from dfjoin.sources.delimited import Utf8Stream, max_columns_error
 from dfjoin.sources.encodings import SAMPLE_BYTES
-from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT, fingerprint
+from dfjoin.sources.fingerprint import WHOLE_FILE_LIMIT
 from dfjoin.sources.table_reader import (
+    TableFile,
     TableReader,
-    WantedColumns,
     encoding_of,
     open_stream,
     read_head,
     reject_pointer,
 )
-from dfjoin.types import TableSource
 from dfjoin.values.names import clean_names
 
-__all__ = ["open_json_lines"]
+__all__ = ["json_column", "open_jsonl", "parse_json"]
 
 _MOST_DIGITS = 640
 """Digits that Python converts to an integer, whatever limit a process has."""
@@ -32,21 +30,9 @@ _ROWS_PER_BATCH = 1 << 16
 _CELLS_PER_BATCH = 1 << 22
 
 
-def open_json_lines(filesystem: fs.FileSystem, path: str, source: TableSource, wanted: WantedColumns) -> TableReader:
-    """Open JSON lines; they are read twice, first for the names of the columns, unless one chunk holds all.
-
-    Parameters
-    ----------
-    filesystem : pyarrow.fs.FileSystem
-    path : str
-    source : TableSource
-    wanted : WantedColumns
-
-    Returns
-    -------
-    TableReader
-        As `dfjoin.sources.readers.open_table` returns it, which says what is raised.
-    """
+def open_jsonl(file: TableFile) -> TableReader:
+    """Open JSON lines; they are read twice, first for the names of the columns, unless one chunk holds all."""
+    filesystem, path, wanted = file.filesystem, file.path, file.wanted
     reject_pointer(filesystem, path)
     with open_stream(filesystem, path) as stream:
         head = read_head(stream, SAMPLE_BYTES + 1)
@@ -76,16 +62,14 @@ def open_json_lines(filesystem: fs.FileSystem, path: str, source: TableSource, w
         for chunk in only or chunks():
             present = set().union(*chunk)
             nothing = pa.nulls(len(chunk), pa.string())
-            arrays = [_json_column(chunk, c) if c in present else nothing for c in chosen]
+            arrays = [json_column(chunk, c) if c in present else nothing for c in chosen]
             yield pa.record_batch(arrays, schema=schema)
 
-    def mark() -> int:
-        return fingerprint(filesystem, [path], source.size)
-
-    return TableReader(names, None, batches, mark)
+    return TableReader(names, None, batches, file.fingerprint)
 
 
-def _json_column(rows: list[dict[str, Any]], name: str) -> pa.Array:
+def json_column(rows: list[dict[str, Any]], name: str) -> pa.Array:
+    """Return a field of some objects as texts."""
     return pa.array([_json_text(row.get(name)) for row in rows], pa.string())
 
 
@@ -130,7 +114,7 @@ def _check_length(line: bytes, number: int) -> None:
         raise TableReadError(f"line {number} is longer than {WHOLE_FILE_LIMIT >> 20} MiB")
 
 
-def _parse(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Parse a JSON text; integers of more digits than Python converts are texts."""
     try:
         return json.loads(text)
@@ -142,7 +126,7 @@ def _parse(text: str) -> Any:
 
 def _json_object(line: bytes, number: int) -> dict[str, Any]:
     try:
-        value = _parse(line.decode())
+        value = parse_json(line.decode())
     except RecursionError as error:
         raise TableReadError(
             f"line {number} has lists or objects within each other that are too many to be read; write such a field as "

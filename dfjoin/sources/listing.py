@@ -29,13 +29,20 @@ from dfjoin.sources.roots import (
     local_path,
     open_root,
 )
-from dfjoin.sources.table_kinds import READABLE, UNREAD, files_below, is_hidden, kind_of_directory, kind_of_file
+from dfjoin.sources.table_kinds import (
+    KINDS,
+    READABLE,
+    UNREAD,
+    files_below,
+    is_hidden,
+    kind_of_directory,
+    kind_of_file,
+)
 from dfjoin.types import Root, SkippedFile, TableSource
 
 __all__ = ["Listing", "list_tables"]
 
 _GLOB = re.compile(r"[*?\[]")
-_AS_SPARK_TABLE = "give it as a Spark table"
 
 
 class Listing:
@@ -45,6 +52,8 @@ class Listing:
     ----------
     source : str, os.PathLike, or iterable of these
         As in `list_tables`.
+    kind : str
+        What reads its files, whatever their names say; empty where these tell.
 
     Attributes
     ----------
@@ -57,9 +66,11 @@ class Listing:
     Of a place on another file system, and of lists and globs, all entries are held.
     """
 
-    def __init__(self, source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> None:
+    def __init__(self, source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], kind: str = "") -> None:
+        self._kind = kind
         self._skipped: list[SkippedFile] = []
         self._unread: dict[str, tuple[int, str]] = {}
+        self._not_ready: dict[str, tuple[int, str]] = {}
         place, self._top = self._collect(source)
         uri = strip_credentials(place)
         self.root = Root(0, uri.rstrip("/").rpartition("/")[2] or "root", uri)
@@ -75,6 +86,14 @@ class Listing:
             others = f" and {count - 1:,} more" if count > 1 else ""
             reason = f"dfjoin does not read {ending}: {first}{others}; {UNREAD[ending]}"
             found.append(SkippedFile(f"*{ending}", reason))
+        for kind, (count, first) in self._not_ready.items():
+            needed, others = KINDS[kind], f" and {count - 1:,} more" if count > 1 else ""
+            noun = "table" if needed.has_version else "file"
+            reason = (
+                f"{count:,} {noun}{'s need' if count > 1 else ' needs'} `{needed.library}`, which is not installed: "
+                f'{first}{others}; install it with: pip install "dfjoin[{needed.extra}]"'
+            )
+            found.append(SkippedFile(f"*{needed.endings[0] if needed.endings else kind}", reason))
         return sorted(found, key=lambda file: (file.name, file.reason))
 
     def _skip(self, path: str, reason: str) -> None:
@@ -84,21 +103,31 @@ class Listing:
         """Take note of a file that is not read, if its ending is one of tables."""
         ending = os.path.splitext(path)[1].lower()  # noqa: PTH122
         if ending in UNREAD:
-            count, first = self._unread.get(ending, (0, path))
-            self._unread[ending] = count + 1, min(first, path)
+            _count(self._unread, ending, path)
+
+    def _is_ready(self, kind: str, path: str) -> bool:
+        """Tell whether what reads a table is installed; take note of the table if not."""
+        if KINDS[kind].is_ready():
+            return True
+        _count(self._not_ready, kind, path)
+        return False
 
     def _tables_of(self, tree: Directory, *, is_top: bool = False) -> Iterator[TableSource]:
         """Find the tables at and below a directory, and forget it."""
         kind = None if is_top else kind_of_directory(tree)
-        if kind in ("delta", "iceberg"):
-            self._skip(tree.path, f"a {kind.capitalize()} table; {_AS_SPARK_TABLE}")
+        if kind is not None and KINDS[kind].has_version:
+            if self._is_ready(kind, tree.path):
+                size = sum(file.size for file in files_below(tree))
+                yield TableSource(tree.path, self.root, tree.path, kind, size, 0, (tree.path,))
         elif kind is not None:
             yield self._table(tree.path, kind, files_below(tree))
         else:
             for file in tree.files:
-                format_ = None if is_hidden(file.path) else kind_of_file(file.path, file.explicit)
+                known = self._kind or kind_of_file(file.path, file.explicit)
+                format_ = None if is_hidden(file.path) else known
                 if format_ is not None:
-                    yield self._table(file.path, format_, [file])
+                    if self._is_ready(format_, file.path):
+                        yield self._table(file.path, format_, [file])
                 elif file.explicit:
                     self._skip(file.path, f"its extension is none that dfjoin reads ({READABLE})")
                 elif not is_hidden(file.path):
@@ -113,7 +142,7 @@ class Listing:
         parts = tuple(sorted(f.path for f in files))
         size = sum(f.size for f in files)
         mtime = max(f.mtime_ns for f in files)
-        return TableSource(path, self.root, path, kind, size, mtime, parts)  # type: ignore[arg-type]
+        return TableSource(path, self.root, path, kind, size, mtime, parts)
 
     def _collect(self, source: object) -> tuple[str, Directory]:
         """Return the place of the root, and its entries as a tree."""
@@ -259,6 +288,12 @@ def list_tables(
     listing = Listing(source)
     tables = sorted(listing.tables(), key=lambda table: table.name)
     return listing.root, tables, listing.skipped()
+
+
+def _count(noted: dict[str, tuple[int, str]], kind: str, path: str) -> None:
+    """Count a file, and keep the first by name."""
+    count, first = noted.get(kind, (0, path))
+    noted[kind] = count + 1, min(first, path)
 
 
 def _check_text(path: str) -> None:

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from dfjoin.errors import InvalidParameterError, TableReadError
 from dfjoin.sources.listing import list_tables
-from dfjoin.sources.readers import open_table
+from dfjoin.sources.readers import tables_of
+from dfjoin.types import GivenDialect, IndexSettings
 
 __all__ = ["read_table"]
 
@@ -22,7 +23,7 @@ def read_table(source: str | BinaryIO) -> pd.DataFrame:
     Parameters
     ----------
     source : str or binary stream
-        Path of a CSV, TSV, Parquet or JSON lines file; a stream of delimited text.
+        Path of a file that a lake may have, of which the first table is read; a stream of delimited text.
 
     Returns
     -------
@@ -44,7 +45,8 @@ def read_table(source: str | BinaryIO) -> pd.DataFrame:
     if not tables:
         raise TableReadError(f"`{source}` cannot be read: {skipped[0].reason if skipped else 'it is no table'}")
     try:
-        reader = open_table(tables[0])
+        _, opened = next(tables_of(tables[0], GivenDialect(), IndexSettings.max_columns))
+        reader = opened()
         batches = list(reader.batches())
     except TableReadError as error:
         raise TableReadError(f"`{source}` cannot be read: {error}") from error

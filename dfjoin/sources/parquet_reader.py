@@ -7,10 +7,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyarrow import dataset, fs, parquet
 
-from dfjoin.sources.fingerprint import fingerprint
 from dfjoin.sources.roots import resolve
-from dfjoin.sources.table_reader import TableReader, WantedColumns, reject_pointer
-from dfjoin.types import TableSource
+from dfjoin.sources.table_reader import TableFile, TableReader, reject_pointer
 from dfjoin.values.cells import register_pandas_types, workable_batch
 from dfjoin.values.names import clean_names
 
@@ -20,27 +18,9 @@ _PARQUET_BUFFER = 1 << 20
 _PARQUET_ROWS = 1 << 15
 
 
-def open_parquet(
-    filesystem: fs.FileSystem, paths: list[str], source: TableSource, wanted: WantedColumns
-) -> TableReader:
-    """Open a file of Parquet, or the files of one table.
-
-    Parameters
-    ----------
-    filesystem : pyarrow.fs.FileSystem
-    paths : list of str
-    source : TableSource
-    wanted : WantedColumns
-
-    Returns
-    -------
-    TableReader
-        As `dfjoin.sources.readers.open_table` returns it, which says what is raised.
-    """
-
-    def mark() -> int:
-        return fingerprint(filesystem, paths, source.size)
-
+def open_parquet(table: TableFile) -> TableReader:
+    """Open a file of Parquet, or the files of one table, see `dfjoin.sources.readers.open_table`."""
+    filesystem, paths, source, wanted = table.filesystem, table.paths, table.source, table.wanted
     reject_pointer(filesystem, paths[0])
     register_pandas_types()
     if len(paths) == 1 and "=" not in source.parts[0].removeprefix(source.path):
@@ -59,7 +39,7 @@ def open_parquet(
                     renamed = batch.rename_columns(names)
                     yield renamed if wanted.columns is None else renamed.select(wanted.names(names))
 
-        return TableReader(names, None, lambda: map(workable_batch, batches()), mark)
+        return TableReader(names, None, lambda: map(workable_batch, batches()), table.fingerprint)
     base = resolve(source.root, source.path)
     found = dataset.dataset(
         paths, format="parquet", filesystem=filesystem, partitioning="hive", partition_base_dir=base
@@ -74,7 +54,7 @@ def open_parquet(
             for batch in _batches_of_part(filesystem, fragment, chosen):
                 yield batch.rename_columns(wanted.names(names))
 
-    return TableReader(names, None, lambda: map(workable_batch, dataset_batches()), mark)
+    return TableReader(names, None, lambda: map(workable_batch, dataset_batches()), table.fingerprint)
 
 
 def _open_parquet_file(filesystem: fs.FileSystem, path: str) -> parquet.ParquetFile:

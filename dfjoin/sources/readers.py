@@ -1,21 +1,57 @@
-"""Opening a table of any format as names and record batches. The one way that files are read."""
+"""Opening a table of any kind as names and record batches. The one way that tables of files are read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
+from pyarrow import fs
 
-from dfjoin.errors import TableReadError
-from dfjoin.sources.delimited_reader import open_delimited
+from dfjoin.errors import MissingDependencyError, TableReadError
 from dfjoin.sources.fingerprint import fingerprint
-from dfjoin.sources.json_reader import open_json_lines
-from dfjoin.sources.parquet_reader import open_parquet
 from dfjoin.sources.roots import open_root, resolve
-from dfjoin.sources.table_reader import TableReader, WantedColumns
+from dfjoin.sources.table_kinds import KINDS, fingerprint_of, kind_of_file, reader_of
+from dfjoin.sources.table_reader import Member, TableFile, TableReader, WantedColumns
 from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 
-__all__ = ["current_fingerprint", "open_table"]
+__all__ = ["current_fingerprint", "open_table", "tables_of"]
+
+
+def tables_of(
+    source: TableSource, given: GivenDialect, max_columns: int
+) -> Iterator[tuple[TableSource, Callable[[], TableReader]]]:
+    """Find the tables of a source: itself, or those that its file holds, each with what opens it.
+
+    Parameters
+    ----------
+    source : TableSource
+    given : GivenDialect
+        What the user says of how it is written.
+    max_columns : int
+        The most columns that a table may have.
+
+    Raises
+    ------
+    TableReadError
+        If the file cannot be opened, or holds no table.
+    """
+    if not KINDS[source.format].has_members or source.member:
+        yield source, partial(open_table, source, dialect=given, max_columns=max_columns)
+        return
+    n = 0
+    try:
+        for member in _members(_file_of(source, given, WantedColumns(None, max_columns))):
+            n += 1
+            ending = f"/{member.name}" if member.name else ""
+            format_ = member.format or source.format
+            own = replace(source, name=source.name + ending, path=source.path + ending, format=format_)  # type: ignore[arg-type]
+            yield own, partial(_open, member.open)
+    except (pa.ArrowException, OSError, UnicodeError, MissingDependencyError) as error:
+        raise TableReadError(_reason(error)) from error
+    if not n:
+        raise TableReadError("it holds no table")
 
 
 def open_table(
@@ -55,16 +91,43 @@ def open_table(
     -----
     A delimited file up to 64 MiB (decompressed) is read at once, a larger one streamed.
     """
+
+    def opened() -> TableReader:
+        file = _file_of(source, dialect or GivenDialect(), WantedColumns(columns, max_columns))
+        if not _is_container(source):
+            return reader_of(source.format)(file)
+        for member in _members(file):
+            if member.name == source.member or not source.member:
+                return member.open()
+        raise TableReadError(f"its file holds no table {source.member!r} any more")
+
+    return _open(opened)
+
+
+def _is_container(source: TableSource) -> bool:
+    """Tell whether a source is one of the tables that a file holds, or such a file."""
+    return bool(source.member) or KINDS[source.format].has_members
+
+
+def _members(file: TableFile) -> Iterator[Member]:
+    """Return the tables of a file that holds several, as the kind of the file says."""
+    name = file.source.parts[0] if file.source.parts else file.source.path
+    kind = file.source.format if not file.source.member else kind_of_file(name) or file.source.format
+    yield from reader_of(kind)(file)
+
+
+def _file_of(source: TableSource, written: Dialect | GivenDialect, wanted: WantedColumns) -> TableFile:
+    if source.root.kind == "database":
+        return TableFile(fs.LocalFileSystem(), [], source, written, wanted)
     filesystem, _ = open_root(source.root.uri)
+    paths = [resolve(source.root, part) for part in source.parts or (source.path,)]
+    return TableFile(filesystem, paths, source, written, wanted, source.member)
+
+
+def _open(opened: Callable[[], TableReader]) -> TableReader:
     try:
-        paths = [resolve(source.root, part) for part in source.parts or (source.path,)]
-        if source.format == "parquet":
-            return open_parquet(filesystem, paths, source, WantedColumns(columns, max_columns))
-        if source.format == "jsonl":
-            return open_json_lines(filesystem, paths[0], source, WantedColumns(columns, max_columns))
-        written = dialect or GivenDialect()
-        return open_delimited(filesystem, paths[0], source, written, WantedColumns(columns, max_columns))
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+        return opened()
+    except (pa.ArrowException, OSError, UnicodeError, MissingDependencyError) as error:
         raise TableReadError(_reason(error)) from error
 
 
@@ -76,16 +139,20 @@ def current_fingerprint(source: TableSource) -> int:
     TableReadError
         If a file is missing or cannot be read.
     """
-    filesystem, _ = open_root(source.root.uri)
     try:
+        if source.format in KINDS and KINDS[source.format].has_version:
+            return fingerprint_of(source.format)(source)
+        filesystem, _ = open_root(source.root.uri)
         paths = [resolve(source.root, part) for part in source.parts or (source.path,)]
         size = sum(info.size or 0 for info in filesystem.get_file_info(paths))
         return fingerprint(filesystem, paths, size)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, MissingDependencyError) as error:
         raise TableReadError(_reason(error)) from error
 
 
 def _reason(error: BaseException) -> str:
+    if isinstance(error, MissingDependencyError):
+        return str(error)
     if isinstance(error, FileNotFoundError):
         return "the file is not there any more"
     if isinstance(error, PermissionError):

@@ -191,7 +191,7 @@ def sniff(text: str, known: Dialect, *, name: str, is_cut: bool = False, given: 
     present = [d for d in delimiters if d in sample.text]
     present = [d for d in present if d == delimiters[0] or text.count(d, 0, 20_000) * 2 >= n_lines]
     readings = [_read(sample, replace(known, delimiter=d), present, is_cut, given) for d in present]
-    preferred = _PREFERRED.get(name.lower().removesuffix(".gz").removesuffix(".zst")[-4:])
+    preferred = _PREFERRED.get(re.sub(r"\.(?:gz|zst|bz2|xz)$", "", name.lower())[-4:])
     weights = [r.score * (1.5 if r.dialect.delimiter == preferred else 1.0) for r in readings]
     single = given.delimiter is None and separator is None and max(weights, default=0.0) < _ONE_COLUMN
     if not readings or single:

@@ -1,35 +1,191 @@
-"""What makes a file or a directory a table: its name, and the names of what it holds."""
+"""What makes a file, a directory or a database a table: the one list of the kinds that are read."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
 from dfjoin.sources.directory_tree import Directory, ListedFile
+from dfjoin.types import Root, TableSource
 
-__all__ = ["READABLE", "UNREAD", "files_below", "is_hidden", "kind_of_directory", "kind_of_file"]
+__all__ = [
+    "COMPRESSED",
+    "KINDS",
+    "READABLE",
+    "UNREAD",
+    "TableKind",
+    "files_below",
+    "fingerprint_of",
+    "is_hidden",
+    "kind_of_directory",
+    "kind_of_file",
+    "kind_of_scheme",
+    "place_of_database",
+    "reader_of",
+    "tables_of_database",
+]
 
-_DELIMITED = (".csv", ".tsv", ".tab", ".psv")
-_JSON_LINES = (".jsonl", ".ndjson")
-_PARQUET = (".parquet", ".pq")
-_COMPRESSED = (".gz", ".zst")
-READABLE = "CSV (.csv .tsv .tab .psv, .txt when named), .parquet, .pq, .jsonl, .ndjson, with .gz or .zst"
-"""The endings that are read, for people."""
+
+@dataclass(frozen=True)
+class TableKind:
+    """A kind of source: how it is recognised, what reads it, what that needs and costs.
+
+    Parameters
+    ----------
+    name : str
+        The `format` of its tables in the catalogue.
+    endings : tuple of str
+        Of its files, in small letters.
+    reader : str
+        Module of `dfjoin.sources`; its function ``open_<name>`` opens a table, or ``members_of_<name>`` yields
+        the tables that a file holds.
+    schemes : tuple of str
+        Of URIs that name such a file or database.
+    library, extra : str
+        The module that has to be there, and the extra of dfjoin that installs it; empty where nothing is needed.
+    has_members : bool
+        One file holds any number of tables.
+    is_stream : bool
+        Read in order, so that it may be compressed.
+    is_untyped : bool
+        Has no types, or not for every column: its texts are read by what the whole column holds.
+    has_version : bool
+        The function ``fingerprint_of_<name>`` of the reader tells the state of a table, and not the bytes of its files.
+    work : int
+        Bytes of plain text that take as long to read as a byte of the file.
+    """
+
+    name: str
+    endings: tuple[str, ...]
+    reader: str
+    schemes: tuple[str, ...] = ()
+    library: str = ""
+    extra: str = ""
+    has_members: bool = False
+    is_stream: bool = False
+    is_untyped: bool = False
+    has_version: bool = False
+    work: int = 1
+
+    def is_ready(self) -> bool:
+        """Tell whether the library that reads such files is installed."""
+        return not self.library or _is_installed(self.library)
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        TableKind("delimited", (".csv", ".tsv", ".tab", ".psv"), "delimited_reader", is_stream=True, is_untyped=True),
+        TableKind("parquet", (".parquet", ".pq"), "parquet_reader", work=5),
+        TableKind("orc", (".orc",), "orc_reader", work=5),
+        TableKind("arrow", (".feather", ".arrow", ".ipc", ".arrows"), "arrow_reader", work=2),
+        TableKind("avro", (".avro",), "avro_reader", library="fastavro", extra="avro", is_stream=True, work=5),
+        TableKind("jsonl", (".jsonl", ".ndjson"), "json_reader", is_stream=True, is_untyped=True),
+        TableKind("json", (".json", ".geojson"), "document_reader", has_members=True, is_stream=True, is_untyped=True),
+        TableKind(
+            "workbook",
+            (".xlsx", ".xlsm", ".xls", ".ods"),
+            "workbook_reader",
+            library="python_calamine",
+            extra="excel",
+            has_members=True,
+            is_untyped=True,
+            work=5,
+        ),
+        TableKind(
+            "sqlite", (".sqlite", ".sqlite3", ".db"), "sqlite_reader", schemes=("sqlite",), has_members=True, work=2
+        ),
+        TableKind(
+            "duckdb",
+            (".duckdb", ".ddb"),
+            "duckdb_reader",
+            schemes=("duckdb",),
+            library="duckdb",
+            extra="databases",
+            has_members=True,
+            work=5,
+        ),
+        TableKind(
+            "postgresql",
+            (),
+            "postgresql_reader",
+            schemes=("postgresql", "postgres"),
+            library="adbc_driver_postgresql",
+            extra="databases",
+            has_version=True,
+        ),
+        TableKind("delta", (), "delta_reader", library="deltalake", extra="delta", has_version=True, work=5),
+        TableKind("iceberg", (), "iceberg_reader", library="pyiceberg", extra="iceberg", has_version=True, work=5),
+        TableKind("zip", (".zip",), "archive_reader", has_members=True, work=5),
+    )
+}
+"""The kinds that are read, by name. A further kind is a file and a line here."""
 
 UNREAD = {
-    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), "save each sheet as CSV"),
-    **dict.fromkeys((".feather", ".arrow", ".orc", ".avro", ".dta", ".sav", ".sas7bdat", ".rds"), "save it as Parquet"),
-    ".json": "write a record a line, as .jsonl",
-    ".zip": "unpack it",
+    **dict.fromkeys((".dta", ".sav", ".sas7bdat", ".rds"), "save it as Parquet"),
+    ".xlsb": "save it as .xlsx",
+    **dict.fromkeys((".7z", ".rar", ".tar"), "unpack it"),
 }
 """Endings of tables that dfjoin does not read, and what makes them readable."""
 
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
+_ENDINGS = " ".join(ending for kind in KINDS.values() for ending in kind.endings)
+READABLE = f"{_ENDINGS}, .txt when named; texts and .avro with {' '.join(COMPRESSED)}, too"
+"""The endings that are read, for people."""
+
+_NAMED_TEXTS = (".txt", ".dat", ".data")
+_BY_ENDING = {ending: kind for kind in KINDS.values() for ending in kind.endings}
 _PART = re.compile(r"part[-_.]", re.IGNORECASE)
 _PARTITION = re.compile(r"[^=/]+=[^/]*$")
 _DATASET_MARKS = {"_SUCCESS", "_metadata", "_common_metadata"}
 
 
+@cache
+def _is_installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ImportError:
+        return False
+
+
+def reader_of(kind: str) -> Callable[..., Any]:
+    """Return the function that reads a kind: ``open_<kind>``, or ``members_of_<kind>`` of one with several tables."""
+    return _function_of(kind, "members_of" if KINDS[kind].has_members else "open")
+
+
+def fingerprint_of(kind: str) -> Callable[[TableSource], int]:
+    """Return the function ``fingerprint_of_<kind>`` of a kind that has versions."""
+    return _function_of(kind, "fingerprint_of")
+
+
+def tables_of_database(root: Root, kind: TableKind) -> Iterator[TableSource]:
+    """List the tables of a database, by its ``tables_of_<kind>``."""
+    yield from _function_of(kind.name, "tables_of")(root)
+
+
+def place_of_database(uri: str, kind: TableKind) -> str:
+    """Return the URI of a database without what is secret, by its ``place_of_<kind>``."""
+    return _function_of(kind.name, "place_of")(uri)
+
+
+def _function_of(kind: str, what: str) -> Callable[..., Any]:
+    return getattr(import_module(f"dfjoin.sources.{KINDS[kind].reader}"), f"{what}_{kind}")
+
+
+def kind_of_scheme(uri: str) -> TableKind | None:
+    """Return the kind of database that a URI names, None for other URIs and paths."""
+    scheme, colon, _ = uri.partition("://")
+    found = (kind for kind in KINDS.values() if scheme.lower() in kind.schemes)
+    return next(found, None) if colon else None
+
+
 def kind_of_file(name: str, explicit: bool = False) -> str | None:
-    """Return the format that a file name announces, None when dfjoin does not read such files.
+    """Return the kind that a file name announces, None when dfjoin does not read such files.
 
     Parameters
     ----------
@@ -38,16 +194,12 @@ def kind_of_file(name: str, explicit: bool = False) -> str | None:
         Whether the file was named by itself; ``.txt`` is a table then.
     """
     base = name.lower()
-    for ending in _COMPRESSED:
+    for ending in COMPRESSED:
         base = base.removesuffix(ending)
-    is_packed = base != name.lower()
-    if base.endswith(_DELIMITED) or (explicit and base.endswith((".txt", ".dat", ".data"))):
-        return "delimited"
-    if base.endswith(_JSON_LINES):
-        return "jsonl"
-    if base.endswith(_PARQUET) and not is_packed:
-        return "parquet"
-    return None
+    kind = _BY_ENDING.get(f".{base.rpartition('.')[2]}")
+    if kind is None:
+        return "delimited" if explicit and base.endswith(_NAMED_TEXTS) else None
+    return kind.name if kind.is_stream or len(base) == len(name) else None
 
 
 def kind_of_directory(tree: Directory) -> str | None:

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import io
+import lzma
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyarrow import fs
 
-from dfjoin.errors import ColumnNotFoundError, TableReadError, shortlist
+from dfjoin.errors import ColumnNotFoundError, DfjoinError, TableReadError, shortlist
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.encodings import SAMPLE_BYTES, name_encoding
+from dfjoin.sources.fingerprint import fingerprint
 from dfjoin.sources.sniff import LFS_PREFIX, reject_foreign
-from dfjoin.types import Dialect
+from dfjoin.types import Dialect, GivenDialect, TableSource
+from dfjoin.values.cells import workable_batch
+from dfjoin.values.names import clean_names
 
 __all__ = [
+    "Member",
+    "TableFile",
     "TableReader",
     "WantedColumns",
     "compression_of",
     "encoding_of",
     "open_stream",
+    "open_typed",
     "read_head",
     "reject_pointer",
+    "with_reasons",
 ]
 
-_CODECS = {"gz": "gzip", "zst": "zstd"}
+_CODECS = {"gz": "gzip", "zst": "zstd", "bz2": "bz2"}
+_XZ_MEMORY = 256 << 20
+"""Memory that the dictionary of an ``.xz`` file may take; ``xz -9`` asks for 65 MiB."""
 
 
 class TableReader:
@@ -53,6 +67,12 @@ class TableReader:
         self.dialect = dialect
         self._batches = batches
         self._fingerprint = fingerprint
+        self._holds: object = None
+
+    def within(self, fingerprint: Callable[[], int], holds: object) -> TableReader:
+        """Return this reader as that of a part of another file, which `holds` keeps while it is read."""
+        self._fingerprint, self._holds = fingerprint, holds
+        return self
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read the table; every failure is a `TableReadError` whose text is the reason."""
@@ -96,16 +116,147 @@ class WantedColumns:
         return names if self.columns is None else list(self.columns)
 
 
+class Member(NamedTuple):
+    """A table of a file that holds several: its name there, what opens it, and its kind if not that of the file."""
+
+    name: str
+    open: Callable[[], TableReader]
+    format: str = ""
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """The files of a table, as a reader of its kind gets them.
+
+    Parameters
+    ----------
+    filesystem : pyarrow.fs.FileSystem
+    paths : list of str
+        On that file system, in the order of the rows.
+    source : TableSource
+    written : Dialect or GivenDialect
+        What was recorded when it was first read; or what is given of it, and the file tells the rest.
+    wanted : WantedColumns
+    member : str
+        The table that is wanted of a file that holds several; empty for all.
+    """
+
+    filesystem: fs.FileSystem
+    paths: list[str]
+    source: TableSource
+    written: Dialect | GivenDialect
+    wanted: WantedColumns
+    member: str = ""
+
+    @property
+    def path(self) -> str:
+        """The path of the only file."""
+        return self.paths[0]
+
+    def fingerprint(self) -> int:
+        """Return the fingerprint of the files."""
+        return self._mark
+
+    @cached_property
+    def _mark(self) -> int:
+        return fingerprint(self.filesystem, self.paths, self.source.size)
+
+
+@contextmanager
+def with_reasons() -> Iterator[None]:
+    """Turn every failure of a library into a `TableReadError` whose text is the reason."""
+    try:
+        yield
+    except DfjoinError:
+        raise
+    except Exception as error:
+        raise TableReadError(f"{type(error).__name__}: {str(error).strip()[:300]}") from error
+
+
+def open_typed(
+    file: TableFile, schema: pa.Schema, read: Callable[[list[str]], Iterator[pa.RecordBatch]]
+) -> TableReader:
+    """Return the reader of a file whose columns have types.
+
+    Parameters
+    ----------
+    file : TableFile
+    schema : pyarrow.Schema
+        Of all of its columns.
+    read : callable
+        Reads the columns of these names, or all columns where two have one name.
+    """
+    names = clean_names(schema.names)
+    file.wanted.check(names)
+    is_unique = len(set(schema.names)) == len(names)
+    chosen = file.wanted.raw(schema.names, names)
+    wanted = file.wanted.names(names)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with with_reasons():
+            for batch in read(chosen if is_unique else schema.names):
+                if is_unique:
+                    yield workable_batch(batch.select(chosen).rename_columns(wanted))
+                else:
+                    yield workable_batch(batch.rename_columns(names).select(wanted))
+
+    return TableReader(names, None, batches, file.fingerprint)
+
+
+class _XzStream(io.RawIOBase):
+    """Decompresses an ``.xz`` file within bounded memory."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self._decoder = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _read(self, size: int) -> bytes:
+        """Read up to `size` bytes; nothing is the end."""
+        try:
+            while size:
+                if self._decoder.eof:
+                    self._rest = (self._decoder.unused_data or self._raw.read(1 << 16)).lstrip(b"\0")
+                    if not self._rest:
+                        return b""
+                    self._decoder = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+                if self._decoder.needs_input and not self._rest:
+                    self._rest = self._raw.read(1 << 16)
+                    if not self._rest:
+                        raise OSError("the compressed file is cut off")
+                given, self._rest = self._rest, b""
+                data = self._decoder.decompress(given, size)
+                if data:
+                    return data
+        except lzma.LZMAError as error:
+            raise OSError(f"the file is not what its ending .xz says, or is damaged ({error})") from error
+        return b""
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
 def compression_of(path: str) -> str:
-    """Return how the name of a file says that it is compressed: ``gz``, ``zst``, or empty."""
+    """Return how the name of a file says that it is compressed: ``gz``, ``zst``, ``bz2``, ``xz``, or empty."""
     ending = path.rpartition(".")[2].lower()
-    return ending if ending in _CODECS else ""
+    return ending if ending in _CODECS or ending == "xz" else ""
 
 
 def open_stream(filesystem: fs.FileSystem, path: str) -> pa.NativeFile:
     """Open a file for reading in order, decompressed as its name says."""
     compression = compression_of(path)
     raw = filesystem.open_input_stream(path, compression=None)
+    if compression == "xz":
+        return pa.PythonFile(io.BufferedReader(_XzStream(raw), 1 << 20), mode="r")
     return pa.CompressedInputStream(raw, _CODECS[compression]) if compression else raw
 
 

@@ -34,6 +34,7 @@ from dfjoin.ingest.engine import LateEngine
 from dfjoin.ingest.source import Input, TableJob, frames_place, gather
 from dfjoin.ingest.table_spool import TableSpool
 from dfjoin.sources.readers import current_fingerprint
+from dfjoin.sources.table_kinds import KINDS
 from dfjoin.types import Root, TableSource
 
 __all__ = ["add", "remove", "restore"]
@@ -104,6 +105,22 @@ def _find(segments: Iterable[Segment], name: str) -> tuple[Segment, int] | None:
     return None
 
 
+def _held_by(segments: Iterable[Segment], table: TableSource) -> list[tuple[Segment, int]]:
+    """Return the alive tables of the index that a file of several tables holds."""
+    if table.format not in KINDS or not KINDS[table.format].has_members:
+        return []
+    return [
+        (segment, number)
+        for segment in segments
+        for number in segment.catalog.tables_in(table.name)
+        if segment.is_table_alive(number) and _is_of(segment.catalog.table_record(number), table)
+    ]
+
+
+def _is_of(record: dict[str, Any], table: TableSource) -> bool:
+    return record["root"] == table.root.id and tuple(record["parts"]) == table.parts
+
+
 def _refuse_parts(segments: list[Segment], tables: Iterable[TableSource]) -> None:
     """Raise when a file is one of those that make up a table of the index: it would be indexed twice."""
     for table in tables:
@@ -129,7 +146,7 @@ def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: boo
     }
     taken = [job.name for job in given.extra if not _supersedes(segments, job)]
     for table in given.tables:
-        found = _find(segments, table.name)
+        found = _find(segments, table.name) or next(iter(_held_by(segments, table)), None)
         is_known_bad = (
             not full
             and (found is None or table.mtime_ns > 0)
@@ -140,7 +157,8 @@ def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: boo
                 yield table
             continue
         record = found[0].catalog.table_record(found[1])
-        is_same_file = record["root"] == table.root.id and record["path"] == table.path and table.root.kind == "files"
+        is_same_file = _is_of(record, table) if KINDS[table.format].has_members else record["path"] == table.path
+        is_same_file = is_same_file and record["root"] == table.root.id and table.root.kind != "memory"
         is_same_file = is_same_file and Path(table.root.uri) != path / FRAMES
         if not is_same_file:
             taken.append(table.name)
@@ -173,7 +191,8 @@ def _is_known(segments: list[Segment], job: TableJob) -> bool:
 
 def _is_unchanged(table: TableSource, record: dict[str, Any]) -> bool:
     """Compare size and modification time, then content."""
-    if table.size != record["size"]:
+    kind = KINDS.get(table.format)
+    if table.size != record["size"] and not (kind is not None and kind.has_version):
         return False
     if table.mtime_ns == record["mtime_ns"] and table.mtime_ns > 0:
         return True
@@ -216,6 +235,7 @@ class _Addition:
         # A table that could not be read supersedes nothing: what was indexed of it stays.
         read = [name for segment in self.opened.of(segments) for name in segment.catalog.table_names()]
         there = [name for name in read if _find(present, name) is not None]
+        gone = list(self._gone(present, segments, {*read}))
         if not self.replaces:
             before = self.opened.of(self.base.segments)
             clash = [name for name in there if _find(before, name) is None]
@@ -225,9 +245,20 @@ class _Addition:
                     "this change is visible: use `Lake.replace(source)` to put these in their place"
                 )
         roots = _with_roots(latest.roots, self.given.roots)
-        kept = _without(self.opened, latest, there) if there else latest.segments
+        kept = _without(self.opened, latest, [*there, *gone]) if there or gone else latest.segments
         operation = f"{'replace' if self.replaces else 'add'} {len(read)} tables"
         return latest.next(operation, roots=roots, segments=(*kept, *segments))
+
+    def _gone(self, present: list[Segment], segments: list[SegmentMeta], read: set[str]) -> Iterator[str]:
+        """Find the tables that a file held when it was read before, and holds no more: a sheet that was deleted."""
+        new = self.opened.of(segments)
+        bad = {record["name"] for segment in new for record in segment.catalog.skipped().to_pylist()}
+        for table in self.given.tables:
+            if table.format in KINDS and KINDS[table.format].has_members and table.name not in bad:
+                for segment, number in _held_by(present, table):
+                    name = segment.catalog.table_record(number)["name"]
+                    if name not in read and name not in bad:
+                        yield name
 
 
 def _with_roots(roots: tuple[Root, ...], new: list[Root]) -> tuple[Root, ...]:

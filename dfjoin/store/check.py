@@ -64,7 +64,8 @@ def _state_of(source: TableSource, record: dict[str, Any]) -> tuple[str, str]:
         mark = current_fingerprint(source)
     except (TableReadError, InvalidParameterError) as error:
         return "missing", str(error)
-    if record["path"] not in record["parts"] and _part_files(source.root, record["path"]) != set(record["parts"]):
+    is_directory = record["path"] not in record["parts"] and not source.member
+    if is_directory and _part_files(source.root, record["path"]) != set(record["parts"]):
         return "changed", "it has other part files"
     return ("", "") if mark == record["fingerprint"] else ("changed", "its content is another")
 

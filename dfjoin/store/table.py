@@ -26,6 +26,7 @@ from dfjoin.errors import (
 from dfjoin.index.catalog import KINDS, NOT_IN_FILE, read_dialect
 from dfjoin.ingest.engine import SparkTable, session_table
 from dfjoin.sources.readers import current_fingerprint, open_table
+from dfjoin.sources.table_kinds import KINDS as KINDS_OF_TABLES
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.float_values import is_list_type, spell_lists
@@ -37,9 +38,6 @@ from dfjoin.values.value_set import ValueSet
 __all__ = ["ON_STALE", "LakeTable", "content_of", "is_mostly_null", "read_frame", "void_reason", "with_types"]
 
 _TYPED = ("integer", "decimal", "float", "date", "boolean")
-
-_UNTYPED = ("delimited", "jsonl")
-"""Formats without types, whose texts are read by what the whole column holds; a text of another format stays one."""
 
 ON_STALE = ("error", "warn", "ignore")
 
@@ -144,7 +142,8 @@ class LakeTable:
         self.void_columns = {name: reason for name, reason in reasons.items() if reason}
         self._left_out = {c["name"] for c in columns if c["position"] == NOT_IN_FILE}
         self._dialect = read_dialect(record)
-        self._is_typed = record["format"] not in _UNTYPED
+        kind = KINDS_OF_TABLES.get(record["format"])
+        self._is_typed = kind is None or not kind.is_untyped
         self._opened = self._open(record)
         self._is_of_spark = snapshot.root_of(record["root"]).kind == "spark"
         self._is_given = snapshot.root_of(record["root"]).kind == "memory"
@@ -368,7 +367,9 @@ def content_of(snapshot: Snapshot, name: str) -> tuple[Any, ...]:
     first = record["first_column"]
     columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
     named = tuple(sorted((c["position"], c["name"], c["kind"], c["date_order"]) for c in columns))
-    parts = tuple(part for part in record["parts"] if "=" in part)  # directories that give columns their values
+    source = snapshot.source_of(record)
+    # Directories that give columns their values; of a file that holds several tables, which one it is.
+    parts = (*(part for part in record["parts"] if "=" in part), source.member)
     return record["fingerprint"], record["size"], record["format"], record["dialect"], parts, named
 
 

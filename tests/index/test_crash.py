@@ -37,7 +37,7 @@ STEPS = {
     "cutting tasks": (driver, "split_tables"),
     "before a task": (engine, "execute"),
     "reading a table": (task, "_read_table"),
-    "opening a table": (task, "open_table"),
+    "opening a table": (task, "tables_of"),
     "writing a run": (task, "write_run"),
     "writing a run's catalogue": (task, "write_catalog"),
     "reporting a run": (requests, "build_run"),

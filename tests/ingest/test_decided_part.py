@@ -52,7 +52,7 @@ def described(index, meta):
 def read_at_once(index, columns, settings):
     source = TableSource("t", Root(0, "r", "/r"), "t", "parquet", 0, 0)
     n = len(next(iter(columns.values())))
-    run = build_run([source], index, settings, feed=lambda *_: feed(columns, 0, n))
+    run = build_run([source], index, settings, feeds=lambda *_: [("t", lambda: feed(columns, 0, n))])
     return described(index, merge_into_segment([run_directory(index, run.id)], index, settings, [])[1])
 
 

@@ -11,7 +11,7 @@ from dfjoin.errors import TableReadError
 from dfjoin.index.catalog import Catalog
 from dfjoin.index.layout import CATALOG_FILE, make_directories, run_directory
 from dfjoin.index.runs import read_run
-from dfjoin.ingest.read_task import TableFeed, build_part, build_run, feed_of_file
+from dfjoin.ingest.read_task import TableFeed, build_part, build_run, feeds_of_file
 from dfjoin.sources.listing import list_tables
 from dfjoin.types import IndexSettings, Root, TableSource
 
@@ -42,9 +42,15 @@ def feeds(tables):
             "name": source.name, "root": 0, "path": source.path, "format": "delimited", "size": 10, "mtime_ns": 1,
             "fingerprint": 0, "dialect": "", "parts": [source.path], "version": "",
         }  # fmt: skip
-        return TableFeed(record, list(batches[0]), read(), 10)
+        return [(source.name, lambda: TableFeed(record, list(batches[0]), read(), 10))]
 
     return feed
+
+
+def only_feed(source):
+    """Open the one table of a file."""
+    ((_, opened),) = feeds_of_file(source)
+    return opened()
 
 
 def content(index, run):
@@ -71,7 +77,7 @@ def content(index, run):
 def test_names_are_in_the_order_of_code_points(index):
     names = ["\U0001f600", "b", "\uffee", "B", "é"]
     tables = {name: [{c: ["p", "q"] for c in ("\U0001f600", "\uffee", "a")}] for name in names}
-    run = build_run(sources(*names), index, IndexSettings(), feed=feeds(tables))
+    run = build_run(sources(*names), index, IndexSettings(), feeds=feeds(tables))
     catalog = Catalog(run_directory(index, run.id) / CATALOG_FILE)
     assert catalog.table_names() == sorted(names) and run.first_table == "B"
     for table in range(5):
@@ -87,7 +93,7 @@ def test_spills_change_nothing(index, task_bytes):
         "a": [{"x": words[i : i + 50], "d": ["2024-01-05"] * 50} for i in range(0, 300, 50)],
         "b": [{"x": words[100:200]}],
     }
-    run = build_run(sources("a", "b"), index, IndexSettings(task_bytes=task_bytes), feed=feeds(tables))
+    run = build_run(sources("a", "b"), index, IndexSettings(task_bytes=task_bytes), feeds=feeds(tables))
     assert content(index, run) == {("a", "x"): set(words), ("b", "x"): set(words[100:200])}
     assert run.n_rows == 400 and run.n_tables == 2
 
@@ -96,12 +102,12 @@ def test_spills_change_nothing(index, task_bytes):
 def test_a_table_that_breaks_off_leaves_nothing(index, task_bytes):
     broken = [{"x": ["gone 1", "gone 2"]}, TableReadError("it breaks off")]
     tables = {"a": [{"x": ["p", "q"]}], "b": broken, "c": [{"x": ["p", "r"]}]}
-    run = build_run(sources(*tables), index, IndexSettings(task_bytes=task_bytes), feed=feeds(tables))
+    run = build_run(sources(*tables), index, IndexSettings(task_bytes=task_bytes), feeds=feeds(tables))
     assert content(index, run) == {("a", "x"): {"p", "q"}, ("c", "x"): {"p", "r"}}
     skipped = Catalog(run_directory(index, run.id) / CATALOG_FILE).skipped().to_pylist()
     assert skipped == [{"name": "b", "reason": "it breaks off", "size": 10, "mtime_ns": 1}]
     with pytest.raises(TableReadError, match=r"the table `b` cannot be read: it breaks off; skip such tables"):
-        build_run(sources(*tables), index, IndexSettings(), feed=feeds(tables), on_error="raise")
+        build_run(sources(*tables), index, IndexSettings(), feeds=feeds(tables), on_error="raise")
     assert not list((index / "runs").glob("task-*"))
 
 
@@ -109,7 +115,7 @@ def test_a_table_that_breaks_off_leaves_nothing(index, task_bytes):
 def test_patterns_say_which_columns_are_indexed(index, columns, exclude):
     tables = {name: [{"x": ["p", "q"], "y": ["r", "s"]}] for name in ("a", "b")}
     settings = IndexSettings(columns=columns, exclude=exclude)
-    run = build_run(sources("a", "b"), index, settings, feed=feeds(tables))
+    run = build_run(sources("a", "b"), index, settings, feeds=feeds(tables))
     wanted = {
         (t, c)
         for t in "ab"
@@ -124,8 +130,8 @@ def test_patterns_say_which_columns_are_indexed(index, columns, exclude):
 
 def test_a_part_brings_every_column_that_may_be_indexed(index):
     """One value is no column to index; a part does not know what the others hold."""
-    feed = feeds({"t": [{"x": ["p", "p"], "f": [0.5, 1.5], "b": [True, False]}]})(sources("t")[0])
-    run = build_part(feed, index, IndexSettings())
+    ((_, opened),) = feeds({"t": [{"x": ["p", "p"], "f": [0.5, 1.5], "b": [True, False]}]})(sources("t")[0])
+    run = build_part(opened(), index, IndexSettings())
     assert run.is_part and set(content(index, run)) == {("t", "x"), ("t", "f")}
 
 
@@ -133,16 +139,16 @@ def test_a_file_is_recorded_as_it_was_read(tmp_path):
     (tmp_path / "data").mkdir()
     pd.DataFrame({"a": [1], "b": ["x"]}).to_csv(tmp_path / "data" / "t.csv", sep=";", index=False)
     _, (source,), _ = list_tables(tmp_path / "data")
-    feed = feed_of_file(source)
+    feed = only_feed(source)
     assert feed.names == ["a", "b"] and feed.n_bytes == source.size and '"delimiter": ";"' in feed.record["dialect"]
     assert feed.record["parts"] == ["t.csv"] and feed.record["fingerprint"] > 0
     (tmp_path / "data" / "t.csv").write_bytes(b"")
     with pytest.raises(TableReadError, match="the file is empty"):
-        feed_of_file(source)
+        only_feed(source)
 
 
 def test_bytes_behind_the_values_are_there(index):
-    run = build_run(sources("a"), index, IndexSettings(), feed=feeds({"a": [{"x": ["p", "q"]}]}))
+    run = build_run(sources("a"), index, IndexSettings(), feeds=feeds({"a": [{"x": ["p", "q"]}]}))
     (part,) = (p for p in run_directory(index, run.id).iterdir() if p.is_dir())
     stretch = read_run(part)
     assert stretch.value_bytes.size == stretch.value_offsets[-1] + 8 and np.all(np.diff(stretch.value_offsets) == 1)
@@ -160,6 +166,6 @@ def test_the_setting_of_the_index_says_how_many_columns_a_table_may_have(index, 
 
 
 def test_parts_of_a_wide_table_are_refused(index):
-    feed = feeds({"t": [{"x": ["p"], "y": ["q"]}]})(sources("t")[0])
+    ((_, opened),) = feeds({"t": [{"x": ["p"], "y": ["q"]}]})(sources("t")[0])
     with pytest.raises(TableReadError, match="it has more than 1 columns"):
-        build_part(feed, index, IndexSettings(max_columns=1))
+        build_part(opened(), index, IndexSettings(max_columns=1))

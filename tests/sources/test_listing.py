@@ -5,13 +5,15 @@ import pyarrow as pa
 import pytest
 from pyarrow import fs, parquet
 
+import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.sources import roots
+from dfjoin.sources import roots, table_kinds
 from dfjoin.sources.listing import Listing, list_tables
 from dfjoin.sources.readers import open_table
 from dfjoin.sources.roots import (
     resolve,
 )
+from dfjoin.sources.table_kinds import KINDS, kind_of_file, reader_of
 from dfjoin.types import Root
 
 LINK_LEADS_OUT = "a link that leads out of the root; give the place it leads to as a root of its own"
@@ -83,6 +85,7 @@ def test_other_files_hidden_ones_and_indexes_are_passed_over_in_silence(lake):
         "model.pkl",
         "noext",
         "e.parquet.gz",
+        "e.xlsx.gz",
         ".b.csv",
         "_c.csv",
         ".git/d.csv",
@@ -95,15 +98,37 @@ def test_other_files_hidden_ones_and_indexes_are_passed_over_in_silence(lake):
 
 
 def test_tables_of_other_formats_are_listed_once_for_each_ending(lake):
-    base = lake("a.csv", "x.xlsx", "sub/y.XLSX", "data.json", "old.dta", ".z.json", "_h/z.json")
+    base = lake("a.csv", "x.xlsb", "sub/y.XLSB", "old.dta", ".z.dta", "_h/z.dta")
     assert names_of(base) == (
         ["a.csv"],
         {
-            "*.xlsx": "dfjoin does not read .xlsx: sub/y.XLSX and 1 more; save each sheet as CSV",
-            "*.json": "dfjoin does not read .json: data.json; write a record a line, as .jsonl",
+            "*.xlsb": "dfjoin does not read .xlsb: sub/y.XLSB and 1 more; save it as .xlsx",
             "*.dta": "dfjoin does not read .dta: old.dta; save it as Parquet",
         },
     )
+
+
+def test_a_missing_library_is_told_once_for_each_kind(lake, monkeypatch):
+    monkeypatch.setattr(table_kinds, "_is_installed", lambda library: False)
+    base = lake("a.csv", "x.xlsx", "sub/y.ods", "sub/z.xls", "b.avro")
+    assert names_of(base) == (
+        ["a.csv"],
+        {
+            "*.xlsx": "3 files need `python_calamine`, which is not installed: sub/y.ods and 2 more; install it with: "
+            'pip install "dfjoin[excel]"',
+            "*.avro": "1 file needs `fastavro`, which is not installed: b.avro; install it with: "
+            'pip install "dfjoin[avro]"',
+        },
+    )
+    lake_of = dfjoin.build_lake(base, base.parent / "i.dfjoin", engine="inline", progress=False, on_error="raise")
+    assert [record["name"] for record in lake_of.info()["skipped"]] == ["*.avro", "*.xlsx"]
+
+
+def test_every_kind_has_its_reader():
+    for name, kind in KINDS.items():
+        assert callable(reader_of(name)) and kind.name == name
+        assert all(kind_of_file(f"x{ending}") == name for ending in kind.endings)
+        assert bool(kind.library) == bool(kind.extra)
 
 
 def test_tables_are_sorted_by_name_by_code_point(lake):
@@ -162,15 +187,18 @@ def test_a_directory_that_is_one_table_itself_is_named_after_itself(lake):
 
 
 @pytest.mark.parametrize(
-    ("mark", "kind"),
-    [("_delta_log/0.json", "Delta"), ("metadata/v1.metadata.json", "Iceberg")],
-    ids=["delta", "iceberg"],
+    ("mark", "kind", "library"),
+    [("_delta_log/0.json", "delta", "deltalake"), ("metadata/v1.metadata.json", "iceberg", "pyiceberg")],
 )
-def test_delta_and_iceberg_directories_are_skipped_with_the_reason(lake, mark, kind):
-    base = lake("a.csv", f"t/{mark}", "t/part-0.parquet", "t/data/x.parquet")
-    expected = {"t": f"a {kind} table; give it as a Spark table"}
-    assert names_of(base) == (["a.csv"], expected)
-    assert names_of(base / "t") == ([], {"t": expected["t"]})
+def test_a_delta_or_iceberg_directory_is_one_table(lake, monkeypatch, mark, kind, library):
+    base = lake("a.csv", f"t/{mark}", "t/part-0.parquet", "t/data/x.parquet", f"u/{mark}")
+    monkeypatch.setattr(table_kinds, "_is_installed", lambda library: True)
+    for source, name in ((base, "t"), (base / "t", "t")):
+        table = next(table for table in list_tables(source)[1] if table.name == name)
+        assert (table.format, table.path, table.parts, table.mtime_ns) == (kind, "t", ("t",), 0)
+    monkeypatch.setattr(table_kinds, "_is_installed", lambda library: False)
+    reason = f'2 tables need `{library}`, which is not installed: t and 1 more; install it with: pip install "dfjoin[{kind}]"'
+    assert names_of(base) == (["a.csv"], {f"*{kind}": reason})
 
 
 def test_a_list_of_files_starts_at_their_common_directory(lake):
@@ -190,11 +218,11 @@ def test_a_file_is_a_list_of_one(lake):
 
 
 def test_a_named_file_of_another_kind_is_skipped_with_the_reason(lake):
-    base = lake("a.csv", "b.xlsx")
-    names, skipped = names_of([base / "a.csv", base / "b.xlsx"])
+    base = lake("a.csv", "b.xlsb")
+    names, skipped = names_of([base / "a.csv", base / "b.xlsb"])
     assert names == ["a.csv"]
-    assert list(skipped) == ["b.xlsx"]
-    assert skipped["b.xlsx"].startswith("its extension is none that dfjoin reads (CSV")
+    assert list(skipped) == ["b.xlsb"]
+    assert skipped["b.xlsb"].startswith("its extension is none that dfjoin reads (.csv")
 
 
 def test_a_glob_names_files_across_directories(lake):
@@ -226,9 +254,9 @@ def test_links_that_lead_out_of_the_root_are_skipped_with_the_reason(lake, tmp_p
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret.csv").write_text("a,b\n")
-    (outside / "secret.xlsx").write_text("x")
+    (outside / "secret.xlsb").write_text("x")
     (base / "out.csv").symlink_to(outside / "secret.csv")
-    (base / "out.xlsx").symlink_to(outside / "secret.xlsx")
+    (base / "out.xlsb").symlink_to(outside / "secret.xlsb")
     (base / "outdir").symlink_to(outside)
     (base / "sub" / "up").symlink_to(base)
     (base / "in.csv").symlink_to(base / "a.csv")
@@ -317,8 +345,8 @@ def test_a_remote_directory_is_listed_like_a_local_one(remote):
     )
     root, tables, skipped = list_tables("s3://bucket/d/")
     assert (root.uri, root.name) == ("s3://bucket/d", "d")
-    assert [t.name for t in tables] == ["a.csv", "sales", "sub/é.csv"]
-    assert [(s.name, s.reason) for s in skipped] == [("t", "a Delta table; give it as a Spark table")]
+    found = {t.name for t in tables} | {s.name for s in skipped}  # Delta, where its library is installed
+    assert found - {"t", "*delta"} == {"a.csv", "sales", "sub/é.csv"} and len(found) == 4
     assert resolve(root, "sub/é.csv") == "d/sub/é.csv"
 
 

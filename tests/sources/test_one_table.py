@@ -24,7 +24,7 @@ def test_one_table_that_is_not_there_is_an_error(tmp_path):
 
 
 def test_one_table_of_another_kind_is_an_error(tmp_path):
-    path = tmp_path / "t.xlsx"
+    path = tmp_path / "t.xlsb"
     path.write_bytes(b"PK")
     with pytest.raises(TableReadError, match="cannot be read: its extension is none that dfjoin reads"):
         read_table(str(path))

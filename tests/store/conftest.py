@@ -31,11 +31,11 @@ def filed(place, tmp_path):
 def read_tables(monkeypatch):
     """Names of the tables that builds read."""
     seen = []
-    real = task.open_table
+    real = task.tables_of
 
     def watch(source, *args, **options):
         seen.append(source.name)
         return real(source, *args, **options)
 
-    monkeypatch.setattr(task, "open_table", watch)
+    monkeypatch.setattr(task, "tables_of", watch)
     return seen

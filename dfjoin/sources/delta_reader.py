@@ -1,0 +1,85 @@
+"""Opening Delta tables without Spark: the live rows of the latest version."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from dfjoin._optional import import_optional
+from dfjoin.errors import TableReadError
+from dfjoin.sources.roots import is_below, local_path, resolve
+from dfjoin.sources.table_reader import TableFile, TableReader, open_typed, with_reasons
+from dfjoin.types import TableSource
+
+__all__ = ["fingerprint_of_delta", "open_delta"]
+
+_ROWS_PER_BATCH = 1 << 15
+
+
+def _table_of(source: TableSource) -> Any:
+    """Open the latest version of a table."""
+    deltalake = import_optional("deltalake", extra="delta", purpose="reading Delta tables")
+    base = local_path(source.root.uri)
+    place = resolve(source.root, source.path) if base is not None else f"{source.root.uri.rstrip('/')}/{source.path}"
+    return deltalake.DeltaTable(place)
+
+
+def _check_places(table: Any, source: TableSource, has_vectors: bool) -> None:
+    """Refuse files elsewhere: the log may name any path, and the engine that knows deletion vectors would read it."""
+    if local_path(source.root.uri) is None:
+        if has_vectors:
+            raise TableReadError(
+                "it has deletion vectors, which are read of local tables only; give it as a Spark table"
+            )
+        return
+    place = resolve(source.root, source.path)
+    for uri in table.file_uris():
+        if not any(os.path.isfile(path) and is_below(path, os.path.realpath(place)) for path in (uri, unquote(uri))):  # noqa: PTH113
+            raise TableReadError("a file of it is missing, or lies outside of its directory, as in a shallow clone")
+
+
+def _mark(table: Any) -> int:
+    text = f"delta:{table.metadata().id}:{table.version()}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def fingerprint_of_delta(source: TableSource) -> int:
+    """Tell the version of a table, whose files are not read."""
+    with with_reasons():
+        return _mark(_table_of(source))
+
+
+def open_delta(file: TableFile) -> TableReader:
+    """Open a table, see `dfjoin.sources.readers.open_table`.
+
+    Notes
+    -----
+    Rows that deletion vectors mark are left out by the library's own engine, which reads such tables.
+    """
+    with with_reasons():
+        table = _table_of(file.source)
+        schema = pa.schema(table.schema().to_arrow())
+        has_vectors = "deletionVectors" in (table.protocol().reader_features or ())
+        _check_places(table, file.source, has_vectors)
+        mark = _mark(table)
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        if has_vectors:
+            yield from _queried(table, columns)
+        else:
+            found = table.to_pyarrow_dataset()
+            yield from found.to_batches(columns=columns, batch_size=_ROWS_PER_BATCH, use_threads=False)
+
+    return open_typed(file, schema, batches).within(lambda: mark, table)
+
+
+def _queried(table: Any, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    deltalake = import_optional("deltalake", extra="delta", purpose="reading Delta tables")
+    chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+    found = deltalake.QueryBuilder().register("given", table).execute(f"SELECT {chosen} FROM given")
+    yield from pa.RecordBatchReader.from_stream(found)

@@ -1,0 +1,69 @@
+"""Opening databases of DuckDB: each table and view, read only, and without a way to other files."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import fs
+
+from dfjoin._optional import import_optional
+from dfjoin.errors import TableReadError
+from dfjoin.sources.table_reader import Member, TableFile, TableReader, open_typed, reject_pointer, with_reasons
+
+__all__ = ["members_of_duckdb"]
+
+_ROWS_PER_BATCH = 1 << 15
+_CLOSED = {"enable_external_access": "false", "threads": "1"}
+_TABLES = """
+SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal
+UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL
+"""
+
+
+class _DuckFile:
+    """A database opened for reading, as long as one of its tables is read."""
+
+    def __init__(self, path: str) -> None:
+        duckdb = import_optional("duckdb", extra="databases", purpose="reading databases of DuckDB")
+        self.connection = duckdb.connect(path, read_only=True, config=_CLOSED)
+        weakref.finalize(self, self.connection.close)
+
+    def reader(self, query: str) -> pa.RecordBatchReader:
+        """Return the rows of a query, a batch at a time."""
+        found: Any = self.connection.cursor().sql(query)
+        read = getattr(found, "to_arrow_reader", None) or found.fetch_arrow_reader
+        return read(_ROWS_PER_BATCH)
+
+
+def members_of_duckdb(file: TableFile) -> Iterator[Member]:
+    """Find the tables and views of a database, see `dfjoin.sources.readers.tables_of`."""
+    if not isinstance(file.filesystem, fs.LocalFileSystem):
+        raise TableReadError("a database of DuckDB is read from a local path only; copy it here")
+    reject_pointer(file.filesystem, file.path)
+    with with_reasons():
+        base = _DuckFile(file.path)
+        tables = base.connection.execute(_TABLES).fetchall()
+    for schema, table in tables:
+        name = table if schema == "main" else f"{schema}.{table}"
+        yield Member(name, partial(_open_table, file, base, f"{_quoted(schema)}.{_quoted(table)}"))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _open_table(file: TableFile, base: _DuckFile, table: str) -> TableReader:
+    with with_reasons(), contextlib.closing(base.reader(f"SELECT * FROM {table} LIMIT 0")) as empty:
+        schema = empty.schema
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        chosen = ", ".join(map(_quoted, columns))
+        if columns:
+            yield from base.reader(f"SELECT {chosen} FROM {table}")
+
+    return open_typed(file, schema, batches)

@@ -1,0 +1,145 @@
+"""Opening databases of SQLite: each table and view, read only, by the standard library."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+import weakref
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+from pyarrow import fs
+
+from dfjoin.errors import TableReadError
+from dfjoin.sources.table_reader import Member, TableFile, TableReader, open_typed, reject_pointer, with_reasons
+
+__all__ = ["members_of_sqlite"]
+
+_ROWS_PER_BATCH = 1 << 14
+_SECONDS = 60.0
+"""Longest wait for the next rows of a view, which may be any query."""
+
+_INSTRUCTIONS = 100_000
+_COLUMNS_AT_ONCE = 100
+_TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*' ORDER BY 1"
+
+
+class _Base:
+    """A database opened for reading; all of its tables are read as they were at the first look."""
+
+    def __init__(self, path: str) -> None:
+        with open(path, "rb") as stream:  # noqa: PTH123
+            head = stream.read(16)
+        if head and head != b"SQLite format 3\0":
+            raise TableReadError("it is no database of SQLite, or is encrypted")
+        self._connection = sqlite3.connect(
+            f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+        )
+        weakref.finalize(self, self._connection.close)
+        self._until = until = [time.monotonic() + _SECONDS]  # a handler that knew of `self` would keep it alive
+        self._connection.set_progress_handler(lambda: time.monotonic() > until[0], _INSTRUCTIONS)
+        for setting in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
+            self.rows(f"PRAGMA {setting}")
+        self.rows("BEGIN")
+
+    def rows(self, query: str) -> list[Any]:
+        """Return all rows of a query."""
+        self._until[0] = time.monotonic() + _SECONDS
+        return self._connection.execute(query).fetchall()
+
+    def batches(self, query: str) -> Iterator[list[Any]]:
+        """Return the rows of a query, many at a time."""
+        cursor = self._connection.execute(query)
+        cursor.arraysize = _ROWS_PER_BATCH
+        while True:
+            self._until[0] = time.monotonic() + _SECONDS
+            rows = cursor.fetchmany()
+            if not rows:
+                return
+            yield rows
+
+
+def members_of_sqlite(file: TableFile) -> Iterator[Member]:
+    """Find the tables and views of a database, see `dfjoin.sources.readers.tables_of`."""
+    if not isinstance(file.filesystem, fs.LocalFileSystem):
+        raise TableReadError("a database of SQLite is read from a local path only; copy it here")
+    reject_pointer(file.filesystem, file.path)
+    with with_reasons():
+        base = _Base(file.path)
+        names = [name for (name,) in base.rows(_TABLES)]
+    for name in names:
+        yield Member(name, partial(_open_table, file, base, name))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _open_table(file: TableFile, base: _Base, table: str) -> TableReader:
+    with with_reasons():
+        declared = {name: type_.upper() for _, name, type_, *_ in base.rows(f"PRAGMA table_info({_quoted(table)})")}
+        wanted = (
+            list(declared) if file.wanted.columns is None else [c for c in declared if c in set(file.wanted.columns)]
+        )
+        known = dict.fromkeys(declared, (pa.null(), "NULL"))
+        for first in range(0, len(wanted), _COLUMNS_AT_ONCE):
+            some = wanted[first : first + _COLUMNS_AT_ONCE]
+            known.update(_types(base, table, {name: declared[name] for name in some}))
+    schema = pa.schema([(name, type_) for name, (type_, _) in known.items()])
+
+    def batches(columns: list[str]) -> Iterator[pa.RecordBatch]:
+        chosen = ", ".join(known[name][1] for name in columns)
+        fields = pa.schema([schema.field(name) for name in columns])
+        for rows in base.batches(f"SELECT {chosen} FROM {_quoted(table)}") if columns else ():
+            arrays = [_array(values, field.type) for values, field in zip(zip(*rows, strict=True), fields, strict=True)]
+            yield pa.record_batch(arrays, schema=fields)
+
+    return open_typed(file, schema, batches)
+
+
+def _array(values: tuple[Any, ...], type_: pa.DataType) -> pa.Array:
+    if pa.types.is_boolean(type_):
+        return pa.array(values, pa.int64()).cast(type_)
+    if pa.types.is_temporal(type_):
+        return pa.array(values, pa.string()).cast(type_)
+    return pa.array(values, type_)
+
+
+def _types(base: _Base, table: str, declared: dict[str, str]) -> dict[str, tuple[pa.DataType, str]]:
+    """Return the type of each column, and what to select: SQLite lets a column hold anything, so its values tell."""
+    counts = []
+    for name in declared:
+        own = _quoted(name)
+        same_moment = f"datetime({own}) IS replace(substr({own}, 1, 19), 'T', ' ') AND {own} NOT GLOB '*[-+Zz]'"
+        for test in (
+            *(f"typeof({own}) = '{kind}'" for kind in ("integer", "real", "text", "blob")),
+            f"typeof({own}) = 'integer' AND {own} IN (0, 1)",
+            f"typeof({own}) = 'text' AND {own} IS date({own})",
+            f"typeof({own}) = 'text' AND {same_moment} AND length({own}) IN (19, 23, 26)",
+        ):
+            counts.append(f"total({test})")
+    (row,) = base.rows(f"SELECT {', '.join(counts)} FROM {_quoted(table)}")
+    return {
+        name: _type(name, declared[name], [int(n) for n in row[7 * i : 7 * i + 7]]) for i, name in enumerate(declared)
+    }
+
+
+def _type(name: str, declared: str, counts: list[int]) -> tuple[pa.DataType, str]:
+    integers, reals, texts, blobs, booleans, days, moments = counts
+    own = _quoted(name)
+    n = integers + reals + texts + blobs
+    if not n:
+        return pa.null(), own
+    if integers == n:
+        return (pa.bool_() if "BOOL" in declared and booleans == n else pa.int64()), own
+    if integers + reals == n:
+        return pa.float64(), own
+    if texts == n:
+        is_date = declared.startswith("DATE") or declared.startswith("TIMESTAMP")
+        if is_date and days == n:
+            return pa.date32(), own
+        return (pa.timestamp("us") if is_date and moments == n else pa.string()), own
+    return (pa.binary(), f"CAST({own} AS BLOB)") if blobs else (pa.string(), f"CAST({own} AS TEXT)")

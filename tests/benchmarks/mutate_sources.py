@@ -1,0 +1,127 @@
+"""Files of every kind with damaged bytes: read, or refused with a reason, within bounded memory and time."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import resource
+import time
+import zipfile
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from dfjoin.errors import TableReadError
+from dfjoin.sources.listing import list_tables
+from dfjoin.sources.readers import tables_of
+from dfjoin.types import GivenDialect
+from tests.sources import zoo
+
+SECONDS = 20.0
+PEAK_BYTES = 1 << 30
+
+NOT_IN = {
+    "orc": ("uint8", "uint16", "uint32", "uint64", "float16", "decimal256", "string_view", "time32", "time64", "duration",
+            "category", "null"),
+    "avro": ("uint64", "duration"),
+    "xlsx": ("list", "texts", "struct", "map", "binary", "large_binary", "fixed_binary", "zoned"),
+}  # fmt: skip
+
+
+def write_formats(place: Path) -> list[Path]:
+    """Write a good file of each format."""
+    table = zoo.zoo()
+    zoo.write_parquet(table, place / "t.parquet")
+    zoo.write_feather(table, place / "t.feather")
+    zoo.write_stream(table, place / "t.arrows")
+    zoo.write_orc(table.drop_columns(list(NOT_IN["orc"])), place / "t.orc")
+    if find_spec("fastavro"):
+        zoo.write_avro(table.drop_columns(list(NOT_IN["avro"])), place / "t.avro")
+    if find_spec("openpyxl") and find_spec("python_calamine"):
+        zoo.write_workbook(table.drop_columns(list(NOT_IN["xlsx"])), place / "t.xlsx")
+    rows = [{"id": n, "city": f"city {n}", "items": [{"sku": n, "n": 1}]} for n in range(300)]
+    (place / "t.json").write_text(json.dumps(rows))
+    text = "id,city,n\n" + "".join(f"{n},city {n},{n / 4}\n" for n in range(2000))
+    (place / "t.csv.xz").write_bytes(lzma.compress(text.encode()))
+    (place / "t.csv.gz").write_bytes(gzip.compress(text.encode()))
+    with zipfile.ZipFile(place / "t.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/t.csv", text)
+        archive.writestr("t.json", json.dumps(rows))
+    return sorted(place.glob("t.*"))
+
+
+def mutated(data: bytes, rng: np.random.Generator) -> bytes:
+    """Damage a file: bytes, bits, a piece cut, repeated or filled, the end cut; more often near the beginning and end."""
+    damaged = bytearray(data)
+    for _ in range(int(rng.integers(1, 4))):
+        size = len(damaged)
+        if size < 8:
+            break
+        edge = int(rng.integers(0, 3))
+        at = int(rng.integers(0, min(size, 256)) if edge == 0 else rng.integers(max(0, size - 512), size))
+        at = int(rng.integers(0, size)) if edge == 2 else at
+        length = int(rng.integers(1, 64))
+        match int(rng.integers(0, 6)):
+            case 0:
+                damaged[at] = int(rng.integers(0, 256))
+            case 1:
+                damaged[at] ^= 1 << int(rng.integers(0, 8))
+            case 2:
+                del damaged[at : at + length]
+            case 3:
+                damaged[at:at] = damaged[at : at + length]
+            case 4:
+                damaged[at : at + length] = bytes([int(rng.choice([0, 255, 127]))]) * length
+            case 5:
+                del damaged[max(8, int(rng.integers(size // 2, size))) :]
+    return bytes(damaged)
+
+
+def read_or_reason(path: Path) -> str:
+    """Read all tables of a file; return ``read`` or ``refused``. Any other error goes through."""
+    _, sources, _ = list_tables(str(path))
+    outcome = "read" if sources else "refused"
+    for source in sources:
+        try:
+            for _, opened in tables_of(source, GivenDialect(), 1000):
+                try:
+                    for batch in opened().batches():
+                        pa.record_batch(batch.columns, batch.schema.names)
+                except TableReadError as error:
+                    assert str(error)
+                    outcome = "refused"
+        except TableReadError as error:
+            assert str(error)
+            outcome = "refused"
+    return outcome
+
+
+def mutate_formats(place: Path, n: int, rng: np.random.Generator, only: str = "") -> dict[str, Counter[str]]:
+    """Read `n` damaged files of each format; return by file how many were read and refused, the most seconds and bytes."""
+    told: dict[str, Counter[str]] = {}
+    for good in write_formats(place):
+        if only and only not in good.name:
+            continue
+        data, counts = good.read_bytes(), Counter({"read": 0, "refused": 0})
+        target = place / f"damaged{good.name[1:]}"
+        worst = 0.0
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for number in range(n):
+            target.write_bytes(mutated(data, rng))
+            begun = time.perf_counter()
+            try:
+                counts[read_or_reason(target)] += 1
+            except Exception as error:
+                raise AssertionError(f"mutation {number} of {good.name}, kept at {target}: {error!r}") from error
+            worst = max(worst, time.perf_counter() - begun)
+            assert worst < SECONDS, f"mutation {number} of {good.name} takes {worst:.0f} s"
+        peak = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        assert peak < PEAK_BYTES, f"mutations of {good.name} take {peak:,} bytes"
+        target.unlink()
+        counts.update({"milliseconds": int(1000 * worst), "mebibytes": peak >> 20})
+        told[good.name] = counts
+    return told

@@ -1,0 +1,266 @@
+"""Databases: each table and view is a table of the lake, read only, with the types that the database gives."""
+
+import getpass
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import dfjoin
+from dfjoin.errors import InvalidParameterError, TableReadError
+from dfjoin.sources import postgresql_reader, sqlite_reader
+from dfjoin.sources.listing import Listing
+from dfjoin.sources.readers import open_table, tables_of
+from dfjoin.types import GivenDialect
+from tests.sources import zoo
+
+NESTED = ("list", "texts", "struct", "map")
+CITIES = [("Rome", 2.8, "0039"), ("Oslo", 0.7, "0047"), ("Lima", 10.1, "0051")]
+FRAME = pd.DataFrame({"town": ["Oslo", "Rome", "Paris"]})
+
+
+def build(source, tmp_path):
+    return dfjoin.build_lake(source, tmp_path / "i.dfjoin", engine="inline", progress=False)
+
+
+def read_tables(path, kind):
+    found = {}
+    for source in Listing(path, kind).tables():
+        for own, opened in tables_of(source, GivenDialect(), 1000):
+            table = pa.Table.from_batches(opened().batches())
+            again = open_table(own, columns=table.column_names[::-1])
+            assert pa.Table.from_batches(again.batches()).select(table.column_names).equals(table)
+            found[own.name.partition("/")[2]] = table
+    return found
+
+
+def make_sqlite(path):
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE cities (name TEXT, people REAL, dial TEXT)")
+        base.executemany("INSERT INTO cities VALUES (?, ?, ?)", CITIES)
+        base.execute('CREATE VIEW "big / ""cities""" AS SELECT name FROM cities WHERE people > 1')
+        base.execute("CREATE TABLE hollow (a INTEGER, b)")
+    base.close()
+
+
+def test_sqlite_is_searched_joined_and_followed(tmp_path):
+    path = tmp_path / "base.bin"
+    make_sqlite(path)
+    lake = build(f"sqlite:///{path}", tmp_path)
+    names = ['base.bin/big / "cities"', "base.bin/cities", "base.bin/hollow"]
+    assert lake.tables["table"].tolist() == names
+    assert lake.table(names[1]).to_dict("list") == {
+        "name": ["Rome", "Oslo", "Lima"],
+        "people": [2.8, 0.7, 10.1],
+        "dial": ["0039", "0047", "0051"],
+    }
+    assert FRAME.auto_join(lake, on="town")["dial"].tolist()[:2] == ["0047", "0039"]
+    assert lake.add(f"sqlite:///{path}", progress=False).info()["version"] == 1
+    with sqlite3.connect(path) as base:
+        base.execute("DROP TABLE hollow")
+        base.execute("INSERT INTO cities VALUES ('Paris', 2.1, '0033')")
+    base.close()
+    later = lake.add(f"sqlite:////{path}", progress=False)
+    assert later.tables["table"].tolist() == names[:2] and later.check().empty and later.verify() == []
+    assert FRAME.auto_join(later, on="town")["dial"].tolist() == ["0047", "0039", "0033"]
+
+
+def test_columns_of_sqlite_have_the_type_of_their_values(tmp_path):
+    with sqlite3.connect(tmp_path / "t.sqlite") as base:
+        base.execute("CREATE TABLE t (a INTEGER, b BOOLEAN, c DATE, d DATETIME, e TEXT, f BLOB, g, h REAL, i DATE, j)")
+        rows = [
+            (1, 1, "2020-01-02", "2020-01-02 03:04:05", "1", b"x", 1, 1.5, "soon", None),
+            (None, 0, None, "2020-01-02T03:04:05.678", "x", None, "one", 2, "2020-01-02", None),
+        ]
+        base.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    base.close()
+    table = read_tables(tmp_path / "t.sqlite", "sqlite")["t"]
+    assert table.to_pydict() == {
+        "a": [1, None],
+        "b": [True, False],
+        "c": [date(2020, 1, 2), None],
+        "d": [datetime(2020, 1, 2, 3, 4, 5), datetime(2020, 1, 2, 3, 4, 5, 678000)],
+        "e": ["1", "x"],
+        "f": [b"x", None],
+        "g": ["1", "one"],
+        "h": [1.5, 2.0],
+        "i": ["soon", "2020-01-02"],
+        "j": [None, None],
+    }
+
+
+def test_the_zoo_in_sqlite_and_duckdb(tmp_path):
+    """Differences: SQLite has five kinds of values; DuckDB takes no halves and no decimals above 38 digits."""
+    table = zoo.without(zoo.zoo(), *NESTED)
+    zoo.write_sqlite(table, tmp_path / "z.sqlite")
+    found = read_tables(tmp_path / "z.sqlite", "sqlite")["zoo"]
+    as_texts = {"decimal128", "decimal_wide", "decimal256", "date64", "time32", "time64", "second", "milli", "micro"}
+    as_texts |= {"nano", "zoned", "duration"}
+    assert {c for c in table.column_names if found[c].to_pylist() != table[c].to_pylist()} == as_texts
+    for column in as_texts:
+        texts = [None if value is None else str(value) for value in table[column].to_pylist()]
+        assert found[column].to_pylist() == texts
+    pytest.importorskip("duckdb")
+    table = zoo.without(zoo.zoo(), "float16", "decimal256")
+    zoo.write_duckdb(table, tmp_path / "z.duckdb")
+    found = read_tables(tmp_path / "z.duckdb", "duckdb")["zoo"]
+    assert {c for c in table.column_names if found[c].to_pylist() != table[c].to_pylist()} == {"duration"}  # interval
+
+
+def test_duckdb_is_searched_joined_and_has_no_way_to_other_files(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    (tmp_path / "secret.csv").write_text("town\nRome\nOslo\nLima\n")
+    with duckdb.connect(str(tmp_path / "b.duckdb")) as base:
+        base.execute("CREATE TABLE cities (name TEXT, people DOUBLE, dial TEXT)")
+        base.executemany("INSERT INTO cities VALUES (?, ?, ?)", CITIES)
+        base.execute("CREATE SCHEMA other; CREATE TABLE other.t AS SELECT 1 AS a, 'x' AS b")
+        base.execute(f"CREATE VIEW outside AS SELECT * FROM read_csv('{tmp_path / 'secret.csv'}')")
+    lake = build(f"duckdb:///{tmp_path / 'b.duckdb'}", tmp_path)
+    assert lake.tables["table"].tolist() == ["b.duckdb/cities", "b.duckdb/other.t"]
+    (skipped,) = lake.info()["skipped"]
+    assert skipped["name"] == "b.duckdb/outside" and "disabled" in skipped["reason"]
+    assert FRAME.auto_join(lake, on="town")["dial"].tolist()[:2] == ["0047", "0039"]
+    assert lake.add(tmp_path / "b.duckdb", progress=False).info()["version"] == 1
+
+
+def test_what_is_no_database_has_a_reason(tmp_path, monkeypatch):
+    (tmp_path / "a.sqlite").write_bytes(b"no database, but long enough")
+    (tmp_path / "b.duckdb").write_bytes(b"no database, but long enough")
+    with sqlite3.connect(tmp_path / "c.db") as base:
+        base.execute(
+            "CREATE VIEW endless AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+        )
+    base.close()
+    monkeypatch.setattr(sqlite_reader, "_SECONDS", 0.2)
+    reasons = {}
+    for source in Listing(tmp_path).tables():
+        try:
+            for own, opened in tables_of(source, GivenDialect(), 1000):
+                try:
+                    list(opened().batches())
+                except TableReadError as error:
+                    reasons[own.name] = str(error)
+        except TableReadError as error:
+            reasons[source.name] = str(error)
+    assert reasons["a.sqlite"] == "it is no database of SQLite, or is encrypted"
+    assert reasons["c.db/endless"] == "OperationalError: interrupted"
+    with pytest.raises(InvalidParameterError, match="`source` must be an existing directory"):
+        build(f"sqlite:///{tmp_path / 'none.sqlite'}", tmp_path)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server of PostgreSQL from Debian's package, for this module."""
+    pytest.importorskip("adbc_driver_postgresql")
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not programs and shutil.which("initdb") is None:
+        pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
+    place = Path(programs[-1]) if programs else Path(shutil.which("initdb")).parent
+    home = tmp_path_factory.mktemp("postgres")
+    as_user = []
+    if os.geteuid() == 0:  # the server refuses to run as root
+        if shutil.which("runuser") is None or subprocess.run(["id", "postgres"], capture_output=True).returncode:
+            pytest.skip("there is no user `postgres` to run the server as")
+        for directory in (home, *home.parents[:2]):
+            directory.chmod(0o755)
+        shutil.chown(home, "postgres")
+        as_user = ["runuser", "-u", "postgres", "--"]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    (home / "password").write_text("s3cr3t/word")
+    (home / "password").chmod(0o644)
+    user = "postgres" if as_user else getpass.getuser()
+
+    def run(*command):
+        done = subprocess.run([*as_user, *command], capture_output=True, text=True, timeout=120, cwd=home)
+        if done.returncode:
+            pytest.skip(f"PostgreSQL does not start here: {done.stderr[-300:]}")
+
+    initdb = ["initdb", "-D", home / "data", "-U", user, "-A", "scram-sha-256", "--pwfile", home / "password", "-N"]
+    run(place / initdb[0], *initdb[1:])
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} -c fsync=off"
+    run(place / "pg_ctl", "-D", home / "data", "-l", home / "data" / "log", "-o", options, "-w", "start")
+    yield f"postgresql://{user}:s3cr3t%2Fword@127.0.0.1:{port}/postgres"
+    run(place / "pg_ctl", "-D", home / "data", "-m", "immediate", "stop")
+
+
+def execute(uri, *statements):
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(uri, autocommit=True) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+TYPES = {
+    "smallint": ([1, None], pa.int16()),
+    "bigint": ([2**60, None], pa.int64()),
+    "double precision": ([0.1, None], pa.float64()),
+    "numeric(10,2)": ([Decimal("1.50"), None], pa.decimal128(10, 2)),
+    "numeric(60,3)": ([Decimal("1e40"), None], pa.decimal256(60, 3)),
+    "numeric": ([1.25, None], pa.float64()),
+    "boolean": ([True, None], pa.bool_()),
+    "text": (["it's", None], pa.string()),
+    "varchar(9)": (["007", None], pa.string()),
+    "bytea": ([b"\x00x", None], pa.binary()),
+    "date": ([date(2020, 1, 2), None], pa.date32()),
+    "timestamp": ([datetime(2020, 1, 2, 3, 4, 5), None], pa.timestamp("us")),
+    "timestamptz": ([datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC), None], pa.timestamp("us", "UTC")),
+    "uuid": (["12345678-1234-5678-1234-567812345678", None], pa.string()),
+    "jsonb": (['{"a": 1}', None], pa.string()),
+    "inet": (["10.0.0.1/32", None], pa.string()),
+    "integer[]": ([[1, None], None], pa.list_(pa.int32())),
+}
+
+
+def test_postgresql_is_searched_joined_and_followed(server, tmp_path):
+    execute(
+        server,
+        "CREATE TABLE cities (name text, people float8, dial text)",
+        "INSERT INTO cities VALUES " + ", ".join(str(row) for row in CITIES),
+        'CREATE SCHEMA "Other"',
+        'CREATE VIEW "Other"."a ""view""" AS SELECT name FROM cities',
+        "CREATE TABLE empty (a int, b text)",
+    )
+    lake = build(server, tmp_path)
+    names = ['Other.a "view"', "cities", "empty"]
+    assert lake.tables["table"].tolist() == names
+    wide = FRAME.auto_join(lake, on="town")
+    assert wide["dial"].tolist()[:2] == ["0047", "0039"]
+    assert lake.table("cities")["dial"].tolist() == ["0039", "0047", "0051"]
+    assert lake.add(server, progress=False).info()["version"] == 1 and lake.check().empty
+    execute(server, "UPDATE cities SET people = 3 WHERE name = 'Rome'", "DROP TABLE empty")
+    assert sorted(lake.check()["table"]) == ["cities", "empty"]
+    later = lake.add(server, progress=False)
+    assert later.info()["version"] == 2 and later.table("cities")["people"].tolist() == [0.7, 10.1, 3.0]
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or b"s3cr3t" not in file.read_bytes()
+    assert "s3cr3t" not in str(lake.info()) + str(dfjoin.report(wide))
+    with pytest.raises(InvalidParameterError, match="`source` must be a database that can be read") as caught:
+        build(server.replace("s3cr3t", "wr0ng"), tmp_path / "x")
+    assert "wr0ng" not in str(caught.value)
+    with pytest.raises(InvalidParameterError, match="`source` must name the database"):
+        build("postgresql://localhost", tmp_path / "x")
+
+
+def test_types_of_postgresql(server, tmp_path):
+    columns = ", ".join(f"c{n} {type_}" for n, type_ in enumerate(TYPES))
+    texts = ["1", str(2**60), "0.1", "1.5", "1e40", "1.25", "true", "it''s", "007", "\\x0078", "2020-01-02"]
+    texts += ["2020-01-02 03:04:05", "2020-01-02 03:04:05+00", TYPES["uuid"][0][0], '{"a": 1}', "10.0.0.1/32"]
+    values = ", ".join(f"'{text}'" for text in [*texts, "{1,NULL}"])
+    nulls = ", ".join(["NULL"] * len(TYPES))
+    execute(server, f"CREATE TABLE types ({columns})", f"INSERT INTO types VALUES ({values}), ({nulls})")
+    root = dfjoin.types.Root(0, "postgres", postgresql_reader.place_of_postgresql(server), "database")
+    (source,) = [s for s in postgresql_reader.tables_of_postgresql(root) if s.name == "types"]
+    table = pa.Table.from_batches(open_table(source).batches())
+    found = {type_: (table[f"c{n}"].to_pylist(), table[f"c{n}"].type) for n, type_ in enumerate(TYPES)}
+    assert {t for t in TYPES if found[t] != TYPES[t]} == set()

@@ -1,0 +1,186 @@
+"""JSON documents, archives and compressed files."""
+
+import bz2
+import gzip
+import json
+import lzma
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import dfjoin
+from dfjoin.errors import TableReadError
+from dfjoin.sources import archive_reader
+from dfjoin.sources.listing import list_tables
+from dfjoin.sources.readers import open_table, tables_of
+from dfjoin.types import GivenDialect
+
+
+def read_all(place):
+    """Name of each table of a place → its columns, or the reason why it is not read."""
+    _, sources, _ = list_tables(place)
+    found = {}
+    for source in sources:
+        try:
+            for own, opened in tables_of(source, GivenDialect(), 1000):
+                try:
+                    reader = opened()
+                except TableReadError as error:
+                    found[own.name] = str(error)
+                    continue
+                table = pa.Table.from_batches(reader.batches())
+                again = open_table(own, dialect=reader.dialect)
+                assert pa.Table.from_batches(again.batches()).equals(table)
+                found[own.name] = table.to_pydict()
+        except TableReadError as error:
+            found[source.name] = str(error)
+    return found
+
+
+ORDERS = [
+    {
+        "id": 7,
+        "to": {"city": "Rome", "at": {"lat": 41.9}},
+        "items": [{"sku": "a", "n": 1}, {"sku": "b"}],
+        "tags": ["x"],
+    },
+    {"id": 9, "to": {"city": "Oslo"}, "items": [{"sku": "a", "parts": [{"p": 1}]}], "paid": True},
+    {"id": 8, "to": None, "items": []},
+]
+MAIN = {
+    "id": ["7", "9", "8"],
+    "to.city": ["Rome", "Oslo", None],
+    "to.at.lat": ["41.9", None, None],
+    "tags": ['["x"]', None, None],
+    "paid": [None, "true", None],
+    "to": [None, None, None],
+}
+ITEMS = {"parent.id": ["7", "7", "9"], "sku": ["a", "b", "a"], "n": ["1", None, None], "row": ["0", "1", "2"]}
+
+
+@pytest.mark.parametrize("document", [ORDERS, {"version": 1, "orders": ORDERS, "more": []}])
+def test_objects_are_rows_and_lists_in_them_tables(tmp_path, document):
+    (tmp_path / "doc.json").write_text(json.dumps(document, indent=1))
+    assert read_all(tmp_path) == {
+        "doc.json": MAIN,
+        "doc.json/items": ITEMS,
+        "doc.json/items/parts": {"parent.row": ["2"], "p": ["1"]},
+    }
+
+
+def test_other_documents(tmp_path):
+    documents = {
+        "two.json": json.dumps({"a": [{"x": 1}], "b": [{"y": 2}, {"y": 3}]}),
+        "lines.json": '{"x": 1}\n{"x": 2}\n',
+        "config.json": json.dumps({"name": "x", "list": [1, 2]}),
+        "broken.json": '[{"x": 1}, {"x"',
+        "empty.json": " ",
+        "deep.json": "[" * 100_000,
+        "deep_objects.json": '[{"a":' + '{"a":' * 60 + "1" + "}" * 61 + "]",
+    }
+    for name, text in documents.items():
+        (tmp_path / name).write_text(text)
+    found = read_all(tmp_path)
+    assert found.pop("broken.json").startswith("it is not JSON (Expecting ':' delimiter")
+    assert found == {
+        "two.json/a": {"x": ["1"]},
+        "two.json/b": {"y": ["2", "3"]},
+        "lines.json": {"x": ["1", "2"]},
+        "config.json": "it is neither an array of objects nor an object that has one",
+        "empty.json": "the file is empty",
+        "deep.json": "its lists or objects lie within each other too deep to be read",
+        "deep_objects.json": "its objects lie within each other more than 50 deep",
+    }
+
+
+CSV = b"city,n\nRome,1\nOslo,2\n"
+CITIES = {"city": ["Rome", "Oslo"], "n": ["1", "2"]}
+
+
+def test_compressed_variants(tmp_path):
+    packers = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": pa.Codec("zstd").compress}
+    documents = {"a.csv": CSV, "b.json": b'[{"x": 1}]', "c.jsonl": b'{"x": 1}\n'}
+    for ending, pack in packers.items():
+        for name, data in documents.items():
+            packed = pack(data)
+            (tmp_path / f"{name}.{ending}").write_bytes(packed if isinstance(packed, bytes) else packed.to_pybytes())
+    (tmp_path / "two.csv.xz").write_bytes(lzma.compress(CSV) + lzma.compress(b"Lima,3\n"))
+    found = read_all(tmp_path)
+    assert found.pop("two.csv.xz") == {"city": ["Rome", "Oslo", "Lima"], "n": ["1", "2", "3"]}
+    assert len(found) == 12
+    assert all(found[f"a.csv.{ending}"] == CITIES for ending in packers)
+    assert all(found[f"{name}.{ending}"] == {"x": ["1"]} for ending in packers for name in ("b.json", "c.jsonl"))
+    (tmp_path / "cut.csv.xz").write_bytes(lzma.compress(CSV * 99)[:-30])
+    (tmp_path / "none.csv.xz").write_bytes(b"no xz at all")
+    found = read_all(tmp_path)
+    assert found["cut.csv.xz"] == "OSError: the compressed file is cut off"
+    assert found["none.csv.xz"].startswith("OSError: the file is not what its ending .xz says, or is damaged")
+
+
+def test_tables_of_an_archive(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("in/cities.csv", CSV)
+        archive.writestr("doc.json", json.dumps(ORDERS))
+        archive.writestr("cities.csv.gz", gzip.compress(CSV))
+        for passed_over in ("read.me", "__MACOSX/._cities.csv", ".hidden/x.csv", "in/"):
+            archive.writestr(passed_over, CSV)
+        for bad in ("../out.csv", "/abs.csv", "in\\x.csv", "in/../../out.csv"):
+            archive.writestr(bad, CSV)
+        archive.writestr("inner.zip", b"PK")
+        archive.writestr("broken.parquet", b"PAR1 no")
+        archive.writestr("lzma.csv", CSV, zipfile.ZIP_LZMA)
+    found = read_all(tmp_path)
+    assert [found.pop(f"a.zip/{name}") for name in ("in/cities.csv", "cities.csv.gz")] == [CITIES, CITIES]
+    assert found.pop("a.zip/doc.json") == MAIN and found.pop("a.zip/doc.json/items") == ITEMS
+    assert found.pop("a.zip/doc.json/items/parts")["p"] == ["1"]
+    assert "broken.parquet" in next(name for name in found if "parquet" in name) and found.pop("a.zip/broken.parquet")
+    leads_out = "its path leads out of the archive, or is no valid text"
+    assert found == {
+        **dict.fromkeys(["a.zip/../out.csv", "a.zip//abs.csv", "a.zip/in\\x.csv", "a.zip/in/../../out.csv"], leads_out),
+        "a.zip/inner.zip": "an archive within an archive; unpack it",
+        "a.zip/lzma.csv": "it is compressed by a method other than deflate and bzip2",
+    }
+    assert not (tmp_path.parent / "out.csv").exists()
+
+
+def test_archives_out_of_all_measure(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(5):
+            archive.writestr(f"{number}.csv", CSV)
+    monkeypatch.setattr(archive_reader, "_MAX_BYTES", 4 * len(CSV))
+    assert read_all(tmp_path) == {"a.zip": "the archive holds more than 0 GiB; unpack it"}
+    monkeypatch.setattr(archive_reader, "_MAX_FILES", 4)
+    assert read_all(tmp_path) == {"a.zip": "the archive has more than 4 entries; unpack it"}
+    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 nothing")
+    assert read_all(tmp_path) == {"a.zip": "the archive is damaged or encrypted (Invalid position)"}
+
+
+def test_a_lake_of_archives_and_documents_is_searched_joined_and_followed(tmp_path):
+    place = tmp_path / "lake"
+    place.mkdir()
+    (place / "doc.json").write_text(json.dumps(ORDERS))
+    with zipfile.ZipFile(place / "a.zip", "w") as archive:
+        archive.writestr("cities.csv", "city;people\nRome;2,8\nOslo;0,7\nLima;10,1\n")
+    lake = dfjoin.build_lake(place, tmp_path / "i.dfjoin", engine="inline", progress=False)
+    names = ["a.zip/cities.csv", "doc.json", "doc.json/items", "doc.json/items/parts"]
+    assert lake.tables["table"].tolist() == names
+    assert lake.table("a.zip/cities.csv")["people"].tolist() == [2.8, 0.7, 10.1]
+    assert lake.add(place, progress=False).info()["version"] == lake.info()["version"]
+    wide = dfjoin.auto_join(lake.table("doc.json")[["to.city"]].dropna(), lake, on="to.city")
+    assert wide["people"].tolist() == [2.8, 0.7]
+    (place / "doc.json").write_text(json.dumps(ORDERS[:1]))
+    later = lake.add(place, progress=False)
+    assert later.tables["table"].tolist() == names[:3] and later.verify() == [] and later.check().empty
+
+
+FORMATS = ("orc", "feather", "arrows", "avro", "json", "zip", "xlsx", "csv.xz")
+
+
+def test_mutated_files_are_read_or_have_a_reason(tmp_path):
+    """A few mutations of each format; ``python -m tests.benchmarks mutate-sources`` makes 300 of each."""
+    from tests.benchmarks.mutate_sources import mutate_formats
+
+    told = mutate_formats(tmp_path, 12, np.random.default_rng(1))
+    assert told and all(counts["read"] + counts["refused"] == 12 for counts in told.values())

@@ -1,0 +1,200 @@
+"""Delta and Iceberg directories: the live rows of the latest version, which is the fingerprint."""
+
+import base64
+import json
+import shutil
+import struct
+import uuid
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import dfjoin
+from dfjoin.errors import TableReadError
+from dfjoin.sources.listing import list_tables
+from dfjoin.sources.readers import current_fingerprint, open_table
+from tests.sources import zoo
+
+FIRST = pa.table({"id": [1, 2, 3, 4], "city": ["Rome", "Oslo", "Lima", "Kyiv"], "part": ["a", "a", "b", "b"]})
+MORE = pa.table({"id": [5, 6], "city": ["Bern", "Cairo"], "part": ["b", "c"], "score": [1.5, None]})
+
+
+def build(place, index):
+    return dfjoin.build_lake(place, index, engine="inline", progress=False)
+
+
+def rows_of(lake, name):
+    frame = lake.table(name)
+    return frame.sort_values("id")[sorted(frame.columns)].to_dict("records")
+
+
+def content(lake):
+    """What an index says of its tables, whoever built it."""
+    columns = lake.columns.drop(columns=["segment"], errors="ignore")
+    return columns.sort_values(["table", "column"]).to_dict("records")
+
+
+def check_follows(place, name, tmp_path, changes):
+    """After each change ``add`` gives what a build anew gives, and nothing to do without a change."""
+    lake = build(place, tmp_path / "i.dfjoin")
+    assert rows_of(lake, name) == FIRST.to_pandas()[["city", "id", "part"]].to_dict("records")
+    for number, change in enumerate(changes):
+        version = lake.info()["version"]
+        assert lake.add(place, progress=False).info()["version"] == version and lake.check().empty, number
+        moves = change()
+        lake = lake.add(place, progress=False)
+        assert lake.info()["version"] == version + moves, number
+        anew = build(place, tmp_path / f"anew-{number}.dfjoin")
+        pd.testing.assert_frame_equal(pd.DataFrame(rows_of(lake, name)), pd.DataFrame(rows_of(anew, name)))
+        assert str(content(lake)) == str(content(anew))
+    return lake
+
+
+def test_a_delta_table_follows_its_versions(tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    place = tmp_path / "lake"
+    table = str(place / "cities")
+    deltalake.write_deltalake(table, FIRST, partition_by=["part"])
+
+    def of_version(change):
+        def run():
+            before = deltalake.DeltaTable(table).version()
+            change(deltalake.DeltaTable(table))
+            return int(deltalake.DeltaTable(table).version() > before)
+
+        return run
+
+    lake = check_follows(
+        place,
+        "cities",
+        tmp_path,
+        [
+            of_version(lambda _: deltalake.write_deltalake(table, FIRST.slice(0, 1), mode="append")),
+            of_version(lambda it: it.delete("id = 2")),
+            of_version(lambda it: it.update({"city": "'Roma'"}, predicate="id = 1")),
+            of_version(lambda _: deltalake.write_deltalake(table, MORE, mode="append", schema_mode="merge")),
+            of_version(lambda it: it.optimize.compact()),
+            of_version(lambda it: it.vacuum(0, dry_run=False, enforce_retention_duration=False)),
+            of_version(lambda it: it.create_checkpoint()),
+        ],
+    )
+    assert [row["city"] for row in rows_of(lake, "cities")] == ["Roma", "Roma", "Lima", "Kyiv", "Bern", "Cairo"]
+    assert lake.describe("cities")["format"] == "delta"
+    assert build(table, tmp_path / "own.dfjoin").tables["table"].tolist() == ["cities"]
+
+
+def deletion_vector(rows):
+    """Rows as an inline deletion vector of the protocol of Delta: a roaring bitmap in the 85 letters of ZeroMQ."""
+    bitmap = pytest.importorskip("pyroaring").BitMap(rows).serialize()
+    data = struct.pack("<iqI", 1681511377, 1, 0) + bitmap
+    data += b"\0" * (-len(data) % 4)
+    ours = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    theirs = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+    text = base64.b85encode(data).translate(bytes.maketrans(theirs, ours)).decode()
+    return {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": len(data), "cardinality": len(rows)}
+
+
+def test_rows_of_deletion_vectors_are_left_out(tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    place = tmp_path / "lake" / "cities"
+    deltalake.write_deltalake(str(place), FIRST)
+    first = place / "_delta_log" / "00000000000000000000.json"
+    actions = [json.loads(line) for line in first.read_text().splitlines()]
+    (add,) = [action["add"] for action in actions if "add" in action]
+    features = ["deletionVectors"]
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features, "writerFeatures": features}
+    remove = {"path": add["path"], "deletionTimestamp": 1, "dataChange": True}
+    told = [{"protocol": protocol}, {"remove": remove}, {"add": {**add, "deletionVector": deletion_vector([1, 3])}}]
+    (place / "_delta_log" / "00000000000000000001.json").write_text("".join(json.dumps(one) + "\n" for one in told))
+    lake = build(tmp_path / "lake", tmp_path / "i.dfjoin")
+    assert [row["city"] for row in rows_of(lake, "cities")] == ["Rome", "Lima"]
+
+
+def test_a_delta_table_with_files_elsewhere_is_refused(tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    place = tmp_path / "lake"
+    deltalake.write_deltalake(str(tmp_path / "secret"), FIRST)
+    deltalake.write_deltalake(str(place / "t"), FIRST)
+    (secret,) = (tmp_path / "secret").glob("*.parquet")
+    (log,) = (place / "t" / "_delta_log").glob("*.json")
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    _, (source,), _ = list_tables(place)
+    for path in (f"file://{secret}", str(secret), f"../../secret/{secret.name}", f"%2e%2e/%2e%2e/secret/{secret.name}"):
+        for action in actions:
+            if "add" in action:
+                action["add"]["path"] = path
+        log.write_text("".join(json.dumps(action) + "\n" for action in actions))
+        with pytest.raises(TableReadError, match="a file of it is missing, or lies outside of its directory"):
+            open_table(source)
+    (place / "t" / "_delta_log" / log.name).write_text("no log")
+    with pytest.raises(TableReadError, match="DeltaError: "):
+        current_fingerprint(source)
+
+
+@pytest.fixture
+def catalogue(tmp_path):
+    sql = pytest.importorskip("pyiceberg.catalog.sql")
+    (tmp_path / "lake").mkdir()
+    made = sql.SqlCatalog("c", uri=f"sqlite:///{tmp_path}/catalogue", warehouse=f"file://{tmp_path}/lake")
+    made.create_namespace("n")
+    yield made
+    made.engine.dispose()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_iceberg_table_follows_its_snapshots(tmp_path, catalogue):
+    from pyiceberg.types import DoubleType
+
+    table = catalogue.create_table("n.cities", schema=FIRST.schema)
+    table.append(FIRST)
+
+    def widen():
+        with table.update_schema() as update:
+            update.add_column("score", DoubleType())
+        return 1
+
+    def change(run):
+        def changed():
+            run()
+            return 1
+
+        return changed
+
+    lake = check_follows(
+        tmp_path / "lake",
+        "n/cities",
+        tmp_path,
+        [
+            change(lambda: table.append(FIRST.slice(0, 1))),
+            change(lambda: table.delete("id = 2")),
+            widen,
+            change(lambda: table.append(MORE)),
+            change(lambda: table.overwrite(MORE.slice(0, 1), overwrite_filter="id = 1")),
+        ],
+    )
+    assert [row["city"] for row in rows_of(lake, "n/cities")] == ["Lima", "Kyiv", "Bern", "Bern", "Cairo"]
+    moved = tmp_path / "moved"
+    shutil.copytree(tmp_path / "lake", moved)
+    _, (source,), _ = list_tables(moved)
+    with pytest.raises(TableReadError, match="the table was moved; write it anew"):
+        open_table(source)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_zoo_comes_back(tmp_path, catalogue):
+    """Differences: neither has unsigned numbers, categories, durations, nor decimals above 38 digits."""
+    cannot = ("float16", "decimal256", "duration", "date64", "time32", "category", "null", "uint64")
+    table = zoo.without(zoo.zoo(), *cannot, "string_view", "nano", "time64")
+    import deltalake
+
+    deltalake.write_deltalake(str(tmp_path / "lake" / "delta"), table)
+    plain = zoo.without(table, "uint8", "uint16", "uint32", "second", "milli")
+    made = catalogue.create_table(f"n.z{uuid.uuid4().hex}", schema=plain.schema)
+    made.append(plain)
+    for source in list_tables(tmp_path / "lake")[1]:
+        written = table if source.format == "delta" else plain
+        found = pa.Table.from_batches(open_table(source).batches())
+        assert found.column_names == written.column_names
+        differ = {c for c in written.column_names if found[c].to_pylist() != written[c].to_pylist()}
+        assert differ == set(), source.format

@@ -1,0 +1,164 @@
+"""Workbooks: sheets are tables, several tables of a sheet are told apart, cells are what a person sees."""
+
+import datetime as dt
+import zipfile
+
+import pyarrow as pa
+import pytest
+
+import dfjoin
+from dfjoin.errors import TableReadError
+from dfjoin.sources.listing import list_tables
+from dfjoin.sources.readers import open_table, tables_of
+from dfjoin.types import GivenDialect
+
+openpyxl = pytest.importorskip("openpyxl")
+pytest.importorskip("python_calamine")
+
+
+def write_book(path, **sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+
+
+def read_all(path):
+    _, sources, _ = list_tables(path)
+    found = {}
+    for source in sources:
+        for own, opened in tables_of(source, GivenDialect(), 1000):
+            reader = opened()
+            table = pa.Table.from_batches(reader.batches())
+            again = open_table(own, dialect=reader.dialect)
+            assert pa.Table.from_batches(again.batches()).equals(table)
+            found[own.name] = table.to_pydict()
+    return found
+
+
+SIMPLE = [["city", "n"], ["Rome", 1], ["Oslo", 2]]
+READ = {"city": ["Rome", "Oslo"], "n": [1, 2]}
+OTHER = {"country": ["Italy", "Peru"], "area": [301.5, 1285.0], "since": [dt.date(1961, 3, 17), dt.date(1921, 7, 28)]}
+COUNTRIES = [list(OTHER), *map(list, zip(*OTHER.values(), strict=True))]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        SIMPLE,
+        [["Cities of the world"], [], *SIMPLE],
+        [["Cities of the world"], ["by size"], *SIMPLE],
+        [[], [], *[[None, None, *row] for row in SIMPLE]],
+        [*SIMPLE, [], ["Source: a survey"]],
+        [["Cities"], [], *[[None, *row] for row in SIMPLE], [], ["* estimated"], ["** old"]],
+        [SIMPLE[0], SIMPLE[1], [], SIMPLE[2]],
+        [[" city ", "n"], ["Rome", 1.0], ["Oslo", 2.0]],
+    ],
+)
+def test_a_table_is_found_among_titles_notes_and_empty_borders(tmp_path, rows):
+    write_book(tmp_path / "book.xlsx", **{"Sheet 1": rows})
+    assert read_all(tmp_path / "book.xlsx") == {"book.xlsx/Sheet 1": READ}
+
+
+@pytest.mark.parametrize("gap", [[[]], [[], []], [[], ["Countries"], []], [[], ["Countries"]]])
+def test_tables_below_each_other_are_told_apart(tmp_path, gap):
+    write_book(tmp_path / "book.xlsx", Both=[["Title"], *SIMPLE, *gap, *COUNTRIES], Empty=[], Second=SIMPLE)
+    assert read_all(tmp_path / "book.xlsx") == {
+        "book.xlsx/Both": READ,
+        "book.xlsx/Both/2": OTHER,
+        "book.xlsx/Second": READ,
+    }
+
+
+def test_cells_are_what_a_person_sees(tmp_path):
+    rows = [
+        ["code", "mixed", "share", "day", "moment", "yes", "note"],
+        ["007", 1, 0.5, dt.date(2020, 1, 2), dt.datetime(2020, 1, 2, 3, 4), True, "x"],
+        ["010", "1", 0.25, dt.date(2020, 1, 3), dt.datetime(2020, 1, 3), False, None],
+        ["100", dt.date(2020, 5, 6), None, None, dt.datetime(2020, 1, 4), None, 2.5],
+    ]
+    write_book(tmp_path / "book.xlsx", S=rows)
+    assert read_all(tmp_path / "book.xlsx")["book.xlsx/S"] == {
+        "code": ["007", "010", "100"],
+        "mixed": ["1", "1", "2020-05-06"],
+        "share": [0.5, 0.25, None],
+        "day": [dt.date(2020, 1, 2), dt.date(2020, 1, 3), None],
+        "moment": [row[4] for row in rows[1:]],
+        "yes": [True, False, None],
+        "note": ["x", None, "2.5"],
+    }
+
+
+ODS = """<?xml version="1.0" encoding="UTF-8"?><office:document-content
+ xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" office:version="1.2"
+ xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">
+<office:body><office:spreadsheet><table:table table:name="S">%s</table:table></office:spreadsheet></office:body>
+</office:document-content>"""
+
+
+MANIFEST = """<?xml version="1.0" encoding="UTF-8"?>
+<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>"""
+
+
+def test_workbooks_of_libreoffice_and_old_excel(tmp_path):
+    cells = "".join(
+        "<table:table-row>"
+        + "".join(
+            f'<table:table-cell office:value-type="float" office:value="{cell}"/>'
+            if isinstance(cell, int)
+            else f'<table:table-cell office:value-type="string"><text:p>{cell}</text:p></table:table-cell>'
+            for cell in row
+        )
+        + "</table:table-row>"
+        for row in SIMPLE
+    )
+    with zipfile.ZipFile(tmp_path / "a.ods", "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", ODS % cells)
+        archive.writestr("META-INF/manifest.xml", MANIFEST)
+    xlwt = pytest.importorskip("xlwt")
+    book = xlwt.Workbook()
+    sheet = book.add_sheet("S")
+    for i, row in enumerate(SIMPLE):
+        for j, cell in enumerate(row):
+            sheet.write(i, j, cell)
+    book.save(str(tmp_path / "b.xls"))
+    assert read_all(tmp_path) == {"a.ods/S": READ, "b.xls/S": READ}
+
+
+def test_a_workbook_that_claims_all_cells_is_refused(tmp_path):
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active["XFD1048576"] = "a", "z"
+    book.save(tmp_path / "far.xlsx")
+    (tmp_path / "cut.xlsx").write_bytes((tmp_path / "far.xlsx").read_bytes()[:2000])
+    _, sources, _ = list_tables(tmp_path)
+    for source, reason in zip(
+        sources, ["File is not a zip file", "a sheet has more than 33,554,432 cells"], strict=True
+    ):
+        with pytest.raises(TableReadError, match=reason):
+            list(tables_of(source, GivenDialect(), 1000))
+
+
+def test_a_workbook_follows_its_changes(tmp_path):
+    place, index = tmp_path / "lake", tmp_path / "i.dfjoin"
+    place.mkdir()
+    write_book(place / "book.xlsx", A=SIMPLE, B=COUNTRIES)
+    lake = dfjoin.build_lake(place, index, engine="inline", progress=False)
+    assert lake.tables["table"].tolist() == ["book.xlsx/A", "book.xlsx/B"]
+    assert lake.table("book.xlsx/B").to_dict("list")["country"] == OTHER["country"]
+    assert lake.describe("book.xlsx/B")["dialect"] == "rows 1 to 3, columns 1 to 3"
+    same = lake.add(place, progress=False)
+    assert same.info()["version"] == lake.info()["version"]
+    write_book(place / "book.xlsx", B=[*COUNTRIES, ["Chad", 1284.0, None]], C=SIMPLE)
+    assert lake.check()["state"].tolist() == ["changed", "changed"]
+    later = same.add(place, progress=False)
+    assert later.tables["table"].tolist() == ["book.xlsx/B", "book.xlsx/C"] and later.check().empty
+    wide = dfjoin.auto_join(lake.table("book.xlsx/B", on_stale="ignore")[["country"]], later, on="country")
+    assert wide["area"].tolist() == [301.5, 1285.0] or len(wide) == 3
+    (place / "book.xlsx").write_bytes(b"PK\x03\x04 cut")
+    kept = later.add(place, progress=False)
+    assert kept.tables["table"].tolist() == ["book.xlsx/B", "book.xlsx/C"]
+    assert kept.info()["skipped"][0]["name"] == "book.xlsx"

@@ -1,0 +1,182 @@
+"""One table of 40 columns of all types, written by the reference tool of each format."""
+
+import datetime as dt
+import decimal
+import itertools
+import sqlite3
+
+import pyarrow as pa
+from pyarrow import feather, orc, parquet
+
+N_ROWS = 50
+UTC = dt.UTC
+
+
+_column = itertools.count()
+
+
+def _values(make):
+    """Values of a column: every seventh is null, from another row on in each column."""
+    first = next(_column)
+    return [None if (n + first) % 7 == 3 else make(n) for n in range(N_ROWS)]
+
+
+def _moment(n, step=1):
+    return dt.datetime(2020, 2, 28, 23, 59, 58) + dt.timedelta(
+        days=n, seconds=7 * n, microseconds=1000 * step * (n % 9)
+    )
+
+
+def zoo():
+    """Make the table."""
+    number = decimal.Decimal
+    columns = {
+        **{
+            f"int{w}": pa.array(_values(lambda n, w=w: (-1) ** n * n * (2 ** (w - 8))), f"int{w}")
+            for w in (8, 16, 32, 64)
+        },
+        **{f"uint{w}": pa.array(_values(lambda n, w=w: n * (2 ** (w - 8))), f"uint{w}") for w in (8, 16, 32, 64)},
+        "float16": pa.array(_values(lambda n: n / 4), pa.float16()),
+        "float32": pa.array(_values(lambda n: n / 8 - 2), pa.float32()),
+        "float64": pa.array(_values(lambda n: n / 10 - 2.5), pa.float64()),
+        "whole_float": pa.array(_values(float), pa.float64()),
+        "decimal128": pa.array(_values(lambda n: number(n * 101) / 100), pa.decimal128(12, 2)),
+        "decimal_wide": pa.array(_values(lambda n: number(10) ** 20 + n), pa.decimal128(30, 4)),
+        "decimal256": pa.array(_values(lambda n: number(10) ** 40 + n), pa.decimal256(50, 3)),
+        "bool": pa.array(_values(lambda n: n % 2 == 0)),
+        "string": pa.array(_values(lambda n: f'wörd {n}, "quoted" 名')),
+        "large_string": pa.array(_values(lambda n: f"text {n}"), pa.large_string()),
+        "string_view": pa.array(_values(lambda n: f"a longer text of a view {n}"), pa.string_view()),
+        "code": pa.array(_values(lambda n: f"{n:05d}")),
+        "empty": pa.array(_values(lambda n: "" if n % 2 else "x")),
+        "binary": pa.array(_values(lambda n: bytes([n, 0, 255])), pa.binary()),
+        "large_binary": pa.array(_values(lambda n: bytes([n] * 3)), pa.large_binary()),
+        "fixed_binary": pa.array(_values(lambda n: bytes([n, n])), pa.binary(2)),
+        "date32": pa.array(_values(lambda n: _moment(n).date()), pa.date32()),
+        "date64": pa.array(_values(lambda n: _moment(n).date()), pa.date64()),
+        "time32": pa.array(_values(lambda n: dt.time(n % 24, n % 60, 5)), pa.time32("s")),
+        "time64": pa.array(_values(lambda n: dt.time(n % 24, n % 60, 5, 1000 * n)), pa.time64("us")),
+        "second": pa.array(_values(lambda n: _moment(n, 0)), pa.timestamp("s")),
+        "milli": pa.array(_values(_moment), pa.timestamp("ms")),
+        "micro": pa.array(_values(_moment), pa.timestamp("us")),
+        "nano": pa.array(_values(_moment), pa.timestamp("ns")),
+        "zoned": pa.array(_values(lambda n: _moment(n).replace(tzinfo=UTC)), pa.timestamp("us", "UTC")),
+        "duration": pa.array(_values(lambda n: dt.timedelta(seconds=n)), pa.duration("us")),
+        "category": pa.array(_values(lambda n: f"kind {n % 3}")).dictionary_encode(),
+        "list": pa.array(_values(lambda n: list(range(n % 4)))),
+        "texts": pa.array(_values(lambda n: [f"t{n}", None])),
+        "struct": pa.array(_values(lambda n: {"x": n, "y": f"s{n}"})),
+        "map": pa.array(_values(lambda n: [(f"k{n}", n)]), pa.map_(pa.string(), pa.int64())),
+        "null": pa.nulls(N_ROWS),
+    }
+    assert len(columns) == 40
+    return pa.table(columns)
+
+
+def without(table, *names):
+    """Leave out the columns that a format cannot hold."""
+    return table.drop_columns(list(names))
+
+
+def write_parquet(table, path):
+    parquet.write_table(table, path)
+
+
+def write_orc(table, path):
+    orc.write_table(table, str(path))
+
+
+def write_feather(table, path):
+    feather.write_feather(table, str(path), compression="zstd")
+
+
+def write_stream(table, path):
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+AVRO_TYPES = {
+    **dict.fromkeys(("int8", "int16", "int32", "uint8", "uint16"), "int"),
+    **dict.fromkeys(("int64", "uint32"), "long"),
+    "float16": "float",
+    "float32": "float",
+    "float64": "double",
+    "whole_float": "double",
+    "decimal128": {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2},
+    "decimal_wide": {"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 4},
+    "decimal256": {"type": "bytes", "logicalType": "decimal", "precision": 50, "scale": 3},
+    "bool": "boolean",
+    **dict.fromkeys(("string", "large_string", "string_view", "code", "empty"), "string"),
+    "category": {"type": "enum", "name": "kind", "symbols": ["kind_0", "kind_1", "kind_2"]},
+    **dict.fromkeys(("binary", "large_binary"), "bytes"),
+    "fixed_binary": {"type": "fixed", "name": "two", "size": 2},
+    **{key: {"type": "int", "logicalType": "date"} for key in ("date32", "date64")},
+    "time32": {"type": "int", "logicalType": "time-millis"},
+    "time64": {"type": "long", "logicalType": "time-micros"},
+    **{key: {"type": "long", "logicalType": "local-timestamp-millis"} for key in ("second", "milli")},
+    **{key: {"type": "long", "logicalType": "local-timestamp-micros"} for key in ("micro", "nano")},
+    "zoned": {"type": "long", "logicalType": "timestamp-micros"},
+    "list": {"type": "array", "items": "long"},
+    "texts": {"type": "array", "items": ["null", "string"]},
+    "struct": {"type": "record", "name": "pair", "fields": [{"name": "x", "type": "long"}, {"name": "y", "type": "string"}]},
+    "map": {"type": "map", "values": "long"},
+    "null": "null",
+}  # fmt: skip
+
+
+def write_avro(table, path):
+    import fastavro
+
+    fields = [
+        {"name": name, "type": "null" if name == "null" else ["null", AVRO_TYPES[name]]} for name in table.column_names
+    ]
+    rows = table.to_pylist()
+    for row in rows:
+        for name, value in row.items():
+            if name == "map" and value is not None:
+                row[name] = dict(value)
+            if name == "category" and value is not None:
+                row[name] = value.replace(" ", "_")
+            if name == "nano" and value is not None:
+                row[name] = value.to_pydatetime() if hasattr(value, "to_pydatetime") else value
+    with open(path, "wb") as stream:
+        fastavro.writer(stream, {"type": "record", "name": "zoo", "fields": fields}, rows, codec="deflate")
+
+
+def write_workbook(table, path):
+    import openpyxl
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("zoo")
+    sheet.append(table.column_names)
+    for row in table.to_pylist():
+        sheet.append([value.to_pydatetime() if hasattr(value, "to_pydatetime") else value for value in row.values()])
+    book.save(path)
+
+
+def write_sqlite(table, path):
+    types = {
+        **dict.fromkeys(("float16", "float32", "float64", "whole_float"), "REAL"),
+        **dict.fromkeys(("binary", "large_binary", "fixed_binary"), "BLOB"),
+        "bool": "BOOLEAN",
+        "date32": "DATE",
+    }
+    with sqlite3.connect(path) as base:
+        columns = ", ".join(
+            f'"{field.name}" {"INTEGER" if pa.types.is_integer(field.type) else types.get(field.name, "TEXT")}'
+            for field in table.schema
+        )
+        base.execute(f"CREATE TABLE zoo ({columns})")
+        marks = ", ".join("?" * table.num_columns)
+        plain = (int, float, str, bytes, type(None))
+        rows = [[v if isinstance(v, plain) else str(v) for v in row.values()] for row in table.to_pylist()]
+        base.executemany(f"INSERT INTO zoo VALUES ({marks})", rows)
+    base.close()
+
+
+def write_duckdb(table, path):
+    import duckdb
+
+    with duckdb.connect(str(path)) as base:
+        base.register("given", table)
+        base.execute("CREATE TABLE zoo AS SELECT * FROM given")
