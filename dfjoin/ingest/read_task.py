@@ -8,7 +8,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from dfjoin.ingest.row_spool import RowCollector, TableCells
 from dfjoin.ingest.undecided import Undecided, write_undecided
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.readers import open_table
-from dfjoin.types import IndexSettings, TableSource
+from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.frames import NOT_INDEXED
 
 __all__ = ["Collected", "RunMeta", "TableFeed", "build_part", "build_run", "feed_of_file", "write_collected"]
@@ -71,6 +71,11 @@ class TableFeed:
     left_out: tuple[dict[str, Any], ...] = ()
 
 
+@lru_cache(256)  # most files of a lake are written alike
+def _spelled(dialect: Dialect) -> str:
+    return json.dumps(dialect.to_dict())
+
+
 def feed_of_file(source: TableSource, settings: IndexSettings | None = None) -> TableFeed:
     """Open a file of the lake as a feed; raises `TableReadError` with the reason if it is no table."""
     settings = settings or IndexSettings()
@@ -78,7 +83,7 @@ def feed_of_file(source: TableSource, settings: IndexSettings | None = None) -> 
     reader = open_table(source, dialect=given, max_columns=settings.max_columns)
     if not reader.names and not source.left_out:
         raise TableReadError("the table has no columns")
-    dialect = "" if reader.dialect is None else json.dumps(reader.dialect.to_dict())
+    dialect = "" if reader.dialect is None else _spelled(reader.dialect)
     record = {
         "name": source.name,
         "root": source.root.id,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
+from pyarrow import fs
 
 from dfjoin.errors import TableReadError
 from dfjoin.sources.delimited_reader import open_delimited
@@ -15,7 +16,7 @@ from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.table_reader import TableReader, WantedColumns
 from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 
-__all__ = ["current_fingerprint", "open_table"]
+__all__ = ["current_fingerprint", "fingerprint_of_files", "open_table"]
 
 
 def open_table(
@@ -77,10 +78,15 @@ def current_fingerprint(source: TableSource) -> int:
         If a file is missing or cannot be read.
     """
     filesystem, _ = open_root(source.root.uri)
+    return fingerprint_of_files(filesystem, (resolve(source.root, part) for part in source.parts or (source.path,)))
+
+
+def fingerprint_of_files(filesystem: fs.FileSystem, paths: Iterable[str]) -> int:
+    """Compute the fingerprint of the files of a table, see `current_fingerprint`."""
     try:
-        paths = [resolve(source.root, part) for part in source.parts or (source.path,)]
-        size = sum(info.size or 0 for info in filesystem.get_file_info(paths))
-        return fingerprint(filesystem, paths, size)
+        files = list(paths)
+        size = sum(info.size or 0 for info in filesystem.get_file_info(files))
+        return fingerprint(filesystem, files, size)
     except (pa.ArrowException, OSError) as error:
         raise TableReadError(_reason(error)) from error
 

@@ -26,6 +26,7 @@ __all__ = ["LFS_PREFIX", "csv_options", "header_of", "reject_foreign", "sniff", 
 LFS_PREFIX = b"version https://git-lfs"
 """How a Git LFS pointer begins."""
 
+_FIRST_CHARACTERS = 1 << 14
 _MAX_RECORDS = 100
 _MAX_CELLS = 1000
 """Cells of a reading that are looked at, of as many records as make them up."""
@@ -85,7 +86,15 @@ def reject_foreign(head: bytes) -> None:
 
 def split_lines(text: str) -> Iterator[str]:
     """Iterate over physical lines with their ends: LF, CRLF or CR, and nothing else that Unicode calls one."""
-    return iter(io.StringIO(text, newline=""))
+    if len(text) <= _FIRST_CHARACTERS:
+        return iter(io.StringIO(text, newline=""))
+    cut = text.rfind("\n", 0, _FIRST_CHARACTERS) + 1  # most readers want the first lines; a StringIO copies all
+    return itertools.chain.from_iterable(io.StringIO(part, newline="") for part in _parts(text, cut))
+
+
+def _parts(text: str, cut: int) -> Iterator[str]:
+    yield text[:cut]
+    yield text[cut:]
 
 
 class _Sample:
@@ -111,13 +120,8 @@ class _Sample:
         if known is not None:
             return known
         reader = csv.reader(split_lines(self.text), **csv_options(dialect))
-        rows: list[list[str]] = []
         try:
-            for row in reader:
-                if row:
-                    rows.append(row)
-                if len(rows) >= _MAX_RECORDS:
-                    break
+            rows = list(itertools.islice(filter(None, reader), _MAX_RECORDS))
         except csv.Error as error:
             raise TableReadError(f"it is no delimited text: {error}") from error
         self._parsed[dialect] = rows, reader.line_num
@@ -142,6 +146,8 @@ def _modal_width(rows: list[list[str]]) -> tuple[int, int]:
     It is the width that most of them have; wide ones count more, as a table may have many short lines above it.
     """
     widths = Counter(map(len, rows)).items()
+    if len(widths) == 1:
+        return next(iter(widths))
     return max(widths, key=lambda item: (item[1] > 1, item[1] * math.log2(item[0]), item), default=(0, 0))
 
 
@@ -210,7 +216,8 @@ def _read(sample: _Sample, dialect: Dialect, present: list[str], is_cut: bool, g
     dialect = _quoting(sample, dialect)
     rows = _drop_cut(sample.records(dialect), is_cut)
     width, n_alike = _modal_width(rows)
-    rows = [row[: width + 1] for row in rows]  # of a row out of all measure no more is needed
+    if max(map(len, rows), default=0) > width + 1:
+        rows = [row[: width + 1] for row in rows]  # of a row out of all measure no more is needed
     header = find_header(rows, width, given.header)
     body = rows[header.first :]
     if width < 2 or not body:
@@ -293,15 +300,15 @@ def _quoting(sample: _Sample, dialect: Dialect) -> Dialect:
     """Choose between quotes that are doubled, escaped by a backslash, and none at all."""
     if '"' not in sample.text:
         return _single_quoting(sample, dialect)
-    choices = [dialect]
+    changes: list[dict[str, Any]] = [{}, {"quote_char": ""}]
     if '\\"' in sample.text:
-        choices.insert(0, replace(dialect, double_quote=False, escape_char="\\"))
+        changes.insert(0, {"double_quote": False, "escape_char": "\\"})
         if '""' in sample.text:
-            choices.insert(1, replace(dialect, escape_char="\\"))
-    choices.append(replace(dialect, quote_char=""))
+            changes.insert(1, {"escape_char": "\\"})
     # Quotes that swallow lines show as few records; parsing without quotes must be clearly better.
     best, best_score = dialect, 0.0
-    for choice in choices:
+    for change in changes:
+        choice = replace(dialect, **change) if change else dialect
         rows = sample.records(choice)
         width, n_alike = _modal_width(rows)
         penalty = _NO_QUOTES_PENALTY if choice.quote_char == "" else 0.0
