@@ -27,7 +27,10 @@ LFS_PREFIX = b"version https://git-lfs"
 """How a Git LFS pointer begins."""
 
 _FIRST_CHARACTERS = 1 << 14
-_MAX_RECORDS = 100
+_FEWEST_RECORDS, _MAX_RECORDS = 20, 100
+_MAX_PARSED_CELLS = 20_000
+"""Cells that are parsed with each delimiter; 20 records at least, 100 at most."""
+
 _MAX_CELLS = 1000
 """Cells of a reading that are looked at, of as many records as make them up."""
 
@@ -120,12 +123,20 @@ class _Sample:
         if known is not None:
             return known
         reader = csv.reader(split_lines(self.text), **csv_options(dialect))
+        records = filter(None, reader)
         try:
-            rows = list(itertools.islice(filter(None, reader), _MAX_RECORDS))
+            rows = list(itertools.islice(records, _FEWEST_RECORDS))
+            rows += itertools.islice(records, _n_records(rows) - len(rows))
         except csv.Error as error:
             raise TableReadError(f"it is no delimited text: {error}") from error
         self._parsed[dialect] = rows, reader.line_num
         return self._parsed[dialect]
+
+
+def _n_records(rows: list[list[str]]) -> int:
+    """Return how many records of a text are parsed, by the width of the first ones."""
+    width = max(map(len, rows[:_FEWEST_RECORDS]), default=1)
+    return max(_FEWEST_RECORDS, min(_MAX_RECORDS, _MAX_PARSED_CELLS // width))
 
 
 def csv_options(dialect: Dialect) -> dict[str, Any]:
@@ -293,7 +304,7 @@ def _completed(sample: _Sample, best: _Reading, skipped: str, given: GivenDialec
 
 
 def _drop_cut(rows: list[list[str]], is_cut: bool) -> list[list[str]]:
-    return rows[:-1] if is_cut and len(rows) > 1 and len(rows) < _MAX_RECORDS else rows
+    return rows[:-1] if is_cut and len(rows) > 1 and len(rows) < _n_records(rows) else rows
 
 
 def _quoting(sample: _Sample, dialect: Dialect) -> Dialect:
