@@ -105,7 +105,7 @@ def read_by_spark(
     frame = _parquet_frame(spark, table, source)
     if frame is None or any(frame.schema[name].dataType.typeName() == "timestamp" for name in step.right_on):
         return None  # as a key, the index has an instant in UTC
-    brought = brought_columns(table, step)
+    brought = columns_to_add(table, step)
     place = _PLACE if _PLACE in frame.columns else ""
     readings = {name: reading_of(table, name) for name in step.right_on}
     if program is None:

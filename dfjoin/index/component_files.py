@@ -268,7 +268,7 @@ def find_damage(directory: Path, meta: ComponentMeta) -> str:
     elsewhere = mirror_above(path)
     found: tuple[int, int] | None
     if elsewhere is not None:
-        found = elsewhere[0].checksum(elsewhere[1], (meta.size, meta.crc32))
+        found = elsewhere[0].checksum(elsewhere[1], meta.crc32)
     else:
         found = (path.stat().st_size, crc_of_file(path)) if path.exists() else None
     if found is None:

@@ -7,7 +7,7 @@ import shutil
 import time
 import uuid
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -68,6 +68,10 @@ class FileStore:
 
     def _there(self, name: str) -> str:
         return f"{self._path}/{name}".rstrip("/")
+
+    def at(self, names: Iterable[str]) -> tuple[fs.FileSystem, list[str]]:
+        """Return the file system and the paths of some files there, for what reads them by these."""
+        return self._filesystem, [self._there(name) for name in names]
 
     @contextmanager
     def _able_to(self, what: str) -> Iterator[None]:

@@ -169,9 +169,10 @@ def _trim_cache(own: Path) -> None:
 
 def _size_of(directory: Path) -> int:
     total = 0
-    for path in directory.rglob("*"):
-        with suppress(OSError):
-            total += path.stat().st_size
+    for place, _, names in os.walk(directory):  # passes over what another process removes meanwhile
+        for name in names:
+            with suppress(OSError):
+                total += Path(place, name).stat().st_size
     return total
 
 
@@ -240,14 +241,15 @@ class Mirror:
         for file in self._new_files([name]):
             self.store.copy_from(self.directory / file, file)
 
-    def checksum(self, name: str, expected: tuple[int, int]) -> tuple[int, int] | None:
+    def checksum(self, name: str, crc32: int) -> tuple[int, int] | None:
         """Read a file of the index there; return its bytes and CRC-32, None where it is missing.
 
-        A copy is removed if the file is as `expected` and the copy is not.
+        A copy is removed if the file has that `crc32` and the copy is another.
         """
         found = self.store.checksum(name)
         copy = self.directory / name
-        if found == expected and copy.exists() and FileStore.local(self.directory).checksum(name) != expected:
+        is_sound = found is not None and found[1] == crc32
+        if is_sound and copy.exists() and FileStore.local(self.directory).checksum(name) != found:
             copy.unlink()
         return found
 

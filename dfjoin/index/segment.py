@@ -17,7 +17,7 @@ from dfjoin.index.components import EARLIER_VECTORS, PATTERNS, ROWS, SIGNATURES,
 from dfjoin.index.layout import segment_directory
 from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.soundness import Lengths, check_entries, check_shapes
-from dfjoin.index.tombstones import read_alive
+from dfjoin.index.tombstones import read_alive, verify_alive
 
 if TYPE_CHECKING:
     from dfjoin.vectors.near_cells import VectorCells
@@ -298,7 +298,7 @@ class Segment:
         """Read every file and compare size and CRC-32; return what is wrong, nothing when all is well."""
         problems = []
         try:
-            read_alive(self.index, self.meta)
+            verify_alive(self.index, self.meta)
         except IndexCorruptedError as error:
             problems.append(str(error))
         for group in self.meta.groups:

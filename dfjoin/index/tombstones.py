@@ -19,7 +19,7 @@ from dfjoin.index.mirror import mirror_of
 if TYPE_CHECKING:
     from dfjoin.index.manifest import SegmentMeta
 
-__all__ = ["read_alive", "write_alive"]
+__all__ = ["read_alive", "verify_alive", "write_alive"]
 
 
 def read_alive(index: Path, meta: SegmentMeta) -> NDArray[np.uint8] | None:
@@ -53,6 +53,18 @@ def read_alive(index: Path, meta: SegmentMeta) -> NDArray[np.uint8] | None:
         raise damaged(meta.id, "tombstones", f"{path.name}: {error}") from error
     alive.flags.writeable = False
     return alive
+
+
+def verify_alive(index: Path, meta: SegmentMeta) -> None:
+    """Raise what `read_alive` raises, for the file where the index lies: the copy in a mirror may be sound."""
+    mirror = mirror_of(index)
+    if mirror is not None and meta.tombstones is not None:
+        file, crc32 = meta.tombstones["file"], meta.tombstones["crc32"]
+        found = mirror.checksum(file, crc32)
+        if found is None or found[1] != crc32:
+            what = "the file is missing" if found is None else "its CRC-32 is not the recorded one"
+            raise damaged(meta.id, "tombstones", f"{Path(file).name}: {what}")
+    read_alive(index, meta)
 
 
 def write_alive(

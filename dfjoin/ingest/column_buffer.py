@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -347,7 +348,11 @@ def _spellings(array: pa.Array, rows: dict[int, int], values: ValueSet) -> list[
     type_ = array.type
     if isinstance(type_, pa.BaseExtensionType) or pa.types.is_duration(type_) or pa.types.is_time(type_):
         return [values.value(code) for code in rows]
-    texts = []
+    texts: list[str] = []
+    if rows and (pa.types.is_string(type_) or pa.types.is_large_string(type_)) and max(rows.values()) < 4 * len(rows):
+        with suppress(*CONVERSION_ERRORS):  # one call for all: they are nearly always the first cells
+            first = array.slice(0, max(rows.values()) + 1).to_pylist()
+            return [first[row] for row in rows.values()]
     for code, row in rows.items():
         try:
             texts.append(str(array[row].as_py()))

@@ -8,7 +8,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from dfjoin.ingest.undecided import Undecided, write_undecided
 from dfjoin.sources.delimited import max_columns_error
 from dfjoin.sources.readers import tables_of
 from dfjoin.sources.table_reader import TableReader
-from dfjoin.types import IndexSettings, TableSource
+from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.frames import NOT_INDEXED
 
 __all__ = ["Collected", "RunMeta", "TableFeed", "build_part", "build_run", "feeds_of_file", "write_collected"]
@@ -72,6 +72,11 @@ class TableFeed:
     left_out: tuple[dict[str, Any], ...] = ()
 
 
+@lru_cache(256)  # most files of a lake are written alike
+def _spelled(dialect: Dialect) -> str:
+    return json.dumps(dialect.to_dict())
+
+
 def feeds_of_file(
     source: TableSource, settings: IndexSettings | None = None
 ) -> Iterator[tuple[str, Callable[[], TableFeed]]]:
@@ -86,7 +91,7 @@ def _feed_of(source: TableSource, opened: Callable[[], TableReader]) -> TableFee
     reader = opened()
     if not reader.names and not source.left_out:
         raise TableReadError("the table has no columns")
-    dialect = "" if reader.dialect is None else json.dumps(reader.dialect.to_dict())
+    dialect = "" if reader.dialect is None else _spelled(reader.dialect)
     record = {
         "name": source.name,
         "root": source.root.id,

@@ -323,9 +323,13 @@ class _FramesPlace:
                 for column in frame.column_names
                 if not is_wanted(prefixed, column, self.settings)
             )
-            self.written.add(place / file)
-            with create_file(place / file) as stream:
+            draft = (
+                place / f".{file}"
+            )  # what another process finds in a mirror is sent with its own commit, so it is whole
+            self.written.add(place / file, draft)
+            with create_file(draft) as stream:
                 parquet.write_table(frame.select(kept), stream, compression="zstd")
+            draft.replace(place / file)
             stat = (place / file).stat()
             size, time = stat.st_size, stat.st_mtime_ns
             tables.append(TableSource(prefixed, here, file, "parquet", size, time, (file,), left_out, version))

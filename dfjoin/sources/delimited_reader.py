@@ -29,6 +29,7 @@ from dfjoin.types import Dialect, GivenDialect, IndexSettings
 
 __all__ = ["open_delimited"]
 
+_HEADER_BYTES = 8 << 10
 _MAX_SAMPLE_BYTES = 8 << 20
 
 
@@ -99,7 +100,7 @@ def _layout_of(
     max_columns: int = IndexSettings.max_columns,
 ) -> Layout:
     """Read the header from as much of a text as it takes; the memory follows the columns that are accepted."""
-    size = SAMPLE_BYTES
+    size = _HEADER_BYTES
     while True:
         layout = delimited.layout_of(_decode_sample(data, encoding, size), dialect, extra_columns, max_columns)
         if layout.is_whole or len(data) <= size:

@@ -18,6 +18,7 @@ _MAX_TITLES = 30
 _N_LOOKED_AT = 10
 _SHORT = 40
 _PLAIN = re.compile(r"-?\d+(?:\.\d+)?")
+_PLAIN_COLUMN = re.compile(rf"(?:{_PLAIN.pattern}(?:\n|\Z))*")
 _BLANKS = " \u00a0\u202f\u2009"
 _NUMBER = re.compile(rf"\s*[-+]?(?:\d+(?:[.,'’{_BLANKS}]\d+)*[.,]?|[.,]\d+)(?:[eE][-+]?\d+)?[{_BLANKS}]?%?\s*")
 _DATE = re.compile(
@@ -168,9 +169,12 @@ def _typed_columns(data: list[list[str]]) -> dict[int, CellKind]:
     """Return the columns whose cells are numbers alone, or dates alone; empty ones aside."""
     found: dict[int, CellKind] = {}
     for position, cells in enumerate(itertools.zip_longest(*data[:_N_LOOKED_AT], fillvalue="")):
+        if _PLAIN.fullmatch(cells[0]) and _PLAIN_COLUMN.fullmatch("\n".join(cells)):  # nearly all columns of numbers
+            found[position] = _NUMBER_CELL
+            continue
         kind = _EMPTY
         for cell in cells:
-            own = kind_of_cell(cell)
+            own = _kind_of_short(cell) if len(cell) <= _SHORT else _kind_of(cell)
             if own is _TEXT or (own is not _EMPTY and kind not in (own, _EMPTY)):
                 kind = _TEXT
                 break
@@ -209,16 +213,16 @@ def _is_second_line(upper: list[str], lower: list[str], data: list[list[str]]) -
 
 def _is_data(header: list[str], data: list[list[str]], typed: dict[int, CellKind]) -> bool:
     """Tell whether the first record is data: numbers and dates wherever the column holds them."""
-    kinds = [kind_of_cell(cell) for cell in header]
-    if len(set(header)) < len(header) and all(kind is _NUMBER_CELL for kind in kinds):
+    if len(set(header)) < len(header) and all(kind_of_cell(cell) is _NUMBER_CELL for cell in header):
         return True
     alike: dict[CellKind, list[str]] = {}
     for position, kind in typed.items():
         if position >= len(header):
             continue
-        if kinds[position] is _EMPTY and position > 0:
+        own = kind_of_cell(header[position])
+        if own is _EMPTY and position > 0:
             continue  # a missing value, or a missing name
-        if kinds[position] is not kind:
+        if own is not kind:
             return False
         alike.setdefault(kind, []).append(header[position].strip())
     if not alike:
@@ -228,6 +232,8 @@ def _is_data(header: list[str], data: list[list[str]], typed: dict[int, CellKind
 
 def _n_again(header: list[str], data: list[list[str]]) -> int:
     """Count the texts of a first record that come again in their columns; not in records that repeat most of it."""
+    if not any(cell in column for cell, column in zip(header, itertools.zip_longest(*data), strict=False)):
+        return 0
     others = [row for row in data if 2 * sum(map(operator.eq, row, header)) <= len(header)]
     columns = itertools.zip_longest(*others)
     return sum(cell in column and kind_of_cell(cell) is _TEXT for cell, column in zip(header, columns, strict=False))

@@ -22,6 +22,8 @@ _NULLS = frozenset(NULL_TEXTS)
 _MARKED = re.compile(rf"[.,'’{_BLANKS}](?<=\d.)(?:(?<!\.)\d|(?<=\.)\d{{3}}\.\d)")
 """A mark between digits, but not a single point. It begins with the mark, as that is rarer than a digit."""
 
+_MARKS_BUT_POINT = f",'’{_BLANKS}"
+_TWO_POINTS = re.compile(r"\.\d{3}\.")
 _POINTED = re.compile(r"\d\.\d")
 _DIGITS_AND_MARKS = re.compile(rf"[\s{_BLANKS}\d.,'’eE%+-]+")
 _THREE_DECIMALS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
@@ -92,11 +94,13 @@ def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | 
     has a mark of thousands in a text delimited by commas, and where shorter numbers of its column have none. Several
     groups of three digits that are all of one length are codes.
     """
-    joined = ["\n".join(cells) for cells in columns]
-    is_odd = delimiter == ";" or _MARKED.search("\n".join(joined)) is not None
+    joined = {position: "\n".join(cells) for position, cells in enumerate(columns) if _may_be_numbers(cells)}
+    whole = "\n".join(joined.values())
+    may_be_odd = any(mark in whole for mark in _MARKS_BUT_POINT) or _TWO_POINTS.search(whole)  # a fast first look
+    is_odd = delimiter == ";" or (may_be_odd and _MARKED.search(whole) is not None)
     marked = {
-        position: [cell for cell in cells if cell.strip() and cell.strip().lower() not in _NULLS]
-        for position, (cells, text) in enumerate(zip(columns, joined, strict=True))
+        position: [cell for cell in columns[position] if cell.strip() and cell.strip().lower() not in _NULLS]
+        for position, text in joined.items()
         if is_odd and (_MARKED.search(text) or _POINTED.search(text))
     }
     order = sorted(_MARKS, key=lambda marks: marks != (",", "")) if delimiter == ";" else _MARKS
@@ -118,6 +122,18 @@ def find_marks(columns: Sequence[Sequence[str]], delimiter: str, decimal: str | 
     unmarked = {p for p, cells in enumerate(columns) if p not in marked and _are_plain(cells)}
     doubt = "decimal commas beside delimiting commas" if chosen[0] == "," == delimiter and decimal is None else ""
     return NumberMarks(*chosen, tuple(sorted(unmarked.union(fitting[chosen]))), doubt)
+
+
+def _may_be_numbers(cells: Sequence[str]) -> bool:
+    """Tell whether two cells at most of the first ones are seen before a column turns out to be no numbers."""
+    n_others = 0
+    for cell in cells[:_FIRST]:
+        if _DIGITS_AND_MARKS.fullmatch(cell):
+            return True
+        n_others += bool(cell.strip()) and cell.strip().lower() not in _NULLS
+        if n_others == 2:
+            return False
+    return True
 
 
 def _fitting(marked: dict[int, list[str]], legal: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[int, int]]:

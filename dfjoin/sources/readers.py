@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,7 +16,7 @@ from dfjoin.sources.table_kinds import KINDS, fingerprint_of, kind_of_file, read
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, WantedColumns
 from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 
-__all__ = ["current_fingerprint", "open_table", "tables_of"]
+__all__ = ["current_fingerprint", "fingerprint_of_files", "open_table", "tables_of"]
 
 
 def tables_of(
@@ -143,10 +143,18 @@ def current_fingerprint(source: TableSource) -> int:
         if source.format in KINDS and KINDS[source.format].has_version:
             return fingerprint_of(source.format)(source)
         filesystem, _ = open_root(source.root.uri)
-        paths = [resolve(source.root, part) for part in source.parts or (source.path,)]
-        size = sum(info.size or 0 for info in filesystem.get_file_info(paths))
-        return fingerprint(filesystem, paths, size)
     except (pa.ArrowException, OSError, MissingDependencyError) as error:
+        raise TableReadError(_reason(error)) from error
+    return fingerprint_of_files(filesystem, (resolve(source.root, part) for part in source.parts or (source.path,)))
+
+
+def fingerprint_of_files(filesystem: fs.FileSystem, paths: Iterable[str]) -> int:
+    """Compute the fingerprint of the files of a table, see `current_fingerprint`."""
+    try:
+        files = list(paths)
+        size = sum(info.size or 0 for info in filesystem.get_file_info(files))
+        return fingerprint(filesystem, files, size)
+    except (pa.ArrowException, OSError) as error:
         raise TableReadError(_reason(error)) from error
 
 

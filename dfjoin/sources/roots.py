@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -24,6 +25,8 @@ __all__ = [
     "open_root",
     "resolve",
 ]
+
+_LOCAL_FILES = fs.LocalFileSystem()
 
 
 def local_path(place: str) -> str | None:
@@ -87,7 +90,7 @@ def open_root(uri: str) -> tuple[fs.FileSystem, str]:
     """
     path = local_path(uri)
     if path is not None:
-        return fs.LocalFileSystem(), path
+        return _LOCAL_FILES, path
     return _open_uri(uri)
 
 
@@ -129,12 +132,22 @@ def resolve(root: Root, relative_path: str) -> str:
     if base is None:
         return f"{open_root(root.uri)[1].rstrip('/')}/{pure}"
     path = os.path.join(base, *pure.parts)  # noqa: PTH118 (names with odd characters stay as they are)
-    if not is_below(path, os.path.realpath(base)):
+    if _may_have_links(base, pure.parts) and not is_below(path, os.path.realpath(base)):
         raise InvalidParameterError(
             f"`relative_path` {relative_path!r} is a link that leads out of its root. "
             "Give the place it leads to as a root of its own."
         )
     return path
+
+
+def _may_have_links(base: str, parts: Sequence[str]) -> bool:
+    """Tell whether a path below `base` may go through a link; Windows has further kinds of them."""
+    path = base
+    for part in parts:
+        path = os.path.join(path, part)  # noqa: PTH118
+        if os.name == "nt" or os.path.islink(path):  # noqa: PTH114
+            return True
+    return False
 
 
 def is_below(path: str, real_base: str) -> bool:

@@ -26,7 +26,11 @@ __all__ = ["LFS_PREFIX", "csv_options", "header_of", "reject_foreign", "sniff", 
 LFS_PREFIX = b"version https://git-lfs"
 """How a Git LFS pointer begins."""
 
-_MAX_RECORDS = 100
+_FIRST_CHARACTERS = 1 << 14
+_FEWEST_RECORDS, _MAX_RECORDS = 20, 100
+_MAX_PARSED_CELLS = 20_000
+"""Cells that are parsed with each delimiter; 20 records at least, 100 at most."""
+
 _MAX_CELLS = 1000
 """Cells of a reading that are looked at, of as many records as make them up."""
 
@@ -85,7 +89,15 @@ def reject_foreign(head: bytes) -> None:
 
 def split_lines(text: str) -> Iterator[str]:
     """Iterate over physical lines with their ends: LF, CRLF or CR, and nothing else that Unicode calls one."""
-    return iter(io.StringIO(text, newline=""))
+    if len(text) <= _FIRST_CHARACTERS:
+        return iter(io.StringIO(text, newline=""))
+    cut = text.rfind("\n", 0, _FIRST_CHARACTERS) + 1  # most readers want the first lines; a StringIO copies all
+    return itertools.chain.from_iterable(io.StringIO(part, newline="") for part in _parts(text, cut))
+
+
+def _parts(text: str, cut: int) -> Iterator[str]:
+    yield text[:cut]
+    yield text[cut:]
 
 
 class _Sample:
@@ -111,17 +123,20 @@ class _Sample:
         if known is not None:
             return known
         reader = csv.reader(split_lines(self.text), **csv_options(dialect))
-        rows: list[list[str]] = []
+        records = filter(None, reader)
         try:
-            for row in reader:
-                if row:
-                    rows.append(row)
-                if len(rows) >= _MAX_RECORDS:
-                    break
+            rows = list(itertools.islice(records, _FEWEST_RECORDS))
+            rows += itertools.islice(records, _n_records(rows) - len(rows))
         except csv.Error as error:
             raise TableReadError(f"it is no delimited text: {error}") from error
         self._parsed[dialect] = rows, reader.line_num
         return self._parsed[dialect]
+
+
+def _n_records(rows: list[list[str]]) -> int:
+    """Return how many records of a text are parsed, by the width of the first ones."""
+    width = max(map(len, rows[:_FEWEST_RECORDS]), default=1)
+    return max(_FEWEST_RECORDS, min(_MAX_RECORDS, _MAX_PARSED_CELLS // width))
 
 
 def csv_options(dialect: Dialect) -> dict[str, Any]:
@@ -142,6 +157,8 @@ def _modal_width(rows: list[list[str]]) -> tuple[int, int]:
     It is the width that most of them have; wide ones count more, as a table may have many short lines above it.
     """
     widths = Counter(map(len, rows)).items()
+    if len(widths) == 1:
+        return next(iter(widths))
     return max(widths, key=lambda item: (item[1] > 1, item[1] * math.log2(item[0]), item), default=(0, 0))
 
 
@@ -210,7 +227,8 @@ def _read(sample: _Sample, dialect: Dialect, present: list[str], is_cut: bool, g
     dialect = _quoting(sample, dialect)
     rows = _drop_cut(sample.records(dialect), is_cut)
     width, n_alike = _modal_width(rows)
-    rows = [row[: width + 1] for row in rows]  # of a row out of all measure no more is needed
+    if max(map(len, rows), default=0) > width + 1:
+        rows = [row[: width + 1] for row in rows]  # of a row out of all measure no more is needed
     header = find_header(rows, width, given.header)
     body = rows[header.first :]
     if width < 2 or not body:
@@ -286,22 +304,22 @@ def _completed(sample: _Sample, best: _Reading, skipped: str, given: GivenDialec
 
 
 def _drop_cut(rows: list[list[str]], is_cut: bool) -> list[list[str]]:
-    return rows[:-1] if is_cut and len(rows) > 1 and len(rows) < _MAX_RECORDS else rows
+    return rows[:-1] if is_cut and len(rows) > 1 and len(rows) < _n_records(rows) else rows
 
 
 def _quoting(sample: _Sample, dialect: Dialect) -> Dialect:
     """Choose between quotes that are doubled, escaped by a backslash, and none at all."""
     if '"' not in sample.text:
         return _single_quoting(sample, dialect)
-    choices = [dialect]
+    changes: list[dict[str, Any]] = [{}, {"quote_char": ""}]
     if '\\"' in sample.text:
-        choices.insert(0, replace(dialect, double_quote=False, escape_char="\\"))
+        changes.insert(0, {"double_quote": False, "escape_char": "\\"})
         if '""' in sample.text:
-            choices.insert(1, replace(dialect, escape_char="\\"))
-    choices.append(replace(dialect, quote_char=""))
+            changes.insert(1, {"escape_char": "\\"})
     # Quotes that swallow lines show as few records; parsing without quotes must be clearly better.
     best, best_score = dialect, 0.0
-    for choice in choices:
+    for change in changes:
+        choice = replace(dialect, **change) if change else dialect
         rows = sample.records(choice)
         width, n_alike = _modal_width(rows)
         penalty = _NO_QUOTES_PENALTY if choice.quote_char == "" else 0.0

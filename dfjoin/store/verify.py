@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import random
 import zlib
+from dataclasses import replace
+from pathlib import Path
 from time import monotonic
+from typing import Any
+
+from pyarrow import fs
 
 from dfjoin.errors import IndexCorruptedError, IndexFormatError, InvalidParameterError, TableReadError
-from dfjoin.index.catalog import KEPT
+from dfjoin.index.catalog import KEPT, find_root
 from dfjoin.index.component_files import check_size
 from dfjoin.index.components import ComponentMeta
+from dfjoin.index.mirror import mirror_of, store_of
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import verify_model
-from dfjoin.sources.readers import current_fingerprint
+from dfjoin.sources.readers import fingerprint_of_files
+from dfjoin.sources.roots import resolve
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["SECONDS", "require_sound_sample", "verify_all", "verify_sample"]
@@ -101,13 +108,25 @@ def _verify_frames(snapshot: Snapshot, segment: Segment) -> list[str]:
     for is_alive, record in zip(alive, records, strict=True):
         if not is_alive or snapshot.root_of(record["root"]).kind != "memory":
             continue
-        source = snapshot.source_of(record)
         try:
-            mark = current_fingerprint(source)
+            mark = _mark_of_frame(snapshot, record)
         except (TableReadError, InvalidParameterError):
             if record["version"] == KEPT:  # older indexes do not tell a frame that was not kept from one that is gone
-                problems.append(f"the kept frame `{record['name']}` ({source.path}): its file is missing")
+                problems.append(f"the kept frame `{record['name']}` ({record['path']}): its file is missing")
             continue
         if mark != record["fingerprint"]:
-            problems.append(f"the kept frame `{record['name']}` ({source.path}): its content is not the one written")
+            problems.append(f"the kept frame `{record['name']}` ({record['path']}): its content is not the one written")
     return problems
+
+
+def _mark_of_frame(snapshot: Snapshot, record: dict[str, Any]) -> int:
+    """Compute the fingerprint of a kept frame where the index lies; a copy in a mirror that is another is removed."""
+    frames = find_root(snapshot.manifest.roots, record["root"])
+    here = replace(frames, uri=str(snapshot.path / frames.uri), kind="files")
+    copies = [Path(resolve(here, part)) for part in record["parts"]]  # refuses what leads out of the index
+    mark = fingerprint_of_files(*store_of(snapshot.path).at(f"{frames.uri}/{part}" for part in record["parts"]))
+    is_copied = mirror_of(snapshot.path) is not None and all(copy.exists() for copy in copies)
+    if is_copied and mark == record["fingerprint"] != fingerprint_of_files(fs.LocalFileSystem(), map(str, copies)):
+        for copy in copies:
+            copy.unlink()
+    return mark

@@ -28,18 +28,31 @@ _ALWAYS_COMMITS = {"add", "replace", "build", "build_add", "remove", "restore"}
 
 @dataclass(frozen=True)
 class State:
-    """What a version holds: table -> column -> cells, and the tables in damaged segments by the id of the segment."""
+    """What a version holds: table -> column -> cells, and the tables in damaged segments by the id of the segment.
+
+    `healed` are segments that were damaged and are whole again.
+    """
 
     tables: dict
     damaged: dict = field(default_factory=dict)
+    healed: dict = field(default_factory=dict)
 
     def without(self, names):
         """The state when tables were removed or superseded."""
         gone = set(names)
-        return State(
-            {name: cells for name, cells in self.tables.items() if name not in gone},
-            {segment: inside - gone for segment, inside in self.damaged.items() if inside - gone},
+        left = (
+            {segment: inside - gone for segment, inside in segments.items() if inside - gone}
+            for segments in (self.damaged, self.healed)
         )
+        return State({name: cells for name, cells in self.tables.items() if name not in gone}, *left)
+
+    def within(self, segments):
+        """The state when damaged segments that are not listed were written anew from whole copies."""
+        left = (
+            {segment: inside for segment, inside in found.items() if segment in segments}
+            for found in (self.damaged, self.healed)
+        )
+        return State(self.tables, *left)
 
 
 class Difference(AssertionError):
@@ -77,10 +90,16 @@ class History:
         Directory of the index where it lies.
     tables : dict
         What version 1 holds.
+    has_copies : bool
+        Writers have mirrors: a compaction may write whole copies of what is damaged in the index, and a commit sends
+        what is missing there again.
     """
 
-    def __init__(self, index, tables):
+    def __init__(self, index, tables, has_copies=False):
         self.index = index
+        self.has_copies = has_copies
+        self._sound = {}
+        self._segments = {version: _segments_of(text) for version, text in self._manifests().items()}
         self.states = {1: State(tables)}
         self.latest = 1
         self.unreadable = set()
@@ -138,7 +157,7 @@ class History:
         version = max(texts := self._manifests())
         if version != self.latest + 1:
             raise Difference(f"version {version} follows version {self.latest}")
-        self._apply(version, kind, given, [segment["id"] for segment in json.loads(texts[version])["segments"]])
+        self._apply(version, kind, given, _segments_of(texts[version]))
 
     def _is_newer(self, texts, version):
         """Tell whether a version came after the manifests were listed."""
@@ -172,6 +191,9 @@ class History:
             after = State({**left.tables, **given}, left.damaged)
         else:
             after = before
+        self._segments[version] = segments
+        if self.has_copies and kind.startswith("compact"):
+            after = after.within(segments)
         if lost := set(after.damaged) - segments:
             raise Difference(
                 f"version {version} ({kind}) holds damaged segments under another name, or lost them: {lost}"
@@ -180,10 +202,27 @@ class History:
 
     def _repaired(self, segments):
         """What is left of the newest version that can be read."""
-        base = self.states[max(version for version in self.states if version not in self.unreadable)]
+        version = max(version for version in self.states if version not in self.unreadable)
+        self.see_healed()
+        base = self.states[version]
         if kept := set(base.damaged) & segments:
             raise Difference(f"repair kept damaged segments: {kept}")
-        return base.without(name for inside in base.damaged.values() for name in inside)
+        dropped = set(self._segments[version]) - set(segments)
+        inside = {**base.healed, **base.damaged}  # one that was damaged when repair looked may be whole by now
+        if sound := dropped - set(self._sound):
+            raise Difference(f"repair dropped sound segments: {sound}")
+        return base.without(name for segment in dropped for name in inside.get(segment, ()))
+
+    def see_healed(self):
+        """Take note of segments whose files were damaged and are as they were again: a mirror had sent them."""
+        for segment, files in self._sound.items() if self.has_copies else ():
+            if any(not path.exists() or path.read_bytes() != data for path, data in files.items()):
+                continue
+            for version, state in self.states.items():
+                if segment in state.damaged:
+                    damaged = {other: inside for other, inside in state.damaged.items() if other != segment}
+                    healed = {**state.healed, segment: state.damaged[segment]}
+                    self.states[version] = State(state.tables, damaged, healed)
 
     def _check_outcome(self, operation):
         """Compare what a writer was told with what happened."""
@@ -240,14 +279,22 @@ class History:
                 if segment["id"] == chosen["id"]:
                     inside = frozenset(_alive_tables(self.index, directory / catalog, segment["tombstones"]))
                     before = self.states[version]
-                    self.states[version] = State(before.tables, {**before.damaged, segment["id"]: inside})
+                    self.states[version] = State(
+                        before.tables, {**before.damaged, segment["id"]: inside}, before.healed
+                    )
         self.may_see_damage = True
         target = rng.choice(files)
+        self._sound.setdefault(chosen["id"], {})[target] = target.read_bytes()
         if rng.random() < 0.3:
             target.unlink()
         else:
             target.write_bytes(target.read_bytes()[:-1])
         return True
+
+
+def _segments_of(text):
+    """Ids of the segments that a manifest lists."""
+    return {segment["id"] for segment in json.loads(text)["segments"]}
 
 
 def _alive_tables(index, catalog, marks):

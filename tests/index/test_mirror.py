@@ -14,6 +14,7 @@ from dfjoin.errors import ConcurrentCommitError, IndexCorruptedError, IndexNotFo
 from dfjoin.index import commit as commit_module
 from dfjoin.index import mirror as module
 from dfjoin.index.mirror import index_place, index_uri, mirror_of
+from dfjoin.ingest import source as source_module
 from tests.conftest import PROJECT
 
 FRAMES = {
@@ -252,13 +253,45 @@ def test_damage_there_is_repaired_there(uri, tmp_path, cache, monkeypatch):
     assert again.tables.empty and again.verify() == []
 
 
-def test_a_copy_that_is_damaged_is_fetched_again(uri, tmp_path):
-    lake = make(uri)
-    copy = next(lake.path.rglob("hash.npy"))
+@pytest.mark.parametrize("pattern", ["segments/*/*/hash.npy", "tombstones/*", "frames/*", "models/*/word_bytes.npy"])
+def test_verify_reads_what_lies_there_and_drops_copies_that_are_damaged(pattern, uri, tmp_path):
+    lake = make(uri, embedder="fasttext").remove("rivers")
+    there = next((tmp_path / "there" / "lake.dfjoin").glob(pattern))
+    if pattern == "frames/*":
+        (record,) = (r for s in lake.segments for r in s.catalog.tables().to_pylist() if r["name"] == "cities")
+        there = there.with_name(record["path"])
+    copy = lake.path / there.relative_to(tmp_path / "there" / "lake.dfjoin")
     sound = copy.read_bytes()
     copy.write_bytes(sound[:-1] + b"#")
-    assert lake.verify() == [] and not copy.exists()
-    assert dfjoin.open_lake(uri).segments[0].tokens.hash.size and copy.read_bytes() == sound
+    assert lake.verify() == [], "the copy is no part of the index"
+    assert not copy.exists() or copy.read_bytes() == sound
+    assert lake.table("cities")["people"].tolist() == [28, 7, 1]
+    assert dfjoin.open_lake(uri).segments[0].tokens.hash.size
+    for damage in (lambda: there.write_bytes(sound[:-1]), there.unlink):
+        damage()
+        assert len(lake.verify()) == 1, "whatever the copy holds"
+
+
+def test_a_frame_that_another_process_is_writing_is_not_sent_in_parts(uri, tmp_path, cache, monkeypatch):
+    """Processes of one user share a mirror."""
+    make(uri)
+    real = source_module.parquet.write_table
+
+    def write_slowly(table, stream, **options):
+        stream.write(b"PAR1 half of a frame")
+        stream.flush()
+        monkeypatch.setattr(source_module.parquet, "write_table", real)
+        dfjoin.open_lake(uri).remove("rivers")
+        stream.seek(0)
+        real(table, stream, **options)
+
+    monkeypatch.setattr(source_module.parquet, "write_table", write_slowly)
+    dfjoin.open_lake(uri).add({"lakes": pd.DataFrame({"lake": ["Como", "Garda"]})}, engine="inline", progress=False)
+    forget(cache, monkeypatch)
+    again = dfjoin.open_lake(uri)
+    assert again.version == 3 and again.verify() == []
+    assert again.table("lakes")["lake"].tolist() == ["Como", "Garda"]
+    assert {path.suffix for path in (tmp_path / "there").rglob("frames/*")} == {".parquet"}
 
 
 @pytest.mark.parametrize("wrong", ["nosuch://bucket/lake", "s3://key:secret@/"])
@@ -291,7 +324,7 @@ def test_the_cache_is_bounded(tmp_path, cache, monkeypatch):
     make(uris[2])
     assert all(place.exists() for place in places), "this process uses them"
     monkeypatch.setattr(module, "_mirrors", {})
-    size = sum(path.stat().st_size for path in places[1].rglob("*"))
+    size = sum(path.stat().st_size for path in places[1].rglob("*") if path.is_file())
     monkeypatch.setenv("DFJOIN_CACHE_BYTES", str(int(2.5 * size)))  # room for two
     index_place(uris[2])
     assert [place.exists() for place in places] == [False, True]
@@ -301,3 +334,18 @@ def test_the_cache_is_bounded(tmp_path, cache, monkeypatch):
     monkeypatch.setenv("DFJOIN_CACHE_BYTES", "10 GB")
     with pytest.raises(InvalidParameterError, match="`DFJOIN_CACHE_BYTES` must be a number of bytes, got '10 GB'"):
         index_place(uris[0])
+
+
+def test_an_index_opens_while_another_process_removes_its_scratch_from_the_mirror(uri, monkeypatch):
+    scratch = make(uri).path / "runs" / "build-1"
+    scratch.mkdir(parents=True)
+    real = os.scandir
+
+    def scan(place="."):
+        if str(place).endswith("build-1"):
+            scratch.rmdir()
+        return real(place)
+
+    monkeypatch.setattr(module, "_mirrors", {})
+    monkeypatch.setattr(os, "scandir", scan)
+    assert len(dfjoin.open_lake(uri).tables) == 2 and not scratch.exists()
