@@ -204,7 +204,7 @@ def _left_out_lines(left_out: dict[str, str]) -> list[str]:
         return []
     told = ", ".join(f"{name} ({reason})" for name, reason in list(left_out.items())[:5])
     rest = f" and {len(left_out) - 5:,} more" if len(left_out) > 5 else ""
-    return [f"  left out: {told}{rest}; name them with `columns` to get them"]
+    return [f"  not brought: {told}{rest}; name them with `columns` to get them"]
 
 
 def _relation_lines(relation: dict[str, Any]) -> list[str]:
@@ -218,7 +218,7 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
             lines.append(f"  by {what}: {entry['support']:,} rows, precision about {entry['precision']:.3f}")
     if respelled := found.get("n_respelled", 0):
         lines.append(
-            f"  {respelled:,} of these keys are equal only when casing, blanks and zeros are made equal: "
+            f"  {respelled:,} of these keys are equal only when casing, blanks and zeros are brought to one form: "
             "exported code writes other texts for them, so that plain = does not match them"
         )
     if "elements" in relation:

@@ -45,7 +45,7 @@ def _step_card(step: dict[str, Any]) -> str:
     items = [
         ("without partner", alone),
         ("more columns", f"{rest:,}" if rest > 0 else ""),
-        ("left out", _html.escape(left_out)),
+        ("not brought", _html.escape(left_out)),
     ]
     parts.append(_html.pairs(items))
     joined = step.get("rows", [])
