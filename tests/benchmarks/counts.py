@@ -1,7 +1,7 @@
 """How large is the package? ``python -m tests.benchmarks.counts``.
 
 Counts code lines (no docstrings, comments, blank lines), files, names in each folder, classes, numeric constants,
-arguments of the two verbs, CPU seconds in which pytest collects the tests.
+arguments of the two verbs, and CPU seconds in which pytest collects the tests.
 """
 
 import argparse

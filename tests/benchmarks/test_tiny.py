@@ -15,7 +15,6 @@ from tests.benchmarks.capacity import measure_constants, measure_driver, on_pape
 from tests.benchmarks.contenders import Pairs
 from tests.benchmarks.counts import count_source
 from tests.benchmarks.generate import generate
-from tests.benchmarks.journeys import passed
 from tests.benchmarks.plans import measure_cold, measure_warm
 from tests.benchmarks.thresholds import THRESHOLDS
 from tests.conftest import EXAMPLE_LAKE, PROJECT
@@ -147,5 +146,3 @@ def test_the_size_of_the_package_is_counted():
     module = '"""Text."""\n# why\nA = 2 * -3\nB = "b"\n\nclass C:\n    """Text.\n\n    More."""\n    D = """1\n2"""\n'
     expected = {"code lines": 5, "files": 1, "classes": 1, "numeric constants": 1}
     assert dict(count_source(module)) == expected
-    files, calls = passed(lambda: repr(dfjoin.Metric("one", max)))
-    assert not files and calls  # made by dataclasses
