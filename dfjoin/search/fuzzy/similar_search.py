@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass
+from pathlib import Path
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +27,36 @@ from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["query_texts", "search_similar"]
 
-_TEXTS: WeakKeyDictionary[Segment, dict[bool, tuple[SimilarTexts, NDArray[np.uint32]]]] = WeakKeyDictionary()
-"""Segment → texts of its columns of text and the token of each, by whether n-grams are compared."""
+
+@dataclass(frozen=True, eq=False)
+class _StoredTexts:
+    """The texts of a segment's columns of text, prepared, and the token of each."""
+
+    texts: SimilarTexts
+    tokens: NDArray[np.uint32]
 
 
-def _texts_of_segment(segment: Segment, is_grams: bool) -> tuple[SimilarTexts, NDArray[np.uint32]]:
-    """Return the texts of a segment and their tokens, prepared when they are first asked for."""
-    known = _TEXTS.setdefault(segment, {})
-    if is_grams not in known:
-        tokens = text_tokens(segment)
-        known[is_grams] = SimilarTexts(texts_of(segment.tokens, tokens), is_grams), tokens.astype(np.uint32)
-    return known[is_grams]
+_PREPARED: WeakValueDictionary[tuple[Path, bool], _StoredTexts] = WeakValueDictionary()
+"""Directory of a segment, and whether n-grams are compared → its texts, which all that have it open share."""
+
+_HELD: WeakKeyDictionary[Segment, dict[bool, _StoredTexts]] = WeakKeyDictionary()
+
+
+def _texts_of_segment(segment: Segment, is_grams: bool) -> _StoredTexts:
+    """Return the texts of a segment, prepared when this process first asks for them.
+
+    A segment never changes, so that lakes and versions of one index share them until the last of these is gone.
+    """
+    held = _HELD.setdefault(segment, {})
+    if is_grams not in held:
+        tokens = text_tokens(segment)  # compares the postings of each opened segment, which kernels rely on
+        place = segment.directory.absolute(), is_grams
+        known = _PREPARED.get(place)
+        if known is None:
+            texts = SimilarTexts(texts_of(segment.tokens, tokens), is_grams)
+            known = _PREPARED[place] = _StoredTexts(texts, tokens.astype(np.uint32))
+        held[is_grams] = known
+    return held[is_grams]
 
 
 def query_texts(query: QueryColumn, is_grams: bool) -> SimilarTexts:
@@ -86,15 +107,15 @@ def search_similar(
     for number, segment in enumerate(snapshot.segments):
         if not segment.n_tokens:
             continue
-        stored, tokens = _texts_of_segment(segment, reach.is_grams)  # compares the postings, which kernels rely on
+        stored = _texts_of_segment(segment, reach.is_grams)
         own, postings = match_tokens(values, segment.tokens), postings_of(segment)
         tally = make_tally(segment, params.count == "all", record)
         stats.n_found += int(np.count_nonzero(own >= 0))
         count_equal(own[others], others, weights[others], postings, tally)
         is_met = np.zeros(len(values), bool)
-        for found in stored.near(texts, reach, read):
+        for found in stored.texts.near(texts, reach, read):
             order = np.argsort(found.queries, kind="stable")
-            numbers, places = found.queries[order], tokens[found.texts[order]]
+            numbers, places = found.queries[order], stored.tokens[found.texts[order]]
             met, starts = np.unique(numbers, return_index=True)
             is_met[met] = True
             indptr = as_read_only(np.append(starts, numbers.size).astype(np.int64))
