@@ -36,10 +36,11 @@ _SQL = {
 
 
 _MEDIAN_OF_DECIMALS = (
-    "aggregate(slice(array_sort(collect_list({0})), cast((count({0}) + 1) DIV 2 AS int), "
-    "cast(2 - count({0}) % 2 AS int)), cast(0 AS {1}), (a, b) -> cast(a + b AS {1})) / (2 - count({0}) % 2)"
+    "aggregate(slice(array_sort(collect_list({0})), cast(greatest((count({0}) + 1) DIV 2, 1) AS int), "
+    "cast(2 - count({0}) % 2 AS int)), cast(0 AS {1}), (a, b) -> cast(a + b AS {1})) "
+    "/ CASE WHEN count({0}) > 0 THEN 2 - count({0}) % 2 END"
 )
-"""The mean of the one or two middle values; ``{1}`` is the type of their sum."""
+"""The mean of the one or two middle values, null where there is none; ``{1}`` is the type of their sum."""
 
 
 def rules_of(aggregate: Any, is_unique: bool, measures: list[str] | None, right: Any) -> dict[str, str]:

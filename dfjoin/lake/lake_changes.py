@@ -219,6 +219,8 @@ class LakeChanges(OpenedLake):
     def verify(self) -> list[str]:
         """Read the whole index and compare every file with its recorded size and CRC-32.
 
+        Of an index at a URI the files there are read, whatever this machine has copies of; damaged copies are removed.
+
         Returns
         -------
         list of str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,19 @@ from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["FuzzyMode", "SimilarFound"]
 
-_TEXTS: WeakKeyDictionary[Segment, dict[bool, tuple[SimilarTexts, NDArray[np.uint32]]]] = WeakKeyDictionary()
-"""Segment → texts of its columns of text and the token of each, by whether n-grams are compared."""
+
+@dataclass(frozen=True, eq=False)
+class _StoredTexts:
+    """The texts of a segment's columns of text, prepared, and the token of each."""
+
+    texts: SimilarTexts
+    tokens: NDArray[np.uint32]
+
+
+_PREPARED: WeakValueDictionary[tuple[Path, bool], _StoredTexts] = WeakValueDictionary()
+"""Directory of a segment, and whether n-grams are compared → its texts, which all that have it open share."""
+
+_HELD: WeakKeyDictionary[Segment, dict[bool, _StoredTexts]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -81,25 +93,33 @@ def _texts_of_query(query: QueryColumn, is_grams: bool) -> SimilarTexts:
     return SimilarTexts((values.offsets, values.data), is_grams)
 
 
-def _texts_of_segment(segment: Segment, is_grams: bool) -> tuple[SimilarTexts, NDArray[np.uint32]]:
-    """Return the texts of a segment and their tokens, prepared when they are first asked for."""
-    known = _TEXTS.setdefault(segment, {})
-    if is_grams not in known:
-        tokens = text_tokens(segment)
-        known[is_grams] = SimilarTexts(texts_of(segment.tokens, tokens), is_grams), tokens.astype(np.uint32)
-    return known[is_grams]
+def _texts_of_segment(segment: Segment, is_grams: bool) -> _StoredTexts:
+    """Return the texts of a segment, prepared when this process first asks for them.
+
+    A segment never changes, so that lakes and versions of one index share them until the last of these is gone.
+    """
+    held = _HELD.setdefault(segment, {})
+    if is_grams not in held:
+        tokens = text_tokens(segment)  # compares the postings of each opened segment, which kernels rely on
+        key = segment.directory.absolute(), is_grams
+        known = _PREPARED.get(key)
+        if known is None:
+            texts = SimilarTexts(texts_of(segment.tokens, tokens), is_grams)
+            known = _PREPARED[key] = _StoredTexts(texts, tokens.astype(np.uint32))
+        held[is_grams] = known
+    return held[is_grams]
 
 
 def _count_similar(
     search: DistanceSearch, part: TextSegment, texts: SimilarTexts, radius: SpellingRadius
 ) -> SearchStats:
     """Count the columns of a segment with texts like those of a query; each text is compared once."""
-    stored, tokens = _texts_of_segment(part.segment, radius.is_grams)
+    stored = _texts_of_segment(part.segment, radius.is_grams)
     stats, read = SearchStats(plan="scan"), np.zeros(2, np.int64)
     is_met = np.zeros(len(search.query.values), bool)
-    for found in stored.near(texts, radius, read):
+    for found in stored.texts.near(texts, radius, read):
         order = np.argsort(found.queries, kind="stable")
-        numbers, near = found.queries[order], tokens[found.texts[order]]
+        numbers, near = found.queries[order], stored.tokens[found.texts[order]]
         met, starts = np.unique(numbers, return_index=True)
         is_met[met] = True
         indptr = as_read_only(np.append(starts, numbers.size).astype(np.int64))

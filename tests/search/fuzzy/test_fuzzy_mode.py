@@ -1,11 +1,14 @@
 """mode="fuzzy" against every pair of values: counts, threshold, top-k, pairs, explanation, joins."""
 
+import gc
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinError, IncompatibleSettingsError, InvalidParameterError
+from dfjoin.search.fuzzy import fuzzy_mode
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
 from tests.oracles.spelling import spelling_distance
 
@@ -149,3 +152,29 @@ def test_hostile_plans_are_refused(fields):
     assert SimilarRelation.from_dict({"similar": own}).to_dict() == {"similar": own}
     with pytest.raises(DfjoinError):
         SimilarRelation.from_dict({"similar": {**own, **fields}})
+
+
+def test_lakes_and_versions_of_one_index_share_their_texts(tmp_path, monkeypatch):
+    made = []
+    real = fuzzy_mode.SimilarTexts
+    monkeypatch.setattr(fuzzy_mode, "SimilarTexts", lambda *given: made.append(given) or real(*given))
+    first = dfjoin.build_lake(frames(), tmp_path / "index", **OPTIONS)
+    query = pd.DataFrame({"q": ["ana lee", "bob ros"]})
+
+    def found_in(lake):
+        hits = query.discover_joinable("q", lake, mode="fuzzy", rank="matched")
+        made.pop(0)  # the texts of the query
+        return dict(zip(hits["table"], hits["matched"], strict=True))
+
+    expected = found_in(first)
+    assert len(made) == 1 and expected
+    second = dfjoin.open_lake(tmp_path / "index")
+    assert found_in(second) == expected
+    second.remove("t0")
+    assert found_in(second) == {table: n for table, n in expected.items() if table != "t0"}
+    assert found_in(first) == expected
+    assert len(made) == 1, "prepared once for two lakes and two versions"
+    del first, second
+    gc.collect()
+    assert not any(str(tmp_path) in str(place) for place, _ in fuzzy_mode._PREPARED), "nothing holds them any more"
+    assert len(made) == 1 and found_in(dfjoin.open_lake(tmp_path / "index")) and len(made) == 2
