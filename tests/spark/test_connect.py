@@ -70,6 +70,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_connect_gives_what_classic_gives(own_spark, tmp_path):
     pytest.importorskip("grpc")
     script = tmp_path / "connect.py"
