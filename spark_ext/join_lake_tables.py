@@ -142,20 +142,36 @@ def _parquet_frame(spark: Any, table: LakeTable, source: TableSource) -> Any:
         return None
     if names != table.column_names or not all(_is_alike(table, frame, name) for name in folders):
         return None
-    columns = [
-        F.when(~F.isnan(column), column).alias(name) if field.dataType.typeName() in ("float", "double") else column
-        for name, field in zip(names, frame.schema.fields, strict=True)
-        for column in [F.col(quoted(field.name)).alias(name)]
-    ]
+    types = [field.dataType.typeName() for field in frame.schema.fields]
+    bare = _without_zone(table, [name for name, type_ in zip(names, types, strict=True) if type_ == "timestamp"])
+    columns = []
+    for raw, name, type_ in zip(frame.columns, names, types, strict=True):
+        form = _NAN_AS_NULL if type_ in ("float", "double") else _CLOCK_OF_UTC if name in bare else "{0}"
+        columns.append(F.expr(form.format(quoted(raw))).alias(name))
     if len(paths) > 1:
         columns.append(F.struct("_metadata.file_path", "_metadata.row_index").alias(_PLACE))
     return frame.select(*columns)
 
 
+_NAN_AS_NULL = "CASE WHEN NOT isnan({0}) THEN {0} END"
+_CLOCK_OF_UTC = (
+    "TIMESTAMP_NTZ'1970-01-01' + make_dt_interval(0, 0, 0, cast(cast(unix_micros({0}) AS decimal(20,0)) / 1000000 AS "
+    "decimal(18,6)))"
+)
+
+
+def _without_zone(table: LakeTable, names: list[str]) -> set[str]:
+    """Return the columns of times that the index has without a zone: old files of Spark do not tell them apart."""
+    first = next(table.batches(names), None) if names else None
+    types = [] if first is None else first.schema.types
+    return {name for name, type_ in zip(names, types, strict=False) if type_.tz is None}
+
+
 def _spark_path(source: TableSource, part: str) -> str:
     """Write the path of a file as Spark has it."""
+    path = resolve(source.root, part)  # refuses every way out of the root
     if local_path(source.root.uri) is not None:
-        return f"file:{resolve(source.root, part)}"
+        return f"file:{path}"
     root = urlsplit(source.root.uri)
     scheme = {"s3": "s3a"}.get(root.scheme, root.scheme)
     return f"{scheme}://{root.netloc}{root.path.rstrip('/')}/{part}"

@@ -32,11 +32,13 @@ EXAMPLE_LAKE = PROJECT / "examples" / "lake"
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests of the shared Spark session; with `--dist loadgroup` one process runs them all."""
+    """Mark the tests of the shared Spark session; with `--dist loadgroup` one process runs them all.
+
+    Tests that start Spark in processes of their own run beside them.
+    """
     for item in items:
         if "spark" in item.fixturenames:
             item.add_marker(pytest.mark.spark)
-        if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.xdist_group("spark"))
 
 
@@ -78,6 +80,14 @@ def build(tmp_path):
         return dfjoin.build_lake(frames, index, engine="inline", progress=False, **options)
 
     return make
+
+
+@pytest.fixture
+def own_spark():
+    """For tests that start Spark in processes of their own; skipped where it cannot start."""
+    session = pytest.importorskip("spark_ext.session")
+    if not session.is_startable():
+        pytest.skip("Spark cannot start")
 
 
 @pytest.fixture(scope="session")

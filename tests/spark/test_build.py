@@ -245,7 +245,7 @@ if __name__ == "__main__":
 """
 
 
-def test_ctrl_c_leaves_the_version_before(example_lake, tmp_path):
+def test_ctrl_c_leaves_the_version_before(own_spark, example_lake, tmp_path):
     index = tmp_path / "lake.dfjoin"
     dfjoin.build_lake(EXAMPLE_LAKE, index, engine="inline", progress=False)
     script = tmp_path / "interrupted.py"

@@ -70,7 +70,8 @@ if __name__ == "__main__":
 """
 
 
-def test_connect_gives_what_classic_gives(spark, tmp_path):
+@pytest.mark.slow
+def test_connect_gives_what_classic_gives(own_spark, tmp_path):
     pytest.importorskip("grpc")
     script = tmp_path / "connect.py"
     script.write_text(CONNECT)

@@ -71,6 +71,7 @@ def best_hit(frame, lake, on, table):
     return frame.discover_joinable(on, lake, tables=table, rank="matched", k=1)
 
 
+@pytest.mark.slow
 def test_spark_reads_parquet_as_a_task_does(spark, lake, monkeypatch):
     mine, own = pair(
         spark,
@@ -113,6 +114,27 @@ def test_columns_and_rows_that_no_key_needs_are_not_read(spark, lake):
     hit = best_hit(mine, lake, "code", "lands.parquet")
     kept = own.auto_join(hit, how="outer", where="cluster")
     assert "GreaterThanOrEqual" not in plan_of(kept) and rows(kept) == rows(mine.auto_join(hit, how="outer"))
+
+
+def test_times_of_old_files_are_those_of_the_index(spark, tmp_path):
+    """Spark writes INT96, which says nothing of zones: this package reads the clock of UTC."""
+    root = tmp_path / "lake"
+    root.mkdir()
+    times = [T(2020, 3, 29, 0, 30, i, 5) for i in range(4)] + [T(1969, 12, 31, 23, 59, 59, 999999), None]
+    table = pa.table({"land": LANDS[:6], "at": pa.array(times, pa.timestamp("us"))})
+    pq.write_table(table, root / "old.parquet", use_deprecated_int96_timestamps=True)
+    lake = dfjoin.build_lake(root, tmp_path / "ix", engine="inline", progress=False)
+    mine, own = pair(spark, land=["France", "chad", "Peru", "Mali"])
+    hit = best_hit(mine, lake, "land", "old.parquet")
+    before = spark.conf.get("spark.sql.session.timeZone")
+    for zone in ("UTC", "Asia/Kolkata", "Europe/Berlin"):
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        try:
+            found = own.auto_join(hit, where="cluster", aggregate=None)
+            assert found.schema["at"].dataType.simpleString() == "timestamp_ntz" and "MapInArrow" not in plan_of(found)
+            assert rows(found) == rows(mine.auto_join(hit, aggregate=None)), zone
+        finally:
+            spark.conf.set("spark.sql.session.timeZone", before)
 
 
 def test_programs_read_parquet_by_spark(spark, tmp_path):

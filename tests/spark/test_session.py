@@ -62,7 +62,7 @@ def run_script(tmp_path, text, *arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=tmp_path, env=ENVIRONMENT)
 
 
-def test_a_session_that_dfjoin_starts_prints_nothing(spark, tmp_path):
+def test_a_session_that_dfjoin_starts_prints_nothing(own_spark, tmp_path):
     done = run_script(tmp_path, QUIET, EXAMPLE_LAKE, tmp_path / "lake.dfjoin")
     assert (done.stdout, done.stderr, done.returncode) == ("26\n", "", 0)
 
@@ -79,7 +79,7 @@ if __name__ == "__main__":
 """
 
 
-def test_java_that_ends_says_why_on_the_last_line(spark, tmp_path):
+def test_java_that_ends_says_why_on_the_last_line(own_spark, tmp_path):
     done = run_script(tmp_path, BROKEN)
     first, *_, last = done.stdout.splitlines()
     assert first.startswith('Spark did not start; check its settings and Java, or build with engine="inline"')
@@ -116,7 +116,7 @@ def descendants(pid):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_during_the_start_leaves_no_java(spark, tmp_path):
+def test_ctrl_c_during_the_start_leaves_no_java(own_spark, tmp_path):
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -154,7 +154,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of file sizes")
-def test_a_full_disk_of_a_worker_is_told_and_leaves_nothing(spark, tmp_path):
+def test_a_full_disk_of_a_worker_is_told_and_leaves_nothing(own_spark, tmp_path):
     source = tmp_path / "source"
     source.mkdir()
     (source / "t.csv").write_text("key\n" + "\n".join(f"value number {i}" for i in range(300_000)))

@@ -212,9 +212,10 @@ def test_a_file_that_is_written_anew_under_its_name_is_another_version(spark, sh
     assert before.startswith("files:1:") and after.startswith("files:1:") and before != after
 
 
-def test_a_table_without_a_history_is_known_by_its_files_or_rows(spark, shop):
+def test_a_table_without_a_history_is_known_by_its_files_or_rows(spark, shop, monkeypatch):
     table = SessionTable(spark, "t", f"{shop}.people")
     assert table.version().startswith("files:") and table.version() == table.version()
+    monkeypatch.setattr(SessionTable, "_digest_of_files", None)  # pyspark logs an error where a view is asked for files
     spark.range(9).selectExpr("id", "id + 1 AS other").createOrReplaceTempView("dfjoin_rows")
     one = SessionTable(spark, "t", "dfjoin_rows").version()
     assert one.startswith("rows:9:")
