@@ -25,9 +25,9 @@ from dfjoin.search.usefulness.shared_evidence import count_evidence
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable, is_mostly_null
 
-__all__ = ["SCORE_DECIMALS", "KeyTables", "KeyWay", "TableWays"]
+__all__ = ["SCORE_DECIMALS", "KeyChoice", "KeyTables", "TableChoices"]
 
-_MOST_WAYS = 1 << 12
+_MOST_CHOICES = 1 << 12
 """Choices of columns of one table that are tried, those of the columns that share most values."""
 
 _SHIFT = 32
@@ -66,7 +66,7 @@ class _ByTable(NamedTuple):
         return [KeyColumn(*one) for one in columns]
 
 
-class KeyWay(NamedTuple):
+class KeyChoice(NamedTuple):
     """A choice of columns of a table for the columns of a key.
 
     Parameters
@@ -107,7 +107,7 @@ class KeyWay(NamedTuple):
         return round(self.score_of(matched) * self.gain * share / (1.0 + log10(max(1.0, n_each))), SCORE_DECIMALS)
 
 
-class TableWays:
+class TableChoices:
     """The choices of columns of a table for the columns of a key.
 
     Parameters
@@ -117,7 +117,7 @@ class TableWays:
     choices : ndarray of int32, shape (n_ways, n_parts)
         Which of them each way has.
     possible : ndarray of int64, shape (n_ways,)
-        See `KeyWay`, as for the other arrays.
+        See `KeyChoice`, as for the other arrays.
     n_keys : int
 
     Attributes
@@ -141,14 +141,14 @@ class TableWays:
     def __len__(self) -> int:
         return len(self._choices)
 
-    def __getitem__(self, i: int) -> KeyWay:
+    def __getitem__(self, i: int) -> KeyChoice:
         parts = tuple(self._entries[entry] for entry in self._choices[i].tolist())
         score, gain = float(self.score[i]), float(self.gain[i])
-        return KeyWay(parts, int(self._possible[i]), int(self.most[i]), score, gain, self._n_keys)
+        return KeyChoice(parts, int(self._possible[i]), int(self.most[i]), score, gain, self._n_keys)
 
-    def keep(self, is_kept: NDArray[np.bool_]) -> TableWays:
+    def keep(self, is_kept: NDArray[np.bool_]) -> TableChoices:
         """Keep some of the ways."""
-        return TableWays(self._entries, self._choices[is_kept], self._possible[is_kept], self._n_keys)
+        return TableChoices(self._entries, self._choices[is_kept], self._possible[is_kept], self._n_keys)
 
     @property
     def columns(self) -> list[int]:
@@ -259,7 +259,7 @@ class KeyTables:
         number, table = self._segment_and_table(position)
         return int(facts_of(self._snapshot.segments[number]).family[table])
 
-    def choices(self, position: int) -> tuple[TableWays, bool]:
+    def choices(self, position: int) -> tuple[TableChoices, bool]:
         """Choose the columns of a table that may be the key.
 
         Returns
@@ -278,7 +278,7 @@ class KeyTables:
             sorted(found.of(int(self.tables[position])), key=lambda c: (-c.matched, -c.score, c.column))
             for found in self._candidates
         ]
-        n_each = _sizes_within([len(columns) for columns in of_parts], _MOST_WAYS)
+        n_each = _sizes_within([len(columns) for columns in of_parts], _MOST_CHOICES)
         is_complete = all(n == len(columns) for n, columns in zip(n_each, of_parts, strict=True))
         entries = [(part, one) for part, n in enumerate(n_each) for one in of_parts[part][:n]]
         bases = np.cumsum([0, *n_each[:-1]])
@@ -290,7 +290,7 @@ class KeyTables:
         choices = choices[is_distinct].astype(np.int32)
         possible = np.empty(len(choices), np.int64)
         count_possible(self._held(number, entries), choices, possible)
-        return TableWays([one for _, one in entries], choices, possible, self._query.n_keys), is_complete
+        return TableChoices([one for _, one in entries], choices, possible, self._query.n_keys), is_complete
 
     def _held(self, number: int, entries: Sequence[tuple[int, KeyColumn]]) -> NDArray[np.uint8]:
         """Tell which tuples have a part that a column of a segment holds; shape (n_entries, n_keys)."""
@@ -303,7 +303,7 @@ class KeyTables:
             mark_held(self._groups[part].groups(number), parts[part], one.column, lists, held[row])
         return held
 
-    def rows(self, position: int, choices: TableWays, is_over: Callable[[], bool]) -> KeyRows:
+    def rows(self, position: int, choices: TableChoices, is_over: Callable[[], bool]) -> KeyRows:
         """Look up the rows of a table in the columns of some ways: in the index where it keeps them, else in its file.
 
         Raises
