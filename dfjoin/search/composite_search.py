@@ -24,7 +24,7 @@ _SECONDS = 2.0
 """How long tables are read."""
 
 _AT_ONCE = 1 << 17
-"""Rows of all ways of a table that are counted before another table may be looked at."""
+"""Rows of all choices of a table that are counted before another table may be looked at."""
 
 
 def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> KeySearch:
@@ -67,7 +67,7 @@ def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> Key
 
 
 class _FoundChoice(NamedTuple):
-    """A way that shares tuples: what it reached (usefulness where it counts, tuples), and its usefulness."""
+    """A choice that shares tuples: what it reached (usefulness where it counts, tuples), and its usefulness."""
 
     reached: tuple[float, int]
     choice: KeyChoice
@@ -96,21 +96,21 @@ class _CountedWays:
 
     @property
     def next_most(self) -> tuple[float, int]:
-        """The usefulness and the tuples that the next way can reach at most, or another one has reached."""
+        """The usefulness and the tuples that the next choice can reach at most, or another one has reached."""
         choice = self._order[0]
         first = self._first[0] if self._is_by_usefulness else 0.0
         return max(float(self.choices.useful[choice]), first), max(int(self.choices.most[choice]), self._first[1])
 
     @property
     def may_improve(self) -> bool:
-        """Whether a way that was not counted may reach as much as the best one that was."""
+        """Whether a choice that was not counted may reach as much as the best one that was."""
         if not self._order.size:
             return False
         choice = self._order[0]
         return (float(self._most[choice]), int(self.choices.most[choice])) >= self._first
 
     def count_more(self, least: int, least_score: float) -> None:
-        """Count some more ways."""
+        """Count some more choices."""
         assert self.rows is not None
         n = max(1, _AT_ONCE // max(1, self.rows.n_rows))
         block, self._order = [self.choices[i] for i in self._order[:n].tolist()], self._order[n:]

@@ -97,11 +97,11 @@ class KeyChoice(NamedTuple):
         return all(part.has_all for part in self.parts)
 
     def score_of(self, matched: int) -> float:
-        """Return the score of the way where so many tuples are shared, rounded as those of single columns are."""
+        """Return the score of the choice where so many tuples are shared, rounded as those of single columns are."""
         return round(self.score * matched / max(1, self.possible), SCORE_DECIMALS)
 
     def usefulness_of(self, matched: int, n_rows: int) -> float:
-        """Return the usefulness of the way where so many tuples are shared by so many rows of the table."""
+        """Return the usefulness of the choice where so many tuples are shared by so many rows of the table."""
         n_each = n_rows / max(1, matched)
         share = matched / max(1, self.n_keys)
         return round(self.score_of(matched) * self.gain * share / (1.0 + log10(max(1.0, n_each))), SCORE_DECIMALS)
@@ -114,16 +114,16 @@ class TableChoices:
     ----------
     entries : list of KeyColumn
         Candidates for the columns of the key.
-    choices : ndarray of int32, shape (n_ways, n_parts)
-        Which of them each way has.
-    possible : ndarray of int64, shape (n_ways,)
+    choices : ndarray of int32, shape (n_choices, n_parts)
+        Which of them each choice has.
+    possible : ndarray of int64, shape (n_choices,)
         See `KeyChoice`, as for the other arrays.
     n_keys : int
 
     Attributes
     ----------
-    most : ndarray of int64, shape (n_ways,)
-    score, gain, useful : ndarray of float64, shape (n_ways,)
+    most : ndarray of int64, shape (n_choices,)
+    score, gain, useful : ndarray of float64, shape (n_choices,)
     """
 
     def __init__(
@@ -147,12 +147,12 @@ class TableChoices:
         return KeyChoice(parts, int(self._possible[i]), int(self.most[i]), score, gain, self._n_keys)
 
     def keep(self, is_kept: NDArray[np.bool_]) -> TableChoices:
-        """Keep some of the ways."""
+        """Keep some of the choices."""
         return TableChoices(self._entries, self._choices[is_kept], self._possible[is_kept], self._n_keys)
 
     @property
     def columns(self) -> list[int]:
-        """Ids of the columns that some way has."""
+        """Ids of the columns that some choice has."""
         chosen = np.unique(self._choices)
         return list(dict.fromkeys(self._entries[entry].column for entry in chosen.tolist()))
 
@@ -267,11 +267,11 @@ class KeyTables:
         choices : TableWays
             Different columns for the columns of the key.
         is_complete : bool
-            There are no other ways.
+            There are no other choices.
 
         Notes
         -----
-        O(columns × tuples × log lists + ways × tuples).
+        O(columns × tuples × log lists + choices × tuples).
         """
         number, _ = self._segment_and_table(position)
         of_parts = [
@@ -304,7 +304,7 @@ class KeyTables:
         return held
 
     def rows(self, position: int, choices: TableChoices, is_over: Callable[[], bool]) -> KeyRows:
-        """Look up the rows of a table in the columns of some ways: in the index where it keeps them, else in its file.
+        """Look up the rows of a table in the columns of some choices: in the index where it keeps them, else in the file.
 
         Raises
         ------

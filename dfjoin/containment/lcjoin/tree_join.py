@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.containment.set_collection import MOST_SETS, SetCollection
+from dfjoin.containment.set_collection import SetCollection, inverted_lists
 from dfjoin.containment.subset_pairs import ROOM, SetPairs, new_buffer, run_kernel
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.set_lists import InvertedLists, SetLists, fill_lists, order_rows
+from dfjoin.kernels.set_lists import InvertedLists, SetLists, order_rows
 from dfjoin.kernels.subset_cross import cross_cut
 from dfjoin.kernels.subset_tree import (
     PrefixTree,
@@ -123,10 +123,7 @@ class _Ordered:
             owner = np.repeat(np.arange(len(left)), left.sizes)
             is_lost[owner[counts[known.elements] == 0]] = True
             self.left = _without(known, is_lost) if is_lost.any() else known
-        ends = np.cumsum(counts)
-        rows = np.empty(self.right.elements.size, np.int32)
-        fill_lists(self.right, MOST_SETS, ends - counts, rows)
-        self.lists = InvertedLists(as_read_only(ends - counts), as_read_only(ends), as_read_only(rows))
+        self.lists = inverted_lists(self.right, counts)
 
 
 def _renumbered(sets: SetCollection, rank: NDArray[np.uint32]) -> SetLists:
