@@ -304,7 +304,7 @@ class KeyTables:
         return held
 
     def rows(self, position: int, choices: TableChoices, is_over: Callable[[], bool]) -> KeyRows:
-        """Look up the rows of a table in the columns of some choices: in the index where it keeps them, else in the file.
+        """Look up the rows of a table in the columns of some choices: in the index if it keeps them, else in the file.
 
         Raises
         ------
