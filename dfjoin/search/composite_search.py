@@ -79,7 +79,7 @@ class _CountedWays:
 
     Parameters
     ----------
-    choices : TableWays
+    choices : TableChoices
     is_by_usefulness : bool
         Usefulness counts before tuples.
     """

@@ -264,7 +264,7 @@ class KeyTables:
 
         Returns
         -------
-        choices : TableWays
+        choices : TableChoices
             Different columns for the columns of the key.
         is_complete : bool
             There are no other choices.
