@@ -199,11 +199,11 @@ class _ExternalJob:
             start += n
             yield rows[:n]
 
-    def _join(self, places: NDArray[np.int64], work: ReadWork) -> Iterator[SetPairs]:
+    def _join(self, positions: NDArray[np.int64], work: ReadWork) -> Iterator[SetPairs]:
         """Join some left sets."""
         counts = self._counts
-        left = self._load(places)
-        runs, lists = self._group(left, self._rarest[places])
+        left = self._load(positions)
+        runs, lists = self._group(left, self._rarest[positions])
         n_found = int(min(_MOST_CANDIDATES, max(MOST_HELD, _CANDIDATE_SHARE * self._budget / _CANDIDATE_BYTES)))
         found, held = np.empty(n_found, np.uint64), np.empty(MOST_HELD, np.int32)
         state, buffer = np.zeros(3, np.int64), new_buffer(self._room)
@@ -215,19 +215,19 @@ class _ExternalJob:
             work.pages[:] = 0, 0, -2
             arguments = runs, self._right.lists, as_read_only(found[:n]), work
             for pairs in run_kernel(keep_candidates, arguments, np.zeros(2, np.int64), n, buffer, left.sizes):
-                yield SetPairs(places[pairs.left], pairs.right, pairs.matched)
+                yield SetPairs(positions[pairs.left], pairs.right, pairs.matched)
             counts.batches += 1
             counts.right_pages += int(work.pages[0])
             counts.right_runs += int(work.pages[1])
 
-    def _load(self, places: NDArray[np.int64]) -> SetCollection:
+    def _load(self, positions: NDArray[np.int64]) -> SetCollection:
         """Load left sets."""
-        starts, ends = self._left.indptr[places], self._left.indptr[places + 1]
+        starts, ends = self._left.indptr[positions], self._left.indptr[positions + 1]
         self._counts.left_pages += _count_pages(starts, ends, 4)
         n_elements = int((ends - starts).sum())
         del starts, ends
-        loaded = SetLists(np.zeros(places.size + 1, np.int64), np.empty(n_elements, np.uint32))
-        copy_sets(self._left.lists, as_read_only(places), loaded)
+        loaded = SetLists(np.zeros(positions.size + 1, np.int64), np.empty(n_elements, np.uint32))
+        copy_sets(self._left.lists, as_read_only(positions), loaded)
         return SetCollection(*loaded, self._left.n_elements)
 
     def _group(self, left: SetCollection, rarest: NDArray[np.int64]) -> tuple[LeftRuns, InvertedLists]:

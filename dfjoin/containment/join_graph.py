@@ -105,11 +105,11 @@ class JoinGraph:
             )
         edges = set(zip(*(self.edges[name] for name in _EDGE), strict=True))
         lines = [f"{table}.{column}"]
-        for place, row in zip(own.index.tolist(), own.itertuples(), strict=True):
+        for position, row in zip(own.index.tolist(), own.itertuples(), strict=True):
             is_edge = (row.table, row.column, row.key_table, row.key_column) in edges
             mark = "refers to" if is_edge else "is not taken for"
             lines.append(f"  {mark} {row.key_table}.{row.key_column}, score {row.score:.2f}")
-            for sign, texts in zip("+-", self._evidence[place], strict=True):
+            for sign, texts in zip("+-", self._evidence[position], strict=True):
                 lines += [f"    {sign} {text}" for text in texts]
         return visible_lines(lines)
 
@@ -262,8 +262,10 @@ def _score(columns: LakeColumns, pairs: KeyCandidates) -> _Scored:
         part = _cut(pairs, start, stop)
         features = key_features(columns, part)
         score = key_model().probabilities(features)
-        places = np.flatnonzero(score >= _SMALLEST_KEPT)
-        kept.append(_Scored(KeyCandidates(*(array[places] for array in part)), score[places], features[places]))
+        positions = np.flatnonzero(score >= _SMALLEST_KEPT)
+        kept.append(
+            _Scored(KeyCandidates(*(array[positions] for array in part)), score[positions], features[positions])
+        )
         start = stop
     joined = KeyCandidates(*(np.concatenate(arrays) for arrays in zip(*(one.pairs for one in kept), strict=True)))
     return _Scored(joined, np.concatenate([one.score for one in kept]), np.concatenate([one.features for one in kept]))
@@ -318,16 +320,18 @@ def choose_edges(
     In the order of the scores; of equal scores the smaller key first. A column refers to one key at most, and no edge
     is taken that closes a circle of columns, each of which refers to the next. O(n log n + n × longest chain).
     """
-    places = np.flatnonzero(score >= threshold)
-    order = places[np.lexsort((pairs.right[places], columns.cardinality[pairs.right[places]], -score[places]))]
+    positions = np.flatnonzero(score >= threshold)
+    order = positions[
+        np.lexsort((pairs.right[positions], columns.cardinality[pairs.right[positions]], -score[positions]))
+    ]
     refers: dict[int, int] = {}
     chosen = []
-    for place in order.tolist():
-        left, right = int(pairs.left[place]), int(pairs.right[place])
+    for position in order.tolist():
+        left, right = int(pairs.left[position]), int(pairs.right[position])
         end = right
         while end in refers and end != left:
             end = refers[end]
         if left not in refers and end != left:
             refers[left] = right
-            chosen.append(place)
+            chosen.append(position)
     return np.array(chosen, np.int64)

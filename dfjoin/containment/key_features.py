@@ -186,8 +186,8 @@ def _single_values(columns: LakeColumns, is_key: NDArray[np.bool_]) -> KeyCandid
         lists = groups[groups >= n_columns] - n_columns
         lengths = tokens.list_indptr[lists + 1] - tokens.list_indptr[lists]
         lefts.append(np.repeat(single[groups >= n_columns], lengths))
-        places = expand_stretches(tokens.list_indptr[lists], lengths)
-        rights.append(tokens.list_columns[places].astype(np.int64) + columns.offsets[number])
+        positions = expand_stretches(tokens.list_indptr[lists], lengths)
+        rights.append(tokens.list_columns[positions].astype(np.int64) + columns.offsets[number])
     left, right = np.concatenate(lefts), np.concatenate(rights)
     is_wanted = is_key[right] & (columns.is_alive[right] > 0) & (columns.kind[left] == columns.kind[right])
     left, right = left[is_wanted], right[is_wanted]
@@ -230,7 +230,7 @@ def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float
     left, right, matched = pairs
     names = dict(zip(NAME_FEATURES, _names(columns, left, right).T, strict=True))
     sizes, keys = columns.cardinality[left], columns.cardinality[right]
-    serial, unique, place = (columns.records[:, i] for i in (IS_SERIAL, IS_UNIQUE, PLACE))
+    serial, unique, position = (columns.records[:, i] for i in (IS_SERIAL, IS_UNIQUE, PLACE))
     starts = np.flatnonzero(np.append(True, left[1:] != left[:-1])[: left.size])
     owner = np.repeat(np.arange(starts.size), np.diff(np.append(starts, left.size)))
     named = np.maximum(names["named_header"], np.minimum(names["header_share"], names["table_share"]))
@@ -241,7 +241,7 @@ def key_features(columns: LakeColumns, pairs: KeyCandidates) -> NDArray[np.float
     near += 0.5 * names["table_in_table"]
     is_best = near == _most(near, starts)[owner] if left.size else np.empty(0, bool)
     smallest = -_most(np.where(is_best, -keys, -np.inf), starts)[owner] if left.size else np.empty(0)
-    is_first = place == 0.0
+    is_first = position == 0.0
     found = {
         "named": named,
         "table_in_table": names["table_in_table"],

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.containment.set_collection import MOST_SETS, SetCollection
+from dfjoin.containment.set_collection import SetCollection, inverted_lists
 from dfjoin.containment.subset_pairs import ROOM, STEPS, SetPairs
 from dfjoin.kernels.overlap_join import OverlapPairs, OverlapSides, OverlapWork, join_overlaps, sort_by_length
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.set_lists import InvertedLists, fill_lists
 
 __all__ = ["needed_counts", "overlap_pairs"]
 
@@ -60,10 +59,7 @@ def overlap_pairs(
     See `join_overlaps`.
     """
     counts = right.count_elements()
-    ends = np.cumsum(counts)
-    rows = np.empty(right.elements.size, np.int32)
-    fill_lists(right.lists, MOST_SETS, ends - counts, rows)
-    lists = InvertedLists(as_read_only(ends - counts), as_read_only(ends), as_read_only(rows))
+    lists = inverted_lists(right.lists, counts)
     by_length = np.array(left.elements)
     sort_by_length(left.lists.indptr, by_length, as_read_only(counts), np.empty_like(by_length))
     weights = np.ones(left.n_elements, np.int64) if weights is None else weights

@@ -129,8 +129,8 @@ def _shared_groups(left: Segment, right: Segment) -> tuple[NDArray[np.int64], ND
         part, n = np.unique(pairs, return_counts=True)
         keys.append(part)
         counts.append(n)
-    found, place = np.unique(np.concatenate(keys), return_inverse=True)
-    weights = np.bincount(place, np.concatenate(counts), found.size).astype(np.int64)
+    found, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+    weights = np.bincount(inverse, np.concatenate(counts), found.size).astype(np.int64)
     low = np.uint64(2**32 - 1)
     return (found >> np.uint64(32)).astype(np.int64), (found & low).astype(np.int64), weights
 

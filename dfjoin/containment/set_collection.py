@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.set_lists import SetLists, count_elements
+from dfjoin.kernels.set_lists import InvertedLists, SetLists, count_elements, fill_lists
 
-__all__ = ["MOST_SETS", "SetCollection", "encode_sides"]
+__all__ = ["MOST_SETS", "SetCollection", "encode_sides", "inverted_lists"]
 
 MOST_SETS = 2**31 - 1
 """Sets of a collection, at most."""
@@ -308,3 +308,11 @@ def _is_sorted(indptr: NDArray[np.int64], elements: NDArray[np.uint32]) -> bool:
         if not np.array_equal(indptr[np.minimum(at, indptr.size - 1)], breaks):
             return False
     return True
+
+
+def inverted_lists(sets: SetLists, counts: NDArray[np.int64]) -> InvertedLists:
+    """Return the sets that hold each element, ascending; `counts` has their numbers. O(elements)."""
+    ends = np.cumsum(counts)
+    rows = np.empty(sets.elements.size, np.int32)
+    fill_lists(sets, MOST_SETS, ends - counts, rows)
+    return InvertedLists(as_read_only(ends - counts), as_read_only(ends), as_read_only(rows))

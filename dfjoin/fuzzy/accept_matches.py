@@ -257,6 +257,6 @@ def expand(query: Texts, texts: NDArray[np.int64], reference: Texts, partners: N
     n_reference = r_indptr[partners + 1] - r_indptr[partners]
     sizes = n_query * n_reference
     numbers = np.repeat(np.arange(texts.size), sizes)
-    place = expand_stretches(np.zeros_like(sizes), sizes)
-    rows = q_rows[q_indptr[texts][numbers] + place // n_reference[numbers]]
-    return RowsOfTexts(rows, r_rows[r_indptr[partners][numbers] + place % n_reference[numbers]], numbers)
+    position = expand_stretches(np.zeros_like(sizes), sizes)
+    rows = q_rows[q_indptr[texts][numbers] + position // n_reference[numbers]]
+    return RowsOfTexts(rows, r_rows[r_indptr[partners][numbers] + position % n_reference[numbers]], numbers)

@@ -119,9 +119,9 @@ def _values_of(column: pa.Array, rows: NDArray[np.int64]) -> _Values:
     texts = fold_texts(taken)
     encoded = taken.dictionary_encode()
     read = [_read_number(value) for value in encoded.dictionary.to_pylist()]
-    places = encoded.indices.fill_null(len(read)).to_numpy(zero_copy_only=False)
+    positions = encoded.indices.fill_null(len(read)).to_numpy(zero_copy_only=False)
     is_value = np.array([*map(_SIGN.search, texts.values), None], bool)  # the last: of a missing value
-    return _Values(texts, np.where(is_value[texts.codes], texts.codes, -1), np.array([*read, np.nan])[places])
+    return _Values(texts, np.where(is_value[texts.codes], texts.codes, -1), np.array([*read, np.nan])[positions])
 
 
 def _read_number(value: str) -> float:

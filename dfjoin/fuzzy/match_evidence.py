@@ -86,17 +86,17 @@ class Evidence:
 
 
 class RankedPairs(NamedTuple):
-    """Candidates by text, the most alike first, of equals the first; `places` counts them from 0 in each text."""
+    """Candidates by text, the most alike first, of equals the first; `ranks` counts them from 0 in each text."""
 
     pairs: TextPairs
     likeness: NDArray[np.float64]
-    places: NDArray[np.int64]
+    ranks: NDArray[np.int64]
 
     def nearest(self, n: int) -> RankedPairs:
         """Return the first n candidates of each text."""
-        is_near = self.places < n
+        is_near = self.ranks < n
         pairs = TextPairs(*(side[is_near] for side in self.pairs))
-        return RankedPairs(pairs, self.likeness[is_near], self.places[is_near])
+        return RankedPairs(pairs, self.likeness[is_near], self.ranks[is_near])
 
 
 class _Nearest(NamedTuple):
@@ -231,8 +231,8 @@ def _in_order(pairs: TextPairs, likeness: NDArray[np.float64]) -> RankedPairs:
     is_first = np.ones(order.size, bool)
     is_first[1:] = ranked.rows[1:] != ranked.rows[:-1]
     starts = np.flatnonzero(is_first)
-    places = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
-    return RankedPairs(ranked, likeness[order], places)
+    ranks = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
+    return RankedPairs(ranked, likeness[order], ranks)
 
 
 def _concatenate(parts: list[RankedPairs]) -> RankedPairs:
@@ -244,10 +244,10 @@ def _concatenate(parts: list[RankedPairs]) -> RankedPairs:
 def _measure_nearest(columns: TokenizedColumns, rules: Rules, near: RankedPairs) -> _Nearest:
     """Measure the most alike candidate of each text in every configuration."""
     best = near.nearest(1)
-    is_best = near.places == 0
+    is_best = near.ranks == 0
     text = np.cumsum(is_best) - 1
     runner_up = np.full(len(best.likeness), _FAR)
-    is_second = near.places == 1
+    is_second = near.ranks == 1
     runner_up[text[is_second]] = near.likeness[is_second]
     distances = _measure_in_batches(columns, best.pairs, lambda some: measure(columns, columns.query, some))
     other = _measure_in_batches(columns, best.pairs, lambda some: measure_pairs(columns, columns.query, rules, some))

@@ -183,10 +183,10 @@ def _write_space(directory: Path, shape: AxisShape, sets: list[AxisSet]) -> Grou
     owners = np.repeat(np.arange(len(sets)), [len(one.points) for one in sets])
     groups, indptr, lists = _posting_lists(codes, owners, len(points), len(sets))
     unit = 2.0 ** np.ceil(np.log2(max(float(np.abs(points).max(initial=0)), np.finfo(float).tiny)))
-    tree, places = build_tree(points / unit)
+    tree, order = build_tree(points / unit)
     arrays: dict[str, Any] = {
-        "axis_rows": points[places],
-        "axis_group": groups[places],
+        "axis_rows": points[order],
+        "axis_group": groups[order],
         "axis_indptr": indptr,
         "axis_lists": lists,
         "axis_columns": np.array([one.columns for one in sets], np.int32),

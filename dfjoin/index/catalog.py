@@ -419,6 +419,6 @@ class _Texts:
         start, end = self._offsets[i : i + 2].tolist()
         return str(self._data[start:end], "utf-8", "replace")
 
-    def take(self, places: NDArray[np.integer]) -> list[str]:
-        starts, ends, data = self._offsets[places].tolist(), self._offsets[places + 1].tolist(), self._data
+    def take(self, positions: NDArray[np.integer]) -> list[str]:
+        starts, ends, data = self._offsets[positions].tolist(), self._offsets[positions + 1].tolist(), self._data
         return [str(data[start:end], "utf-8", "replace") for start, end in zip(starts, ends, strict=True)]

@@ -38,12 +38,12 @@ class TextValue:
 
     is_name: bool = False
 
-    def problem(self, value: Any, place: str) -> str:
+    def problem(self, value: Any, path: str) -> str:
         """Say what is wrong with a value; nothing if it is legal."""
         if not isinstance(value, str) or "\0" in value:
-            return _other(value, place, "a text without zero characters")
+            return _other(value, path, "a text without zero characters")
         if self.is_name and max(map(_size, value.split("/"))) > _LONGEST_NAME:
-            return _other(value, place, f"a name of at most {_LONGEST_NAME} bytes")
+            return _other(value, path, f"a name of at most {_LONGEST_NAME} bytes")
         return ""
 
 
@@ -65,30 +65,30 @@ class Whole:
     low: int = 0
     high: int = LARGEST
 
-    def problem(self, value: Any, place: str) -> str:
+    def problem(self, value: Any, path: str) -> str:
         """Say what is wrong with a value; nothing if it is legal."""
         if type(value) is int and self.low <= value <= self.high:
             return ""
-        return _other(value, place, f"a whole number from {self.low} to {self.high}")
+        return _other(value, path, f"a whole number from {self.low} to {self.high}")
 
 
 @dataclass(frozen=True)
 class Number:
     """A finite number."""
 
-    def problem(self, value: Any, place: str) -> str:
+    def problem(self, value: Any, path: str) -> str:
         """Say what is wrong with a value; nothing if it is legal."""
         is_finite = type(value) in (int, float) and abs(value) < float("inf")
-        return "" if is_finite else _other(value, place, "a finite number")
+        return "" if is_finite else _other(value, path, "a finite number")
 
 
 @dataclass(frozen=True)
 class Flag:
     """true or false."""
 
-    def problem(self, value: Any, place: str) -> str:
+    def problem(self, value: Any, path: str) -> str:
         """Say what is wrong with a value; nothing if it is legal."""
-        return "" if isinstance(value, bool) else _other(value, place, "true or false")
+        return "" if isinstance(value, bool) else _other(value, path, "true or false")
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ class OneOf:
 
     texts: tuple[str, ...]
 
-    def problem(self, value: Any, place: str) -> str:
+    def problem(self, value: Any, path: str) -> str:
         """Say what is wrong with a value; nothing if it is legal."""
         is_known = isinstance(value, str) and value in self.texts
-        return "" if is_known else _other(value, place, f"one of {', '.join(self.texts)}")
+        return "" if is_known else _other(value, path, f"one of {', '.join(self.texts)}")
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ class OrNull:
 
     item: Shape
 
-    def problem(self, value: Any, place: str) -> str:
+    def problem(self, value: Any, path: str) -> str:
         """Say what is wrong with a value; nothing if it is legal."""
-        return "" if value is None else self.item.problem(value, place)
+        return "" if value is None else self.item.problem(value, path)
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ class ListOf:
     low: int = 0
     high: int = LARGEST
 
-    def problem(self, value: Any, place: str) -> str:
+    def problem(self, value: Any, path: str) -> str:
         """Say what is wrong with a value; nothing if it is legal."""
         if not isinstance(value, list) or not self.low <= len(value) <= self.high:
-            return _other(value, place, "a list" if not self.low else f"a list of {self.low} entries or more")
-        return next((said for i, one in enumerate(value) if (said := self.item.problem(one, f"{place}[{i}]"))), "")
+            return _other(value, path, "a list" if not self.low else f"a list of {self.low} entries or more")
+        return next((said for i, one in enumerate(value) if (said := self.item.problem(one, f"{path}[{i}]"))), "")
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,12 @@ class Row:
 
     items: tuple[Shape, ...]
 
-    def problem(self, value: Any, place: str) -> str:
+    def problem(self, value: Any, path: str) -> str:
         """Say what is wrong with a value; nothing if it is legal."""
         if not isinstance(value, list) or len(value) != len(self.items):
-            return _other(value, place, f"a list of {len(self.items)} entries")
+            return _other(value, path, f"a list of {len(self.items)} entries")
         given = enumerate(zip(self.items, value, strict=True))
-        return next((said for i, (item, one) in given if (said := item.problem(one, f"{place}[{i}]"))), "")
+        return next((said for i, (item, one) in given if (said := item.problem(one, f"{path}[{i}]"))), "")
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,9 @@ class AnyOf:
 
     items: tuple[Shape, ...]
 
-    def problem(self, value: Any, place: str) -> str:
+    def problem(self, value: Any, path: str) -> str:
         """Say what is wrong with a value; nothing if it is legal."""
-        said = [item.problem(value, place) for item in self.items]
+        said = [item.problem(value, path) for item in self.items]
         return "" if "" in said else " or ".join(said)
 
 
@@ -161,11 +161,11 @@ class MapOf:
 
     item: Shape
 
-    def problem(self, value: Any, place: str) -> str:
+    def problem(self, value: Any, path: str) -> str:
         """Say what is wrong with a value; nothing if it is legal."""
         if not isinstance(value, dict):
-            return _other(value, place, "an object")
-        return next((said for key, one in value.items() if (said := self.item.problem(one, f"{place}.{key:.40}"))), "")
+            return _other(value, path, "an object")
+        return next((said for key, one in value.items() if (said := self.item.problem(one, f"{path}.{key:.40}"))), "")
 
 
 @dataclass(frozen=True)
@@ -175,19 +175,19 @@ class Record:
     due: Mapping[str, Shape]
     optional: Mapping[str, Shape] = field(default_factory=dict)
 
-    def problem(self, value: Any, place: str) -> str:
+    def problem(self, value: Any, path: str) -> str:
         """Say what is wrong with a value; nothing if it is legal."""
         if not isinstance(value, dict):
-            return _other(value, place, "an object")
+            return _other(value, path, "an object")
         for name, shape in self.due.items():
-            said = shape.problem(value[name], f"{place}.{name}") if name in value else f"{place} lacks `{name}`"
+            said = shape.problem(value[name], f"{path}.{name}") if name in value else f"{path} lacks `{name}`"
             if said:
                 return said
         return next(
             (
                 said
                 for name, shape in self.optional.items()
-                if name in value and (said := shape.problem(value[name], f"{place}.{name}"))
+                if name in value and (said := shape.problem(value[name], f"{path}.{name}"))
             ),
             "",
         )
@@ -196,11 +196,11 @@ class Record:
 Shape: TypeAlias = "TextValue | Whole | Number | Flag | OneOf | AnyOf | OrNull | ListOf | Row | MapOf | Record"
 
 
-def _other(value: Any, place: str, legal: str) -> str:
-    return f"{place} must be {legal}, got {value!a:.60}"
+def _other(value: Any, path: str, legal: str) -> str:
+    return f"{path} must be {legal}, got {value!a:.60}"
 
 
-def check_shape(value: Any, shape: Shape, place: str) -> None:
+def check_shape(value: Any, shape: Shape, path: str) -> None:
     """Compare a JSON value with its shape.
 
     Parameters
@@ -208,7 +208,7 @@ def check_shape(value: Any, shape: Shape, place: str) -> None:
     value : object
         As `json.loads` returns it.
     shape : Shape
-    place : str
+    path : str
         What the value is, for errors.
 
     Raises
@@ -223,6 +223,6 @@ def check_shape(value: Any, shape: Shape, place: str) -> None:
         ...
     ValueError: counts.n must be a whole number from 0 to 9223372036854775807, got -1
     """
-    said = shape.problem(value, place)
+    said = shape.problem(value, path)
     if said:
         raise ValueError(said)

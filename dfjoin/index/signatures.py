@@ -160,11 +160,11 @@ def read_signatures(segment: Segment) -> SignedColumns:
     """Read the signatures of a segment back, one row for each column."""
     stored = segment.signatures
     order = np.argsort(stored.columns, kind="stable")
-    place = np.empty(order.size, np.int64)
-    place[order] = np.arange(order.size)
+    position = np.empty(order.size, np.int64)
+    position[order] = np.arange(order.size)
     matrix = np.empty(stored.values.shape[::-1], np.uint32)
     for row in range(stored.values.shape[0]):
-        matrix[place[stored.slots[row]], row] = stored.values[row]
+        matrix[position[stored.slots[row]], row] = stored.values[row]
     return SignedColumns(stored.columns[order], matrix)
 
 
@@ -216,9 +216,9 @@ def count_sizes(cardinality: NDArray[np.int64], is_indexed: NDArray[np.bool_], s
 def add_sizes(parts: Iterable[SizeCounts]) -> SizeCounts:
     """Unite the counts of several segments."""
     every = [SizeCounts(np.empty(0, np.int64), np.empty(0, np.int64)), *parts]
-    sizes, place = np.unique(np.concatenate([part.sizes for part in every]), return_inverse=True)
+    sizes, position = np.unique(np.concatenate([part.sizes for part in every]), return_inverse=True)
     counts = np.zeros(sizes.size, np.int64)
-    np.add.at(counts, place, np.concatenate([part.counts for part in every]))
+    np.add.at(counts, position, np.concatenate([part.counts for part in every]))
     return SizeCounts(sizes, counts)
 
 

@@ -237,9 +237,9 @@ class VectorWriter:
 
     def _write_group(self, rows: NDArray[np.float32], tokens: NDArray[np.int64]) -> GroupMeta:
         directory, group = self._directory, f"vectors-{uuid.uuid4().hex[:8]}"
-        cells, places = build_cells(rows, self._on_step)
+        cells, order = build_cells(rows, self._on_step)
         arrays: dict[str, Any] = {
-            "vector_tokens": tokens[places],
+            "vector_tokens": tokens[order],
             "vector_centers": cells.centers,
             "vector_words": cells.blocks.words.reshape(-1, word_count(feature_width(cells.projection)), BLOCK),
             "vector_cells": cells.blocks.indptr,
@@ -248,7 +248,7 @@ class VectorWriter:
             "vector_center": cells.projection.center,
         }
         with removed_on_error(directory / group):
-            stretches = (rows[places[start : start + _CHUNK]] for start in range(0, places.size, _CHUNK))
+            stretches = (rows[order[start : start + _CHUNK]] for start in range(0, order.size, _CHUNK))
             written = [write_rows(directory, group, "vector_rows", rows.shape, stretches)]
             written += [write_component(directory, group, name, arrays[name]) for name in VECTORS if name in arrays]
         return GroupMeta("vectors", group, tuple(written))

@@ -338,8 +338,8 @@ def _decimal(values: list[decimal.Decimal], rule: str, scale: int | None) -> dec
     """Compute the sum, mean or median of some decimals; rounded to a scale, by default four digits beyond theirs."""
     if not all(value.is_finite() for value in values):
         return sum(values, decimal.Decimal(0))
-    places = max(0, *(-int(value.as_tuple().exponent) for value in values))
-    digits = max(value.adjusted() for value in values) + places + len(str(len(values))) + 2 * _MORE_DIGITS
+    positions = max(0, *(-int(value.as_tuple().exponent) for value in values))
+    digits = max(value.adjusted() for value in values) + positions + len(str(len(values))) + 2 * _MORE_DIGITS
     with decimal.localcontext(decimal.Context(prec=max(digits, 28), rounding=decimal.ROUND_HALF_UP)):
         if rule == "median":
             middle, is_odd = divmod(len(values), 2)
@@ -347,7 +347,7 @@ def _decimal(values: list[decimal.Decimal], rule: str, scale: int | None) -> dec
         total = sum(values, decimal.Decimal(0))
         if rule == "sum":
             return total
-        step = decimal.Decimal(1).scaleb(-(places + _MORE_DIGITS if scale is None else scale))
+        step = decimal.Decimal(1).scaleb(-(positions + _MORE_DIGITS if scale is None else scale))
         return (total / len(values)).quantize(step)
 
 

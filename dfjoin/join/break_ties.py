@@ -113,10 +113,10 @@ def _sets_of_keys(relation: Relation) -> tuple[NDArray[np.int64], NDArray[np.int
         np.bincount(numbers[pairs.left], minlength=n_left),
     )
     is_whole = (sizes[2] > 0) & (sizes[0] * sizes[1] == sizes[2])
-    place = np.append(np.where(is_whole, np.cumsum(is_whole) - 1, -1), -1)
+    position = np.append(np.where(is_whole, np.cumsum(is_whole) - 1, -1), -1)
     own = np.full(n_left, -1, np.int64)
-    own[pairs.left] = place[numbers[pairs.left]]
-    return own, place[least].astype(np.int64), int(is_whole.sum())
+    own[pairs.left] = position[numbers[pairs.left]]
+    return own, position[least].astype(np.int64), int(is_whole.sum())
 
 
 def _first_rows(codes: NDArray[np.int64], n_keys: int) -> NDArray[np.int64]:

@@ -176,8 +176,8 @@ def match_elements(
         rows = (fuzzy.left_rows, fuzzy.right_rows) if is_left else (fuzzy.right_rows, fuzzy.left_rows)
         pairs = np.concatenate([pairs, np.column_stack(rows)])
         distances = np.concatenate([distances, fuzzy.distances])
-    of_pair, places = expand_pairs(pairs[:, 0], held.codes, len(held.texts))
-    cells, others = held.cells[places], pairs[of_pair, 1]
+    of_pair, positions = expand_pairs(pairs[:, 0], held.codes, len(held.texts))
+    cells, others = held.cells[positions], pairs[of_pair, 1]
     own, theirs = (cells, others) if is_left else (others, cells)
     order = np.lexsort((of_pair, theirs, own))
     is_new = np.ones(order.size, bool)

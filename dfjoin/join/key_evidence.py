@@ -224,9 +224,9 @@ def _cells_of_matched(
     wanted: Callable[[QueryColumn], bool] = lambda column: True,
 ) -> tuple[list[_CellsOf], list[_CellsOf]]:
     """Return the cells of other columns in the first rows of shared keys, for each side."""
-    shared, places, partners = np.intersect1d(own.values.hashes, theirs.values.hashes, return_indices=True)
+    shared, positions, partners = np.intersect1d(own.values.hashes, theirs.values.hashes, return_indices=True)
     kept = np.argsort(shared * np.uint64(0x9E3779B97F4A7C15))[:_MAX_ROWS]
-    rows = own.values.first_rows()[places[kept]], theirs.values.first_rows()[partners[kept]]
+    rows = own.values.first_rows()[positions[kept]], theirs.values.first_rows()[partners[kept]]
     mine, others = (
         [_cells(c, chosen) for c in [c for c in side.candidates() if c is not key and wanted(c)][:_MAX_COLUMNS]]
         for side, key, chosen in ((left, own, rows[0]), (right, theirs, rows[1]))

@@ -90,7 +90,7 @@ def output_names(
     --------
     >>> output_names(["area", "name"], "countries", {"name"})
     {'area': 'area', 'name': 'name__countries'}
-    >>> output_names(["area", "1995"], "population", set(), is_stem_told=True)
+    >>> output_names(["area", "1995"], "population", set(), is_stem_named=True)
     {'area': 'area', '1995': '1995__population'}
     """
     wanted = {name: f"{name}__{stem}" if is_stem_named and says_nothing_alone(name) else name for name in columns}

@@ -14,7 +14,7 @@ from dfjoin.search.exact.searcher import smallest_count
 from dfjoin.search.key_hits import KeyHit, KeyMatch, KeySearch
 from dfjoin.search.key_query import KeyQuery
 from dfjoin.search.key_rows import KeyRows
-from dfjoin.search.key_tables import SCORE_DECIMALS, KeyTables, KeyWay, TableWays
+from dfjoin.search.key_tables import SCORE_DECIMALS, KeyChoice, KeyTables, TableChoices
 from dfjoin.search.params import SearchParams
 from dfjoin.store.snapshot import Snapshot
 
@@ -24,7 +24,7 @@ _SECONDS = 2.0
 """How long tables are read."""
 
 _AT_ONCE = 1 << 17
-"""Rows of all ways of a table that are counted before another table may be looked at."""
+"""Rows of all choices of a table that are counted before another table may be looked at."""
 
 
 def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> KeySearch:
@@ -66,11 +66,11 @@ def search_key(snapshot: Snapshot, query: KeyQuery, params: SearchParams) -> Key
     return _Queue(tables, query, params).run()
 
 
-class _FoundWay(NamedTuple):
-    """A way that shares tuples: what it reached (usefulness where it counts, tuples), and its usefulness."""
+class _FoundChoice(NamedTuple):
+    """A choice that shares tuples: what it reached (usefulness where it counts, tuples), and its usefulness."""
 
     reached: tuple[float, int]
-    choice: KeyWay
+    choice: KeyChoice
     useful: float
 
 
@@ -79,15 +79,15 @@ class _CountedWays:
 
     Parameters
     ----------
-    choices : TableWays
+    choices : TableChoices
     is_by_usefulness : bool
         Usefulness counts before tuples.
     """
 
-    def __init__(self, choices: TableWays, is_by_usefulness: bool) -> None:
+    def __init__(self, choices: TableChoices, is_by_usefulness: bool) -> None:
         self.choices = choices
         self.rows: KeyRows | None = None
-        self.found: list[_FoundWay] = []
+        self.found: list[_FoundChoice] = []
         self._is_by_usefulness = is_by_usefulness
         self._first = (0.0, 0)
         slack = 10.0**-SCORE_DECIMALS  # scores are rounded before they are multiplied
@@ -96,21 +96,21 @@ class _CountedWays:
 
     @property
     def next_most(self) -> tuple[float, int]:
-        """The usefulness and the tuples that the next way can reach at most, or another one has reached."""
+        """The usefulness and the tuples that the next choice can reach at most, or another one has reached."""
         choice = self._order[0]
         first = self._first[0] if self._is_by_usefulness else 0.0
         return max(float(self.choices.useful[choice]), first), max(int(self.choices.most[choice]), self._first[1])
 
     @property
     def may_improve(self) -> bool:
-        """Whether a way that was not counted may reach as much as the best one that was."""
+        """Whether a choice that was not counted may reach as much as the best one that was."""
         if not self._order.size:
             return False
         choice = self._order[0]
         return (float(self._most[choice]), int(self.choices.most[choice])) >= self._first
 
     def count_more(self, least: int, least_score: float) -> None:
-        """Count some more ways."""
+        """Count some more choices."""
         assert self.rows is not None
         n = max(1, _AT_ONCE // max(1, self.rows.n_rows))
         block, self._order = [self.choices[i] for i in self._order[:n].tolist()], self._order[n:]
@@ -121,7 +121,7 @@ class _CountedWays:
             useful = choice.usefulness_of(matched, n_rows)
             reached = (useful if self._is_by_usefulness else 0.0, matched)
             if reached >= self._first:
-                self.found.append(_FoundWay(reached, choice, useful))
+                self.found.append(_FoundChoice(reached, choice, useful))
                 if not choice.may_be_copy:  # a copy falls behind
                     self._first = reached
 
@@ -240,7 +240,7 @@ class _Queue:
         if best is not None:
             self._push(best.usefulness, best.match.matched, position, best)
 
-    def _best_of(self, rows: KeyRows, found: list[_FoundWay]) -> KeyHit | None:
+    def _best_of(self, rows: KeyRows, found: list[_FoundChoice]) -> KeyHit | None:
         """Choose the columns of a table that rank first; what a result shows is computed for those that may."""
         best: KeyHit | None = None
         for reached, choice, useful in sorted(found, key=lambda one: one.reached, reverse=True):
@@ -256,7 +256,7 @@ class _Queue:
         useful = hit.usefulness if self._params.is_by_usefulness else 0.0
         return (-useful, -match.matched, match.cardinality, match.columns)
 
-    def _score(self, choice: KeyWay, useful: float, match: KeyMatch) -> KeyHit:
+    def _score(self, choice: KeyChoice, useful: float, match: KeyMatch) -> KeyHit:
         """Make the hit of a table from its columns and rows; a copy of the frame is of no use."""
         is_copy = choice.may_be_copy and not match.brings
         is_copy &= match.matched == self._query.n_keys == match.cardinality

@@ -187,7 +187,7 @@ def make_key(df: pd.DataFrame, on: list[Any], snapshot: Snapshot, params: Search
     InvalidParameterError
         If a column is named twice, there are more than 8, or an argument goes with keys of one column alone.
     """
-    if len(on) > _MOST_PARTS or any(label in on[:place] for place, label in enumerate(on)):
+    if len(on) > _MOST_PARTS or any(label in on[:position] for position, label in enumerate(on)):
         raise InvalidParameterError(
             f"`on` must be at most {_MOST_PARTS} different columns, got {check.show(on)}; name each column of the key "
             "once"

@@ -158,11 +158,11 @@ class KeyRows:
 
         Returns
         -------
-        matched, rows : ndarray of int64, shape (n_ways,)
+        matched, rows : ndarray of int64, shape (n_choices,)
 
         Notes
         -----
-        O(ways × rows).
+        O(choices × rows).
         """
         counts = Counts(
             np.zeros(len(choices), np.int64),
@@ -181,7 +181,7 @@ class KeyRows:
         return counts.matched, counts.rows
 
     def _chosen(self, choices: Sequence[tuple[KeyColumn, ...]]) -> Ways:
-        """Return the columns of ways, and where their numbers begin."""
+        """Return the columns of choices, and where their numbers begin."""
         columns = [[self._positions[part.column] for part in choice] for choice in choices]
         starts = [[self._start_of(position, part.column) for position, part in enumerate(choice)] for choice in choices]
         return Ways(np.array(columns, np.int64), np.array(starts, np.int64))
@@ -202,7 +202,7 @@ class KeyRows:
         return self._numbers[0]
 
     def describe(self, choice: tuple[KeyColumn, ...], possible: int) -> KeyMatch:
-        """Tell of the columns of a way what a result shows. O(rows).
+        """Tell of the columns of a choice what a result shows. O(rows).
 
         Parameters
         ----------

@@ -25,9 +25,9 @@ from dfjoin.search.usefulness.shared_evidence import count_evidence
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.store.table import LakeTable, is_mostly_null
 
-__all__ = ["SCORE_DECIMALS", "KeyTables", "KeyWay", "TableWays"]
+__all__ = ["SCORE_DECIMALS", "KeyChoice", "KeyTables", "TableChoices"]
 
-_MOST_WAYS = 1 << 12
+_MOST_CHOICES = 1 << 12
 """Choices of columns of one table that are tried, those of the columns that share most values."""
 
 _SHIFT = 32
@@ -66,7 +66,7 @@ class _ByTable(NamedTuple):
         return [KeyColumn(*one) for one in columns]
 
 
-class KeyWay(NamedTuple):
+class KeyChoice(NamedTuple):
     """A choice of columns of a table for the columns of a key.
 
     Parameters
@@ -97,33 +97,33 @@ class KeyWay(NamedTuple):
         return all(part.has_all for part in self.parts)
 
     def score_of(self, matched: int) -> float:
-        """Return the score of the way where so many tuples are shared, rounded as those of single columns are."""
+        """Return the score of the choice where so many tuples are shared, rounded as those of single columns are."""
         return round(self.score * matched / max(1, self.possible), SCORE_DECIMALS)
 
     def usefulness_of(self, matched: int, n_rows: int) -> float:
-        """Return the usefulness of the way where so many tuples are shared by so many rows of the table."""
+        """Return the usefulness of the choice where so many tuples are shared by so many rows of the table."""
         n_each = n_rows / max(1, matched)
         share = matched / max(1, self.n_keys)
         return round(self.score_of(matched) * self.gain * share / (1.0 + log10(max(1.0, n_each))), SCORE_DECIMALS)
 
 
-class TableWays:
+class TableChoices:
     """The choices of columns of a table for the columns of a key.
 
     Parameters
     ----------
     entries : list of KeyColumn
         Candidates for the columns of the key.
-    choices : ndarray of int32, shape (n_ways, n_parts)
-        Which of them each way has.
-    possible : ndarray of int64, shape (n_ways,)
-        See `KeyWay`, as for the other arrays.
+    choices : ndarray of int32, shape (n_choices, n_parts)
+        Which of them each choice has.
+    possible : ndarray of int64, shape (n_choices,)
+        See `KeyChoice`, as for the other arrays.
     n_keys : int
 
     Attributes
     ----------
-    most : ndarray of int64, shape (n_ways,)
-    score, gain, useful : ndarray of float64, shape (n_ways,)
+    most : ndarray of int64, shape (n_choices,)
+    score, gain, useful : ndarray of float64, shape (n_choices,)
     """
 
     def __init__(
@@ -141,18 +141,18 @@ class TableWays:
     def __len__(self) -> int:
         return len(self._choices)
 
-    def __getitem__(self, i: int) -> KeyWay:
+    def __getitem__(self, i: int) -> KeyChoice:
         parts = tuple(self._entries[entry] for entry in self._choices[i].tolist())
         score, gain = float(self.score[i]), float(self.gain[i])
-        return KeyWay(parts, int(self._possible[i]), int(self.most[i]), score, gain, self._n_keys)
+        return KeyChoice(parts, int(self._possible[i]), int(self.most[i]), score, gain, self._n_keys)
 
-    def keep(self, is_kept: NDArray[np.bool_]) -> TableWays:
-        """Keep some of the ways."""
-        return TableWays(self._entries, self._choices[is_kept], self._possible[is_kept], self._n_keys)
+    def keep(self, is_kept: NDArray[np.bool_]) -> TableChoices:
+        """Keep some of the choices."""
+        return TableChoices(self._entries, self._choices[is_kept], self._possible[is_kept], self._n_keys)
 
     @property
     def columns(self) -> list[int]:
-        """Ids of the columns that some way has."""
+        """Ids of the columns that some choice has."""
         chosen = np.unique(self._choices)
         return list(dict.fromkeys(self._entries[entry].column for entry in chosen.tolist()))
 
@@ -259,26 +259,26 @@ class KeyTables:
         number, table = self._segment_and_table(position)
         return int(facts_of(self._snapshot.segments[number]).family[table])
 
-    def choices(self, position: int) -> tuple[TableWays, bool]:
+    def choices(self, position: int) -> tuple[TableChoices, bool]:
         """Choose the columns of a table that may be the key.
 
         Returns
         -------
-        choices : TableWays
+        choices : TableChoices
             Different columns for the columns of the key.
         is_complete : bool
-            There are no other ways.
+            There are no other choices.
 
         Notes
         -----
-        O(columns × tuples × log lists + ways × tuples).
+        O(columns × tuples × log lists + choices × tuples).
         """
         number, _ = self._segment_and_table(position)
         of_parts = [
             sorted(found.of(int(self.tables[position])), key=lambda c: (-c.matched, -c.score, c.column))
             for found in self._candidates
         ]
-        n_each = _sizes_within([len(columns) for columns in of_parts], _MOST_WAYS)
+        n_each = _sizes_within([len(columns) for columns in of_parts], _MOST_CHOICES)
         is_complete = all(n == len(columns) for n, columns in zip(n_each, of_parts, strict=True))
         entries = [(part, one) for part, n in enumerate(n_each) for one in of_parts[part][:n]]
         bases = np.cumsum([0, *n_each[:-1]])
@@ -290,7 +290,7 @@ class KeyTables:
         choices = choices[is_distinct].astype(np.int32)
         possible = np.empty(len(choices), np.int64)
         count_possible(self._held(number, entries), choices, possible)
-        return TableWays([one for _, one in entries], choices, possible, self._query.n_keys), is_complete
+        return TableChoices([one for _, one in entries], choices, possible, self._query.n_keys), is_complete
 
     def _held(self, number: int, entries: Sequence[tuple[int, KeyColumn]]) -> NDArray[np.uint8]:
         """Tell which tuples have a part that a column of a segment holds; shape (n_entries, n_keys)."""
@@ -303,8 +303,8 @@ class KeyTables:
             mark_held(self._groups[part].groups(number), parts[part], one.column, lists, held[row])
         return held
 
-    def rows(self, position: int, choices: TableWays, is_over: Callable[[], bool]) -> KeyRows:
-        """Look up the rows of a table in the columns of some ways: in the index where it keeps them, else in its file.
+    def rows(self, position: int, choices: TableChoices, is_over: Callable[[], bool]) -> KeyRows:
+        """Look up the rows of a table in the columns of some choices: in the index if it keeps them, else in the file.
 
         Raises
         ------

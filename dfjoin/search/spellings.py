@@ -39,11 +39,15 @@ def may_hold_periods(query: QueryColumn) -> bool:
     Whole numbers are years where the header says so, see `read_periods`.
     """
     values = query.values
-    has_digits = bool((values.data[: int(values.offsets[-1])] - np.uint8(ord("0")) < 10).any())
-    if not has_digits or (query.kind == "integer" and not is_year_name(query.label)):
+    if not len(values) or (query.kind == "integer" and not is_year_name(query.label)):
         return False
-    some = range(0, len(values), -(-len(values) // _LOOKED_AT))
-    return query.kind == "date" or any(is_period(values.value(code)) for code in some)
+    some = [values.value(code) for code in range(0, len(values), -(-len(values) // _LOOKED_AT))]
+    return (
+        query.kind == "date"
+        or any(  # a year begins or ends them
+            is_period(text) for text in some if text[:1].isdigit() or text[-1:].isdigit()
+        )
+    )
 
 
 def merge_spelled(frame: JoinCandidates, column: str, found: Sequence[SpelledRows]) -> JoinCandidates:

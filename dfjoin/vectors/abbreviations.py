@@ -101,8 +101,8 @@ def expand_texts(texts: Texts, table: Mapping[str, str]) -> Texts:
         pa.large_binary(), offsets.size - 1, [None, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(data)]
     )
     has_one = pc.match_substring_regex(array, rf"(?i)\b({words})\b").to_numpy(zero_copy_only=False)
-    places = np.flatnonzero(has_one)
-    if not places.size:
+    positions = np.flatnonzero(has_one)
+    if not positions.size:
         return texts
     pattern = re.compile(rf"\b(?:{words})\b\.?", re.IGNORECASE)
 
@@ -113,21 +113,21 @@ def expand_texts(texts: Texts, table: Mapping[str, str]) -> Texts:
         pattern.sub(written, data[offsets[i] : offsets[i + 1]].tobytes().decode("utf-8", "surrogateescape")).encode(
             "utf-8", "surrogateescape"
         )
-        for i in places.tolist()
+        for i in positions.tolist()
     ]
-    return _replaced(texts, places, made)
+    return _replaced(texts, positions, made)
 
 
-def _replaced(texts: Texts, places: NDArray[np.int64], made: list[bytes]) -> Texts:
+def _replaced(texts: Texts, positions: NDArray[np.int64], made: list[bytes]) -> Texts:
     """Return texts with others in some places."""
     offsets, data = texts
     lengths = np.diff(offsets)
-    lengths[places] = [len(text) for text in made]
+    lengths[positions] = [len(text) for text in made]
     out = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     parts, start = [], 0
-    for place, text in zip(places.tolist(), made, strict=True):
-        parts += [data[offsets[start] : offsets[place]], np.frombuffer(text, np.uint8)]
-        start = place + 1
+    for position, text in zip(positions.tolist(), made, strict=True):
+        parts += [data[offsets[start] : offsets[position]], np.frombuffer(text, np.uint8)]
+        start = position + 1
     parts += [data[offsets[start] : offsets[-1]], np.zeros(8, np.uint8)]
     return out, np.concatenate(parts)
 

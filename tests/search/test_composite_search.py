@@ -11,7 +11,7 @@ import pytest
 import dfjoin
 from dfjoin.errors import ApproximateResultWarning, DfjoinWarning, InvalidParameterError
 from dfjoin.search import composite_search, key_rows, key_tables
-from dfjoin.search.key_tables import KeyWay, TableWays
+from dfjoin.search.key_tables import KeyChoice, TableChoices
 from dfjoin.store.table import LakeTable
 from tests.oracles import canonical
 from tests.oracles.search import match_tuples
@@ -185,7 +185,7 @@ def test_bounds_and_the_order_in_which_columns_are_tried_change_no_result(monkey
         options = {"rank": rank} | ({"families": False} if rank == "useful" else {})
         hits = frame.discover_joinable(on, lake, k=6, **options)
         with monkeypatch.context() as patch:
-            patch.setattr(TableWays, "__init__", _without_bounds(TableWays.__init__))
+            patch.setattr(TableChoices, "__init__", _without_bounds(TableChoices.__init__))
             every = frame.discover_joinable(on, lake, k=6, **options)
         assert found(hits) == found(every) and len(hits) == 6
         names = {name: list(own.columns) for name, own in tables.items()}
@@ -229,7 +229,7 @@ def test_tables_that_serve_more_keys_by_fewer_rows_come_first():
 
 
 def test_usefulness_is_score_and_gain_and_share_by_the_rows_of_a_key():
-    way = KeyWay((), possible=50, most=40, score=0.8, gain=0.5, n_keys=100)
+    way = KeyChoice((), possible=50, most=40, score=0.8, gain=0.5, n_keys=100)
     assert way.score_of(40) == 0.64 and way.usefulness_of(40, 40) == pytest.approx(0.64 * 0.5 * 0.4)
     assert way.usefulness_of(40, 400) == pytest.approx(0.64 * 0.5 * 0.4 / 2)
     assert way.usefulness_of(40, 4000) == pytest.approx(0.64 * 0.5 * 0.4 / 3, abs=1e-6)
@@ -285,7 +285,7 @@ def test_what_is_cut_off_is_told(monkeypatch, county_lake, df):
         hits = df.discover_joinable(["County", "State"], county_lake)
     assert hits.empty and not hits.attrs["dfjoin"]["complete"]
     monkeypatch.undo()
-    monkeypatch.setattr(key_tables, "_MOST_WAYS", 0)
+    monkeypatch.setattr(key_tables, "_MOST_CHOICES", 0)
     with pytest.warns(ApproximateResultWarning):
         assert not df.discover_joinable(["County", "State"], county_lake).attrs["dfjoin"]["complete"]
 

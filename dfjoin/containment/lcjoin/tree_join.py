@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.containment.set_collection import MOST_SETS, SetCollection
+from dfjoin.containment.set_collection import SetCollection, inverted_lists
 from dfjoin.containment.subset_pairs import ROOM, SetPairs, new_buffer, run_kernel
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.set_lists import InvertedLists, SetLists, fill_lists, order_rows
+from dfjoin.kernels.set_lists import InvertedLists, SetLists, order_rows
 from dfjoin.kernels.subset_cross import cross_cut
 from dfjoin.kernels.subset_tree import (
     PrefixTree,
@@ -123,10 +123,7 @@ class _Ordered:
             owner = np.repeat(np.arange(len(left)), left.sizes)
             is_lost[owner[counts[known.elements] == 0]] = True
             self.left = _without(known, is_lost) if is_lost.any() else known
-        ends = np.cumsum(counts)
-        rows = np.empty(self.right.elements.size, np.int32)
-        fill_lists(self.right, MOST_SETS, ends - counts, rows)
-        self.lists = InvertedLists(as_read_only(ends - counts), as_read_only(ends), as_read_only(rows))
+        self.lists = inverted_lists(self.right, counts)
 
 
 def _renumbered(sets: SetCollection, rank: NDArray[np.uint32]) -> SetLists:
@@ -223,8 +220,8 @@ class _Partitions:
         yield from found
         is_small = (self._sizes < boundary) & ~is_done
         yield from self._tree.join(self._roots[is_small], self._ordered.lists, sizes)
-        for place in np.flatnonzero(~is_small & ~is_done).tolist():
-            yield from self._local(place, sizes)
+        for position in np.flatnonzero(~is_small & ~is_done).tolist():
+            yield from self._local(position, sizes)
 
     def _sampled(
         self, by_size: NDArray[np.int64], sizes: NDArray[np.int64]
@@ -234,33 +231,33 @@ class _Partitions:
         found: list[SetPairs] = []
         large = by_size[self._sizes[by_size] > 1]
         n_won, boundary = 0, int(self._sizes.max(initial=0)) + 1
-        for place in large[:: max(1, large.size // _SAMPLES)].tolist():
+        for position in large[:: max(1, large.size // _SAMPLES)].tolist():
             start = time.perf_counter()
-            pairs = list(self._local(place, sizes))
+            pairs = list(self._local(position, sizes))
             middle = time.perf_counter()
-            self._tree.start(self._ordered.lists, int(self._first[place]), int(self._last[place]))
-            for _ in self._tree.join(self._roots[place : place + 1], self._ordered.lists, sizes):
+            self._tree.start(self._ordered.lists, int(self._first[position]), int(self._last[position]))
+            for _ in self._tree.join(self._roots[position : position + 1], self._ordered.lists, sizes):
                 pass
             is_won = middle - start < time.perf_counter() - middle
             found += pairs
-            is_done[place] = True
+            is_done[position] = True
             if is_won and n_won == 0:
-                boundary = int(self._sizes[place])
+                boundary = int(self._sizes[position])
             n_won = n_won + 1 if is_won else 0
             if n_won == _IN_A_ROW:
                 return boundary, is_done, found
         return (boundary if n_won else int(self._sizes.max(initial=0)) + 1), is_done, found
 
-    def _local(self, place: int, sizes: NDArray[np.int64]) -> Iterator[SetPairs]:
+    def _local(self, position: int, sizes: NDArray[np.int64]) -> Iterator[SetPairs]:
         """Join one partition over the right sets that hold its element alone."""
-        ordered, tree, root = self._ordered, self._tree, self._roots[place : place + 1]
+        ordered, tree, root = self._ordered, self._tree, self._roots[position : position + 1]
         element = int(tree.elements[tree.tree.label_start[root[0]]])
         rows = ordered.lists.rows[ordered.lists.starts[element] : ordered.lists.ends[element]]
         room = int((ordered.right.indptr[rows + 1] - ordered.right.indptr[rows]).sum())
         lists = InvertedLists(self._starts, self._ends, np.empty(room, np.int32))
         build_local_lists(rows, ordered.right, element, self._cursors, lists)
         local = InvertedLists(*(as_read_only(array) for array in lists))
-        tree.start(local, int(self._first[place]), int(self._last[place]))
+        tree.start(local, int(self._first[position]), int(self._last[position]))
         for pairs in tree.join(root, local, sizes):
             yield SetPairs(pairs.left, rows[pairs.right].astype(np.int64), pairs.matched)
         forget_local_lists(rows, ordered.right, element, self._cursors, lists)

@@ -109,7 +109,7 @@ def _search_points(
     -------
     hits : Hits
         Not ranked; the column of each is the first one of its set.
-    sets : list of PlacedSet
+    sets : list of SpaceSet
         One for each hit.
     stats : SearchStats
 
@@ -199,7 +199,7 @@ class PointsFound(DistanceFound):
 
     Parameters
     ----------
-    sets : tuple of PlacedSet
+    sets : tuple of SpaceSet
         Of each hit; before hits are ranked, of all.
     keys : tuple of list of str
         Columns of each hit, in the order of the axes.
