@@ -206,7 +206,7 @@ def discover_with_periods(df: pd.DataFrame, on: Any, snapshot: Snapshot, params:
 
 def _merged(hits: JoinCandidates, periods: Sequence[PeriodCandidate], params: SearchParams) -> JoinCandidates:
     """Put candidates by periods into a result, where no equal key of their table is at least as useful."""
-    chosen = _more_useful(hits, periods, params.k)
+    chosen = _more_useful(hits, periods, params.k) if periods else []
     if not chosen:
         return hits
     places = [_place_of(one.row) for one in chosen]

@@ -91,8 +91,8 @@ def _lexicon() -> tuple[NDArray[np.uint64], ...]:
     none = as_read_only(np.empty(0, np.uint64))
     first, last = headers.COMPOUNDS
     naming = headers.NAMING + tuple(one + other for one in first for other in last)
-    lists = (headers.UNSPECIFIC, headers.IDENTIFIER, headers.GENERIC, naming, headers.MEANINGS["thing"])
-    lists += (headers.MEANINGS["measure"], headers.ENDS_OF_IDENTIFIERS)
+    lists: list[tuple[str, ...]] = [headers.UNSPECIFIC, headers.IDENTIFIER, headers.GENERIC, naming]
+    lists += [headers.MEANINGS["thing"], headers.MEANINGS["measure"], headers.ENDS_OF_IDENTIFIERS]
     found = [np.unique(_cut(*_packed(_plain(pa.array(words))), (none,) * len(lists)).joined) for words in lists]
     for hashes in found:
         hashes.flags.writeable = False
