@@ -219,9 +219,11 @@ def discover_joinable(
     posting lists that hold them). With ``rank="useful"`` all of them are scored, or of more than 50,000 the best 2,000
     by matched values; `attrs` says so, and how many have a lower score than is shown.
 
-    The score is a logistic regression over 19 features: containment both ways and weighted by the rarity of values in
+    The score is a logistic regression over 25 features: containment both ways and weighted by the rarity of values in
     the lake, the information that the shared values have by their alphabet, the number of columns that hold them,
-    likeness of headers and of the table's name, serial numbers, years and values without letters. No table is read.
+    likeness of headers and of the table's name, years and values without letters. Whole numbers count as far as more
+    are shared than the ranges of both columns predict: serial numbers tell nothing by their values, padded or not, so
+    that headers (equal, or one short for the other one), the name of the table and the sizes decide. No table is read.
     Weights, data and cross-validated figures are in ``dfjoin/search/usefulness/model.json``.
 
     In ``mode="lsh"`` columns too small to be signed are searched exactly, and so is every column when such small

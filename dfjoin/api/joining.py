@@ -72,8 +72,10 @@ def auto_join(
     on : column label or list of labels, optional
         Key of `df`. Several labels make a composite key. By default, over a lake, the column with the most useful
         candidate is taken, if its usefulness is at least 0.5; columns of two values, serial numbers, measures, and
-        numbers whose header names no identifier and that are no years are no keys then. Where a candidate of one column
-        is m:m and a second column makes it m:1 (entity and year), it is joined on both, as the report says. Where no
+        numbers whose header names no identifier and that are no years are no keys then. Two columns that stand together
+        in the rows of a table, where neither is a key alone (entity and year, first and last name), are one key before
+        any single column; a table that holds both in other rows is not joined by one of them. Where a candidate of one
+        column is m:m and a second column makes it m:1, it is joined on both, as the report says. Where no
         equal key does, dates of `df` are joined with columns of the weeks, months, quarters or years that they lie in,
         however these are spelled (``APR 1948``, ``1833-01``, ``2020Q1``, ``2020-W05``); so are dates that are a part of
         a key of several columns (county and date with county and month).
@@ -85,7 +87,10 @@ def auto_join(
     threshold : float, default 0.5
         Smallest containment of the key, 0 to 1.
     min_score : float, default 0.5
-        Smallest score of a candidate, 0 to 1, see `discover_joinable`. Only over a lake.
+        Smallest score of a candidate, 0 to 1, see `discover_joinable`. Only over a lake. Where you name the key with
+        `on`, a candidate that holds each key once is joined from a score of 0.1 on, below which chance explains what is
+        shared, and where you name `tables` whatever its score; the report says what counts against it. A value other
+        than the default holds in any case.
     tables, exclude : str or list of str, optional
         Patterns of the tables to join, and of those to leave out, as in `discover_joinable`. Only over a lake.
     mode : {"exact", "lsh", "transform", "embedding", "fuzzy"}

@@ -14,6 +14,7 @@ from dfjoin.containment.column_pairs import find_column_pairs
 from dfjoin.containment.key_words import tell_roles, without_relations
 from dfjoin.containment.subset_join import ContainmentOptions
 from dfjoin.index.catalog import KINDS
+from dfjoin.kernels.header_words import DIGITS
 from dfjoin.kernels.key_names import NAME_FEATURES, NamedColumns, compare_names
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import as_read_only
@@ -59,6 +60,7 @@ is_best_named    of the keys that hold the column none has a nearer name
 """
 
 _FEWEST_ROWS = 2
+_DATE = KINDS.index("date")
 _SINGLE_KINDS = (KINDS.index("text"), KINDS.index("integer"))
 
 
@@ -109,6 +111,14 @@ class LakeColumns:
         catalog, own = self.snapshot.segments[number].catalog, column - int(self.offsets[number])
         return catalog.table_name(own), catalog.column_name(own)
 
+    @cached_property
+    def is_referring(self) -> NDArray[np.bool_]:
+        """Columns that may refer to a key: no dates, and their header has a word that a program did not give."""
+        headers = self.named.headers
+        is_word = (headers.marks & DIGITS == 0) & ~np.isin(headers.words, headers_of(["unnamed"]).words)
+        owner = np.repeat(np.arange(headers.joined.size), np.diff(headers.indptr))
+        return (np.bincount(owner, is_word, headers.joined.size) > 0) & (self.kind != _DATE)
+
     @property
     def is_key(self) -> NDArray[np.bool_]:
         """Columns that can be referred to: every row has a value, and no value occurs twice."""
@@ -156,6 +166,7 @@ def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyCandidates:
     for pairs in find_column_pairs(columns.snapshot, 1, ContainmentOptions(threshold), has_own_tables=True):
         left, right = pairs.left + columns.offsets[pairs.segments[0]], pairs.right + columns.offsets[pairs.segments[1]]
         is_wanted = is_key[right] & (left != right) & (columns.kind[left] == columns.kind[right])
+        is_wanted &= columns.is_referring[left]
         parts.append(KeyCandidates(left[is_wanted], right[is_wanted], pairs.matched[is_wanted]))
     left, right, matched = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.lexsort((right, left))

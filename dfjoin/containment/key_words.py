@@ -15,6 +15,8 @@ from dfjoin.values.headers import PERSON_ROLES, PERSONS, RELATIONS, ROLES
 
 __all__ = ["tell_roles", "without_relations"]
 
+_FOUR_BYTES = np.uint64(32)
+
 
 def without_relations(headers: HeaderWords) -> HeaderWords:
     """Mark the words of headers that tell how, and not to what, a column refers.
@@ -65,11 +67,11 @@ def tell_roles(columns: NamedColumns) -> NDArray[np.bool_]:
     table = columns.table_of[owner]
     is_role = np.isin(headers.words, _hashes(ROLES))
     is_role |= np.isin(headers.words, _hashes(PERSON_ROLES)) & is_of_persons[table]
-    own_words = _joined(table_owner.astype(np.uint64), tables.prefixes)
+    own_words = _joined(table_owner.astype(np.uint64), tables.starts >> _FOUR_BYTES)
     is_known = (
         is_role
         | (headers.marks & UNSPECIFIC > 0)
-        | np.isin(_joined(table.astype(np.uint64), headers.prefixes), own_words)
+        | np.isin(_joined(table.astype(np.uint64), headers.starts >> _FOUR_BYTES), own_words)
     )
     found = np.zeros(headers.joined.size, bool)
     found[owner[is_role]] = True

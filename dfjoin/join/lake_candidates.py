@@ -17,7 +17,7 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinStep, json_label
 from dfjoin.join.read_rows import TableRows, columns_to_add, link_keys, read_rows
 from dfjoin.join.report import JoinAccount
-from dfjoin.join.second_column import find_second_column
+from dfjoin.join.second_column import find_key_of_two, find_second_column
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.distance.distance_join import with_partners
 from dfjoin.search.found import RowName, SearchContext, name_of_row
@@ -90,11 +90,13 @@ class LakeCandidates:
     ) -> None:
         self.options = options
         self.least_useful = 0.0
+        self.is_unnamed = False
         self._is_picked = is_picked
         self._limit = limit
         self._end = monotonic() + _SECONDS
         self._looked_at: set[str] = set()
         self._joined: set[str] = set()
+        self._apart: dict[str, str] = {}
         self._useless: dict[Any, KeyColumns] = {}
         self._extended: dict[RowName, Any] = {}
         self._contexts: dict[RowName, SearchContext] = {}
@@ -143,6 +145,19 @@ class LakeCandidates:
         self._rows_of = {row.table: [row] for row in reversed(rows)}
         return rows
 
+    def look_at_pairs(self, left: KeyColumns, rows: list[Any]) -> list[Any]:
+        """Look for a key of two columns of a frame that stand together in a table; return its row.
+
+        Tables that hold both columns, and not in the same rows, are not joined by one of them.
+        """
+        key = find_key_of_two(left, rows, self._context, self.options)
+        self._apart = key.is_apart
+        if key.found is None:
+            return []
+        (row,) = key.found.itertuples(index=False)
+        self._contexts[name_of_row(row)] = key.found.context
+        return [row]
+
     def leave_out(self, tables: Iterable[str]) -> None:
         """Take note of tables that were joined to the frame before, which are not joined again."""
         self._joined |= set(tables)
@@ -164,16 +179,22 @@ class LakeCandidates:
     def rank_reason(self, row: Any) -> str:
         """Return why the numbers of a hit speak against it, if they do."""
         if row.containment < self.options.threshold:
-            return f"containment {row.containment:.3f} is below the threshold {self.options.threshold:g}"
-        if row.score < self.options.min_score:
+            return (
+                f"containment {row.containment:.3f} is below the threshold {self.options.threshold:g}; pass a lower "
+                "threshold= if it is meant"
+            )
+        least = self.options.least_score(row.relationship.endswith(":1"))
+        if row.score < least:
             why = "accidental, chance explains the shared values" if row.accidental else f"a {row.verdict} candidate"
-            return f"score {row.score:.2f} is below min_score {self.options.min_score:g}: {why}"
+            return f"score {row.score:.2f} is below min_score {least:g}: {why}; pass min_score=0 if it is meant"
+        if row.table in self._apart and not row.relationship.endswith(":1"):
+            return f"{self._apart[row.table]}: name the key with `on` if it is meant"
         if row.usefulness < self.least_useful:
             return (
                 f"usefulness {row.usefulness:.2f} is below {self.least_useful:g}: name the key with `on` if it is meant"
             )
         query = self._context.queries.get(row.query_column)
-        if self.least_useful > 0 and query is not None and has_dates_alone(self._context.snapshot, query, row.table):
+        if self.is_unnamed and query is not None and has_dates_alone(self._context.snapshot, query, row.table):
             return "tables of any subject share days and years: name the key with `on` if it is meant"
         return ""
 
@@ -248,7 +269,13 @@ class LakeCandidates:
             prepared = self._prepare(account.left, row, is_new=True)
         except TableReadError as error:
             raise TableReadError(f"the table `{row.table}` cannot be read: {error}") from error
-        return account.join(prepared.step, prepared.link.index, prepared.right, self.options)
+        account = account.join(prepared.step, prepared.link.index, prepared.right, self.options)
+        if self._is_picked or row.score >= self.options.min_score:
+            return account
+        return account.tell_against(
+            f"score {row.score:.2f} is below {self.options.min_score:g}, a {row.verdict} candidate, joined since the "
+            "key or the table was named; explain() of discover_joinable says what counts against it"
+        )
 
     def _reason_of_rows(self, left: KeyColumns, row: Any, is_new: bool) -> str:
         """Return why a candidate is not to be joined, now that its rows are read."""
@@ -302,6 +329,8 @@ class LakeCandidates:
         read = self._read.get(row.table)
         if read is None or name_of_row(row) not in read.names:
             rows_of_table = [row] if is_new and not self._is_picked else self._good_rows(row.table)
+            if name_of_row(row) not in map(name_of_row, rows_of_table):  # a key of two columns
+                rows_of_table = [*rows_of_table, row]
             links = [self._link(left, other, table) for other in rows_of_table]
             rows: TableRows | TableReadError
             try:

@@ -47,8 +47,9 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
     """Join the best acceptable tables of a lake.
 
     Candidates are looked at in rank order: the first ones in any case, then more and more of them until enough
-    tables are joined, the ranking falls below the threshold, or the time is over. Where equal keys do not do, columns
-    of periods are looked at in which dates of the frame lie.
+    tables are joined, the ranking falls below the threshold, or the time is over. Without `on`, columns of the frame
+    that stand together in a table are a key before any of them alone. Where equal keys do not do, columns of periods
+    are looked at in which dates of the frame lie.
     """
     ranking = _LakeRanking(df, snapshot, options)
     is_every_column = ranking.is_every_column
@@ -59,12 +60,18 @@ def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> Joi
     hits = ranking.search()
     candidates = LakeCandidates(hits, [], options, limit=ranking.depth)
     candidates.least_useful = _LEAST_USEFUL if is_every_column else 0.0
+    candidates.is_unnamed = is_every_column
     if options.columns is None:  # else other columns of the same table may be wanted
         candidates.leave_out(table for index, table in joined_before(df) if index == str(snapshot.path))
     choice = ColumnChoice(candidates, left)
     chosen: str | None = None
     settled: set[str] = set()
     seen: set[RowName] = set()
+    if is_every_column:
+        rows = candidates.look_at_pairs(left, list(hits.itertuples(index=False)))
+        account, is_over = _join_some(account, candidates, rows, settled)
+        if is_over:
+            return account
     while True:
         rows = list(hits.itertuples(index=False))
         candidates.look_at(hits, rows)
@@ -147,7 +154,7 @@ class _LakeRanking:
         """Return the candidates; of a key of several columns those that may be joined, else those that come nearest."""
         if self._key is None:
             return search_queries(self._snapshot, self.queries, self._params, is_first=is_first)
-        limits = replace(self._params, threshold=self._options.threshold, min_score=self._options.min_score)
+        limits = replace(self._params, threshold=self._options.threshold, min_score=self._options.least_score(True))
         hits = search_columns(self._snapshot, self._key, limits)
         return warn_of_missing(hits if len(hits) else search_columns(self._snapshot, self._key, self._params))
 
@@ -163,7 +170,7 @@ class _LakeRanking:
         if not is_plain:
             return []
         if self._key is not None:
-            limits = replace(self._params, threshold=options.threshold, min_score=options.min_score)
+            limits = replace(self._params, threshold=options.threshold, min_score=options.least_score(True))
             found = find_period_keys(self._key, self._snapshot, limits)
             return found or find_period_keys(self._key, self._snapshot, self._params)  # the report says why none is
         labels = list(self._df.columns) if self.is_every_column else [query.label for query in self.queries]
@@ -175,7 +182,7 @@ class _LakeRanking:
         names = [query.name for query in self.queries] if self._key is None else [self._key.name]
         for name in names:
             own = [row for row in rows if row.query_column == name]
-            if len(own) >= self.depth and own[-1].score >= self._options.min_score:
+            if len(own) >= self.depth and own[-1].score >= self._options.least_score(True):
                 return True
         return False
 

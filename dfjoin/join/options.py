@@ -20,6 +20,9 @@ __all__ = ["MANY_HOWS", "RELATION_OPTIONS", "JoinOptions", "join_options", "refu
 RELATION_OPTIONS = ("transform", "fuzzy", "precision", "examples")
 """Options that say how the keys of two frames may be related."""
 
+CHANCE_SCORE = 0.1
+"""Score below which chance explains what a candidate shares, as the verdict says."""
+
 MANY_HOWS = ("left", "inner", "asof")
 """Ways to join more than one table: rows that only one of them has would have no keys for the others."""
 
@@ -107,6 +110,25 @@ class JoinOptions:
     on_stale: str = "error"
     as_of: Any = None
     ignores_case: bool = False
+
+    def least_score(self, is_unique: bool) -> float:
+        """Return the smallest score of a candidate of a lake that may be joined.
+
+        Parameters
+        ----------
+        is_unique : bool
+            The key occurs once in the candidate's table.
+
+        Notes
+        -----
+        Who names the key or the table has decided: if each row finds one row at most, the score orders candidates and
+        refuses none whose values are not shared by chance; where tables are named, not even these. A `min_score`
+        that is not the default holds in any case.
+        """
+        has_on = self.on is not None and self.on != "*"
+        if not is_unique or self.min_score != JoinOptions.min_score or not (has_on or self.tables is not None):
+            return self.min_score
+        return 0.0 if self.tables is not None else CHANCE_SCORE
 
     @property
     def keeps_right_rows(self) -> bool:

@@ -79,6 +79,10 @@ class JoinAccount:
             joined=(*self.joined, report),
         )
 
+    def tell_against(self, reason: str) -> JoinAccount:
+        """Note what counts against the last step."""
+        return replace(self, joined=(*self.joined[:-1], {**self.joined[-1], "against": reason}))
+
     def pass_over(self, table: str, column: str, reason: str) -> JoinAccount:
         """Note a candidate that is not joined."""
         return replace(self, passed_over=(*self.passed_over, {"table": table, "column": column, "reason": reason}))
@@ -164,6 +168,8 @@ class JoinReport:
                 f"{step['rows_matched']:,} of {step.get('rows_in', values['rows_in']):,} rows found a partner "
                 f"({step['coverage']:.1%})"
             )
+            if step.get("against"):
+                lines.append(f"  against: {step['against']}")
             lines += _relation_lines(step.get("relation", {}))
             if step.get("pad"):
                 lines.append("  zeros: " + tell_zeros(step["pad"], on, step["table"] or "the other frame"))

@@ -1,8 +1,10 @@
-"""A second key column, where rows of one key column meet that have nothing to do with each other."""
+"""Keys of two columns that nobody named: a second one where one makes rows meet that have nothing to do with each
+other, and columns of a frame that stand together in a table."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,19 @@ from dfjoin.search.params import search_params
 from dfjoin.search.period_search import find_period_keys
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.key_columns import reason_against_key
+from dfjoin.search.usefulness.lake_facts import table_headers
+from dfjoin.values.header_meaning import headers_of, is_generic
 
-__all__ = ["find_second_column"]
+__all__ = ["KeyOfTwo", "find_key_of_two", "find_second_column"]
 
 _MOST_TRIED = 8
 """Columns of the frame that are tried."""
+
+_MOST_PAIRS = 3
+"""Pairs of columns that are searched."""
+
+_MOST_TABLES = 20
+"""Tables that are compared row by row for a pair."""
 
 _SAME_DOMAIN = 0.5
 """Share of the values of the smaller of two columns from which on they hold the same things, as home and away teams."""
@@ -71,9 +81,104 @@ def find_second_column(
     return _best_of([one.hits for key in keys for one in find_period_keys(key, context.snapshot, params, parts=(1,))])
 
 
+@dataclass(frozen=True)
+class KeyOfTwo:
+    """A key of two columns, if there is one.
+
+    Parameters
+    ----------
+    found : JoinCandidates or None
+        One row: the most useful table of the pairs.
+    is_apart : dict of str
+        Tables that hold both columns of a pair, and not in the same rows; why they are not to be joined by one of them.
+    """
+
+    found: JoinCandidates | None = None
+    is_apart: dict[str, str] = field(default_factory=dict)
+
+
+def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, options: JoinOptions) -> KeyOfTwo:
+    """Find two columns of a frame that stand together in tables of a lake, none of which is a key there alone.
+
+    Parameters
+    ----------
+    left : KeyColumns
+        The frame.
+    rows : list of tuple
+        Candidates of single columns.
+    context : SearchContext
+        Of their search.
+    options : JoinOptions
+        Its `threshold` and `min_score` hold for either column and for the key of both.
+
+    Returns
+    -------
+    KeyOfTwo
+
+    Notes
+    -----
+    Entity and year, first and last name, city and state. Of the pairs of columns those 3 are searched whose candidates
+    are the most useful. O(pairs × (values + postings + rows of the tables)).
+    """
+    if not mode_of(context.params.mode).has_composite_keys:
+        return KeyOfTwo()
+    tables = _tables_of_pairs(rows, context, options)
+    pairs = sorted(tables, key=lambda pair: -max(tables[pair].values()))[:_MOST_PAIRS]
+    names = tuple(map(str, left.frame.columns))
+    params = search_params(
+        k=_MOST_TABLES,
+        threshold=options.threshold,
+        min_score=options.min_score,
+        tables=None if options.tables is None else list(options.tables),
+        exclude=None if options.exclude is None else list(options.exclude),
+        families=False,
+    )
+    results = []
+    is_apart: dict[str, str] = {}
+    for pair in pairs:
+        key = make_key_query([replace(context.queries[name], companions=names) for name in pair])
+        found = search_columns(context.snapshot, key, params)
+        results.append(found[~found["copy"] & (found["usefulness"] >= options.min_score)])
+        if found.attrs["dfjoin"]["complete"]:
+            missing = set(tables[pair]) - set(found["table"])
+            is_apart |= dict.fromkeys(missing, f"too few pairs of {' and '.join(pair)} stand in one row of it")
+    return KeyOfTwo(_best_of(results), is_apart)
+
+
+def _tables_of_pairs(
+    rows: list[Any], context: SearchContext, options: JoinOptions
+) -> dict[tuple[str, str], dict[str, float]]:
+    """Return for each two query columns the tables that hold both, and neither once, with their usefulness.
+
+    A table holds a column whose values it has, or whose header, if that does not stand in tables of any subject.
+    """
+    ways: dict[str, dict[str, Any]] = {}
+    keyed: set[str] = set()
+    for row in rows:
+        if row.score >= options.min_score and row.containment >= options.threshold:
+            ways.setdefault(row.table, {}).setdefault(row.query_column, row)
+            if row.relationship.endswith(":1"):
+                keyed.add(row.table)
+    order = list(context.queries)
+    headers = {name: headers_of([name]) for name in order}
+    specific = {name: int(header.joined[0]) for name, header in headers.items() if not is_generic(header)}
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for table, own in ways.items():
+        if table in keyed:
+            continue
+        known = table_headers(context.snapshot, table)
+        useful = max(row.usefulness for row in own.values())
+        held = [name for name in order if name in own or specific.get(name) in known]
+        for one, other in combinations(held, 2):
+            columns = [own[name].column if name in own else None for name in (one, other)]
+            if columns[0] != columns[1]:
+                found.setdefault((one, other), {})[table] = useful
+    return found
+
+
 def _best_of(results: list[JoinCandidates]) -> JoinCandidates | None:
     """Return the most useful key of some results by which each row finds one row of the table at most."""
-    keys = [found[found["relationship"].str.endswith(":1")] for found in results]
+    keys = [found[found["relationship"].str.endswith(":1")].iloc[:1] for found in results]
     return max((found for found in keys if len(found)), key=lambda found: found["usefulness"].iloc[0], default=None)
 
 

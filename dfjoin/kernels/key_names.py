@@ -34,6 +34,8 @@ identifier     the left header has a word such as id, code or key
 ============== =======================================================================================
 """
 
+_FOUR_BYTES = np.uint64(32)
+
 
 class NamedColumns(NamedTuple):
     """Columns and tables by name: `headers` are those of the columns, `table_of` is the table of each column."""
@@ -62,10 +64,10 @@ def _is_generic(names, i):
 
 
 @njit_inner
-def _holds(names, i, prefix):
+def _holds(names, i, start):
     """Tell whether a specific word of a name begins as another one does."""
     for w in range(names.indptr[i], names.indptr[i + 1]):
-        if names.marks[w] & UNSPECIFIC == 0 and names.prefixes[w] == prefix:
+        if names.marks[w] & UNSPECIFIC == 0 and names.starts[w] >> _FOUR_BYTES == start >> _FOUR_BYTES:
             return True
     return False
 
@@ -78,7 +80,7 @@ def _share_held(names, i, first, first_of, second, second_of):
     for w in range(names.indptr[i], names.indptr[i + 1]):
         if names.marks[w] & UNSPECIFIC == 0:
             n += 1
-            n_held += _holds(first, first_of, names.prefixes[w]) or _holds(second, second_of, names.prefixes[w])
+            n_held += _holds(first, first_of, names.starts[w]) or _holds(second, second_of, names.starts[w])
     return n_held / n if n > 0 else 0.0
 
 

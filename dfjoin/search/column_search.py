@@ -106,7 +106,7 @@ def finish_search(
     """
     respelled = search_respelled(snapshot, [one.query for one in found], params)
     result = make_result(snapshot, found, params, respelled)
-    if is_first:
+    if is_first and respelled:
         has_rows = set(result["query_column"])
         for one in found:  # by usefulness, a spelling of which no row is worth showing is not worth a warning
             if one.query.name in respelled and (one.useful is None or one.query.name in has_rows):

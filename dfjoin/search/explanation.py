@@ -107,41 +107,46 @@ class Explanation:
         extra = self.cardinality - self.matched if self.n_alone is None else self.n_alone
         how = self.radius or self.relationship
         share = self.matched / max(1, self.query_cardinality)
-        lines = [
-            f"{self.query_column!r} joins {self.table} column {self.column!r}, {how}",
-            f"  shared: {self.matched:,} of {self.query_cardinality:,} values ({share:.1%})"
-            + (_examples(self.shared) if self.error is None else f", estimated, standard error {self.error:.1%}"),
+        lines = [f"{self.query_column!r} joins {self.table} column {self.column!r}, {how}"]
+        lines += [f"  by {line}" for line in self.program.splitlines()]
+        if self.pad:
+            lines.append("  zeros: " + tell_zeros(self.pad, "your column", "the table"))
+        if self.period:
+            lines.append(f"  periods: {tell_period(self.period)}; {self.query_cardinality:,} of them are compared")
+        shared = f", estimated, standard error {self.error:.1%}" if self.error is not None else _examples(self.shared)
+        lines.append(f"  shared: {self.matched:,} of {self.query_cardinality:,} values ({share:.1%})" + shared)
+        if self.verdict:
+            lines.append(f"  {self.verdict}: score {self.score:.2f}, usefulness {self.usefulness:.2f}")
+        if self.accidental:
+            lines.append("  accidental: chance alone explains this overlap")
+        lines += [f"    for: {text}" for text in self.evidence_for]
+        lines += [f"    against: {text}" for text in self.evidence_against]
+        lines += [
             f"  only in your column: {missing:,}" + _examples(self.only_query),
             f"  only in the table: {extra:,}" + _examples(self.only_candidate),
         ]
-        lines[1:1] = [f"  by {line}" for line in self.program.splitlines()]
-        if self.pad:
-            lines.insert(1, "  zeros: " + tell_zeros(self.pad, "your column", "the table"))
-        if self.period:
-            lines.insert(1, f"  periods: {tell_period(self.period)}; {self.query_cardinality:,} of them are compared")
-        if self.verdict:
-            lines.append(f"  {self.verdict}: score {self.score:.2f}, usefulness {self.usefulness:.2f}")
-        lines += [f"    for: {text}" for text in self.evidence_for]
-        lines += [f"    against: {text}" for text in self.evidence_against]
-        if self.accidental:
-            lines.append("  accidental: chance alone explains this overlap")
         if self.rows:
             lines += ["  rows that join, as", *(f"    {line}" for line in rows_as_text(self.rows))]
+        lines += ["  details", *(f"    {line}" for line in self._found_by_lines())]
+        return visible_lines(lines)
+
+    def _found_by_lines(self) -> list[str]:
+        """Say what the search has read and compared."""
         read = self.found_by
-        lines.append(
-            f"  found by {read['plan']}: {read['lists_read']:,} lists, {read['sets_read']:,} sets, "
+        lines = [
+            f"found by {read['plan']}: {read['lists_read']:,} lists, {read['sets_read']:,} sets, "
             f"{read['bytes_read']:,} bytes read, {read['candidates_pruned']:,} candidates pruned"
-        )
+        ]
         if read["signatures_compared"]:
             lines.append(
-                f"  {read['signatures_compared']:,} signatures compared, {read['candidates']:,} candidates, "
+                f"{read['signatures_compared']:,} signatures compared, {read['candidates']:,} candidates, "
                 f"expected recall {read['expected_recall']:.3f}"
             )
         if self.radius:
-            lines.append(f"  {read['distances']:,} distances computed, {read['near_pairs']:,} within the radius")
+            lines.append(f"{read['distances']:,} distances computed, {read['near_pairs']:,} within the radius")
         if self.program:
-            lines.append(f"  {read['candidates']:,} candidates learned from")
-        return visible_lines(lines)
+            lines.append(f"{read['candidates']:,} candidates learned from")
+        return lines
 
     __repr__ = __str__
 

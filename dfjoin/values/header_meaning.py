@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels.header_words import DIGITS, GENERIC, NAMING, UNSPECIFIC, HeaderWords, cut_headers
+from dfjoin.kernels.header_words import DIGITS, GENERIC, NAMING, THING, UNSPECIFIC, HeaderWords, cut_headers
 from dfjoin.kernels.records import as_read_only
 from dfjoin.values import headers
 from dfjoin.values.value_set import pack_strings
@@ -89,8 +89,11 @@ def _plain(texts: pa.Array) -> pa.Array:
 def _lexicon() -> tuple[NDArray[np.uint64], ...]:
     """Return the hashes of the marked words, sorted: one array for each mark that `cut_headers` takes."""
     none = as_read_only(np.empty(0, np.uint64))
-    lists = (headers.UNSPECIFIC, headers.IDENTIFIER, headers.GENERIC, headers.NAMING)
-    found = [np.unique(_cut(*pack_strings(list(words)), (none, none, none, none)).joined) for words in lists]
+    first, last = headers.COMPOUNDS
+    naming = headers.NAMING + tuple(one + other for one in first for other in last)
+    lists: list[tuple[str, ...]] = [headers.UNSPECIFIC, headers.IDENTIFIER, headers.GENERIC, naming]
+    lists += [headers.MEANINGS["thing"], headers.MEANINGS["measure"], headers.ENDS_OF_IDENTIFIERS]
+    found = [np.unique(_cut(*_packed(_plain(pa.array(words))), (none,) * len(lists)).joined) for words in lists]
     for hashes in found:
         hashes.flags.writeable = False
     return tuple(found)
@@ -102,8 +105,8 @@ def is_generic(header: HeaderWords) -> bool:
 
 
 def is_naming(header: HeaderWords) -> bool:
-    """Tell whether one name says that numbers under it name something: ``id``, ``code``, ``fips``, ``year``."""
-    return bool((header.marks & NAMING > 0).any())
+    """Tell whether one name says that numbers under it name something: ``id``, ``fips``, ``Kundennr``, ``store``."""
+    return bool((header.marks & (NAMING | THING) > 0).any())
 
 
 def table_stems(names: pa.Array) -> pa.Array:

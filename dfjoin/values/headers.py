@@ -71,10 +71,10 @@ _FOREIGN_IDENTIFIER = {
     "Korean": ("번호", "코드", "우편번호"),
     "Arabic": ("رمز", "رقم", "معرف", "كود"),
 }
-"""Words for identifiers in other languages. The score of candidates knows those of English alone."""
+"""Words for identifiers in other languages."""
 
 ENDS_OF_IDENTIFIERS = (
-    *("nummer", "nummern", "schlüssel", "schluessel", "kennung", "kennziffer", "kennzahl", "leitzahl", "numero"),
+    *("nr", "nummer", "nummern", "schlüssel", "schluessel", "kennung", "kennziffer", "kennzahl", "leitzahl", "numero"),
     *("koodi", "tunnus", "code", "kode", "kod", "编号", "编码", "代码", "号码", "番号", "コード", "번호", "코드"),
 )
 """Ends of compounds that are one word: ``Kundennummer``, ``Gemeindeschlüssel``, ``postinumero``, ``zipcode``."""
@@ -143,9 +143,17 @@ GENERIC = (
     *("id", "code", "name", "key", "value", "number", "no", "index", "row", "rowname", "unnamed", "x", "type"),
     *("title", "label", "description", "text", "date", "year", "time"),
 )
-NAMING = (*IDENTIFIER, *_REFERENCE, "account", *_DATE_PART, *_CODE_SYSTEM)
-"""What the score of candidates takes for a name of something. Names of places that are often numbered (``district``)
-are none: cross-validated by source they change nothing, and `IDENTIFIER` alone does nearly as much as all."""
+NAMING = (
+    *IDENTIFIER,
+    *_REFERENCE,
+    *("account", "pk", "fk"),
+    *_DATE_PART,
+    *_CODE_SYSTEM,
+    *_FOREIGN_NUMBER,
+    *_FOREIGN_YEAR,
+    *sum(_FOREIGN_IDENTIFIER.values(), ()),
+)
+"""What the score of candidates takes for a name of something, beside the words for things in the singular."""
 
 _NOTHING_ALONE = (
     *("name", "value", "label", "type", "kind", "class", "group", "code", "id", "key", "index", "number", "count"),

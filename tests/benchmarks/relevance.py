@@ -28,22 +28,26 @@ from dfjoin.search.usefulness import shared_evidence
 from dfjoin.search.usefulness.features import CandidateFeatures, features_of, query_facts
 from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, UsefulnessModel
 from dfjoin.search.usefulness.shared_evidence import count_evidence
+from tests.benchmarks.number_cases import number_cases
 
 SCORE = (
     "information", "information_per_value", "rare_containment", "spread", "smaller_containment", "cardinality",
-    "same_specific_header", "disjoint_headers", "header_in_table_name", "header_elsewhere", "unrelated_numbers",
-    "no_letters", "no_letters_same_header", "serial", "both_serial", "both_years", "numeric_header", "unique_query",
-    "larger_containment", "unnamed_numbers",
+    "same_specific_header", "disjoint_headers", "header_in_table_name", "header_elsewhere", "no_letters",
+    "no_letters_same_header", "both_years", "numeric_header", "unique_query", "larger_containment", "unnamed_numbers",
+    "by_chance", "similar_size", "refers", "same_key_header", "alike_header", "names_key", "measured", "other_headers",
 )  # fmt: skip
 BRINGS = (
-    "shared", "larger_containment", "nothing_new", "new_columns", "both_text", "place_in_table",
+    "shared", "covered", "nothing_new", "new_columns", "both_text", "place_in_table",
     "header_in_table_name", "disjoint_headers", "header_elsewhere", "series", "number_columns",
 )  # fmt: skip
+NUMBER_JUDGEMENTS = Path(__file__).with_name("judged_numbers.csv")
 RIDGE = 16.0
 KEY_WEIGHT = 0.3
+MADE_WEIGHT = 0.3
 MEASURE_WEIGHT, N_MEASURES = 0.5, 40
 SMALL_WEIGHT, SMALL_COLUMNS = 0.5, 10
 FLOOR, REPEATED, MANY_TO_MANY = 0.3, 0.98, 0.96
+CODE_LETTERS = 3
 FOLDS = 10
 
 
@@ -84,7 +88,19 @@ def _candidates(lake, frame: pd.DataFrame, label, own_table: str) -> pd.DataFram
         len(query.values),
     )
     rows["family"], rows["content"] = found.family, found.content
+    rows["kind"] = _kind_of(query)
     return rows[rows["table"] != own_table]
+
+
+def _kind_of(query) -> str:
+    """Return the kind of a key; a code is a text with a digit, or of three letters at most."""
+    if query.kind == "date" or query_facts(query).is_years:
+        return "date"
+    if query.kind != "text":
+        return "whole number"
+    values = query.values.values()[:200]
+    n_codes = sum(any(c.isdigit() for c in value) or len(value) <= CODE_LETTERS for value in values)
+    return "code" if n_codes > len(values) / 2 else "text"
 
 
 def _weigh_in_small_lake(data, offsets, n_holding, n_columns, rows, weights) -> None:
@@ -124,6 +140,21 @@ def judged_features(lake, directory: Path) -> tuple[pd.DataFrame, pd.DataFrame, 
     return rows, other, others
 
 
+def number_features(lake) -> pd.DataFrame:
+    """The candidates of columns of whole numbers that are judged in ``judged_numbers.csv``, where their tables are."""
+    judged = pd.read_csv(NUMBER_JUDGEMENTS)
+    known, parts = set(lake.tables["table"]), []
+    for (table, column), wanted in judged.groupby(["query_table", "query_column"], sort=False):
+        if table not in known:
+            continue
+        grades = dict(zip(zip(wanted["table"], wanted["column"], strict=True), wanted["grade"], strict=True))
+        rows = _candidates(lake, lake.table(table), column, table)
+        rows = rows.assign(grade=[grades.get(pair, -1) for pair in zip(rows["table"], rows["column"], strict=True)])
+        name = f"{table}/{column}"
+        parts.append(rows[rows["grade"] >= 0].assign(query=name, group=table.split("/")[0]))
+    return pd.concat(parts, ignore_index=True)
+
+
 def key_features(directory: Path) -> pd.DataFrame:
     """Candidates of the foreign keys of databases: 2 for the declared key, 1 for what refers to the same key."""
     parts = []
@@ -147,6 +178,21 @@ def key_features(directory: Path) -> pd.DataFrame:
                 rows["grade"] = [2 if pair in keys else int(root(pair) == same) for pair in pairs]
                 rows["query"], rows["group"] = f"{database.name}/{table}/{column}", database.name
                 parts.append(rows)
+    return pd.concat(parts, ignore_index=True)
+
+
+def made_features() -> pd.DataFrame:
+    """Candidates of made databases whose keys are whole numbers: 2 for what belongs together, 0 for all others."""
+    parts = []
+    for case in number_cases():
+        with tempfile.TemporaryDirectory() as place:
+            lake = dfjoin.build_lake(case.tables, Path(place) / "index", engine="inline", progress=False)
+            for table, column, wanted in case.queries:
+                rows = _candidates(lake, case.tables[table], column, table)
+                pairs = zip(rows["table"], rows["column"], strict=True)
+                rows = rows.assign(grade=[2 * (pair in wanted) for pair in pairs])
+                name = f"{case.language}/{case.numbers}/{table}/{column}"
+                parts.append(rows.assign(query=name, group=case.language, numbers=case.numbers))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -194,11 +240,12 @@ def fit_model(rows: pd.DataFrame, names: tuple[str, ...], is_true: np.ndarray, w
 
 
 def fit_both(rows: pd.DataFrame) -> tuple[LinearModel, LinearModel]:
-    """Fit the score to all rows, and what a hit brings to those that are no accident."""
+    """Fit the score to all rows, and what a hit brings to those that are no accident, made databases apart."""
     weights = rows["weight"].to_numpy(float)
     grade = rows["grade"].to_numpy()
     related = grade > 0
     score = fit_model(rows, SCORE, related, weights)
+    related &= (rows["part"] != "made").to_numpy()
     return score, fit_model(rows[related], BRINGS, grade[related] == 2, weights[related])
 
 
@@ -259,12 +306,16 @@ def measure(rows: pd.DataFrame, ranking: np.ndarray, score: np.ndarray | None = 
     found = {"nDCG@10": np.mean(ndcg), "P@1": np.mean(first), "junk@10": n_junk / n_top}
     found |= {"AUC > 0": area(ranking if score is None else score, grade > 0), "AUC 2": area(ranking, grade == 2)}
     if score is not None:
-        bins = np.minimum((score * 10).astype(int), 9)
-        used = [bins == b for b in range(10) if (bins == b).any()]
-        error = sum(b.mean() * abs((grade[b] > 0).mean() - score[b].mean()) for b in used)
         found |= {"shown": n_shown, "junk shown": n_shown_junk / max(1, n_shown), "2s shown": n_twos / n_places}
-        found["calibration"] = error
+        found["calibration"] = calibration(score, grade > 0)
     return {name: float(value) for name, value in found.items()}
+
+
+def calibration(score: np.ndarray, is_true: np.ndarray) -> float:
+    """Mean difference of the predicted and the true share, over tenths of the score."""
+    bins = np.minimum((score * 10).astype(int), 9)
+    used = [bins == b for b in range(10) if (bins == b).any()]
+    return float(sum(b.mean() * abs(is_true[b].mean() - score[b].mean()) for b in used))
 
 
 def spread(rows: pd.DataFrame, ranking: np.ndarray, score: np.ndarray, rounds: int = 200, seed: int = 0) -> pd.Series:
@@ -365,59 +416,97 @@ def families_shown(rows: pd.DataFrame, ranking: np.ndarray, score: np.ndarray) -
     return {"families": n_shown, "junk of families": n_junk / max(1, n_shown), "2s in families": n_twos / n_places}
 
 
+def all_rows(lake, judgements: Path, keys: Path | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The candidates that the model is fitted to, with their weight and part; and the judged ones without a shared value."""
+    rows, unshared, measures = judged_features(lake, judgements)
+    alone = rows.assign(**{name: rows[f"small {name}"] for name in ("rare_containment", "spread")})
+    parts = {"judged": rows.assign(weight=1.0), "measures": measures.assign(weight=MEASURE_WEIGHT)}
+    parts["small"] = alone.assign(weight=SMALL_WEIGHT)
+    parts["numbers"] = number_features(lake).assign(weight=1.0)
+    parts["made"] = made_features().assign(weight=MADE_WEIGHT)
+    if keys is not None:
+        parts["keys"] = key_features(keys).assign(weight=KEY_WEIGHT)
+    return pd.concat([one.assign(part=name) for name, one in parts.items()], ignore_index=True), unshared
+
+
+def other_rankings(lake, rows: pd.DataFrame, unshared: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """The measures of the rankings by other metrics."""
+    jaccard = rows["matched"] / (rows["n_query"] + rows["n_values"] - rows["matched"])
+    found = {"matched": rows["matched"] - 1e-7 * rows["n_values"], "jaccard": jaccard}
+    found |= {"NextiaJD": nextiajd(rows), "Freyja's terms": multiset_quality(lake, rows)}
+    both = pd.concat([rows, unshared], ignore_index=True)
+    return {name: measure(both, _padded(values, unshared, -1)) for name, values in found.items()}
+
+
+def _padded(values, unshared: pd.DataFrame, last: float) -> np.ndarray:
+    return np.append(np.asarray(values, float), np.full(len(unshared), last))
+
+
+def print_keys(every: pd.DataFrame, usefulness: np.ndarray, name: str) -> None:
+    """Print for how many foreign keys the declared key comes first."""
+    is_key = (every["part"] == "keys").to_numpy()
+    if not is_key.any():
+        return
+    own = every[is_key].reset_index(drop=True)
+    plain = first_keys(own, (own["matched"] - 1e-7 * own["n_values"]).to_numpy())
+    useful = first_keys(own, usefulness[is_key])
+    told = [
+        f"{n} {a:.3f} by matched, {b:.3f} useful" for n, a, b in zip(("recall@1", "MRR"), plain, useful, strict=True)
+    ]
+    print(f"foreign keys, {name}: " + ", ".join(told))
+
+
+def print_made(every: pd.DataFrame, score: np.ndarray) -> None:
+    """Print how whole numbers of the made databases are scored, by their kind and by the side of the reference."""
+    made = every.assign(score=score)[(every["part"] == "made").to_numpy()]
+    side = np.where(made["query"].str.contains("/facts/"), "from the reference", "from the key")
+    is_true = (made["grade"] > 0).to_numpy()
+    shown = made.assign(side=side, shown=score[made.index] >= 0.5)[is_true].groupby(["side", "numbers"])["shown"].mean()
+    print(
+        "made whole numbers, share of what belongs together at 0.5 or more:\n"
+        + shown.to_string(float_format="{:.3f}".format)
+    )
+    print(f"highest score of what does not: {made['score'][~is_true].max():.3f}")
+
+
 def run_relevance(lake, judgements: Path, keys: Path | None, writes: bool) -> None:
     """Print the measures of every ranking, cross-validated by query and by source; with `writes` fit model.json anew.
 
     Judged candidates that share no value any more come last in every ranking, and have the score 0.
     """
-    rows, unshared, measures = judged_features(lake, judgements)
-    alone = rows.assign(**{name: rows[f"small {name}"] for name in ("rare_containment", "spread")})
-    parts = {"judged": rows.assign(weight=1.0), "measures": measures.assign(weight=MEASURE_WEIGHT)}
-    parts["small"] = alone.assign(weight=SMALL_WEIGHT)
-    if keys is not None:
-        parts["keys"] = key_features(keys).assign(weight=KEY_WEIGHT)
-    every = pd.concat([one.assign(part=name) for name, one in parts.items()], ignore_index=True)
-    judged = (every["part"] == "judged").to_numpy()
+    every, unshared = all_rows(lake, judgements, keys)
+    grade = every["grade"].to_numpy()
+    of_part = {name: (every["part"] == name).to_numpy() for name in every["part"].unique()}
+    judged, is_real = of_part["judged"], of_part["judged"] | of_part["numbers"]
+    rows, numbers = (every[of_part[name]].reset_index(drop=True) for name in ("judged", "numbers"))
     both = pd.concat([rows, unshared], ignore_index=True)
-
-    def padded(values, last: float) -> np.ndarray:
-        return np.append(np.asarray(values, float), np.full(len(unshared), last))
-
-    jaccard = rows["matched"] / (rows["n_query"] + rows["n_values"] - rows["matched"])
-    table = {
-        "matched": measure(both, padded(rows["matched"] - 1e-7 * rows["n_values"], -1)),
-        "jaccard": measure(both, padded(jaccard, -1)),
-        "NextiaJD": measure(both, padded(nextiajd(rows), -1)),
-        "Freyja's terms": measure(both, padded(multiset_quality(lake, rows), -1)),
-    }
+    table = other_rankings(lake, rows, unshared)
     figures: dict[str, dict[str, float]] = {}
     for by, name in (("query", "by query"), ("group", "by source")):
         score, usefulness = cross_validate(every, by)
-        told = measure(both, padded(usefulness[judged], -1), padded(score[judged], 0))
+        told = measure(both, _padded(usefulness[judged], unshared, -1), _padded(score[judged], unshared, 0))
         told |= families_shown(rows, usefulness[judged], score[judged])
-        is_small = (every["part"] == "small").to_numpy()
-        told["AUC > 0, small"] = area(score[is_small], every["grade"].to_numpy()[is_small] > 0)
+        told["AUC > 0, small"] = area(score[of_part["small"]], grade[of_part["small"]] > 0)
         figures[name] = table[f'rank="useful", {name}'] = told
+        own = usefulness[of_part["numbers"]], score[of_part["numbers"]]
+        table[f"judged numbers, {name}"] = measure(numbers, *own) | families_shown(numbers, *own)
+        print_keys(every, usefulness, name)
         if by == "query":
-            deviations = spread(rows, usefulness[judged], score[judged])
-            judged_score = score[judged]
-        if keys is not None:
-            is_key = (every["part"] == "keys").to_numpy()
-            own = every[is_key].reset_index(drop=True)
-            names = ("recall@1", "MRR")
-            plain = first_keys(own, (own["matched"] - 1e-7 * own["n_values"]).to_numpy())
-            useful = first_keys(own, usefulness[is_key])
-            print(f"foreign keys, {name}: " + ", ".join(
-                f"{n} {a:.3f} by matched, {b:.3f} useful" for n, a, b in zip(names, plain, useful, strict=True)
-            ))  # fmt: skip
+            deviations, tenths = spread(rows, usefulness[judged], score[judged]), score[judged]
     print(pd.DataFrame(table).T.to_string(float_format="{:.3f}".format))
     print("deviation over draws of queries:", ", ".join(f"{k} {v:.3f}" for k, v in deviations.items()))
+    for kind, places in every[is_real].groupby("kind").groups.items():
+        is_true = grade[places] > 0
+        print(
+            f"{kind}, by source: AUC {area(score[places], is_true):.3f}, calibration {calibration(score[places], is_true):.3f}, {len(places)} candidates"
+        )
+    print_made(every, score)
     print("calibration, predicted and true share by tenth of the score:")
-    bins = np.minimum((judged_score * 10).astype(int), 9)
+    bins = np.minimum((tenths * 10).astype(int), 9)
     for b in range(10):
         held = bins == b
         if held.any():
-            print(f"  {judged_score[held].mean():.3f} {(rows['grade'].to_numpy()[held] > 0).mean():.3f} ({held.sum()})")
+            print(f"  {tenths[held].mean():.3f} {(rows['grade'].to_numpy()[held] > 0).mean():.3f} ({held.sum()})")
     if writes:
         write_model(every, figures)
 
@@ -432,7 +521,8 @@ def write_model(every: pd.DataFrame, figures: dict[str, dict[str, float]]) -> No
         "command": "python -m tests.benchmarks relevance JUDGEMENTS LAKE --keys DATABASES --fit",
         "data": f"{n_of['judged']} judged candidates of {every['query'][every['part'] == 'judged'].nunique()} query "
         f"columns of one lake; the same as if their table were the whole lake, which count {SMALL_WEIGHT} each; "
-        f"{n_of['measures']} unjudged candidates of columns that are measures, as accidents, {MEASURE_WEIGHT} each; and "
+        f"{n_of['numbers']} judged candidates of whole numbers; {n_of['made']} candidates of made databases whose keys are "
+        f"whole numbers, {MADE_WEIGHT} each, for the score alone; {n_of['measures']} unjudged candidates of columns that are measures, as accidents, {MEASURE_WEIGHT} each; and "
         f"{n_of.get('keys', 0)} candidates of foreign keys of relational databases, {KEY_WEIGHT} each; all were seen in "
         "development",
         "cross_validated": {name: {k: round(v, 3) for k, v in one.items()} for name, one in figures.items()},

@@ -6,7 +6,7 @@ import pytest
 
 from dfjoin.containment import join_graph
 from dfjoin.containment.join_graph import JoinGraph, choose_edges
-from dfjoin.containment.key_features import KeyCandidates
+from dfjoin.containment.key_features import KeyCandidates, LakeColumns, find_key_pairs
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableNotFoundError
 
 KEYS = {
@@ -63,6 +63,16 @@ def test_declared_keys_are_found_among_accidents(lake, graph):
     assert repr(graph) == f"<JoinGraph: {len(graph)} edges between 5 of 6 tables>"
     assert "<table" in graph._repr_html_()
     assert set(graph.edges.loc[graph.edges["key_table"] == "countries", "relationship"]) == {"n:1"}
+
+
+def test_dates_and_columns_that_a_program_named_refer_to_no_key(build):
+    days = pd.date_range("2024-01-01", periods=40).astype(str)
+    names = [f"town {i}" for i in range(40)]
+    first = {"Unnamed: 0": range(40), "1": names, "day": days, "town": names}
+    lake = build({"days": pd.DataFrame(first), "towns": pd.DataFrame({"town": names, "rain": range(40)})})
+    columns = LakeColumns(lake.snapshot)
+    pairs = find_key_pairs(columns, 0.9)
+    assert {columns.name(c) for c in pairs.left.tolist()} == {("days", "town"), ("towns", "town"), ("towns", "rain")}
 
 
 def test_scores_do_not_depend_on_how_many_are_scored_at_once(lake, graph, monkeypatch):

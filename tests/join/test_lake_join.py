@@ -175,9 +175,9 @@ def test_of_two_keys_that_tie_the_one_that_the_index_leaves_open_is_read(build, 
 
 
 def test_a_table_is_tried_on_its_first_column_only(build):
-    df = pd.DataFrame({"a": list("pqrt"), "f": list("xyyx"), "h": list("rpqu"), "b": list("mnoj")})
+    df = pd.DataFrame({"a": list("pqrt"), "f": list("xyyx"), "h": list("rpqu"), "b": ["mist", "noon", "ore", "jade"]})
     copy = pd.DataFrame({"k": list("pqrt"), "k2": list("rpqu"), "g": list("xyyx")})
-    lake = build({"copy": copy, "other": pd.DataFrame({"key": list("mn"), "d": [0.5, 1.5]})})
+    lake = build({"copy": copy, "other": pd.DataFrame({"key": ["mist", "noon"], "d": [0.5, 1.5]})})
     hits = dfjoin.discover_joinable(df, "a", lake, rank="matched")
     assert hits["column"].tolist() == ["k", "k2"], "on the second column the flags are others, and thus new"
     assert _joined(dfjoin.auto_join(df, lake)) == [(["b"], "other")]

@@ -40,7 +40,7 @@ def test_why_a_key_is_not_joined_is_told(build):
     own = DF.assign(year=DF["year"] + 2)
     report = own.auto_join(build(TABLES), on=["nation", "year"], **QUIET).attrs["dfjoin"]
     assert not report["joined"]
-    assert report["passed_over"][0]["reason"] == "containment 0.333 is below the threshold 0.5"
+    assert report["passed_over"][0]["reason"].startswith("containment 0.333 is below the threshold 0.5")
 
 
 @pytest.mark.parametrize("on", ["nation", None])

@@ -3,7 +3,9 @@
 import math
 import re
 
-__all__ = ["features", "is_serial", "odds", "usual_holding", "value_bits"]
+from dfjoin.values import headers as vocabulary
+
+__all__ = ["features", "is_number", "number_features", "odds", "usual_holding", "value_bits"]
 
 _UNSPECIFIC = {
     "id",
@@ -24,8 +26,6 @@ _UNSPECIFIC = {
     "to",
 }
 _UNSPECIFIC |= {"csv", "tsv", "data", "ids", "codes", "names"}
-_NAMING = {"id", "code", "key", "no", "num", "number", "nr", "fk", "pk", "year", "date", "fips", "zip"}
-_IDENTIFIERS = {"id", "ids", "code", "codes", "key", "no", "num", "number", "nr", "fk", "pk"}
 _GENERIC = {"id", "code", "name", "key", "value", "number", "no", "index", "row", "rowname", "unnamed", "x", "type"}
 _GENERIC |= {"title", "label", "description", "text", "date", "year", "time"}
 
@@ -58,12 +58,109 @@ def usual_holding(value, n_holding, n_columns):
     return 65536 * (max(1, n_holding) + 16384 * max(share, 2**-15)) / (n_columns + 16384)
 
 
-def is_serial(values):
-    """Whether canonical values are integers from 0 or 1 on that hold four fifths of their range."""
-    if not all(value.isdigit() for value in values):
+def _integers(values):
+    """The distinct canonical integers among some values, sorted."""
+    return sorted(int(v) for v in set(values) if re.fullmatch("0|[1-9][0-9]*", v))
+
+
+def is_number(values):
+    """Whether a column of these values is one of integers."""
+    return len(_integers(values)) == len(set(values))
+
+
+def _is_padded_serial(values):
+    """Whether texts are digits, of which some begin with zeros, that are integers from 0 or 1 on with few gaps."""
+    if not all(v.isdigit() for v in values) or is_number(values):
         return False
     low, high = min(map(int, values)), max(map(int, values))
-    return low in (0, 1) and len(values) >= 0.8 * (high - low + 1)
+    return low in (0, 1) and len(set(values)) >= 0.8 * (high - low + 1)
+
+
+def chance(own, theirs):
+    """How far chance explains the shared whole numbers, and the bits of the shared values.
+
+    The candidate's values are a random part of its range: of the query's numbers there, each is shared with the share of
+    the range that it fills. A range from 0 or 1 ends where the query's numbers do.
+    """
+    shared = set(own) & set(theirs)
+    bits = sum(map(value_bits, shared))
+    ints, others = _integers(own), _integers(theirs)
+    if _is_padded_serial(own):
+        return 1.0, 0.0
+    has_range = len(others) == len(set(theirs))
+    are_years = _is_years(own) and _is_years(theirs)
+    if not ints or are_years or not (has_range or len(ints) == len(set(own))):
+        return 0.0, bits
+    low, high = (others[0], others[-1]) if has_range else (ints[0], ints[-1])
+    n_in = max(len(shared), sum(low <= v <= high for v in ints))
+    end = min(high, ints[-1]) if low in (0, 1) else high
+    density = min(1.0, len(set(theirs)) / max(1, end - low + 1))
+    share, beyond = len(shared) / n_in, 0.0
+    if share > density:
+        beyond = len(shared) * math.log2(share / density)
+        beyond += (n_in - len(shared)) * math.log2((1 - share) / (1 - density)) if share < 1 else 0.0
+    by_chance = 10 / (10 + beyond)
+    first, last = min(low, ints[0]), max(high, ints[-1])
+    if first > 0:
+        beyond += math.log2(math.log(1e9) / math.log((last + 1) / first))
+    return by_chance, min(bits, beyond)
+
+
+def _is_short(one, other):
+    """Whether one of two words is short for the other one, by their first eight letters."""
+    one, other = sorted((one[:8], other[:8]), key=len)
+    if one == other:
+        return True
+    rest = iter(other)
+    return len(one) >= 3 and one[0] == other[0] and all(letter in rest for letter in one)
+
+
+def _subject(specific):
+    """The words of a name that are not for identifiers, or all."""
+    return [w for w in specific if w not in vocabulary.NAMING] or specific
+
+
+def _heads_agree(one, other):
+    one, other = ([w for w in words if not w.isdigit()] for words in (one, other))
+    if not one or not other:
+        return False
+    return _is_short(one[-1], other[-1]) or _is_short(_subject(one)[-1], _subject(other)[-1])
+
+
+def _held(ws, others):
+    return bool(ws) and all(any(_is_short(w, o) for o in others) for w in _subject(ws))
+
+
+def number_features(query, candidate, table):
+    """Of the features of one candidate those of whole numbers; see `features`."""
+    (name, own_rows), (header, their_rows) = query, candidate
+    own, theirs = set(own_rows), set(their_rows)
+    mine, other = words(name), words(header)
+    specific, their_specific, stem = ([w for w in ws if w not in _UNSPECIFIC] for ws in (mine, other, words(table)))
+    both = (is_number(own) and is_number(theirs)) or _is_padded_serial(own)
+    is_measure = bool(set(vocabulary.MEANINGS["measure"]) & {*mine, *other})
+    is_generic = all(w in _GENERIC | _UNSPECIFIC for w in mine)
+    is_same = both and mine == other and not (is_generic or is_measure or (_is_years(own) and _is_years(theirs)))
+    is_alike = both and mine != other and not is_measure and _heads_agree(their_specific, specific)
+    is_alike = is_alike and (_held(their_specific, specific) or _held(specific, their_specific))
+    is_key = both and _heads_agree(stem, specific) and _held(specific, stem)
+    is_key = is_key and all(
+        w in vocabulary.NAMING or any(_is_short(w, o) for o in (*words(table), *mine)) for w in other
+    )
+    by_chance, _ = chance(own_rows, their_rows)
+    sizes = sorted((len(own), len(theirs)))
+    related = by_chance * (is_same or is_alike or is_key)
+    is_reference = len(own) < len(own_rows) and len(theirs) == len(their_rows) and own <= theirs
+    return {
+        "by_chance": by_chance,
+        "similar_size": related * sizes[0] / sizes[1],
+        "refers": related * is_reference,
+        "same_key_header": is_same,
+        "alike_header": is_alike,
+        "names_key": is_key,
+        "measured": both and is_measure,
+        "covered": max(len(own & theirs) / len(own), len(own & theirs) / len(theirs)),
+    }
 
 
 def _is_years(values):
@@ -93,57 +190,58 @@ def features(query, companions, candidate, table, headers, holding):
     specific, their_specific = ([w for w in ws if w not in _UNSPECIFIC] for ws in (mine, other))
     is_same = mine == other and mine != []
     frame = {tuple(words(c)) for c in companions} - {tuple(mine)}
-    is_number, has_digits = (all(v.isdigit() for v in values) for values in (own, theirs))
+    is_own, has_digits = is_number(own), is_number(theirs)
     in_table = [w for w in specific if w in stem]
-    subject, their_subject = ([w for w in ws if w not in _IDENTIFIERS] for ws in (mine, other))
-    of_table = bool(subject) and all(w in stem and w not in _UNSPECIFIC for w in subject)
-    of_table = of_table and all((w in stem and w not in _UNSPECIFIC) or w in mine for w in their_subject)
-    no_letters = not is_number and sum(any(c.isalpha() for c in v) for v in own) < 0.1 * len(own)
+    no_letters = not is_own and sum(any(c.isalpha() for c in v) for v in own) < 0.1 * len(own)
     held = [tuple(words(h)) in frame or words(h) == mine for h in headers]
     n_new = sum(not h for h in held) - (not held[headers.index(header)])  # the key itself is nothing new
     containments = len(shared) / len(own), len(shared) / len(theirs)
-    bits = sum(map(value_bits, shared))
+    by_chance, bits = chance(own_rows, their_rows)
+    by_value = 1 - by_chance
     rarity = {v: 1 / math.sqrt(holding[v]) for v in own}
     own_unique, their_unique = len(own) == len(own_rows), len(theirs) == len(their_rows)
     return {
         "information": math.log(1 + bits),
         "information_per_value": bits / len(shared),
-        "rare_containment": sum(rarity[v] for v in shared) / sum(rarity.values()),
-        "spread": sum(max(0.0, math.log(holding[v])) for v in shared) / len(shared),
-        "smaller_containment": min(containments),
-        "larger_containment": max(containments),
+        "rare_containment": by_value * sum(rarity[v] for v in shared) / sum(rarity.values()),
+        "spread": by_value * sum(max(0.0, math.log(holding[v])) for v in shared) / len(shared)
+        + by_chance * math.log(65536),
+        "smaller_containment": by_value * min(containments),
+        "larger_containment": by_value * max(containments),
         "shared": math.log(1 + len(shared)),
-        "cardinality": math.log(len(theirs)),
+        "cardinality": by_value * math.log(len(theirs)),
         "same_specific_header": is_same and not all(w in _GENERIC | _UNSPECIFIC for w in mine),
         "disjoint_headers": not is_same
         and bool(specific and their_specific)
         and not {w[:4] for w in specific} & {w[:4] for w in their_specific},
         "header_in_table_name": bool(in_table),
         "header_elsewhere": not is_same and (tuple(other) in frame or mine in [words(h) for h in headers]),
-        "unrelated_numbers": (is_number or has_digits) and not is_same and not of_table,
         "no_letters": no_letters,
         "no_letters_same_header": no_letters and is_same,
-        "serial": is_serial(theirs),
-        "both_serial": is_serial(own) and is_serial(theirs),
         "both_years": _is_years(own) and _is_years(theirs),
         "numeric_header": all(w.isdigit() for w in mine),
         "unique_query": own_unique,
-        "both_text": not is_number and not has_digits,
+        "both_text": not is_own and not has_digits,
         "place_in_table": headers.index(header) / len(headers),
         "new_columns": math.log(1 + max(0, n_new)),
         "nothing_new": n_new <= 0,
         "unique_candidate": their_unique,
         "many_to_many": not own_unique and not their_unique,
+        "other_headers": math.log(1 + sum(tuple(words(h)) in frame and words(h) not in (mine, other) for h in headers)),
     }
 
 
 def unnamed_numbers(query, candidate):
     """Whether both columns are numbers, or the query has no letters, and no header says that they name anything."""
     (name, own), (header, theirs) = query, candidate
-    is_number, both = (all(v.isdigit() for v in values) for values in (own, theirs))
-    no_letters = not is_number and sum(any(c.isalpha() for c in v) for v in set(own)) < 0.1 * len(set(own))
+    no_letters = not is_number(own) and sum(any(c.isalpha() for c in v) for v in set(own)) < 0.1 * len(set(own))
     are_years = _is_years(set(own)) and _is_years(set(theirs))
-    return (no_letters or (is_number and both)) and not are_years and not _NAMING & {*words(name), *words(header)}
+    naming = {*vocabulary.NAMING, *vocabulary.MEANINGS["thing"]}
+    return (
+        (no_letters or (is_number(own) and is_number(theirs)))
+        and not are_years
+        and not naming & {*words(name), *words(header)}
+    )
 
 
 def odds(values, features_of_model, bias):

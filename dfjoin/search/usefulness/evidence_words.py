@@ -29,14 +29,19 @@ def _spread_text(spread: float, word: str) -> str:
     return f"the shared values are {word}, in about {number:,.0f} of {REFERENCE_COLUMNS:,} columns of a usual lake"
 
 
+def _sizes_text(share: float) -> str:
+    """Say how the numbers of values of both columns compare."""
+    return f"the smaller column has {share:.0%} as many numbers as the larger one"
+
+
 _NUMERIC: dict[str, tuple[_Words, _Words]] = {
     "information": (
-        lambda v: f"the shared values tell much, {math.expm1(v):,.0f} bits in all",
-        lambda v: f"the shared values tell little, {math.expm1(v):,.0f} bits in all",
+        lambda _: "so many telling values are hardly shared by chance",
+        lambda _: "the shared values are so few, so short or so usual that chance may explain them",
     ),
     "information_per_value": (
-        lambda v: f"the shared values are long, {v:.0f} bits each",
-        lambda v: f"the shared values are short, {v:.1f} bits each",
+        lambda _: "the shared values are long",
+        lambda _: "the shared values are short",
     ),
     "rare_containment": (
         lambda v: f"it holds {v:.0%} of your values, counted by their rarity",
@@ -58,6 +63,11 @@ _NUMERIC: dict[str, tuple[_Words, _Words]] = {
         lambda v: f"it has only {math.exp(v):,.0f} distinct values",
         lambda v: f"it has {math.exp(v):,.0f} distinct values, and some are shared by chance",
     ),
+    "similar_size": (_sizes_text, _sizes_text),
+    "other_headers": (
+        lambda v: f"the table has {math.expm1(v):,.0f} other headers of your frame",
+        lambda v: f"the table has {math.expm1(v):,.0f} other headers of your frame",
+    ),
 }
 """Features of any size → what is said where they count for the candidate, and where against it."""
 
@@ -66,17 +76,30 @@ _FLAGS = {
     "disjoint_headers": "the headers have no word in common",
     "header_in_table_name": "the name of the table has a word of your header",
     "header_elsewhere": "the frame or the table has the other one's header in another column",
-    "unrelated_numbers": "the values are numbers, and the headers do not say that they belong together",
     "no_letters": "your values have no letters",
     "no_letters_same_header": "your values have no letters, and the same header may mean another measure",
-    "serial": "it is a serial number",
-    "both_serial": "both are serial numbers",
     "both_years": "both are years",
+    "same_key_header": "both are numbers under the same header",
+    "alike_header": "one header is short for the other one",
+    "names_key": "your header names the table, of which the column is the key",
+    "refers": "your column repeats numbers of which the table has each once, and all of yours",
+    "measured": "a header says that the numbers were measured or counted",
     "unnamed_numbers": "the values are numbers, and neither header says that they name anything",
     "numeric_header": "your header is a number",
     "unique_query": "none of your values occurs twice",
 }
 """Features that are 1 or 0 → what is said where they are 1."""
+
+
+_OF_VALUES = (
+    *("information", "information_per_value", "rare_containment", "spread", "smaller_containment", "cardinality"),
+    *("larger_containment", "by_chance"),
+)
+_BY_CHANCE = (
+    "the shared numbers tell nothing: any other column of numbers from the same range, such as a serial number, would "
+    "share as many"
+)
+"""What is said in place of the features of values where chance explains the shared numbers."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +148,8 @@ def weigh_candidate(candidate: Candidate, is_by_equality: bool = True) -> Candid
     useful = float(weights.usefulness(features, score)[0])
     if found.useful is not None:
         useful = float(found.useful.usefulness[candidate.position])
-    parts = sorted(weights.score.contributions(features).items(), key=lambda item: -abs(item[1]))
     values = dict(zip(FEATURES, features.values[0].tolist(), strict=True))
-    texts = [(part, _words(name, values[name], part)) for name, part in parts if abs(part) >= _LEAST]
+    texts = _texts(values, weights.score.contributions(features))
     return CandidateEvidence(
         float(score[0]),
         useful,
@@ -136,8 +158,20 @@ def weigh_candidate(candidate: Candidate, is_by_equality: bool = True) -> Candid
     )
 
 
+def _texts(values: dict[str, float], parts: dict[str, float]) -> list[tuple[float, str]]:
+    """Say what each feature tells, the strongest first, with what it adds to the log-odds."""
+    texts = []
+    if values["by_chance"] >= 0.5:
+        texts.append((-abs(sum(parts.get(name, 0.0) for name in _OF_VALUES)), _BY_CHANCE))
+        parts = {name: part for name, part in parts.items() if name not in _OF_VALUES}
+    texts += [(part, _words(name, values[name], part)) for name, part in parts.items() if abs(part) >= _LEAST]
+    return sorted(texts, key=lambda item: -abs(item[0]))
+
+
 def _words(name: str, value: float, part: float) -> str:
     """Say what a feature tells; nothing for what is not there."""
+    if name == "by_chance" or (name in ("similar_size", "other_headers") and value == 0.0):
+        return ""
     if name in _NUMERIC:
         return _NUMERIC[name][part < 0](value)
     return _FLAGS[name] if value > 0 else ""

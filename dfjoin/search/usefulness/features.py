@@ -8,7 +8,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.header_words import DIGITS, HeaderWords
+from dfjoin.kernels.header_words import DIGITS, MEASURE, HeaderWords
+from dfjoin.kernels.numbers import INTEGER, parse_integers
+from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.usefulness import (
     CARDINALITY,
     FEATURES,
@@ -27,12 +30,16 @@ from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, SERIAL_SH
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, is_generic, is_naming
+from dfjoin.values.value_set import ValueSet
 
 __all__ = ["CandidateFeatures", "QueryFacts", "features_of", "query_facts", "query_numbers"]
 
 _NUMBER_KINDS = ("integer", "decimal", "float")
 _LOOKED_AT = 200
 _FEW_LETTERS = 0.1
+_ZERO, _NINE = ord("0"), ord("9")
+_MOST_DIGITS = 18
+_NONE = as_read_only(np.empty(0, np.int64))
 
 
 @dataclass(frozen=True)
@@ -52,8 +59,12 @@ class QueryFacts:
         A text column of whose values hardly any has a letter.
     is_generic, has_digits_alone : bool
         Its name stands in tables of any subject; has no letter.
-    is_naming : bool
-        Its name says that numbers under it name something.
+    is_naming, is_measure : bool
+        Its name says that numbers under it name something; that they were measured or counted.
+    integers : ndarray of int64, sorted
+        The values that are integers.
+    is_padded_serial : bool
+        Texts of digits, which are serial numbers apart from the zeros in front of them.
     """
 
     header: HeaderWords
@@ -68,6 +79,9 @@ class QueryFacts:
     is_generic: bool
     has_digits_alone: bool
     is_naming: bool
+    is_measure: bool
+    integers: NDArray[np.int64]
+    is_padded_serial: bool
 
 
 def query_facts(query: QueryColumn) -> QueryFacts:
@@ -90,7 +104,30 @@ def query_facts(query: QueryColumn) -> QueryFacts:
         is_generic=is_generic(header),
         has_digits_alone=bool((header.marks & DIGITS > 0).all()),
         is_naming=is_naming(header),
+        is_measure=bool((header.marks & MEASURE > 0).any()),
+        integers=as_read_only(query.integers if profile.has_range else _integers_among(query.values)),
+        is_padded_serial=is_text and _is_padded_serial(query),
     )
+
+
+def _integers_among(values: ValueSet) -> NDArray[np.int64]:
+    """Return those values of a column of other kinds that are integers of at most 18 digits, sorted."""
+    lengths = np.diff(values.offsets)
+    chosen = np.flatnonzero((values.classes == INTEGER) & (lengths <= _MOST_DIGITS))
+    if chosen.size == 0:
+        return _NONE
+    places = expand_stretches(values.offsets[chosen], lengths[chosen])
+    return np.sort(parse_integers(values.data[places], np.append(0, np.cumsum(lengths[chosen]))))
+
+
+def _is_padded_serial(query: QueryColumn) -> bool:
+    """Tell whether the values are digits that are serial numbers without the zeros in front of them."""
+    values = query.values
+    used = values.data[: values.offsets[-1]]
+    if used.size == 0 or used.min() < _ZERO or used.max() > _NINE or np.diff(values.offsets).max() > _MOST_DIGITS:
+        return False
+    low, high = int(query.integers[0]), int(query.integers[-1])
+    return low in (0, 1) and len(values) >= SERIAL_SHARE * (high - low + 1)
 
 
 @lru_cache(maxsize=8)
@@ -175,13 +212,12 @@ def _fill(
     known = facts_of(snapshot.segments[number])
     own = facts.header.joined[facts.header.joined != 0]
     named = known.columns_named(own)
-    held = np.concatenate([known.columns_named(facts.companions), named])
-    n_held = np.bincount(known.table_of[held], minlength=known.n_tables)
-    has_header = np.zeros(known.n_tables, np.uint8)
-    has_header[known.table_of[named]] = 1
-    series, n_new = series_of(snapshot)[number], known.width - 1 - n_held
+    n_held = np.bincount(known.table_of[known.columns_named(facts.companions)], minlength=known.n_tables)
+    n_named = np.bincount(known.table_of[named], minlength=known.n_tables)
+    has_header = (n_named > 0).astype(np.uint8)
+    series, n_new = series_of(snapshot)[number], known.width - 1 - n_held - n_named
     unmarked = np.zeros(known.n_tables, np.uint8)
-    tables = TableNumbers(known.tables, n_new, has_header, series, known.number_share, unmarked)
+    tables = TableNumbers(known.tables, n_new, n_held, has_header, series, known.number_share, unmarked)
     numbers = query_numbers(facts, evidence.total_weight)
     columns = evidence.hits.columns
     marks = np.zeros(known.n_headers, np.uint8)
@@ -209,15 +245,17 @@ def query_numbers(facts: QueryFacts, total_weight: float) -> QueryNumbers:
     return QueryNumbers(
         facts.header,
         facts.companions,
+        facts.integers,
         facts.n_values,
         total_weight,
         facts.is_unique,
         facts.is_number,
         facts.is_text,
-        facts.is_serial,
         facts.is_years,
         facts.has_no_letters,
         facts.is_generic,
         facts.has_digits_alone,
         facts.is_naming,
+        facts.is_measure,
+        facts.is_padded_serial,
     )

@@ -18,11 +18,13 @@ from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.usefulness import (
     CARDINALITY,
     HEADER,
+    HIGH,
     IS_SERIAL,
     IS_UNIQUE,
     IS_YEARS,
     KIND,
     LOG_CARDINALITY,
+    LOW,
     PLACE,
     TABLE,
     ColumnRecords,
@@ -32,7 +34,16 @@ from dfjoin.values.header_meaning import headers_of, table_stems
 from dfjoin.values.profile import Profile
 from dfjoin.values.value_set import pack_strings
 
-__all__ = ["FIRST_YEAR", "LAST_YEAR", "SERIAL_SHARE", "LakeFacts", "facts_of", "record_of", "series_of"]
+__all__ = [
+    "FIRST_YEAR",
+    "LAST_YEAR",
+    "SERIAL_SHARE",
+    "LakeFacts",
+    "facts_of",
+    "record_of",
+    "series_of",
+    "table_headers",
+]
 
 FIRST_YEAR, LAST_YEAR = 1500, 2100
 """Integers in this range may be years."""
@@ -43,6 +54,9 @@ SERIAL_SHARE = 0.8
 _KIND_CODES = np.array(
     [1 if kind == "text" else 2 * (kind in ("integer", "decimal", "float")) for kind in KINDS], np.int8
 )
+
+_NO_RANGE = (0.0, -1.0)
+"""Lowest and highest integer of a column that has other values."""
 
 _OF_NUMBERS = 2
 _FEW_COLUMNS = 5
@@ -134,6 +148,8 @@ def _records(
     records[:, IS_YEARS] = has_range & (low >= FIRST_YEAR) & (high <= LAST_YEAR)
     records[:, PLACE] = np.maximum(0, numbers["position"]) / np.maximum(1, width)[numbers["table"]]
     records[:, TABLE] = numbers["table"]
+    records[:, LOW] = np.where(has_range, low, _NO_RANGE[0])
+    records[:, HIGH] = np.where(has_range, high, _NO_RANGE[1])
     records[:, HEADER] = header
     return records
 
@@ -148,6 +164,7 @@ def record_of(profile: Profile, cardinality: int, is_unique: bool) -> NDArray[np
     record[0, IS_UNIQUE] = is_unique
     record[0, IS_SERIAL] = profile.has_range and low in (0, 1) and cardinality >= SERIAL_SHARE * (high - low + 1)
     record[0, IS_YEARS] = profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR
+    record[0, [LOW, HIGH]] = (low, high) if profile.has_range else _NO_RANGE
     return record
 
 
@@ -156,7 +173,7 @@ def _chosen_headers(names: HeaderWords, chosen: NDArray[np.int64]) -> HeaderWord
     starts, lengths = names.indptr[chosen], np.diff(names.indptr)[chosen]
     indptr = np.append(0, np.cumsum(lengths))
     places = expand_stretches(starts, lengths)
-    return HeaderWords(names.joined[chosen], indptr, names.words[places], names.prefixes[places], names.marks[places])
+    return HeaderWords(names.joined[chosen], indptr, names.words[places], names.starts[places], names.marks[places])
 
 
 def _sums(values: NDArray[np.uint64], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -175,6 +192,13 @@ def facts_of(segment: Segment) -> LakeFacts:
     if facts is None:
         facts = _FACTS.setdefault(segment, LakeFacts(segment))
     return facts
+
+
+def table_headers(snapshot: Snapshot, table: str) -> frozenset[int]:
+    """Return the hashes of the headers of a table. O(columns of the table)."""
+    segment, number = snapshot.find_table(table)
+    facts = facts_of(segment)
+    return frozenset(facts.names.joined[facts.first[number] : facts.first[number] + facts.width[number]].tolist())
 
 
 _SERIES: WeakKeyDictionary[Snapshot, list[NDArray[np.float64]]] = WeakKeyDictionary()

@@ -39,7 +39,10 @@ def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool
     header, no_name = headers_of([theirs.name]), headers_of([""])
     facts = query_facts(own)
     one = np.zeros(1)
-    tables = TableNumbers(no_name, np.array([n_columns - 1]), np.zeros(1, np.uint8), one, one, np.zeros(1, np.uint8))
+    unmarked = np.zeros(1, np.uint8)
+    tables = TableNumbers(
+        no_name, np.array([n_columns - 1]), np.zeros(1, np.int64), unmarked, one, one, unmarked.copy()
+    )
     known = ColumnRecords(record_of(theirs.profile, len(theirs.values), theirs.is_unique), header)
     numbers = query_numbers(facts, float(weights[:, WEIGHT].sum()) / SCALE)
     out = np.empty((1, len(FEATURES)))

@@ -14,7 +14,7 @@ from tests.oracles import usefulness as oracle
 
 PUBLISHED = json.loads(MODEL_FILE.read_text("utf-8"))
 GROWING = ("information", "information_per_value", "rare_containment", "smaller_containment", "same_specific_header")
-FALLING = ("spread", "unrelated_numbers", "serial", "both_serial", "disjoint_headers", "no_letters")
+FALLING = ("spread", "unnamed_numbers", "measured", "cardinality", "disjoint_headers", "no_letters")
 
 
 @pytest.fixture(scope="module")

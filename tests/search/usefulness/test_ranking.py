@@ -127,7 +127,7 @@ def test_evidence_is_told_in_words_whatever_the_rank(frame, lake):
         assert "the headers are the same" in told.evidence_for
         assert len(told.rows) == 3 and next(iter(told.rows[0])) == "country"
     chance = pd.DataFrame({"staff": [3, 4, 5, 60]}).discover_joinable("staff", lake, k=1).explain(0)
-    assert "the values are numbers, and the headers do not say that they belong together" in chance.evidence_against
+    assert any(text.startswith("the shared numbers tell nothing") for text in chance.evidence_against)
 
 
 def test_without_on_measures_serial_numbers_and_flags_are_no_keys(lake):
