@@ -61,7 +61,7 @@ class FrameFacts:
         if len(self._parts) == 1:
             return False
         index = KeyIndex.of(self._parts)
-        return index.n_keys == np.count_nonzero(index.codes >= 0)
+        return bool(index.n_keys == np.count_nonzero(index.codes >= 0))
 
     def is_measure(self, name: str) -> bool:
         """Tell whether a column of numbers measures something; how near a pair is, which the frame lacks, does."""

@@ -101,6 +101,14 @@ def test_truncating_shortens_what_was_passed_over_before_the_plan():
     assert "passed over 45 more" in str(JoinReport(short))
 
 
+def test_the_report_of_a_key_that_no_column_is_alone_is_json():
+    keys = pd.DataFrame({"a": ["x", "x", "y", "y"], "b": [1, 2, 1, 2]})
+    for values, is_unique in (([1, 2, 3, 4], True), ([1, 2, 3, 4, 5], False)):
+        other = pd.concat([keys, keys[:1]])[: len(values)].assign(v=values)
+        report = dfjoin.report(keys.auto_join(other, on=["a", "b"])).to_dict()
+        assert json.loads(json.dumps(report))["plan"]["steps"][0]["is_unique"] is is_unique
+
+
 def test_a_report_survives_copies_but_not_being_absent(pair):
     df, lands = pair
     wide = dfjoin.auto_join(df, lands, on="land", right_on="country")
