@@ -149,13 +149,17 @@ def is_year_name(name: object) -> bool:
 def says_nothing_alone(name: str) -> bool:
     """Tell whether a name of a column says nothing without its table: ``value``, ``name``, ``1995``, ``column_2``.
 
+    A number behind a word tells columns apart (``Key_0_1``), but for words that programs give columns.
+
     Examples
     --------
-    >>> [name for name in ("1995", "Value", "area", "first name", "column_2") if says_nothing_alone(name)]
+    >>> [name for name in ("1995", "Value", "area", "first name", "column_2", "Key_0") if says_nothing_alone(name)]
     ['1995', 'Value', 'column_2']
     """
     words = _meanings(name)
-    return not words or (len(words) == 1 and "nothing" in words[0])
+    if len(words) != 1:
+        return not words
+    return "column" in words[0] or ("nothing" in words[0] and not any(letter.isdigit() for letter in name))
 
 
 @cache

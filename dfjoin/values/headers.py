@@ -150,10 +150,12 @@ are none: cross-validated by source they change nothing, and `IDENTIFIER` alone 
 _NOTHING_ALONE = (
     *("name", "value", "label", "type", "kind", "class", "group", "code", "id", "key", "index", "number", "count"),
     *("total", "sum", "mean", "average", "min", "max", "rank", "text", "unit", "rate", "percent", "percentage"),
-    *("amount", "score", "val", "no", "num", "avg", "category", "data", "description", "status", "column", "col"),
-    *("field", "var", "variable", "unnamed"),
+    *("amount", "score", "val", "no", "num", "avg", "category", "data", "description", "status"),
 )
-"""Names of columns that mean nothing without their table, and those that a program gave."""
+"""Names of columns that mean nothing without their table."""
+
+_NUMBERED_ALONE = ("column", "col", "field", "var", "variable", "unnamed")
+"""Names that a program gives, with a number behind them."""
 
 CALENDAR_HEADERS = (
     *("date", "day", "week", "month", "quarter", "year", "season", "weekday", "hour", "time", "date/time", "timestamp"),
@@ -190,5 +192,6 @@ MEANINGS: dict[str, tuple[str, ...]] = {
     "axis": _AXIS,
     "year": (*_YEAR, *_FOREIGN_YEAR),
     "nothing": _NOTHING_ALONE,
+    "column": _NUMBERED_ALONE,
 }
 """What a word means where the meaning of a whole name is asked for; a word may have several."""
