@@ -16,7 +16,19 @@ from dfjoin.programs.operator import (
 )
 from dfjoin.programs.spark_sql import END, bind, quote
 
-__all__ = ["CHECK_DIGITS", "CODES", "ISBN_LENGTHS", "CheckDigit", "Coded", "Isbn", "Mod97", "UnitPart", "WeightedSum"]
+__all__ = [
+    "CHECK_DIGITS",
+    "CODES",
+    "EXPONENT_MARKS",
+    "ISBN_LENGTHS",
+    "CheckDigit",
+    "Coded",
+    "Isbn",
+    "Mod97",
+    "Scientific",
+    "UnitPart",
+    "WeightedSum",
+]
 
 CODES = {
     "ordinal": scalar_texts.as_ordinal,
@@ -115,6 +127,53 @@ _CODES_SQL: dict[str, Callable[[], str]] = {
     "to code point": _to_code_point_sql,
     "from code point": _from_code_point_sql,
 }
+
+
+EXPONENT_MARKS = ("e+00", "E+00", "e0", "E0", "e+0", "E+0", "e00", "E00")
+"""How exponents are written: the letter, whether a plus is shown, the fewest digits."""
+
+
+def _scientific_sql(step: Step, operand: str) -> str:
+    """Move the point within the digits, and round them as a whole number."""
+    whole, rest = "split_part(ltrim('-', x), '.', 1)", "split_part(x, '.', 2)"
+    digits = f"trim(LEADING '0' FROM concat({whole}, {rest}))"
+    power = f"char_length({digits}) - 1 - char_length({rest})"
+    number = bind(
+        operand,
+        f"CASE WHEN x RLIKE {quote(f'^-?[0-9]{{1,15}}([.][0-9]{{1,9}})?{END}')} THEN named_struct("
+        f"'d', rpad({digits}, greatest(char_length({digits}), {step.digits + 2}), '0'), "
+        f"'p', CASE WHEN {digits} = '' THEN 0 ELSE {power} END, "
+        f"'s', CASE WHEN {digits} = '' OR left(x, 1) != '-' THEN '' ELSE '-' END) END",
+    )
+    up = f"CASE WHEN substring(x.d, {step.digits + 2}, 1) >= '5' THEN 1 ELSE 0 END"
+    kept = f"CAST(CAST(substring(x.d, 1, {step.digits + 1}) AS BIGINT) + {up} AS STRING)"
+    kept = f"lpad({kept}, greatest(char_length({kept}), {step.digits + 1}), '0')"
+    rounded = bind(number, f"named_struct('k', {kept}, 'p', x.p + char_length({kept}) - {step.digits + 1}, 's', x.s)")
+    behind = f", '.', substring(x.k, 2, {step.digits})" if step.digits else ""
+    plus = "'+'" if "+" in step.mark else "''"
+    width = step.mark.count("0")
+    exponent = f"CAST(abs(x.p) AS STRING), greatest(char_length(CAST(abs(x.p) AS STRING)), {width}), '0'"
+    sign = f"CASE WHEN x.p < 0 THEN '-' ELSE {plus} END"
+    return bind(rounded, f"concat(x.s, substring(x.k, 1, 1){behind}, '{step.mark[0]}', {sign}, lpad({exponent}))")
+
+
+Scientific = Operator(
+    "scientific",
+    {"digits": integer(0, 9), "mark": one_of(EXPONENT_MARKS)},
+    scalar_texts.as_scientific,
+    words="scientific({digits}, {mark!r})",
+    sql=_scientific_sql,
+    computes=True,
+)
+"""A plain decimal (up to 15 digits before its point, 9 behind it) with an exponent of ten, as ``4.93e+04``.
+
+Parameters
+----------
+digits : int
+    After the point, 0 to 9; rounded half away from zero.
+mark : str
+    One of `EXPONENT_MARKS`.
+"""
 
 
 def _weighted_sum_sql(step: Step, operand: str) -> str:

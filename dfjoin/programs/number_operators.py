@@ -32,6 +32,7 @@ __all__ = [
     "ROUNDINGS",
     "STYLES",
     "TOTALS",
+    "AsRatio",
     "Base",
     "Exponent",
     "Linear",
@@ -479,6 +480,29 @@ Parameters
 digits : int
     Most digits behind the point, 0 to 6.
 """
+
+
+_DECIMAL = "([0-9]{1,9})(?:[.]([0-9]{1,9}))?"
+_MOST_STEPS = 100
+"""Divisions that bring any fraction of 64 bits to lowest terms."""
+
+
+def _as_ratio_sql(step: Step, operand: str) -> str:
+    """Use Euclid's algorithm on integers of 64 bits, in a bounded number of steps."""
+    pattern = quote(f"^{_DECIMAL}{END}")
+    rest = f"regexp_extract(x, {pattern}, 2)"
+    above = f"CAST(concat(regexp_extract(x, {pattern}, 1), {rest}) AS BIGINT)"
+    below = f"CAST(concat('1', repeat('0', char_length({rest}))) AS BIGINT)"
+    parts = bind(operand, f"CASE WHEN x RLIKE {pattern} THEN array({above}, {below}) END")
+    euclid = "(s, i) -> CASE WHEN s[1] = 0 THEN s ELSE array(s[1], s[0] % s[1]) END"
+    divisor = f"aggregate(sequence(1, {_MOST_STEPS}), x, {euclid})[0]"
+    shares = bind(parts, f"array(x[0] div {divisor}, x[1] div {divisor})")
+    whole = "CAST(x[0] AS STRING)"
+    return bind(shares, f"CASE WHEN x[1] = 1 THEN {whole} ELSE concat({whole}, '/', CAST(x[1] AS STRING)) END")
+
+
+AsRatio = Operator("as_ratio", {}, scalar_numbers.as_ratio, words="as_ratio()", sql=_as_ratio_sql, computes=True)
+"""A plain decimal, at most 9 digits on either side of its point, as a fraction in lowest terms."""
 
 
 def _exponent_sql(step: Step, operand: str) -> str:

@@ -10,6 +10,7 @@ import re
 
 __all__ = [
     "all_runs",
+    "as_ratio",
     "change_base",
     "combine_numbers",
     "expand_year",
@@ -308,3 +309,15 @@ def read_isbn(text: str, length: int) -> str | None:
     if length == 13:
         return stem + check
     return stem[3:] + "0123456789X"[-sum(int(c) * (i + 2) for i, c in enumerate(stem[:2:-1])) % 11]
+
+
+def as_ratio(text: str) -> str | None:
+    """Write a plain decimal as a fraction in lowest terms; a whole number stays one."""
+    parts = re.fullmatch("([0-9]{1,9})(?:[.]([0-9]{1,9}))?", text)
+    if not parts:
+        return None
+    above, below = int(parts[1] + (parts[2] or "")), 10 ** len(parts[2] or "")
+    some, other = above, below
+    while other:
+        some, other = other, some % other
+    return str(above // some) if below == some else f"{above // some}/{below // some}"

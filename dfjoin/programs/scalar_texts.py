@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 __all__ = [
     "as_ordinal",
     "as_roman",
+    "as_scientific",
     "characters_of",
     "code_points_of",
     "count_parts",
@@ -168,3 +169,22 @@ def unit_part(text: str, unit: int, modulus: int) -> str | None:
         return None
     number = int(text.partition(".")[0]) // unit
     return str(number % modulus if modulus else number)
+
+
+def as_scientific(text: str, digits: int, mark: str) -> str | None:
+    """Write a plain decimal with one digit before the point, so many behind it, rounded half up, and an exponent."""
+    match = re.fullmatch("(-?)([0-9]{1,15})(?:[.]([0-9]{1,9}))?", text)
+    if not match:
+        return None
+    rest = match[3] or ""
+    number = (match[2] + rest).lstrip("0")
+    power = len(number) - 1 - len(rest)
+    if not number:
+        number, power = "0", 0
+    number = number.ljust(digits + 2, "0")
+    kept = str(int(number[: digits + 1]) + (number[digits + 1] >= "5")).rjust(digits + 1, "0")
+    power += len(kept) - digits - 1
+    shown = kept[0] + ("." + kept[1 : digits + 1] if digits else "")
+    sign = match[1] if number.strip("0") else ""
+    exponent = str(abs(power)).rjust(mark.count("0"), "0")
+    return f"{sign}{shown}{mark[0]}{'-' if power < 0 else '+' if '+' in mark else ''}{exponent}"

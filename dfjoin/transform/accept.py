@@ -23,7 +23,6 @@ from dfjoin.values.unicode import normalize_text
 
 __all__ = [
     "MIN_COVERAGE",
-    "MIN_PRECISION",
     "MIN_SCORE",
     "AcceptedPrograms",
     "accept_programs",

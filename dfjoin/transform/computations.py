@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dfjoin.programs.calendar_operators import DURATION_LAYOUTS, FIRST_UNITS, ReadDuration, WriteDuration
 from dfjoin.programs.code_operators import CHECK_DIGITS, ISBN_LENGTHS, CheckDigit, Isbn, Mod97
-from dfjoin.programs.number_operators import BASES, TOTALS, Base, Exponent, Linear, Ratio, Round, Total
+from dfjoin.programs.number_operators import BASES, TOTALS, AsRatio, Base, Exponent, Linear, Ratio, Round, Total
 from dfjoin.programs.operator import Step
 from dfjoin.programs.part_operators import AllRuns
 from dfjoin.programs.quantities import Quantity, quantity_tables
@@ -120,6 +120,8 @@ def ways_of_numbers(numbers: Sequence[str], targets: Sequence[str]) -> Iterator[
         for layout in DURATION_LAYOUTS:
             yield (WriteDuration(layout),)
             yield from ((Linear(unit, "0", 0, "fixed"), WriteDuration(layout)) for unit in _UNITS_OF_TIME)
+    if all("/" in target for target in targets):
+        yield (AsRatio(),)
 
 
 def _listed_runs(texts: Sequence[str], targets: Sequence[str]) -> Iterator[Step]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dfjoin.programs.conditions import Condition
 from dfjoin.programs.program import MAX_COLUMNS, Program
-from dfjoin.transform.accept import MIN_PRECISION, AcceptedPrograms, shares_of
-from dfjoin.transform.chance import MIN_BITS
+from dfjoin.transform.accept import AcceptedPrograms, shares_of
+from dfjoin.transform.chance import MIN_BITS, MIN_PRECISION
 from dfjoin.transform.column_pair import ColumnPair, learn_pair
 from dfjoin.transform.full_columns import FullColumns, wholeness_of
 from dfjoin.transform.named_columns import confused_columns

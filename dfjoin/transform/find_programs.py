@@ -55,7 +55,6 @@ def find_programs(
     on: str | Sequence[str] | None = None,
     right_on: str | Sequence[str] | None = None,
     examples: Sequence[Example] | None = None,
-    seed: int = 0,
     needs: Needs = USUAL_NEEDS,
 ) -> TransformJoin:
     """Find programs over the columns of one table whose results equal the key of the other.
@@ -74,8 +73,6 @@ def find_programs(
     examples : sequence of (left value, right value), optional
         Values of `on` and `right_on` that belong together, a tuple of texts where several columns are named. Programs
         are learned from these alone, may read the rows that hold the values, and are accepted whatever the evidence.
-    seed : int, default 0
-        Seed of row samples and example sets.
     needs : Needs, optional
         What a program needs to be accepted.
 
@@ -135,7 +132,7 @@ def find_programs(
     >>> print(found.programs[0].program)
     name.split(', ')[1] + ' ' + name.split(', ')[0]
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     tables = (as_columns(left), as_columns(right))
     given = (_check_columns(on, tables[0], "on"), _check_columns(right_on, tables[1], "right_on"))
     sides = sample_sides(tables, given, needs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from dfjoin.programs.code_operators import UnitPart, WeightedSum
+from dfjoin.programs.code_operators import EXPONENT_MARKS, Scientific, UnitPart, WeightedSum
 from dfjoin.programs.number_operators import Linear
 from dfjoin.programs.operator import Step
 from dfjoin.programs.text_operators import Pad
@@ -49,6 +49,8 @@ _FACTORS = ("0.393700787401575", "39.3700787401575", "2.20462262184878", "35.273
 """Inches in a centimetre and a metre, pounds and ounces in a kilogram, ounces in a gram: whole units are counted."""
 _NUMBER = re.compile("[0-9]+(?:[.][0-9]+)?")
 _WHOLE = re.compile("[0-9]+")
+_SCIENTIFIC = re.compile("-?[0-9](?:[.]([0-9]+))?([eE])([+-]?)([0-9]{1,2})(?![0-9])")
+_MOST_DIGITS = 9
 
 
 def sums_of_units(texts: Sequence[str]) -> Iterator[tuple[Step, ...]]:
@@ -87,6 +89,11 @@ def parts_of_units(numbers: Sequence[str], targets: Sequence[str]) -> Iterator[t
                     step = UnitPart(unit, radices[place - 1] if place else 0)
                     yield (*scaled, step)
                     yield (*scaled, step, Pad(2))
+    shown = [_SCIENTIFIC.search(target) for target in targets]
+    if all(shown):
+        digits = {len(match[1] or "") for match in shown if match}
+        if len(digits) == 1 and max(digits) <= _MOST_DIGITS:
+            yield from ((Scientific(max(digits), mark),) for mark in EXPONENT_MARKS)
 
 
 def _brought_to(numbers: Sequence[str], totals: Sequence[str]) -> Iterator[tuple[Step, ...]]:

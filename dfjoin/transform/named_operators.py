@@ -31,7 +31,7 @@ from dfjoin.transform.prepared_columns import Column
 from dfjoin.transform.sides import DIRECTIONS
 from dfjoin.transform.transform_join import RankedProgram, TransformJoin
 
-__all__ = ["ACCEPT", "Named", "relate_named"]
+__all__ = ["ACCEPT", "Named", "Reading", "relate_named"]
 
 ACCEPT = "pass transform='accept' to join by it"
 """How a proposal is accepted."""
@@ -259,9 +259,7 @@ def _joined(left: Column, right: Column, one: Reading, two: Reading) -> tuple[Tr
     basis = f"rests on the names of the columns: both are read as {one.kind}"
     join = _as_join((left, right), (one.program, two.program), shares, reverse, basis)
     partner = dict(zip(made[1].results, made[1].texts, strict=True))
-    examples = [
-        f"{text} = {partner[result]}" for text, result in zip(*made[0], strict=True) if result in known[1]
-    ]  # fmt: skip
+    examples = [f"{text} = {partner[result]}" for text, result in zip(*made[0], strict=True) if result in known[1]]
     return join, ", ".join(examples[:_N_EXAMPLES])
 
 

@@ -20,8 +20,8 @@ from dfjoin.programs.number_operators import Round
 from dfjoin.programs.operator import Step
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
-from dfjoin.transform.accept import MIN_COVERAGE, MIN_PRECISION, MIN_SCORE, AcceptedPrograms, shares_of
-from dfjoin.transform.chance import MIN_BITS, evidence_bits, matching_bits
+from dfjoin.transform.accept import MIN_COVERAGE, MIN_SCORE, AcceptedPrograms, shares_of
+from dfjoin.transform.chance import MIN_BITS, MIN_PRECISION, evidence_bits, matching_bits
 from dfjoin.transform.column_pair import ColumnPair
 from dfjoin.transform.line_chance import Chance, Line, chance_of_line, tolerance
 from dfjoin.transform.linear import fit_linear

@@ -17,11 +17,13 @@ from dfjoin.programs.characters import CLASSES
 from dfjoin.programs.code_operators import (
     CHECK_DIGITS,
     CODES,
+    EXPONENT_MARKS,
     ISBN_LENGTHS,
     CheckDigit,
     Coded,
     Isbn,
     Mod97,
+    Scientific,
     UnitPart,
     WeightedSum,
 )
@@ -36,6 +38,7 @@ from dfjoin.programs.number_operators import (
     ROUNDINGS,
     STYLES,
     TOTALS,
+    AsRatio,
     Base,
     Exponent,
     Linear,
@@ -112,6 +115,7 @@ STEPS = st.one_of(
     st.builds(ReadSerial, st.sampled_from(SERIALS)),
     st.builds(WriteSerial, st.sampled_from(SERIALS)),
     st.builds(Coded, st.sampled_from(sorted(CODES))),
+    st.builds(Scientific, st.integers(0, 9), st.sampled_from(EXPONENT_MARKS)),
     st.builds(WeightedSum, st.sampled_from(["12 1", "3600 60 1", "16777216 65536 256 1"]), st.sampled_from([1, 3600])),
     st.builds(UnitPart, st.sampled_from([1, 60, 3600]), st.sampled_from([0, 24, 60])),
     st.builds(EachPart, _SEPARATORS, st.just(0), *_ORDERED, st.lists(_ELEMENT_STEPS, max_size=2).map(tuple)),
@@ -149,7 +153,7 @@ STEPS = st.one_of(
     st.builds(ReadDuration, st.sampled_from(FIRST_UNITS)),
     st.builds(WriteDuration, st.sampled_from(DURATION_LAYOUTS)),
     st.builds(Ratio, st.integers(0, 6)),
-    st.just(Exponent()),
+    st.sampled_from([AsRatio(), Exponent()]),
     st.builds(Total, st.sampled_from(TOTALS)),
     st.builds(
         AllRuns, st.sampled_from([*sorted(CLASSES), *"!^]-.\\'"]), st.integers(1, 3), st.sampled_from(["", ", ", "'"])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.code_operators import Coded, UnitPart, WeightedSum
+from dfjoin.programs.code_operators import Coded, Scientific, UnitPart, WeightedSum
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,11 @@ def test_letters_are_read_as_they_are_written(number):
 @pytest.mark.parametrize(
     ("step", "text", "expected"),
     [
+        (Scientific(2, "e+00"), "49329.5", "4.93e+04"),
+        (Scientific(1, "E0"), "0.00999", "1.0E-2"),
+        (Scientific(0, "e+0"), "-95", "-1e+2"),
+        (Scientific(2, "e00"), "0.0", "0.00e00"),
+        (Scientific(2, "e00"), "1e5", None),
         (WeightedSum("12 1", 1), "6'2\"", "74"),
         (WeightedSum("3600 60 1", 3600), "-12 30 15.5", "-12.504306"),
         (WeightedSum("16777216 65536 256 1", 1), "192.168.0.1", "3232235521"),
@@ -56,6 +61,14 @@ def test_letters_are_read_as_they_are_written(number):
 )
 def test_numbers_of_several_units(step, text, expected):
     assert step(text) == expected
+
+
+@given(st.decimals("-999999999999", "999999999999", places=4), st.integers(0, 9))
+def test_powers_of_ten_are_exact(number, digits):
+    written = Scientific(digits, "e+00")(format(number, "f"))
+    unit = Fraction(10) ** (int(written.partition("e")[2]) - digits)
+    assert abs(Fraction(written) - Fraction(number)) <= unit / 2
+    assert len(written.lstrip("-").partition("e")[0]) == digits + 1 + (digits > 0)
 
 
 @given(st.lists(st.integers(0, 999_999), min_size=3, max_size=3), st.integers(1, 10**6))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.programs.number_operators import Exponent, Ratio
+from dfjoin.programs.number_operators import AsRatio, Exponent, Ratio
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,17 @@ def test_values_are_rounded_half_up(whole, above, below, digits):
     exact = whole + Fraction(above, below)
     found = Ratio(digits)(f"{whole} {above}/{below}")
     assert Fraction(found) == Fraction((exact * 10**digits + Fraction(1, 2)).__floor__(), 10**digits)
+
+
+@given(st.integers(0, 10**9 - 1), st.integers(0, 10**9 - 1), st.integers(1, 9))
+def test_decimals_are_fractions_in_lowest_terms(whole, rest, digits):
+    text = f"{whole}.{str(rest).rjust(digits, '0')[:digits]}"
+    assert AsRatio()(text) == str(Fraction(text))
+
+
+@pytest.mark.parametrize("text", ["-0.5", ".5", "1.", "1e3", "1234567890", ""])
+def test_what_is_no_plain_decimal_is_no_fraction(text):
+    assert AsRatio()(text) is None
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ def test_steps_within_steps_are_stored():
         ({"step": "gaps", "mark": ""}, "`mark` of step 'gaps' must be a text of 1 to 9 characters"),
         ({"step": "count", "kind": "x"}, "`kind` of step 'count' must be one of"),
         ({"step": "coded", "code": "x"}, "`code` of step 'coded' must be one of 'ordinal'"),
+        ({"step": "scientific", "digits": 10, "mark": "e0"}, "`digits` of step 'scientific' must be an integer from 0"),
+        ({"step": "scientific", "digits": 1, "mark": "x"}, "`mark` of step 'scientific' must be one of 'e\\+00'"),
         ({"step": "weighted_sum", "weights": "12", "divisor": 1}, "`weights` of step 'weighted_sum' must be two to"),
         ({"step": "weighted_sum", "weights": "1 1", "divisor": 0}, "`divisor` of step 'weighted_sum' must be"),
         ({"step": "unit_part", "unit": 0, "modulus": 0}, "`unit` of step 'unit_part' must be an integer from 1"),

@@ -96,11 +96,11 @@ def test_hostile_programs_are_refused_by_name(values, error, text):
 
 def test_stored_names_are_those_that_old_plans_hold():
     assert sorted(OPERATORS) == [
-        *("after", "all_runs", "base", "before", "case", "check_digit", "coded", "count"),
+        *("after", "all_runs", "as_ratio", "base", "before", "case", "check_digit", "coded", "count"),
         *("each_part", "exponent", "from_run", "gaps", "group", "headline", "isbn", "keep", "linear"),
         *("lookup", "mod_97", "move_date", "move_time", "nth_number", "pad", "pairs", "parts", "plain", "quantity"),
         *("ratio", "read_duration", "read_serial", "read_time", "replace", "reverse", "round", "round_to", "run"),
-        *("slice", "split", "squeeze", "strip_zeros", "total", "translate", "unit_part", "upto_run"),
+        *("scientific", "slice", "split", "squeeze", "strip_zeros", "total", "translate", "unit_part", "upto_run"),
         *("weighted_sum", "write_duration", "write_number", "write_serial", "write_time", "year"),
     ]
 

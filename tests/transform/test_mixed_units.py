@@ -1,4 +1,4 @@
-from dfjoin.programs.code_operators import UnitPart, WeightedSum
+from dfjoin.programs.code_operators import Scientific, UnitPart, WeightedSum
 from dfjoin.transform.mixed_units import parts_of_units, sums_of_units
 
 
@@ -18,3 +18,7 @@ def test_numbers_are_written_in_their_units():
 def test_one_number_is_no_evidence_of_units():
     assert list(parts_of_units(["344"], ["5h 44m"])) == []
     assert list(parts_of_units(["344", "70"], ["5h 61m", "1h 10m"])) == []
+
+
+def test_powers_of_ten_are_written_with_the_digits_of_the_targets():
+    assert (Scientific(2, "E+00"),) in list(parts_of_units(["4931"], ["4.93E+03"]))

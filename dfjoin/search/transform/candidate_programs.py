@@ -22,8 +22,8 @@ from dfjoin.search.shared_values import shared_mask, tokens_of_column
 from dfjoin.search.transform.piece_scores import PackedValues, QueryPieces, pack_values, score_segments
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.transform.accept import MIN_COVERAGE, MIN_PRECISION, MIN_SCORE
-from dfjoin.transform.chance import MIN_BITS
+from dfjoin.transform.accept import MIN_COVERAGE, MIN_SCORE
+from dfjoin.transform.chance import MIN_BITS, MIN_PRECISION
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
 from dfjoin.transform.prepared_columns import Column
