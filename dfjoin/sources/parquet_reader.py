@@ -23,7 +23,7 @@ def open_parquet(table: TableFile) -> TableReader:
     filesystem, paths, source, wanted = table.filesystem, table.paths, table.source, table.wanted
     reject_pointer(filesystem, paths[0])
     register_pandas_types()
-    if len(paths) == 1 and "=" not in source.parts[0].removeprefix(source.path):
+    if len(paths) == 1 and not any("=" in part.removeprefix(source.path) for part in source.parts):
         file = _open_parquet_file(filesystem, paths[0])
         raw = file.schema_arrow.names
         names = clean_names(raw)

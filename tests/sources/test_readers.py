@@ -2,6 +2,7 @@ import csv
 import gzip
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -605,3 +606,12 @@ def test_parts_of_a_table_may_lack_columns_and_have_narrower_types(tmp_path):
     assert rows_of(open_table(table).batches()) == [(1, "x", 2020), (2, None, 2021)]
     assert rows_of(open_table(table, columns=["year"]).batches()) == [(2020,), (2021,)]
     assert rows_of(open_table(table, columns=["b"]).batches()) == [("x",), (None,)]
+
+
+def test_a_record_without_parts_means_the_file_of_its_path(tmp_path):
+    """A catalogue of somebody else may have such."""
+    parquet.write_table(pa.table({"a": ["x", "y"]}), tmp_path / "t.parquet")
+    _, tables, _ = list_tables(str(tmp_path))
+    reader = open_table(replace(tables[0], parts=()))
+    assert [cell for batch in reader.batches() for cell in batch.column(0).to_pylist()] == ["x", "y"]
+    assert reader.fingerprint() == current_fingerprint(tables[0])
