@@ -38,7 +38,6 @@ from dfjoin.values.value_set import pack_strings
 __all__ = [
     "FIRST_YEAR",
     "LAST_YEAR",
-    "SERIAL_SHARE",
     "LakeFacts",
     "facts_of",
     "record_of",
