@@ -42,6 +42,7 @@ __all__ = [
     "LOG_CARDINALITY",
     "LOW",
     "PLACE",
+    "SERIAL_SHARE",
     "TABLE",
     "ColumnRecords",
     "QueryNumbers",
@@ -140,6 +141,9 @@ for other columns."""
 
 _KNOWN = 128
 _FOUR_BYTES = np.uint64(32)
+SERIAL_SHARE = 0.8
+"""Integers that hold at least this share of their range fill it; from 0 or 1 on they are serial numbers."""
+
 _CHANCE_BITS = 10.0
 """Bits by which the shared numbers exceed what ranges predict where half of them are taken to be shared by chance."""
 
@@ -410,7 +414,8 @@ def _weigh_range(record, query, matched):
     Notes
     -----
     A column that begins at 0 or 1 is taken to fill the range up to the query's last number as far as it has values for
-    it: a few large numbers make no serial number rare. O(log n).
+    it: a few large numbers make no serial number rare. Where the query or the candidate fills its range, any numbers
+    there are shared, so that none tells anything. O(log n).
     """
     integers, low, high = query.integers, record[LOW], record[HIGH]
     n = integers.shape[0]
@@ -426,6 +431,11 @@ def _weigh_range(record, query, matched):
         bits = matched * math.log2(held / density)
         if held < 1.0:
             bits += (n_in - matched) * math.log2((1.0 - held) / (1.0 - density))
+    own_density = n / max(1.0, float(integers[n - 1]) - float(integers[0]) + 1.0)
+    if max(density, own_density) >= SERIAL_SHARE:
+        bits = 0.0
+    else:
+        bits = min(bits, matched * math.log2(1.0 / own_density))
     by_chance = _CHANCE_BITS / (_CHANCE_BITS + bits)
     first, last = min(low, float(integers[0])), max(high, float(integers[n - 1]))
     if first > 0:
@@ -478,7 +488,7 @@ def compute_features(columns, sums, known, tables, query, marks, out):
         n_new = tables.n_new[table] + np.int64(is_same or is_companion)
         is_elsewhere = not is_same and (is_companion or tables.has_header[table] != 0)
         are_numbers = query.is_padded_serial or (query.is_number and record[KIND] == 2.0)
-        is_key = are_numbers and of_table & OF_TABLE != 0
+        is_key = are_numbers and not query.is_generic and of_table & OF_TABLE != 0
         if is_key:
             is_key = _is_identifier(header, known.headers, table, tables.names, query.header)
         has_numbers = query.has_no_letters or (query.is_number and record[KIND] == 2.0)
@@ -518,7 +528,7 @@ def compute_features(columns, sums, known, tables, query, marks, out):
         out[i, 24] = tables.number_share[table]
         out[i, 25] = has_numbers and not has_years and not query.is_naming and mark & IS_NAMING == 0
         has_key_header = are_numbers and not has_years and is_same and not query.is_generic and not is_measure
-        is_alike = are_numbers and mark & ALIKE != 0 and not is_measure
+        is_alike = are_numbers and mark & ALIKE != 0 and not (query.is_generic or is_measure)
         is_related = has_key_header or is_alike or is_key
         size, n_query = record[CARDINALITY], float(max(1, query.n_values))
         out[i, 26] = by_chance

@@ -99,6 +99,9 @@ def chance(own, theirs):
     if share > density:
         beyond = len(shared) * math.log2(share / density)
         beyond += (n_in - len(shared)) * math.log2((1 - share) / (1 - density)) if share < 1 else 0.0
+    own_density = len(ints) / (ints[-1] - ints[0] + 1)
+    is_full = density >= 0.8 or own_density >= 0.8
+    beyond = 0.0 if is_full else min(beyond, len(shared) * -math.log2(own_density))
     by_chance = 10 / (10 + beyond)
     first, last = min(low, ints[0]), max(high, ints[-1])
     if first > 0:
@@ -141,9 +144,9 @@ def number_features(query, candidate, table):
     is_measure = bool(set(vocabulary.MEANINGS["measure"]) & {*mine, *other})
     is_generic = all(w in _GENERIC | _UNSPECIFIC for w in mine)
     is_same = both and mine == other and not (is_generic or is_measure or (_is_years(own) and _is_years(theirs)))
-    is_alike = both and mine != other and not is_measure and _heads_agree(their_specific, specific)
+    is_alike = both and mine != other and not (is_generic or is_measure) and _heads_agree(their_specific, specific)
     is_alike = is_alike and (_held(their_specific, specific) or _held(specific, their_specific))
-    is_key = both and _heads_agree(stem, specific) and _held(specific, stem)
+    is_key = both and not is_generic and _heads_agree(stem, specific) and _held(specific, stem)
     is_key = is_key and all(
         w in vocabulary.NAMING or any(_is_short(w, o) for o in (*words(table), *mine)) for w in other
     )

@@ -20,13 +20,14 @@ from dfjoin.kernels.usefulness import (
     IS_YEARS,
     KIND,
     LOG_CARDINALITY,
+    SERIAL_SHARE,
     ColumnRecords,
     QueryNumbers,
     TableNumbers,
     compute_features,
 )
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, SERIAL_SHARE, facts_of, series_of
+from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of, series_of
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, is_generic, is_naming

@@ -26,6 +26,7 @@ from dfjoin.kernels.usefulness import (
     LOG_CARDINALITY,
     LOW,
     PLACE,
+    SERIAL_SHARE,
     TABLE,
     ColumnRecords,
 )
@@ -37,7 +38,6 @@ from dfjoin.values.value_set import pack_strings
 __all__ = [
     "FIRST_YEAR",
     "LAST_YEAR",
-    "SERIAL_SHARE",
     "LakeFacts",
     "facts_of",
     "record_of",
@@ -47,9 +47,6 @@ __all__ = [
 
 FIRST_YEAR, LAST_YEAR = 1500, 2100
 """Integers in this range may be years."""
-
-SERIAL_SHARE = 0.8
-"""Integers from 0 or 1 on that hold at least this share of their range are serial numbers."""
 
 _KIND_CODES = np.array(
     [1 if kind == "text" else 2 * (kind in ("integer", "decimal", "float")) for kind in KINDS], np.int8
