@@ -14,7 +14,7 @@ from dfjoin._validation import check_names
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from dfjoin.join.report import JoinReport
+    from dfjoin.join.rows.report import JoinReport
     from dfjoin.lake import Lake
     from dfjoin.search.explanation import Explanation
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from dfjoin.kernels.numbers import DATE, DAY_MONTH_YEAR, INTEGER, NUMBER, TIMESTAMP
+from dfjoin.kernels.texts.numbers import DATE, DAY_MONTH_YEAR, INTEGER, NUMBER, TIMESTAMP
 from dfjoin.programs.spark_sql import quote
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column

@@ -18,7 +18,7 @@ from dfjoin import api
 from dfjoin._optional import import_optional
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.plan import JoinPlan
-from dfjoin.join.report import JoinReport
+from dfjoin.join.rows.report import JoinReport
 from dfjoin.search.explanation import Explanation
 from spark_ext import join, picked_hits, search
 from spark_ext.jobs import described

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pyspark.sql import functions as F
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.kernels.minhash import draws_of, sign_lists
+from dfjoin.kernels.sets.minhash import draws_of, sign_lists
 from dfjoin.programs.program import Program
 from dfjoin.search.embedding.near_search import embedder_of
 from dfjoin.search.lsh.bands import containment_of

@@ -20,7 +20,7 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.join.auto import join
 from dfjoin.join.options import JoinOptions, join_options
 from dfjoin.join.plan import JoinPlan
-from dfjoin.join.report import JoinReport
+from dfjoin.join.rows.report import JoinReport
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.lake import Lake, resolve_lake
 from dfjoin.search.candidates import JoinCandidates

@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from dfjoin.errors import InvalidTypeError
-from dfjoin.kernels.dates import day_month_year_votes
-from dfjoin.kernels.numbers import DAY_MONTH_YEAR
+from dfjoin.kernels.texts.dates import day_month_year_votes
+from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.programs.program import Program
 from dfjoin.programs.spark_sql import quote
 from dfjoin.types import IndexSettings

@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from dfjoin.join.aggregate import nullable_column
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
-from dfjoin.join.read_rows import columns_to_add, read_rows
+from dfjoin.join.rows.read_rows import columns_to_add, read_rows
 from dfjoin.programs.program import Program
 from dfjoin.sources.roots import local_path, resolve
 from dfjoin.store.snapshot import open_snapshot

@@ -9,7 +9,7 @@ from typing import Any
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.read_rows import columns_to_add
+from dfjoin.join.rows.read_rows import columns_to_add
 from dfjoin.programs.program import Program
 from dfjoin.store.snapshot import Snapshot, open_snapshot
 from dfjoin.store.table import LakeTable

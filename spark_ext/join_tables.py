@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from pyspark.sql import functions as F
 
 from dfjoin.join.aggregate import KEEPING, check_aggregate
-from dfjoin.join.execute import RightSide, one_row_per_key
 from dfjoin.join.keys import KeyIndex
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinStep
+from dfjoin.join.rows.execute import RightSide, one_row_per_key
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
 from dfjoin.types import IndexSettings

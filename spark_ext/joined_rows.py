@@ -9,10 +9,10 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from dfjoin.errors import JoinExpansionError
-from dfjoin.join.execute import name_columns
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import free_name, taken_names
 from dfjoin.join.plan import JoinStep
+from dfjoin.join.rows.execute import name_columns
 from spark_ext.join_keys import PREFIX, row_number
 from spark_ext.join_tables import RightTable
 from spark_ext.key_types import key_type

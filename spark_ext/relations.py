@@ -18,15 +18,15 @@ from pyspark.sql import functions as F
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.join.auto import join
-from dfjoin.join.dated_rows import is_of_dates_alone
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.output_names import stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.read_rows import columns_to_add
+from dfjoin.join.rows.dated_rows import is_of_dates_alone
+from dfjoin.join.rows.read_rows import columns_to_add
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
-from dfjoin.transform.transform_join import TransformJoin
+from dfjoin.transform.evidence.transform_join import TransformJoin
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.value_set import ValueSet
 from spark_ext.canonical_sql import KeyClasses

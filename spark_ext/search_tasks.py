@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dfjoin.kernels.evidence import N_SUMS
+from dfjoin.kernels.lists.evidence import N_SUMS
 from dfjoin.search.column_search import finish_search, search_queries
 from dfjoin.search.hits import Hits
 from dfjoin.search.modes import mode_of

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import dfjoin
-from dfjoin.kernels._compile import watch
+from dfjoin.kernels.numba._compile import watch
 
 settings.register_profile(
     "short", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True

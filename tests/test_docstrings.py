@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 
 import dfjoin
-from dfjoin.join.report import JoinReport
+from dfjoin.join.rows.report import JoinReport
 from dfjoin.search.candidates import Explanation
 
 PROJECT = Path(__file__).parent.parent

@@ -11,7 +11,7 @@ from tests import quick
 @pytest.mark.parametrize(
     ("changed", "tests"),
     [
-        ("dfjoin/join/execute.py", "tests/join"),
+        ("dfjoin/join/rows/execute.py", "tests/join"),
         ("dfjoin/search/exact/exact_mode.py", "tests/search/exact"),
         ("dfjoin/errors.py", "tests/test_errors.py"),
         ("dfjoin/_validation.py", "tests/test_validation.py"),

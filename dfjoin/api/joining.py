@@ -310,7 +310,7 @@ def report(df: pd.DataFrame) -> Any:
     joined the other frame on a = a, 1:1: 1 of 2 rows found a partner (50.0%)
       columns: b
     """
-    from dfjoin.join.report import report_of
+    from dfjoin.join.rows.report import report_of
 
     return report_of(df)
 
@@ -367,7 +367,7 @@ def containment_join(
     Yang et al., "Internal and external memory set containment join", VLDB Journal 2021; ``"scan"`` departs from it, see
     `dfjoin.containment.scan_join.scan_pairs`. Time of ``"scan"``: O(elements + Σ of the lengths of the lists of the
     rarest elements / 16 + pairs). Partial containment reads the lists of the rarest elements, see
-    `dfjoin.kernels.overlap_join.join_overlaps`. `dfjoin.Lake.containment_join` joins the columns of a lake.
+    `dfjoin.kernels.sets.overlap_join.join_overlaps`. `dfjoin.Lake.containment_join` joins the columns of a lake.
 
     Examples
     --------

@@ -21,9 +21,9 @@ from dfjoin.augment.known_columns import KnownColumns
 from dfjoin.augment.leakage import LeakGuard
 from dfjoin.augment.screening import CandidateTable, FeatureColumn, screen_table
 from dfjoin.augment.table_choice import SelectionTask, TableChoice
-from dfjoin.join.path_search import PathOptions
-from dfjoin.join.table_hops import ReachedTable
-from dfjoin.join.table_paths import reach_tables
+from dfjoin.join.lakes.path_search import PathOptions
+from dfjoin.join.lakes.table_hops import ReachedTable
+from dfjoin.join.lakes.table_paths import reach_tables
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import is_year_name
 from dfjoin.values.periods import read_periods

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dfjoin.augment.table_choice import ChosenTable
+from dfjoin.join.lakes.table_hops import ReachedTable, path_stem
 from dfjoin.join.output_names import free_name, output_names, stem_of
 from dfjoin.join.plan import JoinPlan, JoinStep
-from dfjoin.join.table_hops import ReachedTable, path_stem
 
 __all__ = ["FrozenPlan", "freeze_plan"]
 

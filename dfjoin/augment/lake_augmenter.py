@@ -27,10 +27,10 @@ from dfjoin.augment.input_rows import (
     split_target,
 )
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableChangedError, shortlist
+from dfjoin.join.lakes.path_search import PathOptions
+from dfjoin.join.lakes.table_hops import FrameKeys, path_keys
 from dfjoin.join.options import join_options
-from dfjoin.join.path_search import PathOptions
 from dfjoin.join.plan import JoinPlan
-from dfjoin.join.table_hops import FrameKeys, path_keys
 from dfjoin.lake import resolve_lake
 from dfjoin.values.frames import is_pandas, select_column
 from dfjoin.values.periods import read_periods

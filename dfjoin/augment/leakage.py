@@ -16,7 +16,7 @@ from dfjoin.augment.held_out import answers, fold_rows, predict
 from dfjoin.augment.relevance import bin_column, mutual_information
 from dfjoin.augment.target_copies import numbers_in_texts, spelled_otherwise
 from dfjoin.errors import InvalidTypeError
-from dfjoin.join.table_hops import ReachedTable
+from dfjoin.join.lakes.table_hops import ReachedTable
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.normalize import normalize_column

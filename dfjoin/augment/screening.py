@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dfjoin.augment.encoding import EncodedColumn, encode_column
 from dfjoin.augment.known_columns import KnownColumns
 from dfjoin.augment.relevance import bin_column, bins_for
-from dfjoin.join.table_hops import ReachedTable
+from dfjoin.join.lakes.table_hops import ReachedTable
 
 __all__ = ["CandidateTable", "FeatureColumn", "screen_table", "screening_reason"]
 

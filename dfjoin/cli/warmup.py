@@ -16,8 +16,8 @@ from dfjoin.containment.external_join import SMALLEST_BUDGET
 from dfjoin.containment.subset_join import METHODS
 from dfjoin.errors import DfjoinWarning
 from dfjoin.index.segment import Segment
-from dfjoin.kernels._compile import watch
-from dfjoin.kernels.mergelist import sum_sets
+from dfjoin.kernels.lists.mergelist import sum_sets
+from dfjoin.kernels.numba._compile import watch
 from dfjoin.kernels.records import Sets, Tally
 from dfjoin.lake import Lake
 from dfjoin.programs.program import Program

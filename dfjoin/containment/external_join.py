@@ -16,7 +16,7 @@ from dfjoin.containment.left_runs import group_sets
 from dfjoin.containment.set_collection import SetCollection
 from dfjoin.containment.subset_pairs import ROOM, SetPairs, new_buffer, run_kernel
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.set_lists import (
+from dfjoin.kernels.sets.set_lists import (
     InvertedLists,
     SetLists,
     copy_sets,
@@ -24,8 +24,8 @@ from dfjoin.kernels.set_lists import (
     find_rarest,
     order_rows,
 )
-from dfjoin.kernels.subset_candidates import ReadWork, fill_signed_lists, find_candidates, keep_candidates
-from dfjoin.kernels.subset_runs import MOST_HELD, LeftRuns
+from dfjoin.kernels.sets.subset_candidates import ReadWork, fill_signed_lists, find_candidates, keep_candidates
+from dfjoin.kernels.sets.subset_runs import MOST_HELD, LeftRuns
 
 __all__ = ["SMALLEST_BUDGET", "ReadCounts", "external_pairs"]
 

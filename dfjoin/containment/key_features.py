@@ -14,11 +14,11 @@ from dfjoin.containment.column_pairs import find_column_pairs
 from dfjoin.containment.key_words import tell_roles, without_relations
 from dfjoin.containment.subset_join import ContainmentOptions
 from dfjoin.index.catalog import KINDS
-from dfjoin.kernels.header_words import DIGITS
-from dfjoin.kernels.key_names import NAME_FEATURES, NamedColumns, compare_names
+from dfjoin.kernels.lists.usefulness import HEADER, IS_SERIAL, IS_UNIQUE, PLACE
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.usefulness import HEADER, IS_SERIAL, IS_UNIQUE, PLACE
+from dfjoin.kernels.texts.header_words import DIGITS
+from dfjoin.kernels.texts.key_names import NAME_FEATURES, NamedColumns, compare_names
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.store.snapshot import Snapshot

@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.header_words import UNSPECIFIC, HeaderWords
-from dfjoin.kernels.key_names import NamedColumns
 from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.texts.header_words import UNSPECIFIC, HeaderWords
+from dfjoin.kernels.texts.key_names import NamedColumns
 from dfjoin.values.header_meaning import headers_of
 from dfjoin.values.headers import PERSON_ROLES, PERSONS, RELATIONS, ROLES
 

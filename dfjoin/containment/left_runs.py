@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from dfjoin.containment.set_collection import SetCollection
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.set_lists import hash_sets, order_rows, sign_sets, sort_runs
-from dfjoin.kernels.subset_runs import LeftRuns, find_runs
+from dfjoin.kernels.sets.set_lists import hash_sets, order_rows, sign_sets, sort_runs
+from dfjoin.kernels.sets.subset_runs import LeftRuns, find_runs
 
 __all__ = ["group_sets", "sign"]
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dfjoin.containment.set_collection import SetCollection, inverted_lists
 from dfjoin.containment.subset_pairs import ROOM, STEPS, SetPairs
-from dfjoin.kernels.overlap_join import OverlapPairs, OverlapSides, OverlapWork, join_overlaps, sort_by_length
 from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.sets.overlap_join import OverlapPairs, OverlapSides, OverlapWork, join_overlaps, sort_by_length
 
 __all__ = ["needed_counts", "overlap_pairs"]
 

@@ -12,15 +12,15 @@ from dfjoin.containment.left_runs import group_sets, sign
 from dfjoin.containment.set_collection import MOST_SETS, SetCollection
 from dfjoin.containment.subset_pairs import ROOM, SetPairs, new_buffer, run_kernel
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.set_lists import (
+from dfjoin.kernels.sets.set_lists import (
     InvertedLists,
     count_small_sets,
     fill_lists,
     find_rarest,
 )
-from dfjoin.kernels.subset_marks import MarkWork, mark_supersets
-from dfjoin.kernels.subset_runs import MOST_HELD, LeftRuns
-from dfjoin.kernels.subset_scan import MOST_READ, N_SLICES, ScanWork, scan_lists
+from dfjoin.kernels.sets.subset_marks import MarkWork, mark_supersets
+from dfjoin.kernels.sets.subset_runs import MOST_HELD, LeftRuns
+from dfjoin.kernels.sets.subset_scan import MOST_READ, N_SLICES, ScanWork, scan_lists
 
 __all__ = ["scan_pairs"]
 

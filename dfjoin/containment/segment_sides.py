@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from dfjoin.containment.set_collection import SetCollection
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
+from dfjoin.kernels.lists.vocabulary import find_tokens
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import Dictionary
-from dfjoin.kernels.vocabulary import find_tokens
 
 __all__ = ["SegmentSides", "columns_to_join", "sides_of"]
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.set_lists import InvertedLists, SetLists, count_elements, fill_lists
+from dfjoin.kernels.sets.set_lists import InvertedLists, SetLists, count_elements, fill_lists
 
 __all__ = ["MOST_SETS", "SetCollection", "encode_sides", "inverted_lists"]
 

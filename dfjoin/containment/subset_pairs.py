@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.subset_runs import Pairs
+from dfjoin.kernels.sets.subset_runs import Pairs
 
 __all__ = ["ROOM", "SetPairs", "new_buffer", "run_kernel"]
 

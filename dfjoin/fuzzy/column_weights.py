@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.fuzzy.texts import WORDS, Texts, cut_texts, fold_texts, tokenise
-from dfjoin.kernels.token_rows import TextPairs, pair_overlaps, row_weights
+from dfjoin.kernels.texts.token_rows import TextPairs, pair_overlaps, row_weights
 
 __all__ = ["MAX_WEIGHT", "N_LEVELS", "ColumnWeights", "KeyParts", "learn_weights", "measure_levels", "sum_weights"]
 

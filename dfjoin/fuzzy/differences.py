@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from dfjoin.fuzzy.texts import WORDS
 from dfjoin.fuzzy.tokenized import TokenizedColumns
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.kernels.token_rows import TextPairs, list_differences
-from dfjoin.kernels.tokenising import SparseRows
+from dfjoin.kernels.texts.token_rows import TextPairs, list_differences
+from dfjoin.kernels.texts.tokenising import SparseRows
 
 __all__ = ["DIFFERENCE_NAMES", "measure_habits", "scatter", "weigh_differences"]
 

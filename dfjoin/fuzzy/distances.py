@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dfjoin.fuzzy.texts import WORDS
 from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns
-from dfjoin.kernels.edit_distance import Words, edit_distances, soft_misses
-from dfjoin.kernels.token_rows import TextPairs, pair_overlaps
+from dfjoin.kernels.texts.edit_distance import Words, edit_distances, soft_misses
+from dfjoin.kernels.texts.token_rows import TextPairs, pair_overlaps
 
 __all__ = ["CONFIGURATIONS", "COSINES", "Configuration", "base_distance", "measure", "measure_cosines"]
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.fuzzy.texts import TokenSpace
-from dfjoin.kernels.edit_distance import letter_sets
-from dfjoin.kernels.tokenising import CodePoints
-from dfjoin.kernels.word_alignment import Lexicon
+from dfjoin.kernels.texts.edit_distance import letter_sets
+from dfjoin.kernels.texts.tokenising import CodePoints
+from dfjoin.kernels.texts.word_alignment import Lexicon
 
 __all__ = ["make_lexicon", "read_number"]
 

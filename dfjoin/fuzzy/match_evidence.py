@@ -15,7 +15,7 @@ from dfjoin.fuzzy.distances import CONFIGURATIONS, COSINES, base_distance, measu
 from dfjoin.fuzzy.match_model import MatchModel
 from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, PAIR_NAMES, learn_rules, measure_pairs
 from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns, find_candidates
-from dfjoin.kernels.token_rows import Rules, TextPairs
+from dfjoin.kernels.texts.token_rows import Rules, TextPairs
 
 __all__ = ["EVIDENCE_NAMES", "MAX_SAMPLE", "Evidence", "RankedPairs", "draw_sample", "gather", "rank_candidates"]
 

@@ -14,7 +14,7 @@ from dfjoin.fuzzy.match_model import MatchModel
 from dfjoin.fuzzy.pair_features import differ_in_numbers
 from dfjoin.fuzzy.texts import Texts
 from dfjoin.fuzzy.tokenized import TokenizedColumns, prepare
-from dfjoin.kernels.token_rows import TextPairs
+from dfjoin.kernels.texts.token_rows import TextPairs
 
 __all__ = ["KnownPairs", "Problem", "is_left_reference", "set_up"]
 

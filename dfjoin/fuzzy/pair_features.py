@@ -9,9 +9,9 @@ from dfjoin.fuzzy.differences import scatter
 from dfjoin.fuzzy.distances import CONFIGURATIONS, COSINES, measure_cosines
 from dfjoin.fuzzy.texts import WORDS
 from dfjoin.fuzzy.tokenized import TokenizedColumn, TokenizedColumns
-from dfjoin.kernels.token_rows import Rules, TextPairs, list_differences, pair_differences, rule_hits
-from dfjoin.kernels.tokenising import SparseRows
-from dfjoin.kernels.word_alignment import ALIGNMENT, align_words
+from dfjoin.kernels.texts.token_rows import Rules, TextPairs, list_differences, pair_differences, rule_hits
+from dfjoin.kernels.texts.tokenising import SparseRows
+from dfjoin.kernels.texts.word_alignment import ALIGNMENT, align_words
 
 __all__ = ["LIKENESS_NAMES", "PAIR_NAMES", "differ_in_numbers", "learn_rules", "measure_pairs"]
 

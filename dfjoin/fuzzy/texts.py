@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.sorting import argsort_u64
-from dfjoin.kernels.tokenising import CodePoints, SparseRows, distinct_in_rows, gram_tokens, transpose_rows, word_tokens
+from dfjoin.kernels.texts.tokenising import (
+    CodePoints,
+    SparseRows,
+    distinct_in_rows,
+    gram_tokens,
+    transpose_rows,
+    word_tokens,
+)
 from dfjoin.values.unicode import normalize_text
 
 __all__ = ["WORDS", "Texts", "TokenSpace", "cut_texts", "fold_text", "fold_texts", "mark_asides", "tokenise"]

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from dfjoin.fuzzy.lexicon import make_lexicon
 from dfjoin.fuzzy.texts import WORDS, Texts, TokenSpace, cut_texts, tokenise
 from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.kernels.token_rows import TextPairs, TokenIndex, WantedRows, most_similar, row_weights
-from dfjoin.kernels.tokenising import CodePoints, SparseRows, word_slices
-from dfjoin.kernels.word_alignment import Lexicon, WordRows
+from dfjoin.kernels.texts.token_rows import TextPairs, TokenIndex, WantedRows, most_similar, row_weights
+from dfjoin.kernels.texts.tokenising import CodePoints, SparseRows, word_slices
+from dfjoin.kernels.texts.word_alignment import Lexicon, WordRows
 
 __all__ = ["GRAM_LENGTHS", "TokenizedColumn", "TokenizedColumns", "find_candidates", "prepare"]
 
@@ -166,7 +166,7 @@ def find_candidates(columns: TokenizedColumns, side: TokenizedColumn, texts: NDA
     Notes
     -----
     The most similar texts by words and by 3-grams, at most 10 each; see
-    `dfjoin.kernels.token_rows.most_similar` for the cost, which does not grow with the product of the
+    `dfjoin.kernels.texts.token_rows.most_similar` for the cost, which does not grow with the product of the
     two columns.
     """
     pairs = []

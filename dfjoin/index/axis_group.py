@@ -17,7 +17,7 @@ from dfjoin.index.components import AXES
 from dfjoin.index.manifest import GroupMeta
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import TokenColumns
+from dfjoin.kernels.vectors.vector_search import TokenColumns
 from dfjoin.vectors.axis_points import distinct_points
 from dfjoin.vectors.trees import MAX_AXES, Projection, VectorTree, build_tree, make_tree
 

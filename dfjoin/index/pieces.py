@@ -15,7 +15,7 @@ from dfjoin.index.components import PATTERNS
 from dfjoin.index.manifest import GroupMeta
 from dfjoin.kernels.records import Groups, Sets, as_read_only
 from dfjoin.kernels.sorting import argsort_u64
-from dfjoin.kernels.value_pieces import column_pieces
+from dfjoin.kernels.texts.value_pieces import column_pieces
 from dfjoin.types import IndexSettings
 
 __all__ = ["PATTERN_KINDS", "find_patterns", "write_patterns"]
@@ -44,7 +44,7 @@ def find_patterns(
 
     Notes
     -----
-    Pieces as in `dfjoin.kernels.value_pieces.value_pieces`. 36 bytes of memory a posting.
+    Pieces as in `dfjoin.kernels.texts.value_pieces.value_pieces`. 36 bytes of memory a posting.
     """
     columns = np.flatnonzero(np.isin(kinds, [KINDS.index(kind) for kind in PATTERN_KINDS])).astype(np.int32)
     locked = {name: as_read_only(array) for name, array in tokens.items()}

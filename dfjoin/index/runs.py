@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from dfjoin.index.component_files import save_array
 from dfjoin.index.layout import create_file, make_directory
 from dfjoin.index.mapping import map_npy
-from dfjoin.kernels.grouping import expand_groups
-from dfjoin.kernels.postings import Entries, copy_values, merge_entries
+from dfjoin.kernels.lists.grouping import expand_groups
+from dfjoin.kernels.lists.postings import Entries, copy_values, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
 
 if TYPE_CHECKING:

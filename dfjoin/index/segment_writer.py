@@ -21,8 +21,8 @@ from dfjoin.index.manifest import GroupMeta, SegmentMeta
 from dfjoin.index.pieces import find_patterns, write_patterns
 from dfjoin.index.runs import PADDING, Run, merge_runs
 from dfjoin.index.signatures import SignedColumns, sign_large_columns, write_signatures
-from dfjoin.kernels.grouping import group_lists, group_tokens, transpose_lists
-from dfjoin.kernels.postings import build_directory, directory_bits
+from dfjoin.kernels.lists.grouping import group_lists, group_tokens, transpose_lists
+from dfjoin.kernels.lists.postings import build_directory, directory_bits
 from dfjoin.types import IndexSettings
 
 __all__ = ["SegmentRecords", "write_segment"]

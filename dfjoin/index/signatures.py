@@ -20,9 +20,9 @@ from dfjoin.errors import InvalidParameterError
 from dfjoin.index.component_files import removed_on_error, write_component
 from dfjoin.index.components import SIGNATURES
 from dfjoin.index.manifest import GroupMeta
-from dfjoin.kernels.lsh_partitions import optimal_ends
-from dfjoin.kernels.minhash import sign_columns
 from dfjoin.kernels.records import Groups, Sets
+from dfjoin.kernels.sets.lsh_partitions import optimal_ends
+from dfjoin.kernels.sets.minhash import sign_columns
 from dfjoin.types import IndexSettings
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from dfjoin.index.manifest import GroupMeta
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment, Tokens
 from dfjoin.index.soundness import stretches_of
-from dfjoin.kernels.postings import copy_values
+from dfjoin.kernels.lists.postings import copy_values
+from dfjoin.kernels.lists.vocabulary import find_tokens
 from dfjoin.kernels.records import Dictionary
-from dfjoin.kernels.vector_blocks import BLOCK
-from dfjoin.kernels.vocabulary import find_tokens
+from dfjoin.kernels.vectors.vector_blocks import BLOCK
 from dfjoin.vectors.embedders import Embedder, unit_rows
 from dfjoin.vectors.fasttext_model import Texts
 from dfjoin.vectors.near_cells import build_cells

@@ -17,8 +17,8 @@ from dfjoin.index.catalog import KINDS, describe_type
 from dfjoin.index.runs import PADDING, Run, make_run, merge_runs, read_run, write_run
 from dfjoin.ingest.row_spool import ColumnCells, TableCells
 from dfjoin.ingest.undecided import Undecided
-from dfjoin.kernels.numbers import DAY_MONTH_YEAR
-from dfjoin.kernels.postings import Entries
+from dfjoin.kernels.lists.postings import Entries
+from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, is_searchable_type
 from dfjoin.values.normalize import drop_nulls, normalize_batch, null_places, read_dates, unite_value_sets

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from dfjoin.index.catalog import KINDS, NOT_IN_FILE
 from dfjoin.ingest.column_buffer import EntryBuffer
 from dfjoin.ingest.undecided import Undecided
-from dfjoin.kernels.numbers import DAY_MONTH_YEAR
+from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_batch, null_places, read_dates, unite_value_sets
 from dfjoin.values.nulls import NullEvidence

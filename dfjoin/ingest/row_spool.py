@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.row_group import pack_codes, write_row_files
-from dfjoin.kernels.numbers import DAY_MONTH_YEAR
+from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.values.value_set import ValueSet
 
 __all__ = ["ColumnCells", "RowCollector", "TableCells"]

@@ -10,13 +10,13 @@ import pandas as pd
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.join.aggregate import object_kind
-from dfjoin.join.dated_rows import DatedKeys, dates_of, every_row
-from dfjoin.join.execute import RightSide
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinStep, json_label
-from dfjoin.join.report import JoinAccount
-from dfjoin.join.right_facts import FrameFacts
+from dfjoin.join.rows.dated_rows import DatedKeys, dates_of, every_row
+from dfjoin.join.rows.execute import RightSide
+from dfjoin.join.rows.report import JoinAccount
+from dfjoin.join.rows.right_facts import FrameFacts
 from dfjoin.types import IndexSettings
 
 __all__ = ["asof_options", "join_frames_asof"]

@@ -11,11 +11,11 @@ from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidTypeError, NoMatchError, shortlist, warn
 from dfjoin.join.asof_join import asof_options
 from dfjoin.join.frame_join import join_frame_again, join_frames
-from dfjoin.join.lake_join import join_candidates, join_lake, join_plan
+from dfjoin.join.lakes.lake_join import join_candidates, join_lake, join_plan
 from dfjoin.join.options import RELATION_OPTIONS, JoinOptions, refuse_options
 from dfjoin.join.plan import JoinPlan
 from dfjoin.join.relation_kinds import distance_relation
-from dfjoin.join.report import JoinAccount, report_values
+from dfjoin.join.rows.report import JoinAccount, report_values
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.discover import check_frame
 from dfjoin.search.nothing_found import unknown_tables

@@ -12,19 +12,19 @@ from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist
 from dfjoin.join.aggregate import object_kind
 from dfjoin.join.asof_join import join_frames_asof
-from dfjoin.join.break_ties import break_ties
-from dfjoin.join.choose_key import choose_equal_keys
-from dfjoin.join.dated_rows import is_of_dates_alone
-from dfjoin.join.execute import RightSide
-from dfjoin.join.frame_keys import KeyLabels, find_lost_zeros, named_keys
-from dfjoin.join.frame_relation import choose_relation, reason_against_relation, text_columns, texts_of
-from dfjoin.join.key_relation import KINDS, Relation
 from dfjoin.join.keys import KeyColumns, expand_pairs
 from dfjoin.join.options import JoinOptions
 from dfjoin.join.plan import JoinPlan, JoinStep, json_label
-from dfjoin.join.relate import relate_again
-from dfjoin.join.report import JoinAccount
-from dfjoin.join.right_facts import FrameFacts
+from dfjoin.join.relation.break_ties import break_ties
+from dfjoin.join.relation.choose_key import choose_equal_keys
+from dfjoin.join.relation.frame_keys import KeyLabels, find_lost_zeros, named_keys
+from dfjoin.join.relation.frame_relation import choose_relation, reason_against_relation, text_columns, texts_of
+from dfjoin.join.relation.key_relation import KINDS, Relation
+from dfjoin.join.relation.relate import relate_again
+from dfjoin.join.rows.dated_rows import is_of_dates_alone
+from dfjoin.join.rows.execute import RightSide
+from dfjoin.join.rows.report import JoinAccount
+from dfjoin.join.rows.right_facts import FrameFacts
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.types import IndexSettings
 from dfjoin.values.frames import select_column

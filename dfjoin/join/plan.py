@@ -11,7 +11,7 @@ from dfjoin._validation import MOST_DIGITS, is_valid_text, show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
 from dfjoin.join.relation_kinds import distance_relation
 from dfjoin.join.saved_relation import SavedRelation
-from dfjoin.transform.transform_join import TransformJoin
+from dfjoin.transform.evidence.transform_join import TransformJoin
 
 __all__ = ["DATED_RULES", "HOWS", "PERIODS", "JoinPlan", "JoinStep", "json_label"]
 
@@ -51,14 +51,14 @@ class JoinStep:
         How the key of the user's frame is read: the digits to which integers are written with zeros in front (−5: texts
         of five digits are read without theirs), and the order of all-digit dates.
     relation : dict, optional
-        Programs that relate the keys, as `dfjoin.transform.transform_join.TransformJoin.to_dict` writes them; between
+        Programs that relate the keys, as `dfjoin.transform.evidence.transform_join.TransformJoin.to_dict` writes them; between
         two frames also likeness and its threshold, see `dfjoin.join.saved_relation`. None: the keys are equal.
     dated : dict, optional
         Which rows of the table a row of the frame gets by their dates: ``{"on": label, "right_on": [columns], "rule":
-        "before" or "latest"}``, see `dfjoin.join.dated_rows.DatedLink`. None: all that have its key.
+        "before" or "latest"}``, see `dfjoin.join.rows.dated_rows.DatedLink`. None: all that have its key.
     period : {"year", "quarter", "month", "week"}, optional
         The last keys are dates or periods, and equal if they lie in the same one, see
-        `dfjoin.join.period_rows.PeriodLink`.
+        `dfjoin.join.rows.period_rows.PeriodLink`.
     counted : bool or None
         Whether a column counts the table's rows, as it was when the join was first made; None: where keys are 1:m.
     is_unique : bool or None

@@ -8,7 +8,7 @@ from typing import Any
 from dfjoin.errors import InvalidTypeError
 from dfjoin.fuzzy.result import FuzzySettings
 from dfjoin.join.element_keys import ElementKeys
-from dfjoin.transform.transform_join import TransformJoin
+from dfjoin.transform.evidence.transform_join import TransformJoin
 
 __all__ = ["SavedRelation"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit_lean
+from dfjoin.kernels.numba._compile import njit_lean
 
 __all__ = ["n_words", "pack_numbers", "unpack_numbers"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import load_u64, mum, njit_lean
+from dfjoin.kernels.numba._compile import load_u64, mum, njit_lean
 from dfjoin.kernels.records import as_read_only
 
 __all__ = ["K0", "K1", "K2", "equal_bytes", "hash_bytes", "hash_values"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels._compile import njit_generic, njit_inner, njit_lean
+from dfjoin.kernels.numba._compile import njit_generic, njit_inner, njit_lean
 from dfjoin.kernels.records import as_read_only
 
 __all__ = ["argsort_u64", "is_member", "lower_bound", "merge_sort_by", "sort_lists_lexicographic"]

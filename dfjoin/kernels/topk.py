@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dfjoin.kernels._compile import njit_inner, njit_lean
+from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
 __all__ = ["offer", "rank_heap"]
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels import rewriting
-from dfjoin.kernels.spans import Spans
+from dfjoin.kernels.texts import rewriting
+from dfjoin.kernels.texts.spans import Spans
 from dfjoin.programs import scalar_numbers
 from dfjoin.programs.operator import (
     INDEX,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels import spans as kernels
+from dfjoin.kernels.texts import spans as kernels
 from dfjoin.programs import scalar, scalar_numbers
 from dfjoin.programs.characters import CLASSES, class_table, pattern_of
 from dfjoin.programs.operator import (

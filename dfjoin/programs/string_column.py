@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.kernels import rewriting
-from dfjoin.kernels.spans import Spans
+from dfjoin.kernels.texts import rewriting
+from dfjoin.kernels.texts.spans import Spans
 
 __all__ = ["StringColumn", "as_bytes"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dfjoin.kernels import rewriting
+from dfjoin.kernels.texts import rewriting
 from dfjoin.programs import scalar, scalar_texts
 from dfjoin.programs.characters import CLASSES, LOWER, PLAIN, UPPER, character_table, class_table, pattern_of
 from dfjoin.programs.operator import (

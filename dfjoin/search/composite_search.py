@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dfjoin.errors import InvalidParameterError, TableChangedError, TableReadError, warn
-from dfjoin.kernels._compile import watch
+from dfjoin.kernels.numba._compile import watch
 from dfjoin.search.exact.searcher import smallest_count
 from dfjoin.search.key_hits import KeyHit, KeyMatch, KeySearch
 from dfjoin.search.key_query import KeyQuery

@@ -17,7 +17,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.transform.transform_join import TransformJoin
+from dfjoin.transform.evidence.transform_join import TransformJoin
 
 if TYPE_CHECKING:
     from dfjoin.search.key_hits import KeyHit, KeySearch

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.key_tuples import TupleTable, table_of
+from dfjoin.kernels.lists.key_tuples import TupleTable, table_of
 from dfjoin.search.query import QueryColumn
 from dfjoin.values.key_index import KeyIndex
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.catalog import NOT_IN_FILE
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.key_tuples import count_possible, mark_held
+from dfjoin.kernels.lists.key_tuples import count_possible, mark_held
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.key_hits import KeyColumn

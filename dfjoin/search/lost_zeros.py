@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.errors import warn
-from dfjoin.kernels.numbers import INTEGER, TEXT
+from dfjoin.kernels.texts.numbers import INTEGER, TEXT
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.found import Found
 from dfjoin.search.params import SearchParams

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.kernels.numbers import parse_integers
+from dfjoin.kernels.texts.numbers import parse_integers
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import CONVERSION_ERRORS, whole_text
 from dfjoin.values.frames import column_to_arrow

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dfjoin.kernels.evidence import N_SUMS
+from dfjoin.kernels.lists.evidence import N_SUMS
 from dfjoin.search.exact.searcher import MatchedQuery, searcher_of
 from dfjoin.search.found import Found, Pool
 from dfjoin.search.hits import Hits, join_hits, rank_hits

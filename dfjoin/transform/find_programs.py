@@ -8,27 +8,35 @@ import numpy as np
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist, warn
 from dfjoin.programs.program import MAX_COLUMNS, Program
-from dfjoin.transform.accept import (
+from dfjoin.transform.evidence.outcome import FULL_COVERAGE, evaluate
+from dfjoin.transform.evidence.prepared_columns import Column, as_columns
+from dfjoin.transform.evidence.transform_join import Table, TransformJoin
+from dfjoin.transform.evidence.value_pairs import LONGEST_EXAMPLE, find_pairs
+from dfjoin.transform.pairs.accept import (
     AcceptedPrograms,
     accept_programs,
     as_result,
     is_more_whole,
 )
-from dfjoin.transform.column_pair import ColumnPair, learn_pair
-from dfjoin.transform.composite import composite_keys, split_column
-from dfjoin.transform.conditional import accept_conditionally
-from dfjoin.transform.full_columns import FullColumns, wholeness_of
-from dfjoin.transform.named_columns import read_named_columns, unread_columns
-from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
-from dfjoin.transform.pair_signatures import SignedValues, signature_pairs
-from dfjoin.transform.prepared_columns import Column, as_columns
-from dfjoin.transform.relate_combined import relate_combined
-from dfjoin.transform.relate_dates import days_may_be_exchanged, relate_dates
-from dfjoin.transform.relate_numbers import relate_numbers
-from dfjoin.transform.sides import DIRECTIONS, KEY_UNIQUENESS, USUAL_NEEDS, Direction, Needs, SampledTable, sample_sides
+from dfjoin.transform.pairs.column_pair import ColumnPair, learn_pair
+from dfjoin.transform.pairs.composite import composite_keys, split_column
+from dfjoin.transform.pairs.conditional import accept_conditionally
+from dfjoin.transform.pairs.full_columns import FullColumns, wholeness_of
+from dfjoin.transform.pairs.named_columns import read_named_columns, unread_columns
+from dfjoin.transform.pairs.pair_signatures import SignedValues, signature_pairs
+from dfjoin.transform.pairs.sides import (
+    DIRECTIONS,
+    KEY_UNIQUENESS,
+    USUAL_NEEDS,
+    Direction,
+    Needs,
+    SampledTable,
+    sample_sides,
+)
+from dfjoin.transform.relations.relate_combined import relate_combined
+from dfjoin.transform.relations.relate_dates import days_may_be_exchanged, relate_dates
+from dfjoin.transform.relations.relate_numbers import relate_numbers
 from dfjoin.transform.taught_join import Example, check_examples, find_taught
-from dfjoin.transform.transform_join import Table, TransformJoin
-from dfjoin.transform.value_pairs import LONGEST_EXAMPLE, find_pairs
 
 __all__ = ["find_programs"]
 

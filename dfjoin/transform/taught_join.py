@@ -12,16 +12,16 @@ import pyarrow as pa
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist, warn
 from dfjoin.programs.lookup import GivenPairs
 from dfjoin.programs.program import Program
-from dfjoin.transform.accept import AcceptedPrograms, as_result, shares_of
-from dfjoin.transform.by_example import MAX_INPUTS, learn_from_examples
-from dfjoin.transform.column_pair import ColumnPair
-from dfjoin.transform.composite import join_columns
-from dfjoin.transform.linear import number_styles
-from dfjoin.transform.outcome import Outcome, evaluate
-from dfjoin.transform.prepared_columns import SETTINGS, Column, match_rows
-from dfjoin.transform.sides import DIRECTIONS, SampledTable
-from dfjoin.transform.transform_join import TransformJoin
-from dfjoin.transform.value_pairs import no_pairs
+from dfjoin.transform.compose.by_example import MAX_INPUTS, learn_from_examples
+from dfjoin.transform.compose.linear import number_styles
+from dfjoin.transform.evidence.outcome import Outcome, evaluate
+from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, match_rows
+from dfjoin.transform.evidence.transform_join import TransformJoin
+from dfjoin.transform.evidence.value_pairs import no_pairs
+from dfjoin.transform.pairs.accept import AcceptedPrograms, as_result, shares_of
+from dfjoin.transform.pairs.column_pair import ColumnPair
+from dfjoin.transform.pairs.composite import join_columns
+from dfjoin.transform.pairs.sides import DIRECTIONS, SampledTable
 from dfjoin.values.normalize import normalize_column
 from dfjoin.values.unicode import normalize_text
 

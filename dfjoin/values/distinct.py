@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels import strings
+from dfjoin.kernels.texts import strings
 from dfjoin.values.unicode import ascii_table, fold_table, identity_table, normalize_text
 from dfjoin.values.value_set import PADDING, ValueSet, pack_strings, read_only
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels.numbers import INTEGER, NUMBER
+from dfjoin.kernels.texts.numbers import INTEGER, NUMBER
 from dfjoin.values.cells import CONVERSION_ERRORS
 from dfjoin.values.value_set import ValueSet
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dfjoin.kernels.header_words import DIGITS, GENERIC, NAMING, THING, UNSPECIFIC, HeaderWords, cut_headers
 from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.texts.header_words import DIGITS, GENERIC, NAMING, THING, UNSPECIFIC, HeaderWords, cut_headers
 from dfjoin.values import headers
 from dfjoin.values.value_set import pack_strings
 

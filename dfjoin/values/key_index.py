@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.postings import build_directory, copy_values, directory_bits
+from dfjoin.kernels.lists.postings import build_directory, copy_values, directory_bits
+from dfjoin.kernels.lists.vocabulary import find_tokens
 from dfjoin.kernels.records import Dictionary
 from dfjoin.kernels.sorting import argsort_u64
-from dfjoin.kernels.vocabulary import find_tokens
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import unite_value_sets
 from dfjoin.values.value_set import ValueSet

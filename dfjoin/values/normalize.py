@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.kernels import dates
-from dfjoin.kernels import numbers as spellings
-from dfjoin.kernels.null_texts import find_hashes
+from dfjoin.kernels.texts import dates
+from dfjoin.kernels.texts import numbers as spellings
+from dfjoin.kernels.texts.null_texts import find_hashes
 from dfjoin.types import IndexSettings
 from dfjoin.values.cells import cell_texts, whole_text
 from dfjoin.values.distinct import distinct_packed, distinct_values

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from dfjoin.kernels import numbers as spellings
+from dfjoin.kernels.texts import numbers as spellings
 from dfjoin.values.cells import cell_type, is_searchable_type
 from dfjoin.values.value_set import ValueSet
 

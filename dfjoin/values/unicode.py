@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.strings import SLOW
+from dfjoin.kernels.texts.strings import SLOW
 
 __all__ = ["UNICODE_VERSION", "ascii_table", "fold_table", "identity_table", "normalize_text"]
 

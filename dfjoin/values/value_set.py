@@ -26,7 +26,7 @@ class ValueSet:
     offsets : ndarray of int64, shape (n_values + 1,)
         Where each lies in `data`.
     classes : ndarray of int8, shape (n_values,)
-        Class of each, see `dfjoin.kernels.numbers`.
+        Class of each, see `dfjoin.kernels.texts.numbers`.
     codes : ndarray of int32, shape (n_rows,)
         Number of each row's value; -1 for a null.
     date_order : {"", "dmy", "mdy"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dfjoin.kernels import numbers as spellings
 from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.kernels.texts import numbers as spellings
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import respell
 from dfjoin.values.value_set import PADDING, ValueSet

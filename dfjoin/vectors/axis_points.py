@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import distances_of_pairs, make_scratch
+from dfjoin.kernels.vectors.vector_search import distances_of_pairs, make_scratch
 
 __all__ = [
     "EARTH_RADIUS",

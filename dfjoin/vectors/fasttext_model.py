@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dfjoin.errors import InvalidParameterError
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.skipgram import Corpus, Training, fill_uniform, train_texts
-from dfjoin.kernels.subwords import (
+from dfjoin.kernels.vectors.skipgram import Corpus, Training, fill_uniform, train_texts
+from dfjoin.kernels.vectors.subwords import (
     WordTable,
     count_words,
     embed_texts,

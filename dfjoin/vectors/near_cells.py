@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_blocks import BLOCK
-from dfjoin.kernels.vector_cells import CellBlocks, CellReach
+from dfjoin.kernels.vectors.vector_blocks import BLOCK
+from dfjoin.kernels.vectors.vector_cells import CellBlocks, CellReach
 from dfjoin.vectors.rounded_features import blocks_of_floats, blocks_of_words, word_count, words_of
 from dfjoin.vectors.trees import Projection, feature_width, features_of, fit_projection
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.vector_blocks import BLOCK
+from dfjoin.kernels.vectors.vector_blocks import BLOCK
 from dfjoin.vectors.trees import bound_of
 
 __all__ = ["blocks_of_floats", "blocks_of_words", "query_pairs", "word_count", "words_of"]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_blocks import BLOCK, box_levels, fill_blocks, fill_boxes, order_blocks
-from dfjoin.kernels.vector_search import BlockTree
+from dfjoin.kernels.vectors.vector_blocks import BLOCK, box_levels, fill_blocks, fill_boxes, order_blocks
+from dfjoin.kernels.vectors.vector_search import BlockTree
 
 __all__ = [
     "MAX_AXES",

@@ -11,8 +11,8 @@ import numpy as np
 
 from dfjoin.containment.set_collection import SetCollection
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.set_lists import SetLists
-from dfjoin.kernels.subset_tree import order_sets
+from dfjoin.kernels.sets.set_lists import SetLists
+from dfjoin.kernels.sets.subset_tree import order_sets
 
 _CHUNK = 1 << 20
 

@@ -31,7 +31,7 @@ from dfjoin.fuzzy.match_problem import is_left_reference
 from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, PAIR_NAMES, learn_rules, measure_pairs
 from dfjoin.fuzzy.texts import Texts, fold_text, fold_texts
 from dfjoin.fuzzy.tokenized import find_candidates, prepare
-from dfjoin.kernels.token_rows import TextPairs
+from dfjoin.kernels.texts.token_rows import TextPairs
 from tests.benchmarks.fuzzy import Case, load_case
 
 FOLDS = 6

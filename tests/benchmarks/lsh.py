@@ -20,7 +20,7 @@ import pandas as pd
 import dfjoin
 from dfjoin.index.segment import Signatures
 from dfjoin.index.signatures import SizeCounts, cut_partitions, partition_slots, sign_large_columns
-from dfjoin.kernels.minhash import sign_hashes
+from dfjoin.kernels.sets.minhash import sign_hashes
 from dfjoin.search.exact.searcher import searcher_of
 from dfjoin.search.lsh.bands import bands_of_partitions
 from dfjoin.search.lsh.ensemble import find_candidates

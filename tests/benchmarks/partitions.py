@@ -20,7 +20,7 @@ import dfjoin
 from dfjoin.index.vector_group import text_columns
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import TokenColumns
+from dfjoin.kernels.vectors.vector_search import TokenColumns
 from tests.benchmarks.similarity import Contenders, clustered, near_queries
 
 _BINS = 256

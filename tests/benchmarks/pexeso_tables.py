@@ -16,7 +16,7 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import MatchTally, QueryVectors, TokenColumns
+from dfjoin.kernels.vectors.vector_search import MatchTally, QueryVectors, TokenColumns
 from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch
 from dfjoin.search.embedding.pexeso.pivots import PivotIndex, build_pivot_index, choose_pivots, map_rows
 from dfjoin.search.params import SearchStats

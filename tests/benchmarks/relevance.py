@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 import dfjoin
-from dfjoin.kernels.evidence import weigh_values
-from dfjoin.kernels.usefulness import FEATURES
+from dfjoin.kernels.lists.evidence import weigh_values
+from dfjoin.kernels.lists.usefulness import FEATURES
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.params import search_params
 from dfjoin.search.query import make_query

@@ -21,7 +21,7 @@ import dfjoin
 from dfjoin.index.segment import Segment
 from dfjoin.index.vector_group import texts_of
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
+from dfjoin.kernels.vectors.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
 from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch
 from dfjoin.search.embedding.pexeso.pivots import build_pivot_index, choose_pivots, map_rows

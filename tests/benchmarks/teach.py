@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dfjoin.transform.by_example import learn_from_examples
+from dfjoin.transform.compose.by_example import learn_from_examples
 from tests.benchmarks.transform import EXAMPLES, examples_of
 
 Example = tuple[tuple[str, ...], str]

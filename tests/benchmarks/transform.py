@@ -22,9 +22,9 @@ import pyarrow as pa
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.neighbors import NearestNeighbors
 
-from dfjoin.transform.by_example import learn_from_examples
+from dfjoin.transform.compose.by_example import learn_from_examples
+from dfjoin.transform.evidence.transform_join import join_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.transform_join import join_rows
 
 TABLES = ("autojoin_web", "flashfill_spreadsheet", "tde", "sema_join", "dataxformer_kbwt")
 """Sets of two tables."""

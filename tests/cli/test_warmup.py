@@ -14,7 +14,7 @@ from numba.core.dispatcher import Dispatcher
 import dfjoin.kernels
 from dfjoin.cli.main import main
 from dfjoin.cli.warmup import warm_up
-from dfjoin.kernels._compile import watch
+from dfjoin.kernels.numba._compile import watch
 from tests.benchmarks.cold_start import PROJECT, run_tour
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")

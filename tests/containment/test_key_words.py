@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dfjoin.containment.key_words import tell_roles, without_relations
-from dfjoin.kernels.header_words import UNSPECIFIC
-from dfjoin.kernels.key_names import NamedColumns
+from dfjoin.kernels.texts.header_words import UNSPECIFIC
+from dfjoin.kernels.texts.key_names import NamedColumns
 from dfjoin.values.header_meaning import headers_of
 
 

@@ -13,7 +13,7 @@ from dfjoin.containment.lcjoin import tree_join
 from dfjoin.containment.set_collection import encode_sides
 from dfjoin.containment.subset_join import METHODS, ContainmentOptions, join_collections
 from dfjoin.errors import InvalidParameterError
-from dfjoin.kernels.subset_runs import Pairs
+from dfjoin.kernels.sets.subset_runs import Pairs
 from tests.oracles.containment import naive_pairs, random_sets, sets_of
 
 

@@ -13,7 +13,7 @@ from dfjoin.fuzzy.column_weights import (
     sum_weights,
 )
 from dfjoin.fuzzy.texts import fold_texts
-from dfjoin.kernels.token_rows import TextPairs
+from dfjoin.kernels.texts.token_rows import TextPairs
 
 
 def levels_of(reference, query):

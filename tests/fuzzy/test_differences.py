@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dfjoin.fuzzy.differences import DIFFERENCE_NAMES, measure_habits, weigh_differences
 from dfjoin.fuzzy.texts import fold_texts
 from dfjoin.fuzzy.tokenized import prepare
-from dfjoin.kernels.token_rows import TextPairs
+from dfjoin.kernels.texts.token_rows import TextPairs
 from tests.oracles.fuzzy import usual_differences
 
 TEXTS = st.lists(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dfjoin.fuzzy.distances import CONFIGURATIONS, base_distance, measure
 from dfjoin.fuzzy.texts import fold_texts
 from dfjoin.fuzzy.tokenized import prepare
-from dfjoin.kernels.token_rows import TextPairs
+from dfjoin.kernels.texts.token_rows import TextPairs
 from tests.oracles.fuzzy import distance
 
 COLUMNS = st.lists(st.text(alphabet="abc é日", min_size=1, max_size=9), min_size=1, max_size=5)

@@ -8,7 +8,7 @@ from dfjoin.fuzzy.match_model import published_model
 from dfjoin.fuzzy.pair_features import LIKENESS_NAMES, differ_in_numbers, learn_rules, measure_pairs
 from dfjoin.fuzzy.texts import fold_texts
 from dfjoin.fuzzy.tokenized import prepare
-from dfjoin.kernels.token_rows import TextPairs
+from dfjoin.kernels.texts.token_rows import TextPairs
 
 
 def rules_of(reference, query, pairs, side="query"):

@@ -6,7 +6,7 @@ import pytest
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.reading import reading
 from dfjoin.kernels.damage import DamagedArraysError
-from dfjoin.kernels.mergelist import gather_groups
+from dfjoin.kernels.lists.mergelist import gather_groups
 
 REMEDY = "call dfjoin.repair, or build the index again"
 

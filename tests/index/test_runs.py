@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.index.runs import PADDING, Run, make_run, merge_runs, read_run, run_of_segment, write_run
-from dfjoin.kernels.postings import Entries
+from dfjoin.kernels.lists.postings import Entries
 
 VALUES = [b"", b"a", b"b", b"ab", b"long" * 20, "é日".encode(), *(f"v{i}".encode() for i in range(20))]
 

@@ -22,7 +22,7 @@ from dfjoin.index.manifest import Manifest
 from dfjoin.index.segment import Segment
 from dfjoin.index.signatures import SizeCounts, add_sizes, cut_partitions, partition_slots, read_signatures
 from dfjoin.index.versions import read_manifest
-from dfjoin.kernels.minhash import sign_hashes
+from dfjoin.kernels.sets.minhash import sign_hashes
 from dfjoin.search.shared_values import tokens_of_column
 from dfjoin.types import IndexSettings
 

@@ -4,11 +4,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from dfjoin.join.break_ties import break_ties
 from dfjoin.join.keys import KeyColumns, expand_pairs
 from dfjoin.join.options import JoinOptions
-from dfjoin.join.relate import relate
-from dfjoin.transform.prepared_columns import Column
+from dfjoin.join.relation.break_ties import break_ties
+from dfjoin.join.relation.relate import relate
+from dfjoin.transform.evidence.prepared_columns import Column
 from dfjoin.types import IndexSettings
 
 NAMES = [

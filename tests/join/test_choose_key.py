@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from dfjoin.errors import InvalidParameterError
-from dfjoin.join.choose_key import choose_equal_keys
 from dfjoin.join.keys import KeyColumns
+from dfjoin.join.relation.choose_key import choose_equal_keys
 from dfjoin.types import IndexSettings
 
 

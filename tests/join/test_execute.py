@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dfjoin
 from dfjoin.errors import JoinExpansionError
-from dfjoin.join.execute import relationship_of
+from dfjoin.join.rows.execute import relationship_of
 from tests.oracles import canonical
 from tests.oracles.join import nested_loop
 

@@ -8,7 +8,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import DfjoinError, DfjoinWarning, InvalidParameterError, JoinExpansionError, NoMatchError
-from dfjoin.join import frame_relation
+from dfjoin.join.relation import frame_relation
 
 LAND = ["peru", "chad", "mali"]
 

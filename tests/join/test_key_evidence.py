@@ -4,8 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfjoin.join.key_evidence import is_row_number, names_agree, one_sided, reason_against, rows_agree, rows_contradict
 from dfjoin.join.keys import KeyColumns
+from dfjoin.join.relation.key_evidence import (
+    is_row_number,
+    names_agree,
+    one_sided,
+    reason_against,
+    rows_agree,
+    rows_contradict,
+)
 from dfjoin.types import IndexSettings
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import ColumnNotFoundError, DfjoinWarning, InvalidParameterError, InvalidTypeError, TableReadError
-from dfjoin.join import lake_candidates, lake_join
+from dfjoin.join.lakes import lake_candidates, lake_join
 from dfjoin.store.table import LakeTable
 
 LAND = ["peru", "chad", "mali"]

@@ -13,11 +13,11 @@ import pytest
 import dfjoin
 from dfjoin.join.keys import KeyColumns
 from dfjoin.join.plan import JoinStep
-from dfjoin.join.read_rows import link_keys, read_rows
+from dfjoin.join.rows.read_rows import link_keys, read_rows
 from dfjoin.programs.program import Program
 from dfjoin.store.table import LakeTable
+from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.transform_join import RankedProgram, TransformJoin
 
 NAMES = ["Adler, Ann", "Brook, Bea", "Crane, Cid", "Drake, Dan", "Eagle, Eve", "Finch, Fay", "Goose, Gus", "Heron, Hal"]
 PEOPLE = [" ".join(name.split(", ")[::-1]) for name in NAMES]

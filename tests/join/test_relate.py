@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.join import relate as relate_module
-from dfjoin.join.key_relation import KINDS, KeyPairs, distinct_keys
 from dfjoin.join.options import JoinOptions
-from dfjoin.join.pair_keys import texts_to_compare
-from dfjoin.join.relate import relate, relate_again
+from dfjoin.join.relation import relate as relate_module
+from dfjoin.join.relation.key_relation import KINDS, KeyPairs, distinct_keys
+from dfjoin.join.relation.pair_keys import texts_to_compare
+from dfjoin.join.relation.relate import relate, relate_again
 from dfjoin.join.saved_relation import SavedRelation
 from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
-from dfjoin.transform.prepared_columns import Column
-from dfjoin.transform.transform_join import RankedProgram, TransformJoin
+from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
 
 CELLS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "A", "é", "a b"]))
 OPTIONS = JoinOptions(transform=True, fuzzy=True)

@@ -7,7 +7,7 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
-from dfjoin.join.report import MAX_BYTES, JoinReport, truncate_report
+from dfjoin.join.rows.report import MAX_BYTES, JoinReport, truncate_report
 
 LIMIT = 64 * 1024
 

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dfjoin.join import similar_keys
-from dfjoin.join.similar_keys import choose_similar_keys, is_named_by_words
-from dfjoin.transform.prepared_columns import Column
+from dfjoin.join.relation import similar_keys
+from dfjoin.join.relation.similar_keys import choose_similar_keys, is_named_by_words
+from dfjoin.transform.evidence.prepared_columns import Column
 
 BIRDS = [
     "heron",

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, TableNotFoundError
+from dfjoin.join.lakes.path_search import PathOptions
+from dfjoin.join.lakes.table_hops import ReachedTable, UnreachedTable
+from dfjoin.join.lakes.table_paths import reach_tables
 from dfjoin.join.options import join_options
-from dfjoin.join.path_search import PathOptions
-from dfjoin.join.table_hops import ReachedTable, UnreachedTable
-from dfjoin.join.table_paths import reach_tables
 
 N = 60
 LANDS = [f"{a}{b}{c}ia" for a in "bdfg" for b in ("ar", "el", "os") for c in "klmnr"]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numba import config
 
-from dfjoin.kernels import compile_turn, compile_watch, held_interrupts, kernel_sources
-from dfjoin.kernels._compile import njit_inner, njit_lean
+from dfjoin.kernels.numba import compile_turn, compile_watch, held_interrupts, kernel_sources
+from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
-MODULES = (sys.modules["dfjoin.kernels._compile"], compile_turn, compile_watch, held_interrupts, kernel_sources)
+MODULES = (sys.modules["dfjoin.kernels.numba._compile"], compile_turn, compile_watch, held_interrupts, kernel_sources)
 """What a package of kernels needs to be compiled."""
 
 compiled_only = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -22,7 +22,7 @@ USE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
-from dfjoin.kernels._compile import watch
+from dfjoin.kernels.numba._compile import watch
 from dfjoin.kernels.outer import total
 print(total(np.arange(4)), watch.n_compiled)
 """
@@ -46,13 +46,13 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 from dfjoin.kernels import records
-from dfjoin.kernels._compile import watch
+from dfjoin.kernels.numba._compile import watch
 from dfjoin.kernels.outer import difference
 print(difference((np.arange(2), records.RECORD(np.array([5]), np.array([3])))), watch.n_compiled)
 """
 
 DIFFERENCE = """
-from dfjoin.kernels._compile import njit_lean
+from dfjoin.kernels.numba._compile import njit_lean
 
 @njit_lean
 def difference(pair):
@@ -83,7 +83,7 @@ def test_a_kernel_is_compiled_anew_when_a_record_that_it_takes_was_edited(kernel
 USE_OF_THREE = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from dfjoin.kernels._compile import watch
+from dfjoin.kernels.numba._compile import watch
 counts = []
 from dfjoin.kernels import base, middle, apart
 for kernel in (base.plus, middle.twice, apart.times):
@@ -97,7 +97,7 @@ print(counts)
 
 @compiled_only
 def test_an_edited_file_of_kernels_costs_those_that_import_it_and_no_others(kernels, tmp_path):
-    head = "from dfjoin.kernels._compile import njit_lean\n"
+    head = "from dfjoin.kernels.numba._compile import njit_lean\n"
     files = {
         "constants.py": "STEP = 1\n",
         "base.py": f"{head}from dfjoin.kernels.constants import STEP\n\n@njit_lean\ndef plus(a):\n    return a + STEP\n",
@@ -123,7 +123,7 @@ def test_an_edited_file_of_kernels_costs_those_that_import_it_and_no_others(kern
 
 @compiled_only
 def test_a_kernel_is_compiled_anew_when_one_that_it_calls_was_edited(kernels, tmp_path):
-    head = "from dfjoin.kernels._compile import njit_inner, njit_lean\n"
+    head = "from dfjoin.kernels.numba._compile import njit_inner, njit_lean\n"
     (kernels / "outer.py").write_text(
         f"{head}from dfjoin.kernels.inner import add\n\n@njit_lean\ndef total(a):\n    t = 0\n"
         "    for i in range(a.shape[0]):\n        t = add(t, a[i])\n    return t\n"
@@ -141,7 +141,7 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_was_edited(kernels, tm
 
 
 SMALL_KERNEL = """
-from dfjoin.kernels._compile import njit_lean
+from dfjoin.kernels.numba._compile import njit_lean
 
 @njit_lean
 def total(a):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dfjoin.kernels import compile_turn
+from dfjoin.kernels.numba import compile_turn
 
 
 @pytest.mark.skipif(compile_turn.fcntl is None, reason="no locks of files")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numba import config, njit
 
-from dfjoin.kernels import compile_watch
-from dfjoin.kernels._compile import watch
-from dfjoin.kernels.compile_watch import CompileWatch
+from dfjoin.kernels.numba import compile_watch
+from dfjoin.kernels.numba._compile import watch
+from dfjoin.kernels.numba.compile_watch import CompileWatch
 
 
 class Clock:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dfjoin.kernels._compile import njit_inner, njit_lean
 from dfjoin.kernels.damage import DamagedArraysError
+from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 
 
 @njit_inner

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.dates import canonical_time, day_month_year, day_month_year_votes, rewrite_day_month_year
-from dfjoin.kernels.numbers import DATE, TIMESTAMP
+from dfjoin.kernels.texts.dates import canonical_time, day_month_year, day_month_year_votes, rewrite_day_month_year
+from dfjoin.kernels.texts.numbers import DATE, TIMESTAMP
 from tests.kernels.packing import pack, run_in_place
 from tests.oracles.values import as_date, naive_day_month_year
 

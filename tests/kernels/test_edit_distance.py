@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.edit_distance import Words, edit_distances, letter_sets, soft_misses
-from dfjoin.kernels.token_rows import TextPairs
-from dfjoin.kernels.tokenising import CodePoints, SparseRows
+from dfjoin.kernels.texts.edit_distance import Words, edit_distances, letter_sets, soft_misses
+from dfjoin.kernels.texts.token_rows import TextPairs
+from dfjoin.kernels.texts.tokenising import CodePoints, SparseRows
 from tests.kernels.packing import csr
 from tests.oracles.fuzzy import edit_distance, soft_miss
 

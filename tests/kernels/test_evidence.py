@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dfjoin.kernels.damage import DamagedArraysError
-from dfjoin.kernels.evidence import (
+from dfjoin.kernels.lists.evidence import (
     BITS,
     COUNT,
     N_SUMS,

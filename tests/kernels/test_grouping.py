@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.grouping import expand_groups, group_lists, group_tokens, transpose_lists
+from dfjoin.kernels.lists.grouping import expand_groups, group_lists, group_tokens, transpose_lists
 from tests.kernels.packing import csr, uncsr
 
 POSTINGS = st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=5).map(sorted), max_size=16)

@@ -7,8 +7,8 @@ import pytest
 from numba import config
 from numba.core import event
 
-from dfjoin.kernels._compile import njit
-from dfjoin.kernels.held_interrupts import holding_interrupts
+from dfjoin.kernels.numba._compile import njit
+from dfjoin.kernels.numba.held_interrupts import holding_interrupts
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels import key_tuples
-from dfjoin.kernels.key_tuples import (
+from dfjoin.kernels.lists import key_tuples
+from dfjoin.kernels.lists.key_tuples import (
     Counts,
     Ways,
     count_possible,

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dfjoin.kernels._compile import njit_lean
 from dfjoin.kernels.lanes import (
     LANES,
     WORDS,
@@ -20,6 +19,7 @@ from dfjoin.kernels.lanes import (
     sum_of_lanes,
     words_near,
 )
+from dfjoin.kernels.numba._compile import njit_lean
 from dfjoin.kernels.records import as_read_only
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels.damage import DamagedArraysError
-from dfjoin.kernels.lsh_candidates import PartitionBands, Stretches, collect_candidates, find_equal
+from dfjoin.kernels.sets.lsh_candidates import PartitionBands, Stretches, collect_candidates, find_equal
 
 
 def sorted_rows(matrix):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import config
 
-from dfjoin.kernels.lsh_partitions import error_areas, optimal_ends
+from dfjoin.kernels.sets.lsh_partitions import error_areas, optimal_ends
 from dfjoin.search.lsh.bands import NODES, WEIGHTS
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels.damage import DamagedArraysError
-from dfjoin.kernels.mergelist import (
+from dfjoin.kernels.lists.mergelist import (
     clear_counts,
     collect_lists,
     count_lists,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numba import config
 
 from dfjoin.kernels.damage import DamagedArraysError
-from dfjoin.kernels.minhash import sign_columns, sign_hashes
 from dfjoin.kernels.records import Groups, Sets
+from dfjoin.kernels.sets.minhash import sign_columns, sign_hashes
 from tests.oracles.values import MASK, naive_signature
 
 SEED = np.uint64(0x5DF0_A1B2_C3D4_E5F6)

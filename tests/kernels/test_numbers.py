@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.numbers import canonical_number, integer_range, parse_integers, text_range
+from dfjoin.kernels.texts.numbers import canonical_number, integer_range, parse_integers, text_range
 from tests.kernels.packing import pack, run_in_place
 from tests.oracles.values import naive_number
 

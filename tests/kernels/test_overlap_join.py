@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dfjoin.kernels.overlap_join import sort_by_length
+from dfjoin.kernels.sets.overlap_join import sort_by_length
 
 
 def test_elements_of_short_lists_come_first():

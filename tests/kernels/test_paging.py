@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.paging import Pages, cold_blocks, cold_ranges, has_cold_pages
-from dfjoin.kernels.postings import build_directory
+from dfjoin.kernels.lists.paging import Pages, cold_blocks, cold_ranges, has_cold_pages
+from dfjoin.kernels.lists.postings import build_directory
 
 PAGE, BASE, ITEM = 64, 16, 4
 

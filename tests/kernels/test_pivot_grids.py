@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dfjoin.kernels.pivot_grids import CellPairs, PivotReach, block, cell_keys, sift_cells
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import TokenColumns
+from dfjoin.kernels.vectors.pivot_grids import CellPairs, PivotReach, block, cell_keys, sift_cells
+from dfjoin.kernels.vectors.vector_search import TokenColumns
 from dfjoin.search.embedding.pexeso.pivots import make_grid, map_rows
 from dfjoin.vectors.metrics import metric_of
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.postings import Entries, build_directory, copy_values, directory_bits, merge_entries
+from dfjoin.kernels.lists.postings import Entries, build_directory, copy_values, directory_bits, merge_entries
 from dfjoin.kernels.sorting import argsort_u64
 from tests.kernels.packing import csr, pack, uncsr
 from tests.oracles.kernels import naive_merge

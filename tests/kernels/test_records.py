@@ -8,7 +8,7 @@ from numba import config
 
 from dfjoin.index.components import TOKENS
 from dfjoin.kernels import records
-from dfjoin.kernels._compile import njit_lean
+from dfjoin.kernels.numba._compile import njit_lean
 from dfjoin.kernels.records import Dictionary, Groups, Lists, SegmentIndex, Sets, as_read_only
 
 COMPONENTS = {

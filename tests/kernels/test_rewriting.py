@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels import rewriting
+from dfjoin.kernels.texts import rewriting
 from tests.kernels.test_spans import as_bytes, spans_of, texts_of
 
 TEXTS = st.lists(st.text("aB 0é😀", max_size=8), max_size=12)

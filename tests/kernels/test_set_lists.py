@@ -3,8 +3,8 @@
 import numpy as np
 
 from dfjoin.containment.set_collection import encode_sides
-from dfjoin.kernels._compile import njit_lean
-from dfjoin.kernels.set_lists import (
+from dfjoin.kernels.numba._compile import njit_lean
+from dfjoin.kernels.sets.set_lists import (
     EMPTY,
     UNKNOWN,
     SetLists,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.skipgram import Corpus, Training, fill_uniform, train_texts
+from dfjoin.kernels.vectors.skipgram import Corpus, Training, fill_uniform, train_texts
 
 N_WORDS, D = 12, 8
 

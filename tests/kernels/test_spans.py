@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.spans import (
+from dfjoin.kernels.texts.spans import (
     TO_THE_END,
     Spans,
     nth_run,

@@ -4,7 +4,7 @@ import numpy as np
 
 from dfjoin.containment.left_runs import sign
 from dfjoin.containment.set_collection import encode_sides
-from dfjoin.kernels.subset_candidates import fill_signed_lists
+from dfjoin.kernels.sets.subset_candidates import fill_signed_lists
 
 
 def test_each_entry_of_a_list_has_the_bitmap_of_its_set():

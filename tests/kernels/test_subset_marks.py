@@ -6,8 +6,8 @@ import pytest
 from dfjoin.containment import scan_join, subset_pairs
 from dfjoin.containment.scan_join import scan_pairs
 from dfjoin.containment.set_collection import encode_sides
-from dfjoin.kernels._compile import njit_lean
-from dfjoin.kernels.subset_marks import is_marked, mark, unmark
+from dfjoin.kernels.numba._compile import njit_lean
+from dfjoin.kernels.sets.subset_marks import is_marked, mark, unmark
 from tests.oracles.containment import naive_pairs, random_sets, sets_of
 
 

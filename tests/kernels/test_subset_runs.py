@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dfjoin.containment.set_collection import encode_sides
-from dfjoin.kernels._compile import njit_lean
-from dfjoin.kernels.subset_runs import Pairs, find_runs, match_signatures, write_pairs
+from dfjoin.kernels.numba._compile import njit_lean
+from dfjoin.kernels.sets.subset_runs import Pairs, find_runs, match_signatures, write_pairs
 
 
 @njit_lean

@@ -4,8 +4,8 @@ import numpy as np
 
 from dfjoin.containment.set_collection import encode_sides
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.set_lists import InvertedLists
-from dfjoin.kernels.subset_tree import TreeNodes, build_local_lists, build_tree, forget_local_lists, order_sets
+from dfjoin.kernels.sets.set_lists import InvertedLists
+from dfjoin.kernels.sets.subset_tree import TreeNodes, build_local_lists, build_tree, forget_local_lists, order_sets
 
 
 def make(sets):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.subwords import (
+from dfjoin.kernels.vectors.subwords import (
     WordTable,
     count_words,
     embed_texts,

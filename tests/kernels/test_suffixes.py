@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels import suffixes
+from dfjoin.kernels.texts import suffixes
 from tests.kernels.packing import pack
 
 WORDS = st.lists(st.text("abé", min_size=1, max_size=12), min_size=1, max_size=8, unique=True)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.text_scan import sign_texts
+from dfjoin.kernels.texts.text_scan import sign_texts
 from tests.oracles.fuzzy import edit_distance
 from tests.oracles.spelling import grams
 

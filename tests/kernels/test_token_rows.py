@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.token_rows import (
+from dfjoin.kernels.texts.token_rows import (
     Rules,
     TextPairs,
     TokenIndex,
@@ -17,7 +17,7 @@ from dfjoin.kernels.token_rows import (
     row_weights,
     rule_hits,
 )
-from dfjoin.kernels.tokenising import SparseRows, transpose_rows
+from dfjoin.kernels.texts.tokenising import SparseRows, transpose_rows
 from tests.kernels.packing import csr
 from tests.oracles import fuzzy as oracles
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.kernels.tokenising import (
+from dfjoin.kernels.texts.tokenising import (
     CodePoints,
     SparseRows,
     distinct_in_rows,

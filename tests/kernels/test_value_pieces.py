@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dfjoin.kernels.hashing import hash_values
 from dfjoin.kernels.records import Groups, Sets
-from dfjoin.kernels.value_pieces import PieceLists, QueryValues, column_pieces, score_columns, value_pieces
+from dfjoin.kernels.texts.value_pieces import PieceLists, QueryValues, column_pieces, score_columns, value_pieces
 from tests.kernels.packing import SEED, csr, pack, uncsr
 from tests.oracles.values import naive_pieces
 

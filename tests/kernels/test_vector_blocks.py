@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dfjoin.kernels.vector_blocks import BLOCK, FAR, box_levels, fill_blocks, fill_boxes, order_blocks
+from dfjoin.kernels.vectors.vector_blocks import BLOCK, FAR, box_levels, fill_blocks, fill_boxes, order_blocks
 
 
 def built(features):

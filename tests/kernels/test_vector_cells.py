@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from dfjoin.kernels.lanes import LANES
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_cells import NearPlaces, make_cell_queries, make_cell_scratch, scan_cells
-from dfjoin.kernels.vector_search import VectorTable
+from dfjoin.kernels.vectors.vector_cells import NearPlaces, make_cell_queries, make_cell_scratch, scan_cells
+from dfjoin.kernels.vectors.vector_search import VectorTable
 from dfjoin.vectors import near_cells as vector_cells
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.near_cells import build_cells, cell_radius

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dfjoin.kernels.damage import DamagedArraysError
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import (
+from dfjoin.kernels.vectors.vector_search import (
     MatchTally,
     QueryVectors,
     TokenColumns,

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.kernels.damage import DamagedArraysError
-from dfjoin.kernels.postings import build_directory
+from dfjoin.kernels.lists.postings import build_directory
+from dfjoin.kernels.lists.vocabulary import NOT_FOUND, find_tokens
 from dfjoin.kernels.records import Dictionary
-from dfjoin.kernels.vocabulary import NOT_FOUND, find_tokens
 from tests.kernels.packing import pack
 
 WORDS = st.text("abcxyz", max_size=10).map(str.encode)

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from dfjoin.fuzzy.texts import fold_texts
 from dfjoin.fuzzy.tokenized import prepare
-from dfjoin.kernels.token_rows import TextPairs
-from dfjoin.kernels.word_alignment import ALIGNMENT, align_words
+from dfjoin.kernels.texts.token_rows import TextPairs
+from dfjoin.kernels.texts.word_alignment import ALIGNMENT, align_words
 
 
 def aligned(a, b):

@@ -14,7 +14,7 @@ from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.exact import searcher
 from dfjoin.search.lsh import ensemble
 from dfjoin.search.transform import candidate_programs
-from dfjoin.transform import transform_join
+from dfjoin.transform.evidence import transform_join
 from tests.search.searching import find
 
 

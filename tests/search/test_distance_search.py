@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.kernels.evidence import BITS, COUNT, SCALE, weigh_values
+from dfjoin.kernels.lists.evidence import BITS, COUNT, SCALE, weigh_values
 from dfjoin.kernels.records import as_read_only
 from dfjoin.search.distance import distance_search
 from dfjoin.search.distance.distance_search import MatchRecord

@@ -9,7 +9,7 @@ import pytest
 
 import dfjoin
 import spark_ext
-from dfjoin.kernels.minhash import sign_hashes
+from dfjoin.kernels.sets.minhash import sign_hashes
 from dfjoin.search.lsh.bands import containment_of
 from dfjoin.types import IndexSettings
 from dfjoin.values.normalize import normalize_column

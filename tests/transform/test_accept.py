@@ -9,13 +9,13 @@ import pytest
 from dfjoin.programs.part_operators import Slice, Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
-from dfjoin.transform.accept import accept_programs, as_result, is_consistent, shares_of
-from dfjoin.transform.column_pair import ColumnPair
-from dfjoin.transform.full_columns import FullColumns
-from dfjoin.transform.outcome import evaluate
-from dfjoin.transform.prepared_columns import Column, as_columns
-from dfjoin.transform.sides import sample_sides
-from dfjoin.transform.value_pairs import no_pairs
+from dfjoin.transform.evidence.outcome import evaluate
+from dfjoin.transform.evidence.prepared_columns import Column, as_columns
+from dfjoin.transform.evidence.value_pairs import no_pairs
+from dfjoin.transform.pairs.accept import accept_programs, as_result, is_consistent, shares_of
+from dfjoin.transform.pairs.column_pair import ColumnPair
+from dfjoin.transform.pairs.full_columns import FullColumns
+from dfjoin.transform.pairs.sides import sample_sides
 
 LETTERS = list("abcdefghijklmnoprstuvw")
 WORDS = ["".join(letters) for letters in np.random.default_rng(0).choice(LETTERS, (60, 12))]

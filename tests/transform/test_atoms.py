@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.programs.program import Program
-from dfjoin.transform.atoms import find_atoms
+from dfjoin.transform.compose.atoms import find_atoms
 
 TEXTS = st.text("abAB 12,-", min_size=1, max_size=10)
 

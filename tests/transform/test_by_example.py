@@ -1,6 +1,6 @@
 import pytest
 
-from dfjoin.transform.by_example import learn_from_examples
+from dfjoin.transform.compose.by_example import learn_from_examples
 
 
 def first_result(programs, *row):

@@ -5,8 +5,8 @@ from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.programs.text_operators import Pad
-from dfjoin.transform.casing import restore_casing, spell_as_targets
 from dfjoin.transform.find_programs import find_programs
+from dfjoin.transform.pairs.casing import restore_casing, spell_as_targets
 
 NUMBER = Program(("n",), (Constant("inv-"), Extract(0, (Pad(4),))))
 NAME = Program(("n",), (Extract(0, (Split(", ", 1),)), Constant(" "), Extract(0, (Split(", ", 0),))))

@@ -6,7 +6,7 @@ import pytest
 from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
-from dfjoin.transform.chance import (
+from dfjoin.transform.evidence.chance import (
     chance_of_match,
     decoys,
     description_bits,

@@ -5,9 +5,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.transform.column_pair import ColumnPair, distinct_pairs, example_sets, learn_pair
-from dfjoin.transform.prepared_columns import Column, as_columns
-from dfjoin.transform.value_pairs import SuffixArray, ValuePairs, find_pairs
+from dfjoin.transform.evidence.prepared_columns import Column, as_columns
+from dfjoin.transform.evidence.value_pairs import SuffixArray, ValuePairs, find_pairs
+from dfjoin.transform.pairs.column_pair import ColumnPair, distinct_pairs, example_sets, learn_pair
 
 WORDS = ["".join(letters).capitalize() for letters in np.random.default_rng(2).choice(list("abcdefghiklmno"), (80, 7))]
 FULL = [f"{first} {last}" for first, last in zip(WORDS[:40], WORDS[40:], strict=True)]

@@ -6,7 +6,7 @@ from dfjoin.programs.part_operators import Slice, Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
 from dfjoin.programs.text_operators import Case
-from dfjoin.transform.compose import MAX_OPERATORS, learn_programs
+from dfjoin.transform.compose.compose import MAX_OPERATORS, learn_programs
 
 WORDS = st.text("abcdefghijklmnop", min_size=3, max_size=8)
 

@@ -1,7 +1,7 @@
 import pyarrow as pa
 
-from dfjoin.transform.composite import composite_keys, split_column
-from dfjoin.transform.prepared_columns import Column
+from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.transform.pairs.composite import composite_keys, split_column
 
 PRESIDENTS = ["1. George Washington (1732-1799)", "2. John Adams (1735-1826)", "3. Thomas Jefferson (1743-1826)"]
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from dfjoin.programs.conditions import Condition
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
-from dfjoin.transform import conditional
-from dfjoin.transform.chance import description_bits
+from dfjoin.transform.evidence.chance import description_bits
+from dfjoin.transform.evidence.transform_join import join_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.transform_join import join_rows
+from dfjoin.transform.pairs import conditional
 from tests.transform.test_named_columns import names, table
 
 

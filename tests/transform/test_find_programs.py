@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError
 from dfjoin.programs.code_operators import CheckDigit, Isbn, Mod97
 from dfjoin.programs.program import Program
+from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.transform_join import TransformJoin, join_rows
 
 LETTERS = np.array(list("abcdefghijklmnoprstuvw"))
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dfjoin.transform.chance import MIN_BITS, chance_of_match, evidence_bits
-from dfjoin.transform.grids import grid_density, same_tokens
-from dfjoin.transform.prepared_columns import SETTINGS
+from dfjoin.transform.evidence.chance import MIN_BITS, chance_of_match, evidence_bits
+from dfjoin.transform.evidence.grids import grid_density, same_tokens
+from dfjoin.transform.evidence.prepared_columns import SETTINGS
 from dfjoin.values.normalize import normalize_column
 
 

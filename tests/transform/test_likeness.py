@@ -1,4 +1,4 @@
-from dfjoin.transform.likeness import OutputLikeness, marks_beside
+from dfjoin.transform.compose.likeness import OutputLikeness, marks_beside
 
 
 def test_alike_results_cost_nothing():

@@ -9,7 +9,7 @@ from dfjoin.programs.number_operators import Linear
 from dfjoin.programs.part_operators import Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
-from dfjoin.transform.linear import fit_linear, known_lines, number_styles
+from dfjoin.transform.compose.linear import fit_linear, known_lines, number_styles
 
 
 @pytest.mark.parametrize(

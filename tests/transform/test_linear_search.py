@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dfjoin.transform.linear_search import search_lines
+from dfjoin.transform.relations.linear_search import search_lines
 from tests.oracles.transform import line_hits
 from tests.transform.test_sorted_numbers import numbers
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
-from dfjoin.transform.moments import learn_times, reading_orders
+from dfjoin.transform.compose.moments import learn_times, reading_orders
 
 
 def taught(texts, targets, inputs=(), is_exact=True):

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.errors import DfjoinWarning
+from dfjoin.transform.evidence.transform_join import join_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.transform_join import join_rows
 
 FORMS = {
     "first last": lambda first, last: f"{first} {last}",

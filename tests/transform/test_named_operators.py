@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dfjoin
-from dfjoin.transform.named_operators import relate_named
-from dfjoin.transform.prepared_columns import Column
-from dfjoin.transform.transform_join import TransformJoin, join_rows
+from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
+from dfjoin.transform.relations.named_operators import relate_named
 
 DAYS = [date(2021, 1, 4) + timedelta(days=9 * i) for i in range(110)]
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -2,8 +2,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dfjoin.transform.number_columns import read_numbers
-from dfjoin.transform.prepared_columns import Column
+from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.transform.relations.number_columns import read_numbers
 
 
 def read(texts):

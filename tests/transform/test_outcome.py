@@ -5,9 +5,9 @@ import pytest
 from dfjoin.programs.part_operators import Slice, Split
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract
-from dfjoin.transform.chance import description_bits
-from dfjoin.transform.outcome import evaluate
-from dfjoin.transform.prepared_columns import Column
+from dfjoin.transform.evidence.chance import description_bits
+from dfjoin.transform.evidence.outcome import evaluate
+from dfjoin.transform.evidence.prepared_columns import Column
 
 WORDS = ["".join(letters) for letters in np.random.default_rng(0).choice(list("abcdefghiklmno"), (40, 12))]
 

@@ -1,10 +1,10 @@
 import pyarrow as pa
 import pytest
 
+from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.transform.evidence.transform_join import join_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.pair_signatures import SignedValues, signature_pairs
-from dfjoin.transform.prepared_columns import Column
-from dfjoin.transform.transform_join import join_rows
+from dfjoin.transform.pairs.pair_signatures import SignedValues, signature_pairs
 
 NAMES = [
     *("Association Computing Machinery", "Principles Of Programming Languages", "World Health Organization"),

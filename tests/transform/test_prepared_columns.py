@@ -3,7 +3,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.transform.prepared_columns import Column, as_columns, count_distinct, match_rows
+from dfjoin.transform.evidence.prepared_columns import Column, as_columns, count_distinct, match_rows
 
 WORDS = st.lists(st.text("abcdé ", max_size=8), max_size=12)
 

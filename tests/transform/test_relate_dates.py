@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.transform.evidence.transform_join import join_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.prepared_columns import Column
-from dfjoin.transform.relate_dates import date_program, days_may_be_exchanged
-from dfjoin.transform.transform_join import join_rows
+from dfjoin.transform.relations.relate_dates import date_program, days_may_be_exchanged
 
 RNG = np.random.default_rng(5)
 DAYS = [date(2019, 1, 1) + timedelta(days=int(n)) for n in RNG.choice(1500, 80, replace=False)]

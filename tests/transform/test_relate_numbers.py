@@ -2,11 +2,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dfjoin.transform.evidence.prepared_columns import as_columns
+from dfjoin.transform.evidence.transform_join import join_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.prepared_columns import as_columns
-from dfjoin.transform.relate_numbers import relate_numbers
-from dfjoin.transform.sides import sample_sides
-from dfjoin.transform.transform_join import join_rows
+from dfjoin.transform.pairs.sides import sample_sides
+from dfjoin.transform.relations.relate_numbers import relate_numbers
 
 
 def joined(left, right, **options):
@@ -103,7 +103,7 @@ def test_composite_keys_are_not_read_as_numbers(rng):
 
 
 def test_large_tables_are_related_by_known_units(rng, monkeypatch):
-    monkeypatch.setattr("dfjoin.transform.relate_numbers._LARGE", 1000)
+    monkeypatch.setattr("dfjoin.transform.relations.relate_numbers._LARGE", 1000)
     values = rng.permutation(10**7)[:2000]
     left = {"grams": pa.array([str(v) for v in values]), "x": pa.array([f"n{i}" for i in range(2000)])}
     right = {"kilograms": pa.array([f"{v / 1000:.3f}" for v in values]), "y": pa.array([f"m{i}" for i in range(2000)])}

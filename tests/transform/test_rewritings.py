@@ -2,7 +2,7 @@ import pytest
 
 from dfjoin.programs.code_operators import Coded
 from dfjoin.programs.text_operators import Case, Count, Gaps, Headline, Replace, Reverse, Translate
-from dfjoin.transform.rewritings import rewritings
+from dfjoin.transform.compose.rewritings import rewritings
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dfjoin.programs.number_operators import NthNumber, RoundTo
-from dfjoin.transform.roundings import find_numbers, fit_roundings, number_ways
+from dfjoin.transform.compose.roundings import find_numbers, fit_roundings, number_ways
 
 
 def run(steps, text):

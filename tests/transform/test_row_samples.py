@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.transform import row_samples
+from dfjoin.transform.evidence.prepared_columns import as_columns, order_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.prepared_columns import as_columns, order_rows
-from dfjoin.transform.row_samples import sample_rows
+from dfjoin.transform.pairs import row_samples
+from dfjoin.transform.pairs.row_samples import sample_rows
 
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dfjoin.transform.prepared_columns import as_columns, order_rows
-from dfjoin.transform.sides import CONFIDENCE, MIN_PAIRS, sample_sides, sample_sizes
+from dfjoin.transform.evidence.prepared_columns import as_columns, order_rows
+from dfjoin.transform.pairs.sides import CONFIDENCE, MIN_PAIRS, sample_sides, sample_sizes
 
 
 def test_the_guarantee_is_that_of_the_paper():

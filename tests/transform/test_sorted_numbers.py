@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.transform.sorted_numbers import SortedNumbers, count_distinct, last_units
+from dfjoin.transform.evidence.sorted_numbers import SortedNumbers, count_distinct, last_units
 
 
 def numbers(values, unit=1.0):

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.errors import DfjoinWarning, InvalidParameterError, InvalidTypeError
+from dfjoin.transform.evidence.transform_join import join_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.transform_join import join_rows
 
 FIRST = ["Ann", "Bob", "Cy", "Dee", "Ann", "Fay"]
 LAST = ["Lee", "Ray", "Poe", "Fox", "Day", "Orr"]

@@ -9,8 +9,8 @@ from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.programs.part_operators import Slice
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Extract
+from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin, join_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.transform_join import RankedProgram, TransformJoin, join_rows
 
 NAMES = ["Obama, Barack", "Bush, George", "Clinton, Bill", "Carter, Jimmy", "Ford, Gerald"]
 PEOPLE = ["Gerald Ford", "Jimmy Carter", "Bill Clinton", "George Bush", "Barack Obama"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.transform.by_example import learn_from_examples
+from dfjoin.transform.compose.by_example import learn_from_examples
 
 
 def days(rng, n, low=datetime.date(1950, 1, 1), span=20_000):

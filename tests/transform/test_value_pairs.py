@@ -2,8 +2,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dfjoin.transform.prepared_columns import Column
-from dfjoin.transform.value_pairs import SuffixArray, find_pairs, no_pairs
+from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.transform.evidence.value_pairs import SuffixArray, find_pairs, no_pairs
 
 WORDS = st.lists(st.text("abcdé ", max_size=8), max_size=12)
 

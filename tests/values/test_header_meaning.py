@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from dfjoin.kernels.header_words import DIGITS, GENERIC, IDENTIFIER, NAMING, SHORT, UNSPECIFIC
+from dfjoin.kernels.texts.header_words import DIGITS, GENERIC, IDENTIFIER, NAMING, SHORT, UNSPECIFIC
 from dfjoin.values.header_meaning import (
     headers_of,
     is_generic,

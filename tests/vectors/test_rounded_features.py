@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dfjoin.kernels.vector_blocks import FAR, fill_blocks
+from dfjoin.kernels.vectors.vector_blocks import FAR, fill_blocks
 from dfjoin.vectors.embedders import unit_rows
 from dfjoin.vectors.rounded_features import blocks_of_floats, blocks_of_words, query_pairs, word_count, words_of
 from dfjoin.vectors.trees import features_of, fit_projection

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from dfjoin.containment.set_collection import SetCollection, inverted_lists
 from dfjoin.containment.subset_pairs import ROOM, SetPairs, new_buffer, run_kernel
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.set_lists import InvertedLists, SetLists, order_rows
-from dfjoin.kernels.subset_cross import cross_cut
-from dfjoin.kernels.subset_tree import (
+from dfjoin.kernels.sets.set_lists import InvertedLists, SetLists, order_rows
+from dfjoin.kernels.sets.subset_cross import cross_cut
+from dfjoin.kernels.sets.subset_tree import (
     PrefixTree,
     TreeNodes,
     TreeWork,

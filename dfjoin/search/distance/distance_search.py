@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
 from dfjoin.index.vector_group import text_columns
-from dfjoin.kernels.evidence import BITS, N_SUMS, SCALE, WEIGHT, add_matches, weigh_values
+from dfjoin.kernels.lists.evidence import BITS, N_SUMS, SCALE, WEIGHT, add_matches, weigh_values
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import NO_LOG, MatchLog, MatchTally, QueryVectors, TokenColumns, count_equal
+from dfjoin.kernels.vectors.vector_search import NO_LOG, MatchLog, MatchTally, QueryVectors, TokenColumns, count_equal
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.matcher import match_tokens
 from dfjoin.search.exact.searcher import smallest_count

@@ -15,7 +15,7 @@ from dfjoin.index.axis_group import AxisShape, AxisSpace, axis_spaces
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import (
+from dfjoin.kernels.vectors.vector_search import (
     MatchTally,
     QueryVectors,
     TokenColumns,

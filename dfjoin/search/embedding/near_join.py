@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dfjoin import _validation as check
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import distances_of_pairs, make_scratch
+from dfjoin.kernels.vectors.vector_search import distances_of_pairs, make_scratch
 from dfjoin.search.distance.distance_join import DistanceRelation, NearPairs, TextKeys
 from dfjoin.search.embedding.near_search import VectorRadius, embedder_of, vector_radius
 from dfjoin.search.params import SearchParams, search_params

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.kernels.lanes import LANES
-from dfjoin.kernels.pivot_grids import count_found
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_blocks import BLOCK
-from dfjoin.kernels.vector_cells import NearPlaces, make_cell_queries, make_cell_scratch, scan_cells
-from dfjoin.kernels.vector_search import (
+from dfjoin.kernels.vectors.pivot_grids import count_found
+from dfjoin.kernels.vectors.vector_blocks import BLOCK
+from dfjoin.kernels.vectors.vector_cells import NearPlaces, make_cell_queries, make_cell_scratch, scan_cells
+from dfjoin.kernels.vectors.vector_search import (
     BlockTree,
     MatchTally,
     QueryVectors,

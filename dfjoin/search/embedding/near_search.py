@@ -12,7 +12,7 @@ from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.index.manifest import EmbedderMeta
 from dfjoin.index.reading import reading
 from dfjoin.index.stored_model import open_embedder
-from dfjoin.kernels.vector_search import VectorTable, Within
+from dfjoin.kernels.vectors.vector_search import VectorTable, Within
 from dfjoin.search.distance.distance_search import DistanceSearch, MatchRecord, TextSegment
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
 from dfjoin.search.embedding.pexeso.pexeso_plan import PexesoSearch, pivot_index_of

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.evidence import N_SUMS
-from dfjoin.kernels.mergelist import (
+from dfjoin.kernels.lists.evidence import N_SUMS
+from dfjoin.kernels.lists.mergelist import (
     clear_counts,
     collect_lists,
     count_lists,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.mapping import advise_willneed, is_mapped
 from dfjoin.index.segment import Tokens
-from dfjoin.kernels.paging import Pages, cold_blocks, cold_ranges, has_cold_pages
+from dfjoin.kernels.lists.paging import Pages, cold_blocks, cold_ranges, has_cold_pages
 
 __all__ = ["ReadAhead", "VocabularyReadAhead"]
 

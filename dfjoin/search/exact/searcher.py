@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.mergelist import gather_groups
+from dfjoin.kernels.lists.mergelist import gather_groups
 from dfjoin.kernels.records import as_read_only
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.costs import READ_COSTS

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.index.segment import Segment
 from dfjoin.index.vector_group import text_tokens, texts_of
-from dfjoin.kernels.pivot_grids import count_found
 from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.vectors.pivot_grids import count_found
 from dfjoin.search.distance.distance_join import NearPairs
 from dfjoin.search.distance.distance_mode import DistanceMode, TextFound, no_hits
 from dfjoin.search.distance.distance_search import DistanceSearch, MatchRecord, TextSegment

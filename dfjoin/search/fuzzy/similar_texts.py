@@ -12,8 +12,8 @@ from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, shortlist
 from dfjoin.kernels.lanes import WORDS
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.text_compare import GRAM_SLOTS, CompareScratch, SpelledPairs, compare_texts
-from dfjoin.kernels.text_scan import ScanTexts, TextCandidates, TextLimit, propose_texts, sign_texts
+from dfjoin.kernels.texts.text_compare import GRAM_SLOTS, CompareScratch, SpelledPairs, compare_texts
+from dfjoin.kernels.texts.text_scan import ScanTexts, TextCandidates, TextLimit, propose_texts, sign_texts
 from dfjoin.search.distance.distance_search import MOST_PAIRS, QUERIES_AT_ONCE
 from dfjoin.vectors.fasttext_model import Texts, texts_with_letters
 

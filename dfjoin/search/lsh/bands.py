@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.lsh_partitions import error_areas
+from dfjoin.kernels.sets.lsh_partitions import error_areas
 
 __all__ = [
     "NODES",

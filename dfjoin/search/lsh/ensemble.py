@@ -13,10 +13,10 @@ from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment, Signatures
 from dfjoin.index.signatures import partition_slots
-from dfjoin.kernels.lsh_candidates import PartitionBands, Stretches, collect_candidates, find_equal
-from dfjoin.kernels.mergelist import count_lists, sum_sets
-from dfjoin.kernels.minhash import sign_hashes
+from dfjoin.kernels.lists.mergelist import count_lists, sum_sets
 from dfjoin.kernels.records import Sets
+from dfjoin.kernels.sets.lsh_candidates import PartitionBands, Stretches, collect_candidates, find_equal
+from dfjoin.kernels.sets.minhash import sign_hashes
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.exact.costs import COUNTED_POSTING_BYTES, ENTRY_BYTES, READ_COSTS
 from dfjoin.search.exact.posting_lists import (

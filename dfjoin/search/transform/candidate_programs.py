@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.value_pieces import value_pieces
+from dfjoin.kernels.texts.value_pieces import value_pieces
 from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
 from dfjoin.search.found import Found
 from dfjoin.search.hits import Hits, RankedHits, rank_hits
@@ -22,12 +22,12 @@ from dfjoin.search.shared_values import shared_mask, tokens_of_column
 from dfjoin.search.transform.piece_scores import PackedValues, QueryPieces, pack_values, score_segments
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.transform.accept import MIN_COVERAGE, MIN_SCORE
-from dfjoin.transform.chance import MIN_BITS, MIN_PRECISION
+from dfjoin.transform.evidence.chance import MIN_BITS, MIN_PRECISION
+from dfjoin.transform.evidence.outcome import FULL_COVERAGE, evaluate
+from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.transform.evidence.transform_join import RowJoin, TransformJoin, join_rows
 from dfjoin.transform.find_programs import find_programs
-from dfjoin.transform.outcome import FULL_COVERAGE, evaluate
-from dfjoin.transform.prepared_columns import Column
-from dfjoin.transform.transform_join import RowJoin, TransformJoin, join_rows
+from dfjoin.transform.pairs.accept import MIN_COVERAGE, MIN_SCORE
 from dfjoin.values.frames import column_to_arrow
 from dfjoin.values.value_set import ValueSet
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
 from dfjoin.index.soundness import entries_of, stretches_of
-from dfjoin.kernels.postings import copy_values
-from dfjoin.kernels.value_pieces import PieceLists, QueryValues, score_columns, value_pieces
+from dfjoin.kernels.lists.postings import copy_values
+from dfjoin.kernels.texts.value_pieces import PieceLists, QueryValues, score_columns, value_pieces
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.hits import rank_columns
 from dfjoin.search.params import SearchParams, SearchStats

@@ -18,7 +18,7 @@ from dfjoin.search.query import QueryColumn
 from dfjoin.search.shared_values import list_pairs
 from dfjoin.search.transform.candidate_programs import ProgramsFound, candidate_texts, search_programs
 from dfjoin.store.snapshot import Snapshot
-from dfjoin.transform.transform_join import RowJoin, TransformJoin
+from dfjoin.transform.evidence.transform_join import RowJoin, TransformJoin
 
 __all__ = ["TransformMode"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dfjoin.kernels.evidence import REFERENCE_COLUMNS
-from dfjoin.kernels.usefulness import FEATURES
+from dfjoin.kernels.lists.evidence import REFERENCE_COLUMNS
+from dfjoin.kernels.lists.usefulness import FEATURES
 from dfjoin.search.found import Candidate
 from dfjoin.search.usefulness.features import features_of, query_facts
 from dfjoin.search.usefulness.model import model

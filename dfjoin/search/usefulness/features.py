@@ -8,11 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.header_words import DIGITS, MEASURE, HeaderWords
-from dfjoin.kernels.numbers import INTEGER, parse_integers
-from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.usefulness import (
+from dfjoin.kernels.lists.usefulness import (
     CARDINALITY,
     FEATURES,
     IS_SERIAL,
@@ -26,6 +22,10 @@ from dfjoin.kernels.usefulness import (
     TableNumbers,
     compute_features,
 )
+from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.texts.header_words import DIGITS, MEASURE, HeaderWords
+from dfjoin.kernels.texts.numbers import INTEGER, parse_integers
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of, series_of
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from dfjoin.index.catalog import KINDS
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.hashing import K1, hash_values
-from dfjoin.kernels.header_words import DIGITS, SHORT, HeaderWords
-from dfjoin.kernels.ragged import expand_stretches
-from dfjoin.kernels.usefulness import (
+from dfjoin.kernels.lists.usefulness import (
     CARDINALITY,
     HEADER,
     HIGH,
@@ -30,6 +28,8 @@ from dfjoin.kernels.usefulness import (
     TABLE,
     ColumnRecords,
 )
+from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.kernels.texts.header_words import DIGITS, SHORT, HeaderWords
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import headers_of, table_stems
 from dfjoin.values.profile import Profile

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.usefulness import FEATURES, compute_odds
+from dfjoin.kernels.lists.usefulness import FEATURES, compute_odds
 from dfjoin.search.usefulness.features import CandidateFeatures
 
 __all__ = ["MODEL_FILE", "LinearModel", "LinearWeights", "UsefulnessModel", "model"]

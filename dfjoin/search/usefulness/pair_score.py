@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.evidence import N_SUMS, SCALE, WEIGHT, weigh_values
+from dfjoin.kernels.lists.evidence import N_SUMS, SCALE, WEIGHT, weigh_values
+from dfjoin.kernels.lists.usefulness import FEATURES, ColumnRecords, TableNumbers, compute_features
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.usefulness import FEATURES, ColumnRecords, TableNumbers, compute_features
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import CandidateFeatures, query_facts, query_numbers
 from dfjoin.search.usefulness.lake_facts import record_of

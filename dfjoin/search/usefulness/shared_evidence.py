@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.evidence import (
+from dfjoin.kernels.lists.evidence import (
     COUNT,
     N_SUMS,
     ROWS,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import QueryVectors, VectorTable
+from dfjoin.kernels.vectors.vector_search import QueryVectors, VectorTable
 from dfjoin.search.embedding import near_plans
 from dfjoin.search.embedding.near_plans import near_places
 from dfjoin.vectors import near_cells as vector_cells
@@ -48,7 +48,7 @@ def test_pairs_do_not_depend_on_batches(radius, monkeypatch):
 _ENDLESS = """
 import sys, numpy as np
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import QueryVectors, VectorTable
+from dfjoin.kernels.vectors.vector_search import QueryVectors, VectorTable
 from dfjoin.search.embedding.near_plans import near_places
 from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius
 from dfjoin.vectors.embedders import to_texts, unit_rows

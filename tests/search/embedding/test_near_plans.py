@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
+from dfjoin.kernels.vectors.vector_search import MatchTally, QueryVectors, TokenColumns, VectorTable, Within
 from dfjoin.search.embedding import near_plans
 from dfjoin.search.embedding.near_plans import NearSegment, run_near_plan
 from dfjoin.search.params import SearchStats

@@ -9,7 +9,7 @@ import pytest
 
 from dfjoin.errors import IncompatibleSettingsError
 from dfjoin.search.modes import mode_of
-from dfjoin.transform.transform_join import TransformJoin, join_rows
+from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
 from tests.search.protocol import candidates, find_by
 
 MODE = mode_of("transform")

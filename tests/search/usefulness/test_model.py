@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dfjoin.kernels.usefulness import FEATURES
+from dfjoin.kernels.lists.usefulness import FEATURES
 from dfjoin.search.usefulness import model as module
 from dfjoin.search.usefulness.features import CandidateFeatures
 from dfjoin.search.usefulness.model import MODEL_FILE, LinearModel, model

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dfjoin.index.segment import Segment
-from dfjoin.kernels.pivot_grids import CellPairs, PivotReach, block, count_found, sift_cells
 from dfjoin.kernels.records import as_read_only
-from dfjoin.kernels.vector_search import (
+from dfjoin.kernels.vectors.pivot_grids import CellPairs, PivotReach, block, count_found, sift_cells
+from dfjoin.kernels.vectors.vector_search import (
     MatchTally,
     QueryVectors,
     TokenColumns,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dfjoin.kernels.pivot_grids import Grid, cell_keys
 from dfjoin.kernels.records import as_read_only
+from dfjoin.kernels.vectors.pivot_grids import Grid, cell_keys
 from dfjoin.vectors.metrics import Metric
 
 __all__ = ["N_PIVOTS", "PivotIndex", "build_pivot_index", "choose_levels", "choose_pivots", "make_grid", "map_rows"]

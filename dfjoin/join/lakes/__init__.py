@@ -1,0 +1,1 @@
+"""Joins with a lake: which table, on which columns, through which tables."""

@@ -1,0 +1,254 @@
+"""Joining tables of a lake: the best acceptable candidates, those that the user picked, or those of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from dfjoin.errors import InvalidParameterError
+from dfjoin.join.keys import KeyColumns
+from dfjoin.join.lakes.choose_column import ColumnChoice
+from dfjoin.join.lakes.lake_candidates import LakeCandidates
+from dfjoin.join.options import MANY_HOWS, JoinOptions
+from dfjoin.join.plan import JoinPlan, json_label
+from dfjoin.join.rows.read_rows import link_keys, read_rows
+from dfjoin.join.rows.report import JoinAccount, joined_before
+from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.column_search import search_columns, search_queries, warn_of_missing
+from dfjoin.search.discover import has_composite_key, make_key, query_columns
+from dfjoin.search.found import RowName, name_of_row
+from dfjoin.search.modes import mode_of
+from dfjoin.search.params import search_params
+from dfjoin.search.period_search import PeriodCandidate, find_period_candidates, find_period_keys
+from dfjoin.search.usefulness.key_columns import reason_against_key
+from dfjoin.store.snapshot import Snapshot, open_snapshot
+from dfjoin.store.table import LakeTable
+from dfjoin.types import IndexSettings
+
+__all__ = ["join_candidates", "join_lake", "join_plan"]
+
+_FIRST_LOOK = 50
+"""Candidates of each query column that a lake join always looks at."""
+
+_LEAST_USEFUL = 0.5
+"""Usefulness that a candidate of a key that nobody named has at least."""
+
+_FIRST_KEYS = 4
+"""Tables that a lake join on several columns looks at first: each is read to be ranked."""
+
+_MORE_LOOK = 4
+"""Each further look down the ranking goes this many times as far as the last one."""
+
+
+def join_lake(df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> JoinAccount:
+    """Join the best acceptable tables of a lake.
+
+    Candidates are looked at in rank order: the first ones in any case, then more and more of them until enough
+    tables are joined, the ranking falls below the threshold, or the time is over. Without `on`, columns of the frame
+    that stand together in a table are a key before any of them alone. Where equal keys do not do, columns of periods
+    are looked at in which dates of the frame lie.
+    """
+    ranking = _LakeRanking(df, snapshot, options)
+    is_every_column = ranking.is_every_column
+    left = KeyColumns(df, snapshot.settings)
+    left.remember(ranking.queries)
+    account = JoinAccount(left)
+    reasons = ranking.leave_out_measures() if is_every_column else {}
+    hits = ranking.search()
+    candidates = LakeCandidates(hits, [], options, limit=ranking.depth)
+    candidates.least_useful = _LEAST_USEFUL if is_every_column else 0.0
+    candidates.is_unnamed = is_every_column
+    if options.columns is None:  # else other columns of the same table may be wanted
+        candidates.leave_out(table for index, table in joined_before(df) if index == str(snapshot.path))
+    choice = ColumnChoice(candidates, left)
+    chosen: str | None = None
+    settled: set[str] = set()
+    seen: set[RowName] = set()
+    if is_every_column:
+        rows = candidates.look_at_pairs(left, list(hits.itertuples(index=False)))
+        account, is_over = _join_some(account, candidates, rows, settled)
+        if is_over:
+            return account
+    while True:
+        rows = list(hits.itertuples(index=False))
+        candidates.look_at(hits, rows)
+        if is_every_column and chosen is None:
+            chosen = choice.of(rows)
+        if chosen is not None:  # further tables are joined on the same key
+            candidates.least_useful = 0.0
+            rows = [row for row in rows if row.query_column == chosen]
+        has_more = ranking.has_more(rows)
+        if chosen is not None or not is_every_column or not has_more or candidates.is_time_over():
+            new = [row for row in rows if name_of_row(row) not in seen]
+            seen.update(map(name_of_row, new))
+            account, is_over = _join_some(account, candidates, new, settled)
+            if is_over:
+                return account
+        if not has_more:
+            if len(account.joined) < (1 if is_every_column else options.k):
+                rows = candidates.look_at_periods(ranking.search_periods())
+                account, _ = _join_some(account, candidates, rows, settled)
+            for name, reason in reasons.items():
+                account = account.pass_over("", "", f"column {name!r} as a key: {reason}")
+            return account
+        hits = ranking.search_further()
+
+
+class _LakeRanking:
+    """The candidates of a lake for the key columns of a frame, best first, to a depth that grows.
+
+    Parameters
+    ----------
+    df : DataFrame
+    snapshot : Snapshot
+    options : JoinOptions
+
+    Attributes
+    ----------
+    is_every_column : bool
+        No column was named, so that each one is tried.
+    queries : list of QueryColumn
+        The columns that are searched with.
+    """
+
+    def __init__(self, df: pd.DataFrame, snapshot: Snapshot, options: JoinOptions) -> None:
+        on = options.on
+        self.is_every_column = on is None or (isinstance(on, str) and on == "*" and "*" not in df.columns)
+        self._df, self._snapshot, self._options = df, snapshot, options
+        params = search_params(
+            mode=options.mode,
+            k=max(_FIRST_LOOK, 10 * options.k),
+            rank="useful",
+            families=False,
+            tables=None if options.tables is None else list(options.tables),
+            exclude=None if options.exclude is None else list(options.exclude),
+            pad=options.pad,
+            dayfirst=options.dayfirst,
+            radius=options.radius,
+            radius_unit=options.radius_unit,
+        )
+        mode_of(options.mode).check(snapshot)
+        self._key = make_key(df, on, snapshot, params) if has_composite_key(on, params) else None
+        if self._key is not None:
+            params = replace(params, k=max(_FIRST_KEYS, 2 * options.k))
+        self._params = params
+        self.queries = query_columns(df, on, snapshot, params) if self._key is None else list(self._key.columns)
+        if on is None and options.as_of is not None:
+            self.queries = [query for query in self.queries if query.label != options.as_of]
+
+    @property
+    def depth(self) -> int:
+        """Candidates of each key that are searched."""
+        return self._params.k or 0
+
+    def leave_out_measures(self) -> dict[str, str]:
+        """Search no further with columns that are no keys; return why each of them is none."""
+        reasons = {query.name: reason_against_key(query) for query in self.queries}
+        self.queries = [query for query in self.queries if not reasons[query.name]]
+        return {name: reason for name, reason in reasons.items() if reason}
+
+    def search(self, *, is_first: bool = True) -> JoinCandidates:
+        """Return the candidates; of a key of several columns those that may be joined, else those that come nearest."""
+        if self._key is None:
+            return search_queries(self._snapshot, self.queries, self._params, is_first=is_first)
+        limits = replace(self._params, threshold=self._options.threshold, min_score=self._options.least_score(True))
+        hits = search_columns(self._snapshot, self._key, limits)
+        return warn_of_missing(hits if len(hits) else search_columns(self._snapshot, self._key, self._params))
+
+    def search_further(self) -> JoinCandidates:
+        """Return more candidates, those that are known among them."""
+        self._params = replace(self._params, k=self.depth * _MORE_LOOK)
+        return self.search(is_first=False)
+
+    def search_periods(self) -> list[PeriodCandidate]:
+        """Return columns of periods in which dates of the frame lie; none where keys are not to be equal."""
+        options = self._options
+        is_plain = options.as_of is None and not options.keeps_right_rows and mode_of(options.mode).is_by_equality
+        if not is_plain:
+            return []
+        if self._key is not None:
+            limits = replace(self._params, threshold=options.threshold, min_score=options.least_score(True))
+            found = find_period_keys(self._key, self._snapshot, limits)
+            return found or find_period_keys(self._key, self._snapshot, self._params)  # the report says why none is
+        labels = list(self._df.columns) if self.is_every_column else [query.label for query in self.queries]
+        columns = [(label, self._df.iloc[:, i]) for i, label in enumerate(self._df.columns) if label in labels]
+        return find_period_candidates(columns, self._snapshot, self._params)
+
+    def has_more(self, rows: list[Any]) -> bool:
+        """Tell whether candidates below some may reach the smallest score."""
+        names = [query.name for query in self.queries] if self._key is None else [self._key.name]
+        for name in names:
+            own = [row for row in rows if row.query_column == name]
+            if len(own) >= self.depth and own[-1].score >= self._options.least_score(True):
+                return True
+        return False
+
+
+def _join_some(
+    account: JoinAccount, candidates: LakeCandidates, rows: list[Any], settled: set[str]
+) -> tuple[JoinAccount, bool]:
+    """Join what is acceptable of some candidates; also return whether no further ones are to be looked at.
+
+    Tables that are settled are neither joined nor told of again.
+    """
+    for row in rows:
+        if len(account.joined) >= candidates.options.k:
+            break
+        if row.table in settled:
+            continue
+        reason = candidates.rank_reason(row)
+        if not reason:
+            if candidates.is_time_over(row.table):
+                return account.pass_over(row.table, row.column, candidates.time_over_reason), True
+            settled.add(row.table)
+            reason = candidates.reason_against(account.left, row)
+        if reason:
+            account = account.pass_over(row.table, row.column, reason)
+        else:
+            account = candidates.join(account, row)
+    return account, len(account.joined) >= candidates.options.k
+
+
+def join_candidates(df: pd.DataFrame, hits: JoinCandidates, options: JoinOptions) -> JoinAccount:
+    """Join the candidates that the user picked, as picked: their file must be readable and the indexed one."""
+    if len(hits) > 1 and options.how not in MANY_HOWS:
+        raise InvalidParameterError(
+            f'`how` must be "left", "inner" or "asof" when several tables are joined, got {options.how!r} and '
+            f"{len(hits)} candidates"
+        )
+    account = JoinAccount(KeyColumns(df, hits.context.snapshot.settings))
+    rows = list(hits.itertuples(index=False))
+    candidates = LakeCandidates(hits, rows, options, is_picked=True)
+    for row in rows:
+        account = candidates.join(account, row)
+    return account
+
+
+def join_plan(df: pd.DataFrame, plan: JoinPlan, options: JoinOptions) -> JoinAccount:
+    """Carry out a plan on a frame that has its key columns."""
+    if not plan.index and plan.steps:
+        raise InvalidParameterError(
+            "`other` is a plan made with a frame, which does not hold that frame; pass the frame as `other`, and the "
+            "plan as plan=, as in df.auto_join(frame, plan=plan)"
+        )
+    if not plan.steps:
+        return JoinAccount(KeyColumns(df, IndexSettings()))
+    snapshot = open_snapshot(plan.index)
+    account = JoinAccount(KeyColumns(df, snapshot.settings))
+    for step in plan.steps:
+        table = LakeTable(snapshot, step.table, options.on_stale)
+        labels = account.left.frame.columns
+        step = replace(step, on=[_known_label(labels, label) for label in step.on])
+        link = link_keys(account.left, table, step)
+        rows = read_rows(table, [link], options.keeps_right_rows)
+        right = link.right_side(rows, options.keeps_right_rows)
+        account = account.join(step, link.index, right, options)
+    return account
+
+
+def _known_label(labels: Iterable[Any], label: Any) -> Any:
+    """Return the column label that JSON has turned into `label`."""
+    return next((own for own in labels if json_label(own) == label), label)

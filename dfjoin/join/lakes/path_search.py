@@ -1,0 +1,349 @@
+"""Searches on the way from a frame to tables of the lake: candidates of its keys, and of those of joined tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from dfjoin import _validation as check
+from dfjoin.errors import (
+    ColumnNotFoundError,
+    InvalidParameterError,
+    JoinExpansionError,
+    TableChangedError,
+    TableReadError,
+)
+from dfjoin.join.keys import KeyColumns
+from dfjoin.join.lakes.lake_join import join_candidates, join_plan
+from dfjoin.join.lakes.second_column import find_second_column
+from dfjoin.join.lakes.table_hops import FrameKeys, ReachedTable, TableHop, UnreachedTable, path_keys
+from dfjoin.join.options import JoinOptions, join_options
+from dfjoin.join.plan import JoinPlan, JoinStep, json_label
+from dfjoin.join.rows.date_columns import date_columns
+from dfjoin.join.rows.report import JoinAccount
+from dfjoin.search.candidates import JoinCandidates
+from dfjoin.search.column_search import search_columns, search_queries
+from dfjoin.search.discover import make_key, query_columns
+from dfjoin.search.modes import mode_of
+from dfjoin.search.params import SearchParams, search_params
+from dfjoin.search.period_search import find_period_candidates
+from dfjoin.search.query import QueryColumn
+from dfjoin.search.usefulness.key_columns import reason_against_key
+from dfjoin.store.snapshot import Snapshot
+from dfjoin.values.header_meaning import says_nothing_alone
+
+__all__ = ["PathLead", "PathOptions", "PathSearch", "path_options"]
+
+_OBSTACLES = (TableChangedError, TableReadError, InvalidParameterError, ColumnNotFoundError, JoinExpansionError)
+"""Errors for which a table is passed over."""
+
+_NEARLY_KEY = 0.9
+"""Distinct values per row of a column that is nearly a key: behind the first join only such columns are joined to."""
+
+_MOST_GAPS = 3
+"""Integers number rows if their range is at most so many times their number."""
+
+_MOST_EXTENDED = 10
+"""Tables for which a second key column is looked for."""
+
+_NOT_AS_IT_IS = ("mean", "sum", "median", "std", "count", "nunique", "share")
+"""Rules whose result is no value of the table, so that nothing can be looked up by it."""
+
+
+@dataclass(frozen=True)
+class PathOptions:
+    """How far and by what a frame may reach tables.
+
+    Parameters
+    ----------
+    on : tuple of tuples of labels or None
+        Keys of the frame, see `dfjoin.join.lakes.table_hops.path_keys`; None: each column that `reason_against_key` does not
+        speak against, and a second one beside it where it is m:m alone.
+    never : tuple of labels
+        Columns of the frame that are no keys in any case, as the target of a model.
+    max_hops : int
+        Most joins on the way to a table.
+    min_score, threshold : float
+        Smallest score and smallest containment; along a path they are multiplied.
+    a_column : int
+        Candidates of each key column, at most.
+    tables, exclude : sequence of str or None
+        Patterns of the tables that may be joined, and of those that may not.
+    join : JoinOptions
+        `mode`, `aggregate` and `on_stale` of each join.
+    as_of : label or None
+        Column of the frame that holds a date: only rows of the lake that are dated before are joined, and only tables
+        that have a column of dates.
+    undated : sequence of str
+        Patterns of tables that are joined without dates all the same.
+    """
+
+    on: FrameKeys | None = None
+    never: tuple[Any, ...] = ()
+    max_hops: int = 2
+    min_score: float = 0.5
+    threshold: float = 0.5
+    a_column: int = 60
+    tables: Sequence[str] | None = None
+    exclude: Sequence[str] | None = None
+    join: JoinOptions = field(default_factory=JoinOptions)
+    as_of: Any = None
+    undated: Sequence[str] = ()
+
+
+def path_options(on: Any, max_hops: Any, min_score: Any, threshold: Any) -> PathOptions:
+    """Check the arguments of `dfjoin.Lake.paths` and make their record."""
+    join = join_options(min_score=min_score, threshold=threshold)
+    keys, hops = path_keys(on), check.check_positive_int(max_hops, "max_hops")
+    return PathOptions(keys, max_hops=hops, min_score=join.min_score, threshold=join.threshold, join=join)
+
+
+@dataclass(frozen=True)
+class PathLead:
+    """A candidate of a search, and the table from whose columns the search was made."""
+
+    parent: ReachedTable | None
+    hits: JoinCandidates
+    position: int
+    hop: TableHop
+    usefulness: float
+
+    @property
+    def hops(self) -> tuple[TableHop, ...]:
+        """The way to the table."""
+        return (*(() if self.parent is None else self.parent.hops), self.hop)
+
+
+class _Hit(NamedTuple):
+    """A row of a search, and where it stands."""
+
+    hits: JoinCandidates
+    position: int
+    row: Any
+
+
+def _hits(hits: JoinCandidates) -> list[_Hit]:
+    return [_Hit(hits, position, row) for position, row in enumerate(hits.itertuples(index=False))]
+
+
+class PathSearch:
+    """Searches for the keys of a frame, and for those of the tables that were joined to it."""
+
+    def __init__(
+        self,
+        df: pd.DataFrame,
+        snapshot: Snapshot,
+        options: PathOptions,
+        is_key: Callable[[ReachedTable, str], bool] | None = None,
+    ) -> None:
+        self._is_key = is_key or (lambda reached, column: True)
+        self._df = df
+        self._snapshot = snapshot
+        self._options = options
+        self._params: SearchParams = search_params(
+            mode=options.join.mode,
+            k=options.a_column,
+            rank="useful",
+            tables=None if options.tables is None else list(options.tables),
+            exclude=None if options.exclude is None else list(options.exclude),
+            pad=options.join.pad,
+            dayfirst=options.join.dayfirst,
+        )
+        mode_of(options.join.mode).check(snapshot)
+        self._n_extended = 0
+
+    @cached_property
+    def _left(self) -> KeyColumns:
+        """The columns of the frame that may be keys."""
+        kept = [position for position, label in enumerate(self._df.columns) if label not in self._options.never]
+        return KeyColumns(self._df.iloc[:, kept], self._snapshot.settings)
+
+    def leads(self, start: ReachedTable | None, seen: set[str]) -> list[PathLead]:
+        """Find the candidates of the key columns of a table that was joined, or of the frame."""
+        queries = self._queries_of_frame() if start is None else self._queries_of_table(start)
+        found = self._single_leads(start, queries, seen) if queries else []
+        if start is not None:
+            return found
+        found += [lead for key in self._options.on or () if len(key) > 1 for lead in self._key_leads(key, seen)]
+        return [*found, *self._period_leads({lead.hop.table for lead in found} | seen)]
+
+    def _single_leads(self, start: ReachedTable | None, queries: list[QueryColumn], seen: set[str]) -> list[PathLead]:
+        """Find the candidates of keys of one column."""
+        params = self._params if start is None or self._params.pad is None else replace(self._params, pad=None)
+        hits = search_queries(self._snapshot, queries, params, is_first=False)
+        rows = [hit.row for hit in _hits(hits)]
+        numbered = {query.name for query in queries if _is_numbering(query)}
+        labels = {query.name: query.label for query in queries}
+        names: dict[Any, str] = {} if start is None else {name: column for column, name in start.new_columns.items()}
+        found = []
+        if start is None and self._options.on is not None:  # the user says that it is a key
+            same = {row.query_column for row in rows if _have_one_name(row.query_column, row.column)}
+            numbered &= same
+        for position, row in enumerate(rows):
+            label = names.get(labels[row.query_column], labels[row.query_column])
+            if row.query_column in numbered and not _have_one_name(label, row.column):
+                continue
+            is_far = start is not None and row.relationship == "m:m" and row.cardinality < _NEARLY_KEY * row.n_rows
+            if is_far and not self._is_dated(row.table):
+                continue
+            keyness = row.cardinality / max(1, row.n_rows)  # of two keys, the one that tells rows apart
+            found += [
+                replace(lead, usefulness=lead.usefulness * (1 + keyness) / 2)
+                for lead in self._lead(start, (label,), _Hit(hits, position, row))
+                if row.table not in seen
+            ]
+        return found
+
+    def _lead(self, start: ReachedTable | None, on: tuple[Any, ...], hit: _Hit) -> list[PathLead]:
+        """Return a row of a search as a lead, if its score and containment do along the path."""
+        row = hit.row
+        hop = TableHop(on, row.table, row.column, row.score, row.containment, row.relationship)
+        score = 1.0 if start is None else start.score
+        contained = 1.0 if start is None else start.containment
+        options = self._options
+        if score * row.score < options.min_score or contained * row.containment < options.threshold:
+            return []
+        return [PathLead(start, hit.hits, hit.position, hop, score * row.usefulness)]
+
+    def _key_leads(self, key: tuple[Any, ...], seen: set[str]) -> list[PathLead]:
+        """Find the candidates of a key of several columns of the frame."""
+        threshold, min_score = self._options.threshold, self._options.min_score
+        params = replace(self._params, threshold=threshold, min_score=min_score, families=False)
+        hits = search_columns(self._snapshot, make_key(self._df, list(key), self._snapshot, params), params)
+        leads = [lead for hit in _hits(hits) for lead in self._lead(None, key, hit)]
+        return [lead for lead in leads if lead.hop.table not in seen]
+
+    def _period_leads(self, known: set[str]) -> list[PathLead]:
+        """Find columns of periods in which dates of the frame lie."""
+        options = self._options
+        labels = None if options.on is None else {label for key in options.on for label in key if len(key) == 1}
+        columns = [
+            (label, self._df.iloc[:, position])
+            for position, label in enumerate(self._df.columns)
+            if label not in options.never and (labels is None or label in labels)
+        ]
+        found: dict[str, PathLead] = {}
+        for one in find_period_candidates(columns, self._snapshot, self._params):
+            if one.row.table in known or one.row.table in found:
+                continue
+            for lead in self._lead(None, (one.label,), _Hit(one.hits, one.position, one.row)):
+                hop = replace(lead.hop, period=one.granularity)
+                found[one.row.table] = replace(lead, hop=hop)
+        return list(found.values())
+
+    def _queries_of_frame(self) -> list[QueryColumn]:
+        on, never = self._options.on, self._options.never
+        if on is not None:
+            single = [key[0] for key in on if len(key) == 1]
+            return [q for label in single for q in query_columns(self._df, label, self._snapshot, self._params)]
+        queries = query_columns(self._df, None, self._snapshot, self._params) if self._df.shape[1] else []
+        return [query for query in queries if query.label not in never and _may_be_key(query)]
+
+    def _queries_of_table(self, start: ReachedTable) -> list[QueryColumn]:
+        """Return the columns of a table that may be keys: their values are values of the table."""
+        made = {column["name"] for column in start.account.joined[-1]["columns"] if column["rule"] in _NOT_AS_IT_IS}
+        names = [name for column, name in start.new_columns.items() if name not in made and self._is_key(start, column)]
+        if not names:
+            return []
+        queries = query_columns(start.frame[names], None, self._snapshot, self._params)
+        return [query for query in queries if _may_be_key(query)]
+
+    def _is_dated(self, table: str) -> bool:
+        options = self._options
+        return options.as_of is not None and not any(fnmatchcase(table, pattern) for pattern in options.undated)
+
+    def join(self, lead: PathLead) -> ReachedTable | UnreachedTable:
+        """Join the table of a candidate with all its columns.
+
+        Where keys stand in several rows on both sides, a second column of the frame is looked for that, with the first
+        one, stands in one row of the table.
+        """
+        try:
+            reached = self._reached(lead)
+            if reached.hops[-1].relationship == "m:m":
+                longer = self._with_second_column(lead)
+                reached = reached if longer is None else self._reached(longer)
+        except _OBSTACLES as error:
+            return UnreachedTable(lead.hops, str(error))
+        if reached.hops[-1].relationship == "m:m" and not self._is_log(reached):
+            return UnreachedTable(reached.hops, "m:m: keys stand in several rows on both sides")
+        if not reached.step.names:
+            return UnreachedTable(reached.hops, "it brings no column")
+        return reached
+
+    def _is_log(self, reached: ReachedTable) -> bool:
+        """Tell whether several rows of a key are what is asked for on both sides: what happened before some dates.
+
+        Each row of the frame gets one row, that of its own date; the keys of the frame are named, or looked up by date.
+        """
+        is_named = self._options.on is not None and reached.parent is None
+        return is_named or reached.step.dated is not None
+
+    def _reached(self, lead: PathLead) -> ReachedTable:
+        parent, hop = lead.parent, lead.hop
+        frame = self._df if parent is None else parent.frame
+        options = replace(self._options.join, how="left", columns=None, k=1)
+        if hop.period is None:
+            account = join_candidates(frame, lead.hits.iloc[[lead.position]], options)
+        else:
+            step = JoinStep(list(hop.on), hop.table, [hop.column], None, {}, options.aggregate, period=hop.period)
+            account = self._join_step(frame, step, options)
+        if self._is_dated(hop.table):
+            step = account.steps[-1]
+            dates = [name for name in date_columns(self._snapshot, hop.table) if name not in step.right_on]
+            if not dates:
+                raise InvalidParameterError("it has no column of dates, so that nothing tells what was known")
+            dated = {"on": json_label(self._options.as_of), "right_on": dates, "rule": "before"}
+            is_log = account.joined[-1]["relationship"].endswith("m")  # how many rows there were before is told, then
+            account = self._join_step(frame, replace(step, names={}, counted=is_log or None, dated=dated), options)
+        hops = (*lead.hops[:-1], replace(hop, relationship=account.joined[-1]["relationship"]))
+        steps = (*(() if parent is None else parent.steps), account.steps[-1])
+        return ReachedTable(hops, steps, account, lead.usefulness, parent)
+
+    def _join_step(self, frame: pd.DataFrame, step: JoinStep, options: JoinOptions) -> JoinAccount:
+        return join_plan(frame, JoinPlan((step,), "left", str(self._snapshot.path)), options)
+
+    def _with_second_column(self, lead: PathLead) -> PathLead | None:
+        """Extend a key of the frame that nobody named by a second column, if one makes each key stand in one row."""
+        options = self._options
+        if lead.parent is not None or options.on is not None or lead.hop.period or self._n_extended >= _MOST_EXTENDED:
+            return None
+        self._n_extended += 1
+        row = _hits(lead.hits)[lead.position].row
+        join = replace(options.join, threshold=options.threshold, min_score=options.min_score)
+        found = find_second_column(self._left, row, lead.hits.context, join)
+        if found is None:
+            return None
+        (hit,) = _hits(found)
+        on, _, _ = found.context.key_of(hit.row)
+        (longer,) = self._lead(None, tuple(on), hit) or (None,)
+        return longer
+
+
+def _may_be_key(query: QueryColumn) -> bool:
+    """Tell whether a column that nobody named may be a key; serial numbers may be, under one name."""
+    reason = reason_against_key(query)
+    return not reason or "serial" in reason
+
+
+def _is_numbering(query: QueryColumn) -> bool:
+    """Tell whether a column numbers rows: integers from near 0 on, none of them twice, and a third of them at least.
+
+    Two of them share values whatever they number, so that only their names tell whether they number the same.
+    """
+    profile, n_values = query.profile, len(query.values)
+    if not profile.has_range or query.values.row_counts().max(initial=0) > 1:
+        return False
+    low, high = profile.min_integer, profile.max_integer
+    return 0 <= low <= n_values and high - low < _MOST_GAPS * n_values
+
+
+def _have_one_name(own: Any, other: str) -> bool:
+    """Tell whether two columns have the same name, and one that says something."""
+    name = str(own).strip().casefold()
+    return name == other.strip().casefold() and not says_nothing_alone(name)

@@ -1,0 +1,1 @@
+"""How the keys of two tables are related: by equality, by programs, by likeness."""

@@ -1,0 +1,162 @@
+"""Choosing the key columns of two frames when the user names none."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.errors import InvalidParameterError
+from dfjoin.join.keys import KeyColumns
+from dfjoin.join.relation.key_evidence import (
+    MIN_ONE_SIDED,
+    MIN_ONE_SIDED_UNNAMED,
+    is_row_number,
+    names_agree,
+    one_sided,
+    reason_against,
+    rows_agree,
+    rows_contradict,
+)
+from dfjoin.search.query import QueryColumn
+from dfjoin.search.usefulness.pair_score import score_pair
+from dfjoin.search.usefulness.ranking import VERDICTS
+from dfjoin.values.key_index import Vocabulary
+
+__all__ = ["EqualKeys", "choose_equal_keys"]
+
+_MAX_NOTES = 50
+_CHANCE = dict(VERDICTS)["weak"]
+"""Integers of a lower score are no key by themselves."""
+
+
+class EqualKeys(NamedTuple):
+    """The columns that are keys by equal values, and those that are none.
+
+    Parameters
+    ----------
+    pair : tuple or None
+        Label on the left and on the right.
+    passed_over : list of (str, str)
+        The best pairs that did not pass, and why.
+    no_keys : list of tuple
+        Labels of both sides of pairs whose shared values stand in many rows of both sides: they are no key by a
+        program or by likeness either.
+    """
+
+    pair: tuple[Any, Any] | None
+    passed_over: list[tuple[str, str]]
+    no_keys: list[tuple[Any, Any]]
+
+
+def choose_equal_keys(left: KeyColumns, right: KeyColumns, threshold: float) -> EqualKeys:
+    """Choose the pair of columns that share the most.
+
+    A pair is passed over below the threshold; if its values stand in many rows on both sides, which is no key; and
+    if chance may explain what is shared, as with row numbers (`key_evidence.reason_against`), unless other
+    columns of the same rows agree (`key_evidence.rows_agree`). The others are ranked by containment, then shared
+    values, then by whether their names agree, then by whether the right column is a key.
+
+    Parameters
+    ----------
+    left, right : KeyColumns
+    threshold : float
+        Smallest containment of the left column in the right one.
+
+    Returns
+    -------
+    EqualKeys
+
+    Raises
+    ------
+    InvalidParameterError
+        If the two best pairs are equally good.
+    """
+    shared = _shared_pairs(left, right)
+    scored = []
+    passed = []
+    no_keys = []
+    for own, theirs, tokens in shared:
+        matched = int(np.count_nonzero(tokens >= 0))
+        containment = matched / len(own.values)
+        share, repeated = _repeated(own, theirs, tokens)
+        if repeated:
+            no_keys.append((own.label, theirs.label))
+        if containment < threshold:
+            reason = f"containment {containment:.3f} is below the threshold {threshold:g}"
+        elif repeated:
+            reason = repeated
+        else:
+            reason = _reason_against(left, right, (own, theirs), tokens, share, len(shared))
+        if reason:
+            passed.append((containment, f"{own.name} = {theirs.name}", reason))
+        else:
+            names_agree = own.name.casefold() == theirs.name.casefold()
+            scored.append(((containment, matched, names_agree, theirs.is_unique), own.label, theirs.label))
+    passed.sort(key=lambda item: -item[0])
+    notes = [(columns, reason) for _, columns, reason in passed[:_MAX_NOTES]]
+    if not scored:
+        return EqualKeys(None, notes, no_keys)
+    scored.sort(key=lambda item: item[0], reverse=True)
+    if len(scored) > 1 and scored[0][0] == scored[1][0]:
+        pairs = " and ".join(f"{a!r} = {b!r}" for _, a, b in scored[:2])
+        raise InvalidParameterError(
+            f"`on` must be given: {pairs} join equally well (containment {scored[0][0][0]:.3f}); "
+            "pass `on` and `right_on`"
+        )
+    return EqualKeys((scored[0][1], scored[0][2]), notes, no_keys)
+
+
+def _shared_pairs(left: KeyColumns, right: KeyColumns) -> list[tuple[QueryColumn, QueryColumn, NDArray[np.int64]]]:
+    """List the pairs of columns that share a value, with the number of each own value on the other side or -1."""
+    found = []
+    own_columns = left.candidates()
+    for theirs in right.candidates():
+        vocabulary = Vocabulary(theirs.values)
+        for own in own_columns:
+            numbers = vocabulary.codes_of(own.values)
+            if (numbers >= 0).any():
+                found.append((own, theirs, numbers))
+    return found
+
+
+def _repeated(own: QueryColumn, theirs: QueryColumn, numbers: NDArray[np.int64]) -> tuple[float, str]:
+    """Return how one-sided the rows of shared values are, and why these are no key, an empty text if they may be."""
+    is_shared = numbers >= 0
+    rows = own.values.row_counts()[is_shared], theirs.values.row_counts()[numbers[is_shared]]
+    share = one_sided(*rows)
+    if share >= (MIN_ONE_SIDED if names_agree(own.name, theirs.name) else MIN_ONE_SIDED_UNNAMED):
+        return share, ""
+    return share, (
+        f"no key: a shared value stands in {rows[0].mean():.1f} rows on the left and {rows[1].mean():.1f} on the "
+        "right; name it by `on` if that is meant"
+    )
+
+
+def _reason_against(
+    left: KeyColumns,
+    right: KeyColumns,
+    columns: tuple[QueryColumn, QueryColumn],
+    numbers: NDArray[np.int64],
+    share: float,
+    n_pairs: int,
+) -> str:
+    """Return why two columns that share enough values are not the key, an empty text if they may be."""
+    own, theirs = columns
+    is_shared = numbers >= 0
+    matched = int(is_shared.sum())
+    agree = names_agree(own.name, theirs.name)
+    both = own.profile.has_range and theirs.profile.has_range
+    score = score_pair(own, theirs, is_shared, right.frame.shape[1]) if both and not agree else 1.0
+    if score < _CHANCE:
+        reason = f"accidental, chance explains the shared values (score {score:.2f})"
+    elif both and is_row_number(own) and is_row_number(theirs) and not agree:
+        reason = "row numbers"
+    else:
+        reason = reason_against(own, theirs, matched, share, n_pairs)
+    if reason and not rows_agree(left, right, own, theirs):
+        return f"{reason}; no other columns of these rows agree"
+    if rows_contradict(left, right, own, theirs):
+        return "equal codes of different things: the names in these rows stand in other rows, too"
+    return ""

@@ -1,0 +1,184 @@
+"""Which relation joins two frames whose keys are not equal: programs and similar texts of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dfjoin.errors import InvalidTypeError
+from dfjoin.join.keys import KeyColumns, expand_pairs, is_measure
+from dfjoin.join.options import JoinOptions
+from dfjoin.join.relation.frame_keys import KeyLabels, are_enough, leaves_texts
+from dfjoin.join.relation.key_evidence import MIN_ONE_SIDED, is_row_number
+from dfjoin.join.relation.key_relation import Relation
+from dfjoin.join.relation.relate import relate
+from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.values.cells import CONVERSION_ERRORS, cell_texts
+from dfjoin.values.names import clean_names
+
+__all__ = ["choose_relation", "reason_against_relation", "text_columns", "texts_of"]
+
+_LEFT_OVER = 0.03
+"""Share of the values of both sides from which more than equality is tried for the rest."""
+_POOR = 0.1
+"""Share of the values of both sides that equality leaves, from which relations of other columns are looked for."""
+_MAX_MEASURES = 200_000
+"""Rows up to which columns of fractions that are not named are looked at as keys: writing them takes a while."""
+_WIDER = 1.1
+"""Rows that a relation of other columns must join, over those of equal keys."""
+_MIN_SAME = 0.9
+"""Share of the rows with an equal key that such a relation must join with the same rows, where it joins both."""
+_MIN_BOTH = 5
+
+
+def choose_relation(
+    left: KeyColumns, right: KeyColumns, named: KeyLabels | None, equal: KeyLabels | None, options: JoinOptions
+) -> tuple[Relation | None, list[str]]:
+    """Look for a relation where equal keys are not enough, or leave texts of both frames without a partner.
+
+    Parameters
+    ----------
+    left, right : KeyColumns
+    named, equal : KeyLabels or None
+        The keys that the caller names, and those that are equal, which the caller named or which were found.
+    options : JoinOptions
+
+    Returns
+    -------
+    relation : Relation or None
+    tried : list of str
+        What was tried and failed.
+    """
+    if equal is None or not are_enough(left, right, equal, named is not None, options):
+        return _find_relation(left, right, named, options)
+    if not leaves_texts(left, right, equal, _LEFT_OVER):
+        return None, []
+    relation, tried = _find_relation(left, right, equal, options, equals_first=True)
+    if named is None and leaves_texts(left, right, equal, _POOR):
+        relation = _find_wider_relation(left, right, equal, relation, options)
+    return relation, tried
+
+
+def _find_relation(
+    left: KeyColumns, right: KeyColumns, named: KeyLabels | None, options: JoinOptions, *, equals_first: bool = False
+) -> tuple[Relation | None, list[str]]:
+    """Look for programs, or similar texts, that relate the keys; return what was tried and failed, too."""
+    own_texts, other_texts = texts_of(left.frame), texts_of(right.frame)
+    on, right_on = None, None
+    if named is not None:
+        on, right_on = [own_texts[label] for label in named[0]], [other_texts[label] for label in named[1]]
+    sides = text_columns(left, own_texts, on or []), text_columns(right, other_texts, right_on or [])
+    if named is None:
+        sides = _without_row_numbers(left, sides[0], own_texts), _without_row_numbers(right, sides[1], other_texts)
+    for named_columns, columns in zip((on, right_on), sides, strict=True):
+        for name in named_columns or []:
+            if name not in columns:
+                return None, [f"{name}: booleans and values without text are related by equality alone"]
+    relation, tried = relate(*sides, on, right_on, options, equals_first=equals_first)
+    # A relation of equal keys alone is the business of the plain join, unless examples name the keys.
+    is_taught = options.examples is not None
+    return relation if relation is not None and (is_taught or relation.pairs.kinds.any()) else None, tried
+
+
+def reason_against_relation(
+    relation: Relation, left: KeyColumns, right: KeyColumns, no_keys: Sequence[tuple[Any, Any]]
+) -> str:
+    """Return why a relation is refused that reads a column which is no key by its equal values.
+
+    What holds for equal keys holds for programs and for likeness: values that stand in many rows of both sides join
+    rows that have nothing to do with each other.
+
+    Parameters
+    ----------
+    relation : Relation
+        Of columns that nobody named.
+    left, right : KeyColumns
+    no_keys : sequence of tuple
+        See `dfjoin.join.relation.choose_key.EqualKeys`.
+
+    Returns
+    -------
+    str
+        Empty if it is not refused.
+    """
+    names = texts_of(left.frame), texts_of(right.frame)
+    refused = [{names[side][pair[side]] for pair in no_keys} for side in (0, 1)]
+    reads_one = not refused[0].isdisjoint(relation.left_columns) or not refused[1].isdisjoint(relation.right_columns)
+    if not reads_one or relation.one_sided() >= MIN_ONE_SIDED:
+        return ""
+    columns = f"{' + '.join(relation.left_columns)} = {' + '.join(relation.right_columns)}"
+    return f"{columns}: no key: rows have several partners on both sides; name it by `on` if that is meant"
+
+
+def _find_wider_relation(
+    left: KeyColumns, right: KeyColumns, equal: KeyLabels, relation: Relation | None, options: JoinOptions
+) -> Relation | None:
+    """Look for a relation of other columns that joins the same rows as equal keys do, and clearly more.
+
+    ``Province`` without its last word may relate all rows of two tables, whose capitals are equal in half of them.
+    That both relations join the same rows, where both do, is evidence for either. Returns the relation that is known of
+    the equal keys, if there is no such one.
+    """
+    wider, _ = _find_relation(left, right, None, options)
+    if wider is None or (relation is not None and relation.left_columns == wider.left_columns):
+        return relation
+    index, other = left.index(equal[0]), right.parts(equal[1])
+    known = expand_pairs(index.codes, index.match(other), index.n_keys) if relation is None else relation.row_pairs()
+    n_right = len(right.frame)
+    same, found = (own * n_right + theirs for own, theirs in (known, wider.row_pairs()))
+    n_same, n_found = (np.unique(pairs // n_right).size for pairs in (same, found))
+    both = np.intersect1d(same // n_right, found // n_right)
+    agreeing = np.unique(np.intersect1d(same, found) // n_right)
+    is_better = n_found >= _WIDER * n_same and agreeing.size >= max(_MIN_BOTH, _MIN_SAME * both.size)
+    return wider if is_better else relation
+
+
+def _without_row_numbers(side: KeyColumns, columns: dict[str, Column], names: dict[Any, str]) -> dict[str, Column]:
+    """Leave out columns that number the rows: any two of them are related by accident. The last column stays."""
+    numbers = {names[query.label] for query in side.candidates() if is_row_number(query)}
+    return {name: column for name, column in columns.items() if name not in numbers} or columns
+
+
+def text_columns(side: KeyColumns, names: dict[Any, str], named: Sequence[str]) -> dict[str, Column]:
+    """Return the columns that can be keys as strings, with the canonical values that are known of them.
+
+    Fractions are keys where they are named, or where they are few.
+    """
+    found = {}
+    for position, label in enumerate(side.frame.columns):
+        try:
+            array = side.array(position)
+        except InvalidTypeError:
+            continue
+        is_fraction = is_measure(array)
+        is_large = len(array) > _MAX_MEASURES and names[label] not in named
+        if pa.types.is_boolean(array.type) or (is_fraction and is_large):
+            continue
+        known = None if pa.types.is_floating(array.type) else partial(side.values, position)
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        try:
+            texts = array if pa.types.is_string(array.type) else pc.cast(array, pa.large_string())
+        except CONVERSION_ERRORS:  # as a time of a zone that is not known here
+            texts = cell_texts(array)
+        found[names[label]] = Column(names[label], texts, known, is_fraction)
+    return found
+
+
+def texts_of(frame: pd.DataFrame) -> dict[Any, str]:
+    """Name each column of a frame as text, each name once."""
+    texts = [_text(label) for label in frame.columns]
+    if len(set(texts)) < len(texts):
+        texts = clean_names(texts)
+    return dict(zip(frame.columns, texts, strict=True))
+
+
+def _text(label: Any) -> str:
+    """Return a label that JSON can hold."""
+    return " ".join(str(part) for part in label) if isinstance(label, tuple) else str(label)

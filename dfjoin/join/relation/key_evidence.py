@@ -1,0 +1,254 @@
+"""Evidence that two columns of equal values are keys of the same things: names, chance, other columns that agree."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.join.keys import KeyColumns
+from dfjoin.search.query import QueryColumn
+from dfjoin.transform.evidence.chance import SAMPLE_VALUES, chance_of_match, evidence_bits
+
+__all__ = [
+    "MIN_ONE_SIDED",
+    "MIN_ONE_SIDED_UNNAMED",
+    "is_row_number",
+    "names_agree",
+    "one_sided",
+    "reason_against",
+    "rows_agree",
+    "rows_contradict",
+]
+
+MIN_ONE_SIDED = 0.5
+"""Pairs of rows of a relation of one to one, or of many to one, over those of a key: a key has at least this share."""
+MIN_ONE_SIDED_UNNAMED = 0.8
+"""The same where the names of the columns do not agree: who is one row's person and another one's spouse is no key."""
+_STRICTLY_ONE_SIDED = 0.95
+"""The same for keys that only their names speak for."""
+_MIN_BITS = 10.0
+_SHORT = 3.5
+"""Mean length of texts up to which they are codes, which meet by accident."""
+_GRID_KINDS = ("integer", "decimal")
+_DENSE = 0.9
+"""Share of the numbers between the smallest and the largest that row numbers fill."""
+_GENERIC = frozenset(
+    (
+        *(
+            "id",
+            "ids",
+            "key",
+            "keys",
+            "index",
+            "idx",
+            "no",
+            "nr",
+            "num",
+            "number",
+            "row",
+            "rows",
+            "rownum",
+            "rownumber",
+        ),
+        *("rowname", "rownames", "rowid", "rank", "pos", "position", "order", "seq", "sequence", "serial", "record"),
+        *("n", "i", "x", "count", "counter", "unnamed", "level", "code", "value", "values", "name", "field", "column"),
+        *("col", "ref", "total", "sum", "score", "points"),
+    )
+)
+"""Words of column names that say nothing about what is counted."""
+_MIN_AGREEING = 0.8
+"""Share of the rows of one key that have the same value in another pair of columns, which speaks for the key."""
+_MIN_DISPLACED = 0.2
+"""Share of the names of both sides that stand in another row than that of their code, which speaks against the code,"""
+_FEWEST_DISPLACED = 3
+"""and how many there must be."""
+_MAX_EXPECTED = 0.5
+_MIN_AGREEMENT_BITS = 10.0
+_MIN_ROWS = 8
+_MAX_ROWS = 1_000
+_MAX_COLUMNS = 30
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a column name that say something."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold()
+    return set(re.findall(r"[^\W\d_]+", spaced)) - _GENERIC
+
+
+def names_agree(some: str, other: str) -> bool:
+    """Tell whether the words of one name, without ``id``, ``number`` and the like, are among those of the other.
+
+    Examples
+    --------
+    >>> names_agree("customer_id", "Customer"), names_agree("Release Year", "year"), names_agree("id", "ID")
+    (True, True, False)
+    """
+    words = _words(some), _words(other)
+    return all(words) and (words[0] <= words[1] or words[1] <= words[0])
+
+
+def is_row_number(column: QueryColumn) -> bool:
+    """Tell whether a column numbers its rows from 0 or 1: different integers with hardly a gap."""
+    profile = column.profile
+    if not profile.has_range or not column.is_unique or not 0 <= profile.min_integer <= 1 or len(column.values) < 2:
+        return False
+    return len(column.values) >= _DENSE * (profile.max_integer - profile.min_integer + 1)
+
+
+def one_sided(own: NDArray[np.int64], theirs: NDArray[np.int64]) -> float:
+    """Return the pairs of rows that a relation of one to one, or of many to one, would have, over those that there are.
+
+    Parameters
+    ----------
+    own, theirs : ndarray of int64, shape (n_shared,)
+        Rows of each shared value on either side; at least one value.
+    """
+    return max(int(own.sum()), int(theirs.sum())) / int((own * theirs).sum())
+
+
+def reason_against(own: QueryColumn, theirs: QueryColumn, matched: int, share: float, n_pairs: int) -> str:
+    """Return why equal values of two columns are no evidence of a relation, an empty text if they are.
+
+    Parameters
+    ----------
+    own, theirs : QueryColumn
+    matched : int
+        Shared values.
+    share : float
+        See `one_sided`.
+    n_pairs : int
+        Pairs of columns that share values, among which these were found.
+
+    Notes
+    -----
+    Integers, and short codes of which the other column lacks some, need evidence: the shared values must be more than
+    chance explains (`chance.chance_of_match`), by 10 bits and the logarithm of the number of pairs; or the
+    names agree and, of integers, each value stands in one row on one side. Days are days, and longer texts are not
+    equal by accident as often as half of them.
+    """
+    is_number = own.profile.kind in _GRID_KINDS or theirs.profile.kind in _GRID_KINDS
+    if not is_number and (matched == len(own.values) or not _is_short(own) or own.profile.kind == "date"):
+        return ""
+    if names_agree(own.name, theirs.name) and (share >= _STRICTLY_ONE_SIDED or not is_number):
+        return ""
+    chance = chance_of_match(_sample(own), _sample(theirs)) * max(1.0, len(theirs.values) / SAMPLE_VALUES)
+    bits = evidence_bits(matched, len(own.values), min(1.0, chance))
+    needed = _MIN_BITS + math.log2(max(1, n_pairs))
+    if bits >= needed:
+        return ""
+    return f"chance may explain the shared values ({bits:.0f} bits of evidence, {needed:.0f} needed)"
+
+
+def _is_short(column: QueryColumn) -> bool:
+    return int(column.values.offsets[-1]) <= _SHORT * len(column.values)
+
+
+def _sample(column: QueryColumn) -> list[str]:
+    """Return the values of the smallest hashes."""
+    values = column.values
+    return [values.value(code) for code in np.argsort(values.hashes, kind="stable")[:SAMPLE_VALUES].tolist()]
+
+
+def rows_agree(left: KeyColumns, right: KeyColumns, own: QueryColumn, theirs: QueryColumn) -> bool:
+    """Tell whether rows with an equal key agree in some other pair of columns, more than chance makes them.
+
+    Parameters
+    ----------
+    left, right : KeyColumns
+    own, theirs : QueryColumn
+        The key.
+
+    Notes
+    -----
+    Of up to 1,000 shared keys the first row on either side is compared, in up to 30 columns of each. A pair of columns
+    agrees if at least four fifths of the rows have the same value, if at most half would if rows were
+    paired at random, and if that is 10 bits of evidence.
+    """
+    mine, others = _cells_of_matched(left, right, own, theirs)
+    needed = _MIN_AGREEMENT_BITS + math.log2(max(1, len(mine) * len(others)))
+    return any(_agree(some, other, needed) for some in mine for other in others)
+
+
+def rows_contradict(left: KeyColumns, right: KeyColumns, own: QueryColumn, theirs: QueryColumn) -> bool:
+    """Tell whether the names that rows with an equal code have stand in other rows of the other side.
+
+    Two systems of codes share most of their codes, and mean different things by some: where both tables have names,
+    these tell it.
+
+    Parameters
+    ----------
+    left, right : KeyColumns
+    own, theirs : QueryColumn
+        The key: integers, or short codes. Longer texts are names themselves, and are never contradicted.
+
+    Notes
+    -----
+    Names are columns of text that are longer than codes and differ in nine tenths of their rows. Of up to 1,000 shared
+    codes, the rows are looked at whose name the other column has in some row. The code is contradicted if a fifth of
+    them, and three rows at least, have another name in the row of their code.
+    """
+    if not (_is_short(own) or own.profile.kind in _GRID_KINDS):
+        return False
+    mine, others = _cells_of_matched(left, right, own, theirs, _are_names)
+    return any(_displaced(some, other) for some in mine for other in others)
+
+
+_CellsOf: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.bool_], NDArray[np.uint64]]
+"""The hashes of a column in some rows, which of them have a value, and the hashes of the whole column."""
+
+
+def _are_names(column: QueryColumn) -> bool:
+    """Tell whether a column names its rows: texts longer than codes, nearly all different."""
+    n_present = int((column.values.codes >= 0).sum())
+    is_text = column.profile.kind not in (*_GRID_KINDS, "date")
+    return is_text and not _is_short(column) and len(column.values) >= max(_MIN_ROWS, _DENSE * n_present)
+
+
+def _displaced(mine: _CellsOf, other: _CellsOf) -> bool:
+    """Tell whether names that both sides have stand in other rows."""
+    is_known = mine[1] & other[1] & np.isin(mine[0], other[2])
+    n_known, n_equal = int(is_known.sum()), int((is_known & (mine[0] == other[0])).sum())
+    return n_known >= _MIN_ROWS and n_known - n_equal >= max(_FEWEST_DISPLACED, _MIN_DISPLACED * n_known)
+
+
+def _cells_of_matched(
+    left: KeyColumns,
+    right: KeyColumns,
+    own: QueryColumn,
+    theirs: QueryColumn,
+    wanted: Callable[[QueryColumn], bool] = lambda column: True,
+) -> tuple[list[_CellsOf], list[_CellsOf]]:
+    """Return the cells of other columns in the first rows of shared keys, for each side."""
+    shared, positions, partners = np.intersect1d(own.values.hashes, theirs.values.hashes, return_indices=True)
+    kept = np.argsort(shared * np.uint64(0x9E3779B97F4A7C15))[:_MAX_ROWS]
+    rows = own.values.first_rows()[positions[kept]], theirs.values.first_rows()[partners[kept]]
+    mine, others = (
+        [_cells(c, chosen) for c in [c for c in side.candidates() if c is not key and wanted(c)][:_MAX_COLUMNS]]
+        for side, key, chosen in ((left, own, rows[0]), (right, theirs, rows[1]))
+    )
+    return mine, others
+
+
+def _cells(column: QueryColumn, rows: NDArray[np.int64]) -> _CellsOf:
+    """Return what some rows of a column hold."""
+    codes = column.values.codes[rows]
+    return np.append(column.values.hashes, np.uint64(0))[codes], codes >= 0, column.values.hashes
+
+
+def _agree(mine: _CellsOf, other: _CellsOf, needed: float) -> bool:
+    present = mine[1] & other[1]
+    n = int(present.sum())
+    some, others = mine[0][present], other[0][present]
+    n_equal = int((some == others).sum())
+    if n < _MIN_ROWS or n_equal < _MIN_AGREEING * n:
+        return False
+    values, counts = np.unique(some, return_counts=True)
+    their_values, their_counts = np.unique(others, return_counts=True)
+    _, at, their_at = np.intersect1d(values, their_values, return_indices=True)
+    expected = float((counts[at] * their_counts[their_at]).sum()) / n**2
+    return expected <= _MAX_EXPECTED and evidence_bits(n_equal, n, expected) >= needed

@@ -1,0 +1,468 @@
+"""Carrying out one step of a join: measure, guard, pair the rows, build the frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dfjoin.errors import JoinExpansionError
+from dfjoin.join.aggregate import (
+    KEEPING,
+    CellRules,
+    aggregate_column,
+    as_kept,
+    cell_kind,
+    check_aggregate,
+    check_rule,
+    count_disagreeing,
+    take_rows,
+)
+from dfjoin.join.keys import expand_pairs
+from dfjoin.join.options import JoinOptions
+from dfjoin.join.output_names import free_name, output_names, taken_names
+from dfjoin.join.plan import JoinStep
+from dfjoin.join.rows.right_facts import FrameFacts, RightFacts
+from dfjoin.values.cells import CONVERSION_ERRORS
+from dfjoin.values.frames import as_objects, workable_frame
+from dfjoin.values.key_index import KeyIndex
+
+__all__ = ["MadeOne", "RightSide", "StepResult", "join_step", "name_columns", "one_row_per_key", "relationship_of"]
+
+
+@dataclass(frozen=True)
+class RightSide:
+    """The rows of a right table that take part.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The columns to bring.
+    keys : DataFrame
+        The key columns in the right table's spelling, same rows; without columns where no row needs them.
+    codes : ndarray of int64, shape (n_rows,)
+        Left key of each row; n_left_keys and above for keys that the left side lacks, -1 for nulls.
+    n_keys : int
+        Codes are below it.
+    stem : str
+        Short name of the table.
+    relation : dict
+        How the keys are related where they are not equal, as plain JSON values for the report.
+    left_out : dict of str
+        Columns of the table that are not brought though nobody left them out → why.
+    rows : ndarray of int64, shape (n_rows,), or None
+        Row of the table for each row, where one stands there once for each of its keys; None: each stands there once.
+    object_kinds : dict of str
+        Columns that are held as objects → what the whole column holds ("decimal", "date", …), so that the dtype of
+        the result does not depend on the rows that match. A column that is not named tells it by its rows.
+    facts : RightFacts or None
+        What is known of the whole table; None: these rows tell.
+    """
+
+    frame: pd.DataFrame
+    keys: pd.DataFrame
+    codes: NDArray[np.int64]
+    n_keys: int
+    stem: str
+    relation: dict[str, Any] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    object_kinds: dict[str, str] = field(default_factory=dict)
+    rows: NDArray[np.int64] | None = None
+    facts: RightFacts | None = None
+
+    def rules(self, aggregate: Any, step: JoinStep) -> CellRules:
+        """Decide how cells of several rows become one, as a step says that was made before.
+
+        Parameters
+        ----------
+        aggregate : str or dict
+            Checked, see `dfjoin.join.aggregate.check_aggregate`.
+        step : JoinStep
+        """
+        facts = FrameFacts(self.frame) if self.facts is None else self.facts
+        is_unique = facts.is_unique if step.is_unique is None else step.is_unique
+        if is_unique is None:
+            codes = self.codes[self.codes >= 0]
+            is_unique = bool((np.bincount(codes, minlength=self.n_keys) <= 1).all())
+        measures = None if step.measures is None else set(step.measures)
+        return CellRules(aggregate, is_unique, facts.is_measure if measures is None else measures.__contains__)
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """The joined frame of one step, and what the report says of it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    left_rows : ndarray of int64, shape (n_rows,)
+        Row of the left frame for each row; -1 where only the right side has one.
+    names, rules : dict of str
+        Column of the right side → its name in the frame, and how its values were made one, where they were.
+    disagreeing : dict of str
+        Column → how many right rows have another value than their key was given.
+    counted : str
+        Name of the column that counts the right rows of each row; empty where there is none.
+    relationship : str
+        1:1, 1:m, m:1 or m:m: the first is m where a right row joins several left rows, whatever their keys.
+    rows_matched, values_matched : int
+        Left rows with a partner, and their distinct keys.
+    decided : dict
+        Fields of the step that fix the types of a later join by the same plan.
+    """
+
+    frame: pd.DataFrame
+    left_rows: NDArray[np.int64]
+    names: dict[str, str]
+    rules: dict[str, str]
+    disagreeing: dict[str, int]
+    counted: str
+    relationship: str
+    rows_matched: int
+    values_matched: int
+    decided: dict[str, Any] = field(default_factory=dict)
+
+
+def relationship_of(
+    left: NDArray[np.int64], right: NDArray[np.int64], n_keys: int, rows: NDArray[np.int64] | None = None
+) -> str:
+    """Measure the relationship of the rows that pair: ``1:1``, ``1:m``, ``m:1`` or ``m:m``.
+
+    Parameters
+    ----------
+    left, right : ndarray of int64
+        Key of each row of either side, -1 for none.
+    n_keys : int
+        Keys are below it.
+    rows : ndarray of int64, optional
+        Row of the table for each entry of `right`, where a row has several keys: it is joined with all rows of the left
+        side that have one of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> belgium_belarus, bel = np.array([0, 1]), np.array([0, 1])  # two names, and the one code that both lead to
+    >>> relationship_of(belgium_belarus, bel, 2, rows=np.array([0, 0]))
+    'm:1'
+    """
+    n_left, n_right = (np.bincount(side[side >= 0], minlength=n_keys) for side in (left, right))
+    n_partners = np.where(n_right > 0, n_left, 0)
+    if rows is not None:
+        has_key = right >= 0
+        n_partners = np.bincount(rows[has_key], weights=n_left[right[has_key]])
+    sides = n_partners, n_right[n_left > 0]
+    return ":".join("m" if (side > 1).any() else "1" for side in sides)
+
+
+def join_step(df: pd.DataFrame, step: JoinStep, left: KeyIndex, right: RightSide, options: JoinOptions) -> StepResult:
+    """Join one right side to a frame.
+
+    Parameters
+    ----------
+    df : DataFrame
+        The left frame.
+    step : JoinStep
+        Its `aggregate` is None to keep every pair of rows, else there is one row per left row; its `names` are
+        those that an earlier join gave, by default free ones are found; its `counted` says whether the right rows
+        are counted, by default where keys are 1:m.
+    left : KeyIndex
+        The keys of `df`.
+    right : RightSide
+    options : JoinOptions
+        `how`, `max_expansion` and `indicator`.
+
+    Returns
+    -------
+    StepResult
+        Left rows in order, with their index for ``left`` and ``inner``; rows that only the right side
+        has come last, under a new RangeIndex.
+
+    Raises
+    ------
+    JoinExpansionError
+        Before anything is built, naming the key that multiplies most.
+    """
+    df = workable_frame(df)
+    right = replace(right, frame=workable_frame(right.frame), keys=workable_frame(right.keys))
+    aggregate = check_aggregate(step.aggregate, list(right.frame.columns))
+    relationship = relationship_of(left.codes, right.codes, right.n_keys, right.rows)
+    made_one = MadeOne(right.frame, right.keys, right.codes)
+    count: pd.Series | None = None
+    if aggregate is None:
+        _guard(df, step, left.codes, right, options)
+    else:
+        made_one = one_row_per_key(right, right.rules(aggregate, step))
+        is_counted = step.counted
+        if is_counted is None:
+            own = relationship if right.rows is None else relationship_of(left.codes, right.codes, right.n_keys)
+            is_counted = own == "1:m"
+        count = pd.Series(made_one.counts) if is_counted else None
+    frame, keys, codes = made_one.frame, made_one.keys, made_one.codes
+    n_right_rows = np.bincount(codes[codes >= 0], minlength=right.n_keys)
+    has_partner = (left.codes >= 0) & (n_right_rows[np.maximum(left.codes, 0)] > 0 if right.n_keys else False)
+    left_rows, right_rows = _positions(left.codes, codes, right.n_keys, has_partner, options.how)
+    result = _take_left(df, left_rows, options.how)
+    if options.keeps_right_rows and keys.shape[1]:
+        result = _fill_keys(result, step.on, keys, left_rows, right_rows)
+    # Names are looked up before anything is added, so that they do not depend on the order of columns.
+    taken = taken_names(map(_flat, df.columns), ignores_case=options.ignores_case)
+    given = name_columns(list(frame.columns), step, right.stem, taken)
+    may_lack = options.how in ("left", "outer")  # dtypes follow from the kind of join, not from its rows
+    added = {given[c]: take_rows(frame[c], right_rows, may_lack=may_lack) for c in frame.columns}
+    counted = "" if count is None else free_name(f"{right.stem}_rows", right.stem, taken)
+    if count is not None:
+        added[counted] = take_rows(count, right_rows).fillna(0).astype(np.int64)
+    if options.indicator:
+        sides = np.where(left_rows < 0, "right_only", np.where(right_rows < 0, "left_only", "both"))
+        added[free_name("_merge", right.stem, taken)] = pd.Series(
+            pd.Categorical(sides, ["left_only", "right_only", "both"])
+        )
+    n_values = int(np.unique(left.codes[has_partner]).size)
+    wide = _attach(result, added)
+    n_matched = int(has_partner.sum())
+    return StepResult(
+        frame=wide,
+        left_rows=left_rows,
+        names=given,
+        rules=made_one.rules,
+        disagreeing=made_one.disagreeing,
+        counted=counted,
+        relationship=relationship,
+        rows_matched=n_matched,
+        values_matched=n_values,
+        decided=made_one.decided,
+    )
+
+
+def _guard(
+    df: pd.DataFrame, step: JoinStep, left_codes: NDArray[np.int64], right: RightSide, options: JoinOptions
+) -> None:
+    """Stop a join that would multiply rows beyond what the caller allows."""
+    if len(df) == 0:
+        return
+    counts = np.bincount(right.codes[right.codes >= 0], minlength=right.n_keys)
+    own = np.bincount(left_codes[left_codes >= 0], minlength=right.n_keys)
+    pairs = counts * own
+    n_out = int(pairs.sum())
+    if options.how in ("left", "outer"):
+        n_out += len(df) - int(own[counts > 0].sum())
+    if n_out <= options.max_expansion * len(df):
+        return
+    worst = int(np.argmax(pairs))
+    row = int(np.flatnonzero(left_codes == worst)[0])
+    key = " + ".join(repr(df[label].iloc[row]) for label in step.on)
+    other = repr(right.stem) if step.table else "the other frame"
+    n_own = f"{int(own[worst]):,} row" + ("s" if own[worst] > 1 else "")
+    raise JoinExpansionError(
+        f"the join with {other} would make {n_out:,} rows of {len(df):,}, {n_out / len(df):.1f} times as many, above "
+        f"`max_expansion` {options.max_expansion:g}; the worst key, {key}, stands in {n_own} of yours and "
+        f'{int(counts[worst]):,} of the table: pass aggregate="auto" for one row per key, or a higher `max_expansion`'
+    )
+
+
+@dataclass(frozen=True)
+class MadeOne:
+    """A right side with a row per key, or as it is.
+
+    Parameters
+    ----------
+    frame, keys : DataFrame
+        The columns to bring, and the key columns.
+    codes : ndarray of int64, shape (n_rows,)
+        Key of each row.
+    rules, disagreeing : dict of str
+        Columns that were aggregated → their rule, and how many rows have another value than their key was given.
+    counts : ndarray of int64, shape (n_rows,)
+        How many rows became one.
+    decided : dict
+        See `StepResult`.
+    """
+
+    frame: pd.DataFrame
+    keys: pd.DataFrame
+    codes: NDArray[np.int64]
+    rules: dict[str, str] = field(default_factory=dict)
+    disagreeing: dict[str, int] = field(default_factory=dict)
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    decided: dict[str, Any] = field(default_factory=dict)
+
+
+def one_row_per_key(right: RightSide, rules: CellRules) -> MadeOne:
+    """Make one row of the rows of each key of a right side.
+
+    Parameters
+    ----------
+    right : RightSide
+    rules : CellRules
+
+    Notes
+    -----
+    Where each key has one row its cells are taken as they are, and nothing is grouped. O(rows) else, but for rules
+    that sort the distinct values of a column.
+    """
+    present = right.codes >= 0
+    codes = right.codes[present]
+    counts = np.bincount(codes, minlength=right.n_keys)
+    is_single = bool((counts <= 1).all())
+    columns = {name: right.frame.iloc[:, position] for position, name in enumerate(right.frame.columns)}
+    kinds = {} if is_single and rules.is_unique and rules.aggregate == "auto" else _kinds(columns, right.object_kinds)
+    chosen = {name: rules.rule_of(name, kind) for name, kind in kinds.items()}
+    for name, rule in chosen.items():
+        check_rule(name, columns[name].dtype, kinds[name], rule)
+    decided: dict[str, Any] = {"is_unique": rules.is_unique}
+    if not rules.is_unique:
+        decided["measures"] = [name for name, rule in chosen.items() if rule == "mean"]
+    kept = {name for name in columns if chosen.get(name, "majority") in KEEPING}
+    if is_single and rules.is_unique and len(kept) == len(columns):
+        frame, keys = right.frame, right.keys
+        if codes.size < present.size:
+            frame, keys = (side[present].reset_index(drop=True) for side in (frame, keys))
+        return MadeOne(frame, keys, codes, counts=np.ones(codes.size, np.int64), decided=decided)
+    rows = np.flatnonzero(present)
+    held = np.flatnonzero(counts > 0)
+    first = np.full(right.n_keys, -1, np.int64)
+    first[codes[::-1]] = rows[::-1]
+    dense = np.searchsorted(held, codes)  # keys that have rows, numbered without gaps
+    made: dict[str, pd.Series] = {}
+    disagreeing: dict[str, int] = {}
+    for name, column in columns.items():
+        rule = chosen[name]
+        if is_single and rules.is_unique and name in kept:
+            made[name] = take_rows(column, first[held], may_lack=True)
+            continue
+        own, kind = column.iloc[rows], right.object_kinds.get(name, "")
+        made[name] = aggregate_column(own, dense, held.size, rule, kind)
+        if rules.is_unique and name in kept:
+            made[name] = as_kept(made[name], column, rule)
+        n_rows = None if is_single else count_disagreeing(own, dense, made[name], rule, kind)
+        if n_rows is not None:
+            disagreeing[name] = n_rows
+    applied = {name: rule for name, rule in chosen.items() if not is_single or name not in kept}
+    frame = pd.DataFrame(made, index=range(held.size))
+    keys = right.keys.iloc[first[held]].reset_index(drop=True)
+    return MadeOne(frame, keys, held, applied, disagreeing, counts[held], decided)
+
+
+def _kinds(columns: dict[str, pd.Series], object_kinds: dict[str, str]) -> dict[str, str]:
+    return {name: cell_kind(column, object_kinds.get(name, "")) for name, column in columns.items()}
+
+
+def _positions(
+    left: NDArray[np.int64], right: NDArray[np.int64], n_keys: int, has_partner: NDArray[np.bool_], how: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row of either side for each row of the result; -1 where a side has none."""
+    left_rows, right_rows = expand_pairs(left, right, n_keys)
+    if how in ("left", "outer"):
+        alone = np.flatnonzero(~has_partner)
+        left_rows = np.concatenate([left_rows, alone])
+        right_rows = np.concatenate([right_rows, np.full(alone.size, -1)])
+        order = np.argsort(left_rows, kind="stable")
+        left_rows, right_rows = left_rows[order], right_rows[order]
+    if how in ("right", "outer"):
+        used = np.zeros(right.size, bool)
+        used[right_rows[right_rows >= 0]] = True
+        rest = np.flatnonzero(~used)
+        left_rows = np.concatenate([left_rows, np.full(rest.size, -1)])
+        right_rows = np.concatenate([right_rows, rest])
+    return left_rows.astype(np.int64), right_rows.astype(np.int64)
+
+
+def _take_left(df: pd.DataFrame, rows: NDArray[np.int64], how: str) -> pd.DataFrame:
+    """Take the rows of the left frame; the index stays for left and inner joins."""
+    if how in ("left", "inner"):
+        return df if rows.size == len(df) and bool((rows == np.arange(len(df))).all()) else df.take(rows)
+    columns = [take_rows(df.iloc[:, i].reset_index(drop=True), rows, may_lack=True) for i in range(df.shape[1])]
+    taken = pd.concat(columns, axis=1) if columns else pd.DataFrame(index=range(rows.size))
+    taken.columns = df.columns
+    return taken
+
+
+def _fill_keys(
+    result: pd.DataFrame,
+    on: list[Any],
+    keys: pd.DataFrame,
+    left_rows: NDArray[np.int64],
+    right_rows: NDArray[np.int64],
+) -> pd.DataFrame:
+    """Give rows that only the right side has the key in the right table's spelling."""
+    alone = np.flatnonzero(left_rows < 0)
+    if alone.size == 0:
+        return result
+    for label, name in zip(on, keys.columns, strict=True):
+        position = result.columns.get_loc(label)
+        theirs = keys[name].iloc[right_rows[alone]]
+        column = result.iloc[:, position]
+        filled = as_objects(column)
+        filled.iloc[alone] = as_objects(theirs).to_numpy()
+        if _keeps_spelling(theirs, column.dtype):
+            filled = _as_dtype(filled, column.dtype)
+        result.isetitem(position, filled)
+    return result
+
+
+def _keeps_spelling(values: pd.Series, dtype: Any) -> bool:
+    """Tell whether values can become the dtype and still print the same; ``007`` would become 7."""
+    if values.dtype == dtype:
+        return True
+    try:
+        if isinstance(dtype, pd.CategoricalDtype) and not as_objects(values).isin(list(dtype.categories)).all():
+            return False
+        converted = as_objects(values).astype(dtype)
+        if (converted.isna() & values.notna()).any():
+            return False
+        return bool((as_objects(converted).map(str) == as_objects(values).map(str))[values.notna()].all())
+    except CONVERSION_ERRORS:
+        return False
+
+
+def _as_dtype(values: pd.Series, dtype: Any) -> pd.Series:
+    """Convert objects to a dtype, where that is possible."""
+    try:
+        return values.astype(dtype)
+    except CONVERSION_ERRORS:
+        return values
+
+
+def name_columns(columns: list[str], step: JoinStep, stem: str, taken: set[Any]) -> dict[str, str]:
+    """Name the new columns; names of an earlier join are used again where they are free.
+
+    Parameters
+    ----------
+    columns : list of str
+        Of the right side.
+    step : JoinStep
+    stem : str
+        Short name of the table.
+    taken : set
+        Names that are not free; it grows.
+    """
+    names: dict[str, str] = {}
+    for column in columns:
+        wanted = step.names.get(column)
+        if wanted is not None and wanted not in taken:
+            names[column] = wanted
+            taken.add(wanted)
+    rest = [column for column in columns if column not in names]
+    return names | output_names(rest, stem, taken, is_stem_named=bool(step.table) and step.columns is None)
+
+
+def _flat(label: Any) -> Any:
+    """Return the first level of a label of several levels."""
+    return label[0] if isinstance(label, tuple) and label else label
+
+
+def _attach(result: pd.DataFrame, added: dict[str, pd.Series]) -> pd.DataFrame:
+    """Put the new columns behind the frame's own."""
+    if not added:
+        return result.copy()
+    block = pd.DataFrame({name: column.reset_index(drop=True) for name, column in added.items()})
+    block.index = result.index
+    if result.columns.nlevels > 1:
+        empty = [""] * (result.columns.nlevels - 1)
+        block.columns = pd.MultiIndex.from_tuples([(name, *empty) for name in added])
+    elif isinstance(result.columns, pd.CategoricalIndex):
+        result = result.set_axis(result.columns.astype(object), axis=1)
+    return pd.concat([result, block], axis=1)

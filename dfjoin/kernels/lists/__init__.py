@@ -1,0 +1,1 @@
+"""Kernels over posting lists: look-ups, counts, the best columns."""

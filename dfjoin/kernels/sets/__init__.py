@@ -1,0 +1,1 @@
+"""Kernels over sets: signatures, subsets, overlap."""

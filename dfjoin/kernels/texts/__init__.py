@@ -1,0 +1,1 @@
+"""Kernels over texts: canonical forms, parts, distances, features."""

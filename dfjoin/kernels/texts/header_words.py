@@ -1,0 +1,227 @@
+"""Names of columns as words: cut at spaces, signs, digits and capitals, made singular, hashed, and compared."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.kernels.hashing import hash_bytes
+from dfjoin.kernels.numba._compile import njit_inner, njit_lean
+from dfjoin.kernels.sorting import is_member
+
+__all__ = [
+    "ALIKE",
+    "DIGITS",
+    "DISJOINT",
+    "GENERIC",
+    "IDENTIFIER",
+    "IN_FRAME",
+    "IN_TABLE",
+    "IS_MEASURE",
+    "IS_NAMING",
+    "MEASURE",
+    "NAMING",
+    "OF_TABLE",
+    "SAME",
+    "SHORT",
+    "THING",
+    "UNSPECIFIC",
+    "HeaderWords",
+    "cut_headers",
+    "is_short_for",
+]
+
+UNSPECIFIC, IDENTIFIER, GENERIC, DIGITS, SHORT, NAMING, THING, MEASURE = 1, 2, 4, 8, 16, 32, 64, 128
+"""Marks of a word: it says nothing of the subject, it says "identifier", it stands in tables of any subject, it is
+digits, it has three bytes at most, numbers under it name something (``fips``, ``year``), or say which thing it is
+(``store``, but not ``stores``), or were measured or counted."""
+
+SAME, DISJOINT, ALIKE, IN_FRAME, IS_NAMING, IS_MEASURE = 1, 2, 4, 8, 16, 32
+"""What a header has to do with the query's, see `dfjoin.kernels.lists.usefulness`; the last ones: the frame has it, and
+a word of it is NAMING or THING, or MEASURE."""
+
+IN_TABLE, OF_TABLE = 1, 2
+"""What the name of a table has to do with the query's header, see `dfjoin.kernels.lists.usefulness`."""
+
+_MAX_BYTES = 200
+_SEED = np.uint64(0x5DF0A1B2C3D4E5F6)
+_SPACE, _LETTER, _NUMBER = 0, 1, 2
+_START = 8
+_FEWEST_LETTERS = 3
+
+
+class HeaderWords(NamedTuple):
+    """Names as words: those of name i are ``words[indptr[i] : indptr[i + 1]]``, as hashes.
+
+    `joined` is the hash of all words of a name together, 0 for a name without any; `starts` the first eight bytes of
+    each word as a number, the first byte highest; `marks` what each word is.
+    """
+
+    joined: NDArray[np.uint64]
+    indptr: NDArray[np.int64]
+    words: NDArray[np.uint64]
+    starts: NDArray[np.uint64]
+    marks: NDArray[np.uint8]
+
+
+@njit_inner
+def _start_of(word, length):
+    """Return the first eight bytes of a word as a number, the first byte highest."""
+    start = np.uint64(0)
+    for b in range(_START):
+        start = (start << np.uint64(8)) | np.uint64(word[b] if b < length else 0)
+    return start
+
+
+@njit_inner
+def _ends_in(word, length, ends):
+    """Tell whether a longer word ends in one of some words, given as hashes. O(length²)."""
+    for b in range(_FEWEST_LETTERS, length - 1):
+        if word[b] & 0xC0 != 0x80 and is_member(ends, hash_bytes(word, b, length - b, _SEED)):
+            return True
+    return False
+
+
+@njit_inner
+def _n_bytes(start):
+    """Count the bytes of the start of a word."""
+    n = 0
+    while n < _START and (start >> np.uint64(56 - 8 * n)) & np.uint64(255) != 0:
+        n += 1
+    return n
+
+
+@njit_inner
+def is_short_for(one, other):
+    """Tell whether one of two words is short for the other one, or equal, by their first eight bytes.
+
+    Parameters
+    ----------
+    one, other : uint64
+        Entries of `HeaderWords.starts`.
+
+    Returns
+    -------
+    bool
+        The shorter one has three bytes or more, begins with the same byte, and its bytes stand in the other one in
+        their order: ``emp`` and ``dept`` in ``employee`` and ``department``.
+    """
+    if one == other:
+        return True
+    if one >> np.uint64(56) != other >> np.uint64(56):
+        return False
+    n_one, n_other = _n_bytes(one), _n_bytes(other)
+    short, long = (one, other) if n_one <= n_other else (other, one)
+    n = min(n_one, n_other)
+    if n < _FEWEST_LETTERS:
+        return False
+    found = 0
+    for b in range(_START):
+        byte = (long >> np.uint64(56 - 8 * b)) & np.uint64(255)
+        if found < n and byte == (short >> np.uint64(56 - 8 * found)) & np.uint64(255):
+            found += 1
+    return found == n
+
+
+@njit_lean
+def cut_headers(data, offsets, lexicon, scratch, out):
+    """Cut names into words.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+    offsets : ndarray of int64, shape (n + 1,)
+        The names, packed.
+    lexicon : tuple of seven ndarray of uint64
+        Hashes of the words that are marked as UNSPECIFIC, IDENTIFIER, GENERIC, NAMING, THING (in the singular) and
+        MEASURE, and of the ends by which a longer word is NAMING; sorted.
+    scratch : ndarray of uint8, shape (2, 256)
+    out : HeaderWords
+        Receives the words; its arrays of words are empty when they are only to be counted, into ``indptr``.
+
+    Returns
+    -------
+    int
+        Words of all names.
+
+    Notes
+    -----
+    A word is a run of letters (all bytes above ASCII are) or of digits; a capital behind a small letter or a digit
+    begins one. ``ies`` becomes ``y`` and a last ``s`` is dropped in words of more than three bytes. Only the first 200
+    bytes of a name are read. O(bytes).
+    """
+    unspecific, identifiers, generic, naming, things, measures, ends = lexicon
+    word, whole = scratch[0], scratch[1]
+    is_counted = out.words.shape[0] == 0
+    n_words = np.int64(0)
+    for i in range(offsets.shape[0] - 1):
+        if is_counted:
+            out.indptr[i] = n_words
+        start = offsets[i]
+        end = min(offsets[i + 1], start + _MAX_BYTES)
+        n_whole = 0
+        length = 0
+        kind = _SPACE
+        before = np.uint8(0)
+        for p in range(start, end + 1):
+            byte = data[p] if p < end else np.uint8(32)
+            is_capital = 65 <= byte <= 90
+            if 97 <= byte <= 122 or is_capital or byte >= 128:
+                new = _LETTER
+            elif 48 <= byte <= 57:
+                new = _NUMBER
+            else:
+                new = _SPACE
+            is_small = 97 <= before <= 122 or 48 <= before <= 57
+            if length > 0 and (new != kind or (is_capital and is_small)):
+                is_number = kind == _NUMBER
+                n_read = length
+                if length > 3 and not is_number and word[length - 1] == 115:
+                    if word[length - 2] == 101 and word[length - 3] == 105:
+                        length -= 2
+                        word[length - 1] = 121
+                    elif word[length - 2] != 115:
+                        length -= 1
+                for b in range(8):
+                    word[length + b] = 0
+                for b in range(length):
+                    whole[n_whole + b] = word[b]
+                n_whole += length
+                if not is_counted:
+                    value = hash_bytes(word, 0, length, _SEED)
+                    out.words[n_words] = value
+                    out.starts[n_words] = _start_of(word, length)
+                    mark = 0
+                    if is_member(unspecific, value):
+                        mark |= UNSPECIFIC
+                    if is_member(identifiers, value):
+                        mark |= IDENTIFIER
+                    if is_member(generic, value):
+                        mark |= GENERIC
+                    if is_member(naming, value) or (not is_number and _ends_in(word, length, ends)):
+                        mark |= NAMING
+                    if is_member(things, value) and length == n_read:
+                        mark |= THING
+                    if is_member(measures, value):
+                        mark |= MEASURE
+                    if is_number:
+                        mark |= DIGITS
+                    if length <= 3:
+                        mark |= SHORT
+                    out.marks[n_words] = mark
+                n_words += 1
+                length = 0
+            if new != _SPACE:
+                word[length] = byte + 32 if is_capital else byte
+                length += 1
+            kind = new
+            before = byte
+        if not is_counted:
+            for b in range(8):
+                whole[n_whole + b] = 0
+            out.joined[i] = hash_bytes(whole, 0, n_whole, _SEED) if n_whole > 0 else np.uint64(0)
+    if is_counted:
+        out.indptr[offsets.shape[0] - 1] = n_words
+    return n_words

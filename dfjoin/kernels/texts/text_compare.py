@@ -1,0 +1,224 @@
+"""Distances of texts that a scan of signatures has proposed: edits, and shared n-grams."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.kernels.numba._compile import njit_inner, njit_lean
+from dfjoin.kernels.texts.edit_distance import slice_edit_distance
+from dfjoin.kernels.texts.text_scan import decode, hash_of, most_edits, to_grams
+
+__all__ = ["GRAM_SLOTS", "CompareScratch", "SpelledPairs", "compare_texts"]
+
+GRAM_SLOTS = 1024
+"""Places of the table of a query text's n-grams: four for each of them at least."""
+
+_BLOCK = 64
+_ASCII = 128
+_PAD = 0x10FFFF + 1
+
+
+class CompareScratch(NamedTuple):
+    """Scratch of comparisons.
+
+    Parameters
+    ----------
+    ascii : ndarray of int32, shape (128,)
+        Number of each character of ASCII, 0 for those that no query text has.
+    alphabet : ndarray of int32
+        The other characters of the query texts, ascending; their numbers begin at 129.
+    own, other : ndarray of int64
+        Characters of a text, or its n-grams; room for the longest and two more.
+    own_points, other_points : ndarray of int32
+        Numbered characters.
+    equal : ndarray of uint64, shape (129 + size of the alphabet, n_blocks)
+        Zeros.
+    plus, minus : ndarray of uint64, shape (n_blocks,)
+    places : ndarray of uint64, shape (128,)
+        Where each character of ASCII stands in the query text, where this has no others and 64 at most.
+    slots : ndarray of int64, shape (1024,)
+        Table of the query text's n-grams, -1 where there is none.
+    seen : ndarray of int64, shape (1024,)
+        The last text that had the n-gram; -1 at first.
+    """
+
+    ascii: NDArray[np.int32]
+    alphabet: NDArray[np.int32]
+    own: NDArray[np.int64]
+    other: NDArray[np.int64]
+    own_points: NDArray[np.int32]
+    other_points: NDArray[np.int32]
+    equal: NDArray[np.uint64]
+    plus: NDArray[np.uint64]
+    minus: NDArray[np.uint64]
+    places: NDArray[np.uint64]
+    slots: NDArray[np.int64]
+    seen: NDArray[np.int64]
+
+
+class SpelledPairs(NamedTuple):
+    """Pairs that were found: numbers of the query text and of the text, and their distance."""
+
+    queries: NDArray[np.int64]
+    texts: NDArray[np.int64]
+    distances: NDArray[np.float64]
+
+
+@njit_inner
+def _number(points, n, scratch, numbers):
+    """Number the characters of a text by those of the query texts; 0 for others."""
+    for i in range(n):
+        point = points[i]
+        if point < _ASCII:
+            numbers[i] = scratch.ascii[point]
+            continue
+        low, high = 0, scratch.alphabet.size
+        while low < high:
+            middle = (low + high) // 2
+            if scratch.alphabet[middle] < point:
+                low = middle + 1
+            else:
+                high = middle
+        is_known = low < scratch.alphabet.size and scratch.alphabet[low] == point
+        numbers[i] = _ASCII + 1 + low if is_known else 0
+
+
+@njit_inner
+def _edits(own_size, texts, text, scratch):
+    """Count the edits of the query text that lies in the scratch and a text."""
+    n = decode(texts.data, texts.starts[text], texts.ends[text], scratch.other[: scratch.other.size - 2])
+    _number(scratch.other, n, scratch, scratch.other_points)
+    return slice_edit_distance(
+        scratch.own_points, 0, own_size, scratch.other_points, 0, n, scratch.equal, scratch.plus, scratch.minus
+    )
+
+
+@njit_inner
+def _slot_of(gram, slots):
+    """Return the place of an n-gram in the table, or the empty one where it would stand."""
+    slot = hash_of(gram) & (slots.size - 1)
+    while slots[slot] >= 0 and slots[slot] != gram:
+        slot = (slot + 1) & (slots.size - 1)
+    return slot
+
+
+@njit_inner
+def _shared_grams(texts, text, scratch):
+    """Count the distinct n-grams that the query text in the table and a text share, without sorting them."""
+    n = decode(texts.data, texts.starts[text], texts.ends[text], scratch.other[: scratch.other.size - 2])
+    a = b = np.int64(_PAD)
+    shared = 0
+    for i in range(n + 2):
+        c = scratch.other[i] if i < n else np.int64(_PAD)
+        slot = _slot_of((a << 42) | (b << 21) | c, scratch.slots)
+        if scratch.slots[slot] >= 0 and scratch.seen[slot] != text:
+            scratch.seen[slot] = text
+            shared += 1
+        a, b = b, c
+    return shared
+
+
+@njit_inner
+def _edits_of_ascii(size, places, data, start, end, most):
+    """Count the edits of a query text of up to 64 characters of ASCII and a text; beyond `most`, return more than that.
+
+    As `slice_edit_distance`, of one block, without decoding: a character beyond ASCII is none of the query text's.
+    """
+    one = np.uint64(1)
+    plus, minus, last = ~np.uint64(0), np.uint64(0), one << np.uint64(size - 1)
+    edits, left = size, end - start
+    for i in range(start, end):
+        byte = data[i]
+        left -= 1
+        if byte & 0xC0 == 0x80:
+            continue
+        equal = places[byte] if byte < _ASCII else np.uint64(0)
+        x = equal | minus
+        diagonal = (((equal & plus) + plus) ^ plus) | equal
+        right_plus = minus | ~(diagonal | plus)
+        right_minus = plus & diagonal
+        if right_plus & last:
+            edits += 1
+        elif right_minus & last:
+            edits -= 1
+        if edits - left > most:
+            return most + 1
+        right_plus = (right_plus << one) | one
+        right_minus = right_minus << one
+        plus = right_minus | ~(x | right_plus)
+        minus = right_plus & x
+    return edits
+
+
+@njit_inner
+def _prepare(queries, q, limit, scratch):
+    """Write the query text into the scratch; return whether it is a short one of ASCII alone."""
+    start, end, size = queries.starts[q], queries.ends[q], queries.sizes[q]
+    n = decode(queries.data, start, end, scratch.own[: scratch.own.size - 2])
+    if limit.is_grams:
+        scratch.slots[:] = -1
+        scratch.seen[:] = -1
+        for i in range(to_grams(scratch.own, n)):
+            scratch.slots[_slot_of(scratch.own[i], scratch.slots)] = scratch.own[i]
+        return False
+    if end - start == size and 0 < size <= _BLOCK:
+        for i in range(_ASCII):
+            scratch.places[i] = 0
+        for i in range(size):
+            scratch.places[queries.data[start + i]] |= np.uint64(1) << np.uint64(i)
+        return True
+    _number(scratch.own, n, scratch, scratch.own_points)
+    return False
+
+
+@njit_lean
+def compare_texts(queries, candidates, n, texts, limit, scratch, pairs):
+    """Compute the distances of proposed pairs, and keep those within the radius.
+
+    Parameters
+    ----------
+    queries, texts : ScanTexts
+    candidates : TextCandidates
+        By query text.
+    n : int
+        Candidates.
+    limit : TextLimit
+    scratch : CompareScratch
+    pairs : SpelledPairs
+        Output, in the order of the candidates; room for all of them.
+
+    Returns
+    -------
+    int
+        Pairs that were kept.
+
+    Notes
+    -----
+    O(characters) for n-grams and for edits of texts of up to 64 characters, in others their number times the blocks of
+    64 of the query text.
+    """
+    n_found, before, is_short = 0, -1, False
+    for i in range(n):
+        q, text = candidates.queries[i], candidates.texts[i]
+        if q != before:
+            before, is_short = q, _prepare(queries, q, limit, scratch)
+        own, other = queries.sizes[q], texts.sizes[text]
+        if limit.is_grams:
+            shared = _shared_grams(texts, text, scratch)
+            distance = 1 - shared / (own + other - shared)
+        else:
+            if is_short:
+                most = most_edits(limit, max(own, other))
+                edits = _edits_of_ascii(own, scratch.places, texts.data, texts.starts[text], texts.ends[text], most)
+                if edits > most:
+                    continue
+            else:
+                edits = _edits(own, texts, text, scratch)
+            distance = edits / max(own, other, 1) if limit.is_share else np.float64(edits)
+        if distance <= limit.radius:
+            pairs.queries[n_found], pairs.texts[n_found], pairs.distances[n_found] = q, text, distance
+            n_found += 1
+    return n_found

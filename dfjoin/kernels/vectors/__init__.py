@@ -1,0 +1,1 @@
+"""Kernels over vectors: training, embedding, search within a radius."""

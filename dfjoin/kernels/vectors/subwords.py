@@ -1,0 +1,347 @@
+"""Vectors of texts from the matrix of a fastText model: words and their character n-grams, in Arrow's layout."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dfjoin.kernels.numba._compile import njit_inner, njit_lean
+
+__all__ = ["WordTable", "count_words", "embed_texts", "enter_words", "has_letters", "index_words", "list_ngrams"]
+
+_OFFSET = np.uint32(2166136261)
+_PRIME = np.uint32(16777619)
+_MASK = np.uint32(0xFFFFFFFF)
+_BEGIN, _END = np.uint8(60), np.uint8(62)  # < and >, which fastText puts around a word
+
+
+class WordTable(NamedTuple):
+    """The words of a model, found by their hash, and the shape of its n-grams.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (n_words + 1,)
+    data : ndarray of uint8
+        The words in UTF-8, one after the other.
+    slots : ndarray of int32, shape (2^b,)
+        Open addressing: number of the word at each slot, -1 for none.
+    shortest, longest : int
+        Characters of an n-gram (``minn``, ``maxn``); a longest of 0 makes none.
+    n_buckets : int
+        N-grams are hashed to so many rows, which follow those of the words.
+    """
+
+    offsets: NDArray[np.int64]
+    data: NDArray[np.uint8]
+    slots: NDArray[np.int32]
+    shortest: int
+    longest: int
+    n_buckets: int
+
+
+@njit_inner
+def _fold(h, byte):
+    """Take one more byte into the hash; bytes above 127 are negative numbers for fastText."""
+    value = np.uint32(byte)
+    if byte > 127:
+        value = value | np.uint32(0xFFFFFF00)
+    return np.uint32((np.uint64(h ^ value) * np.uint64(_PRIME)) & np.uint64(_MASK))
+
+
+@njit_inner
+def _hash(data, first, last):
+    h = _OFFSET
+    for i in range(first, last):
+        h = _fold(h, data[i])
+    return h
+
+
+@njit_inner
+def _find(table, data, first, last):
+    """Return the number of a word, -1 for one that the model does not have."""
+    n_slots = table.slots.size
+    if n_slots == 0:
+        return -1
+    slot = np.int64(_hash(data, first, last)) & (n_slots - 1)
+    while table.slots[slot] >= 0:
+        word = table.slots[slot]
+        start = table.offsets[word]
+        if table.offsets[word + 1] - start == last - first:
+            i = 0
+            while i < last - first and table.data[start + i] == data[first + i]:
+                i += 1
+            if i == last - first:
+                return np.int64(word)
+        slot = (slot + 1) & (n_slots - 1)
+    return -1
+
+
+@njit_lean
+def index_words(offsets, data, slots):
+    """Enter the words of a model into a table of open addressing.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (n_words + 1,)
+    data : ndarray of uint8
+    slots : ndarray of int32, shape (2^b,)
+        More than there are words; -1 everywhere.
+    """
+    for word in range(offsets.size - 1):
+        slot = np.int64(_hash(data, offsets[word], offsets[word + 1])) & (slots.size - 1)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & (slots.size - 1)
+        slots[slot] = word
+
+
+@njit_inner
+def _is_blank(byte):
+    return byte == 32 or 9 <= byte <= 13 or byte == 0
+
+
+@njit_inner
+def _byte_of(data, first, last, i):
+    """Byte i of a word between its marks."""
+    if i == 0:
+        return _BEGIN
+    if i == last - first + 1:
+        return _END
+    return data[first + i - 1]
+
+
+@njit_inner
+def _ngrams(table, data, first, last, rows):
+    """Write the rows of the n-grams of a word, as many as there is room for; return how many."""
+    n = last - first + 2
+    n_words = table.offsets.size - 1
+    found = 0
+    for i in range(n):
+        if (_byte_of(data, first, last, i) & 0xC0) == 0x80:
+            continue
+        h = _OFFSET
+        j = i
+        length = 1
+        while j < n and length <= table.longest:
+            h = _fold(h, _byte_of(data, first, last, j))
+            j += 1
+            while j < n and (_byte_of(data, first, last, j) & 0xC0) == 0x80:
+                h = _fold(h, _byte_of(data, first, last, j))
+                j += 1
+            if length >= table.shortest and not (length == 1 and (i == 0 or j == n)) and found < rows.size:
+                rows[found] = n_words + np.int64(h) % table.n_buckets
+                found += 1
+            length += 1
+    return found
+
+
+@njit_lean
+def list_ngrams(table, data, first, last, rows):
+    """List the rows of the n-grams of a word.
+
+    Parameters
+    ----------
+    table : WordTable
+    data : ndarray of uint8
+    first, last : int
+        Where the word lies.
+    rows : ndarray of int64
+        Output.
+
+    Returns
+    -------
+    int
+        How many; n-grams for which there is no room are left out.
+    """
+    return _ngrams(table, data, first, last, rows)
+
+
+@njit_inner
+def _add_word(table, matrix, data, first, last, rows, word_sum, total):
+    """Add the unit vector of a word to a sum; return whether it has one."""
+    n_rows = 0
+    own = _find(table, data, first, last)
+    if own >= 0:
+        rows[0] = own
+        n_rows = 1
+    if table.longest > 0 and table.n_buckets > 0:
+        n_rows += _ngrams(table, data, first, last, rows[n_rows:])
+    if n_rows == 0:
+        return False
+    for k in range(word_sum.size):
+        word_sum[k] = 0
+    for i in range(n_rows):
+        row = matrix[rows[i]]
+        for k in range(word_sum.size):
+            word_sum[k] += row[k]
+    share = np.float32(1.0 / n_rows)
+    square = np.float32(0)
+    for k in range(word_sum.size):
+        word_sum[k] *= share
+        square += word_sum[k] * word_sum[k]
+    norm = np.float32(math.sqrt(square))
+    if not norm > 0:
+        return False
+    inverse = np.float32(1.0 / norm)
+    for k in range(word_sum.size):
+        total[k] += word_sum[k] * inverse
+    return True
+
+
+@njit_lean
+def embed_texts(table, matrix, offsets, data, rows, word_sum, out):
+    """Compute fastText's sentence vector of each text: the mean of the unit vectors of its words.
+
+    Parameters
+    ----------
+    table : WordTable
+    matrix : ndarray of float32, shape (n_words + n_buckets, d)
+    offsets : ndarray of int64, shape (n_texts + 1,)
+    data : ndarray of uint8
+        The texts in UTF-8.
+    rows : ndarray of int64
+        Scratch; n-grams of a word above its size are left out.
+    word_sum : ndarray of float32, shape (d,)
+        Scratch.
+    out : ndarray of float32, shape (n_texts, d)
+        Output; zeros for a text without a word that the model knows.
+
+    Notes
+    -----
+    Source: Bojanowski, Grave, Joulin, Mikolov, "Enriching word vectors with subword information", TACL 2017, and
+    fastText's own ``getSentenceVector``: the vector of a word is the mean of the rows of the word and its n-grams.
+    O(n-grams · d).
+    """
+    for text in range(offsets.size - 1):
+        total = out[text]
+        for k in range(total.size):
+            total[k] = 0
+        n_words = 0
+        i, end = offsets[text], offsets[text + 1]
+        while i < end:
+            while i < end and _is_blank(data[i]):
+                i += 1
+            first = i
+            while i < end and not _is_blank(data[i]):
+                i += 1
+            if i > first and _add_word(table, matrix, data, first, i, rows, word_sum, total):
+                n_words += 1
+        if n_words > 0:
+            share = np.float32(1.0 / n_words)
+            for k in range(total.size):
+                total[k] *= share
+
+
+@njit_lean
+def has_letters(offsets, data, out):
+    """Tell which texts hold a letter: any byte of the alphabet, or any character above ASCII.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (n + 1,)
+    data : ndarray of uint8
+    out : ndarray of bool, shape (n,)
+        Output.
+    """
+    for text in range(offsets.size - 1):
+        out[text] = False
+        for i in range(offsets[text], offsets[text + 1]):
+            byte = data[i] | 32
+            if 97 <= byte <= 122 or data[i] > 127:
+                out[text] = True
+                break
+
+
+@njit_lean
+def count_words(offsets, data, slots, firsts, lasts, counts):
+    """Count the distinct words of texts.
+
+    Parameters
+    ----------
+    offsets : ndarray of int64, shape (n_texts + 1,)
+    data : ndarray of uint8
+    slots : ndarray of int32, shape (2^b,)
+        Open addressing; -1 everywhere. Counting ends when three quarters of it are taken.
+    firsts, lasts : ndarray of int64
+        Output: where each distinct word lies, in the order of its first occurrence.
+    counts : ndarray of int64
+        Output: how often it occurs.
+
+    Returns
+    -------
+    n_words : int
+    n_texts : int
+        Texts that were read.
+    """
+    n_words = 0
+    for text in range(offsets.size - 1):
+        if 4 * (n_words + 1) > 3 * slots.size or n_words + 1 >= firsts.size:
+            return n_words, text
+        i, end = offsets[text], offsets[text + 1]
+        while i < end:
+            while i < end and _is_blank(data[i]):
+                i += 1
+            first = i
+            while i < end and not _is_blank(data[i]):
+                i += 1
+            if i == first or 4 * (n_words + 1) > 3 * slots.size or n_words >= firsts.size:
+                continue
+            slot = np.int64(_hash(data, first, i)) & (slots.size - 1)
+            while slots[slot] >= 0:
+                word = slots[slot]
+                if lasts[word] - firsts[word] == i - first:
+                    k = 0
+                    while k < i - first and data[firsts[word] + k] == data[first + k]:
+                        k += 1
+                    if k == i - first:
+                        break
+                slot = (slot + 1) & (slots.size - 1)
+            if slots[slot] < 0:
+                slots[slot] = n_words
+                firsts[n_words], lasts[n_words], counts[n_words] = first, i, 0
+                n_words += 1
+            counts[slots[slot]] += 1
+    return n_words, offsets.size - 1
+
+
+@njit_lean
+def enter_words(table, offsets, data, numbers, indptr):
+    """Write texts as the numbers of their words; words that the model does not have are left out.
+
+    Parameters
+    ----------
+    table : WordTable
+    offsets : ndarray of int64, shape (n_texts + 1,)
+    data : ndarray of uint8
+    numbers : ndarray of int32
+        Output; writing ends where there is no room for a further text.
+    indptr : ndarray of int64, shape (n_texts + 1,)
+        Output: words of text t lie at ``numbers[indptr[t] : indptr[t + 1]]``.
+
+    Returns
+    -------
+    int
+        Texts that were written.
+    """
+    n = 0
+    indptr[0] = 0
+    for text in range(offsets.size - 1):
+        i, end = offsets[text], offsets[text + 1]
+        while i < end:
+            while i < end and _is_blank(data[i]):
+                i += 1
+            first = i
+            while i < end and not _is_blank(data[i]):
+                i += 1
+            if i == first:
+                continue
+            if n == numbers.size:
+                return text
+            word = _find(table, data, first, i)
+            if word >= 0:
+                numbers[n] = word
+                n += 1
+        indptr[text + 1] = n
+    return offsets.size - 1

@@ -1,0 +1,1 @@
+"""Examples in, a program out."""

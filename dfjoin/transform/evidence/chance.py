@@ -1,0 +1,281 @@
+"""The probability that results of a program are values of the target by chance, and the evidence against it.
+
+Over plain strings and counts: nothing here knows columns or joins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Combined, Constant
+from dfjoin.transform.evidence.grids import grid_density
+from dfjoin.transform.evidence.numbered_names import series_chance
+from dfjoin.values.unicode import normalize_text
+
+__all__ = [
+    "MIN_BITS",
+    "MIN_PRECISION",
+    "SAMPLE_VALUES",
+    "chance_of_match",
+    "decoys",
+    "description_bits",
+    "evidence_bits",
+    "matching_bits",
+    "other_digits",
+    "without_constants",
+]
+
+MIN_BITS = 10.0
+"""Least evidence against chance, the description length of the program subtracted: chance below 1 in 1,000."""
+MIN_PRECISION = 0.9
+"""Estimated precision below which a program is not accepted."""
+_PRIOR_WEIGHT = 3.0
+"""Weight of single characters beside the counted pairs of neighbours."""
+_MIN_SHAPED_VALUES = 4
+"""Fewer values of one length say nothing about their shape."""
+_FITTING = 0.9
+"""Share of the targets that have a constant which needs no comparison with others."""
+_MAX_DECOYS = 3
+_DIGITS = "0123456789"
+_MOVES = (1, 2, 5)
+_MAX_DIGITS = 4
+_COMBINED_BITS = 8.0
+"""Description length of the choice of what is computed from two columns, and of the second one."""
+SAMPLE_VALUES = 500
+"""Values of a column from which the probability of a match is estimated."""
+
+
+def _filled_share(values: Sequence[str]) -> float:
+    """Return twice the share that values make up of all texts of their shape; 0 for few, or of several lengths."""
+    if len(values) < _MIN_SHAPED_VALUES or len({len(value) for value in values}) != 1:
+        return 0.0
+    return 2 * len(values) / math.prod(_richness(characters) for characters in zip(*values, strict=True))
+
+
+def _richness(characters: Sequence[str]) -> float:
+    """Estimate how many different characters a position has, those included that no value shows (Chao 1984)."""
+    counts = Counter(characters)
+    once = sum(count == 1 for count in counts.values())
+    twice = sum(count == 2 for count in counts.values())
+    return len(counts) + once * (once - 1) / (2 * (twice + 1))
+
+
+class _Characters:
+    """Counts of characters and of pairs of neighbours in a list of values."""
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self.pairs: Counter[tuple[str, str]] = Counter()
+        self.firsts: Counter[str] = Counter()
+        self.singles: Counter[str] = Counter()
+        for value in values:
+            text = f"\n{value}\n"
+            self.pairs.update(pairwise(text))
+            self.firsts.update(text[:-1])
+            self.singles.update(text[1:])
+        self.total = self.singles.total()
+        self.n_characters = len(self.singles) + 1
+
+    def log2(self, value: str, n_own: int) -> float:
+        """Return log2 of the probability of a value, with its own `n_own` occurrences taken out."""
+        text = f"\n{value}\n"
+        pairs = Counter(pairwise(text))
+        firsts, singles = Counter(text[:-1]), Counter(text[1:])
+        bits = 0.0
+        for (a, b), count in pairs.items():
+            single = self.singles[b] - n_own * singles[b] + 1
+            base = single / (self.total - n_own * len(text[1:]) + self.n_characters)
+            pair = self.pairs[a, b] - n_own * count + _PRIOR_WEIGHT * base
+            bits += count * math.log2(pair / (self.firsts[a] - n_own * firsts[a] + _PRIOR_WEIGHT))
+        return bits
+
+
+def chance_of_match(outputs: Sequence[str], targets: Sequence[str]) -> float:
+    """Estimate the probability that a text like the outputs is one of the target's values by chance.
+
+    Parameters
+    ----------
+    outputs, targets : sequence of str
+        Distinct canonical values; at least one of each.
+
+    Returns
+    -------
+    float
+        Between 1e-12 and 1.
+
+    Notes
+    -----
+    Values on a regular grid, as numbers, days, times, codes of one build: twice the density of the targets on
+    the grid of the outputs (`grids.grid_density`), since numbers and days come in stretches; and the rule for one
+    length below. Otherwise the sum over the targets of their probability under a model of neighbouring characters
+    made of outputs and targets, with the target itself left out, or if that is larger under the model that all
+    characters seen are equally likely. Values of one length, four or more, also make up a share of the texts of their
+    shape (those with the characters that some value has at each position, and an estimate of those not seen), and
+    twice that share is the lower bound; numbered names have another one (`numbered_names.series_chance`). At most 500
+    of each are looked at, and the sum is scaled up.
+    """
+    density = grid_density(outputs, targets)
+    if density:
+        return min(1.0, max(1e-12, 2 * density, _filled_share(targets)))
+    some_outputs = outputs[:: max(1, len(outputs) // SAMPLE_VALUES)][:SAMPLE_VALUES]
+    some = targets[:: max(1, len(targets) // SAMPLE_VALUES)][:SAMPLE_VALUES]
+    model = _Characters([*some_outputs, *some])
+    given = Counter([*some_outputs, *some])
+    alphabet = max(2, len(model.singles) - 1)
+    neighbours = sum(2.0 ** min(0.0, model.log2(value, given[value])) for value in some)
+    total = max(neighbours, sum(float(alphabet) ** -len(value) for value in some)) * len(targets) / len(some)
+    return min(1.0, max(1e-12, total, _filled_share(targets), series_chance(some_outputs, targets)))
+
+
+def without_constants(program: Program, values: Sequence[str]) -> list[str]:
+    """Take the constants at the ends of a program off the values that have them; the others are left out.
+
+    What a program adds by itself is no evidence: ``'no. ' + x`` counts as x does against the numbers behind ``no.``.
+    """
+    pieces = program.pieces
+    prefix = normalize_text(pieces[0].text + "x")[:-1] if isinstance(pieces[0], Constant) else ""
+    suffix = normalize_text("x" + pieces[-1].text)[1:] if isinstance(pieces[-1], Constant) else ""
+    least = len(prefix) + len(suffix)
+    return [
+        value[len(prefix) : len(value) - len(suffix)]
+        for value in values
+        if len(value) > least and value.startswith(prefix) and value.endswith(suffix)
+    ]
+
+
+def decoys(program: Program, outputs: Sequence[str], targets: Sequence[str]) -> list[list[str]]:
+    """Write outputs with other constants, to see whether these would do as well.
+
+    Parameters
+    ----------
+    program : Program
+    outputs, targets : sequence of str
+        Canonical values.
+
+    Returns
+    -------
+    list of list of str
+        For a constant at the start, then for one at the end, up to three lists each: the outputs with the constant
+        exchanged for another beginning or end of targets, of the same length, the most frequent first. Nothing for a
+        constant without letters and digits, or that nine tenths of the targets have.
+    """
+    found: list[list[str]] = []
+    ends = (program.pieces[0], program.pieces[-1])
+    texts = [
+        normalize_text(ends[0].text + "x")[:-1] if isinstance(ends[0], Constant) else "",
+        normalize_text("x" + ends[1].text)[1:] if isinstance(ends[1], Constant) else "",
+    ]
+    for text, is_start in zip(texts, (True, False), strict=True):
+        n = len(text)
+        seen = Counter(target[:n] if is_start else target[-n:] for target in targets if len(target) >= n)
+        if not any(map(str.isalnum, text)) or seen[text] >= _FITTING * len(targets):
+            continue
+        others = [other for other, _ in seen.most_common(_MAX_DECOYS + 1) if other != text][:_MAX_DECOYS]
+        stems = [output[n:] if is_start else output[:-n] for output in outputs if len(output) > n]
+        found += [[other + stem if is_start else stem + other for stem in stems] for other in others]
+    return found
+
+
+def other_digits(program: Program) -> list[Program]:
+    """Exchange the digits of constants within a program for others, to see whether these would do as well.
+
+    Parameters
+    ----------
+    program : Program
+
+    Returns
+    -------
+    list of Program
+        For each of the first four digits of a constant, but for those at the ends (see `decoys`), three programs with
+        the digit moved on by 1, 2 and 5: ``'-01-'`` moves days to the first month of their year, as ``'-02-'`` would.
+    """
+    found = []
+    for place, piece in enumerate(program.pieces[1:-1], 1):
+        text = piece.text if isinstance(piece, Constant) else ""
+        for i in [i for i, c in enumerate(text) if c in _DIGITS][:_MAX_DIGITS]:
+            for more in _MOVES:
+                moved = f"{text[:i]}{_DIGITS[(_DIGITS.index(text[i]) + more) % 10]}{text[i + 1 :]}"
+                pieces = (*program.pieces[:place], Constant(moved), *program.pieces[place + 1 :])
+                found.append(replace(program, pieces=pieces))
+    return found
+
+
+def description_bits(program: Program) -> float:
+    """Return the description length of a program: the bits that single it out among all that may be learned."""
+    bits = sum(condition.description_bits for condition in program.conditions)
+    for piece in program.pieces:
+        bits += 2 + (len(piece.text) if isinstance(piece, Constant) else 3 * len(piece.all_steps))
+        bits += _COMBINED_BITS * isinstance(piece, Combined)
+    return bits
+
+
+def evidence_bits(n_hits: int, n_outputs: int, chance: float) -> float:
+    """Return the evidence against chance in bits: -log2 of a bound on the binomial tail.
+
+    Parameters
+    ----------
+    n_hits : int
+        Distinct results that are values of the target.
+    n_outputs : int
+        Distinct results.
+    chance : float
+        Probability that one of them is so by chance.
+
+    Returns
+    -------
+    float
+        0 if there are no more hits than chance lets expect.
+
+    Notes
+    -----
+    Chernoff: P(X >= k) <= 2^(-n KL(k/n || p)), for n independent results.
+    """
+    if n_outputs == 0 or n_hits == 0:
+        return 0.0
+    share = n_hits / n_outputs
+    if share <= chance:
+        return 0.0
+    bits = share * math.log2(share / chance)
+    if share < 1:
+        bits += (1 - share) * math.log2((1 - share) / (1 - chance))
+    return n_outputs * bits
+
+
+def matching_bits(n_hits: int, n_outputs: int, n_targets: int, chance: float) -> float:
+    """Return the evidence against chance where each result meets a target value of its own.
+
+    Parameters
+    ----------
+    n_hits : int
+        Distinct results that are values of the target; each a value that no other one is.
+    n_outputs : int
+        Distinct results.
+    n_targets : int
+        Distinct values of the target.
+    chance : float
+        Probability that one result is a value of the target by chance, at least 1e-12.
+
+    Returns
+    -------
+    float
+        0 if there are no more hits than chance lets expect.
+
+    Notes
+    -----
+    The larger of `evidence_bits` and the union bound over the sets of results that may hit when both are drawn from
+    N = n_targets / chance values: P(X >= k) <= C(n, k) C(m, k) / C(N, k).
+    """
+    bits = evidence_bits(max(0, n_hits), max(0, n_outputs), chance)
+    if not 0 < n_hits <= min(n_outputs, n_targets) or bits == 0:
+        return bits
+    room = max(n_targets / chance, float(n_outputs))
+    return max(bits, _log2_choose(room, n_hits) - _log2_choose(n_outputs, n_hits) - _log2_choose(n_targets, n_hits))
+
+
+def _log2_choose(n: float, k: int) -> float:
+    """Return log2 of the binomial coefficient."""
+    return (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(max(0.0, n - k) + 1)) / math.log(2)

@@ -1,0 +1,266 @@
+"""The join that a program makes of two columns: which row joins which value, and how good the join is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dfjoin.programs.program import Program
+from dfjoin.transform.evidence.chance import (
+    SAMPLE_VALUES,
+    chance_of_match,
+    decoys,
+    description_bits,
+    evidence_bits,
+    other_digits,
+    without_constants,
+)
+from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, count_distinct, match_rows
+from dfjoin.values.normalize import normalize_column
+from dfjoin.values.value_set import ValueSet
+
+__all__ = ["FULL_COVERAGE", "Multiplicity", "Outcome", "evaluate"]
+
+FULL_COVERAGE = 0.97
+"""Coverage from which nothing better is looked for."""
+_MANY = 1.5
+"""Source values to each target value from which a relation is one of many to one."""
+_PRIOR = 4.0
+"""Source values of the general frequency of hits that are added to those that share a result, and to the others."""
+_FITTING = 0.9
+"""Share of the target that the constants of a program must fit, for a relation of many to one."""
+
+
+class Multiplicity(NamedTuple):
+    """How many different things a target value stands for.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (n_target,)
+        Rows of each target value; or whole values, where the key was named or is all that the table has.
+    are_rows : bool
+        Whether rows are counted, on the other side, too; else distinct values.
+    """
+
+    counts: NDArray[np.int64]
+    are_rows: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The equi-join of a program's results with a target column, both in canonical form.
+
+    Parameters
+    ----------
+    program : Program
+    outputs : ValueSet
+        Its distinct results, and the row of each.
+    hits : ndarray of int64, shape (n_outputs,)
+        Number of the target value that equals each result, -1 for none.
+    source_codes : ndarray of int32, shape (n_rows,)
+        Number of the distinct source value of each row, -1 for null.
+    n_source, n_target : int
+        Distinct values of the source and of the target.
+    target : ValueSet
+    multiplicity : Multiplicity or None
+        What the target table holds for each target value; None where that is not known.
+    results : callable, optional
+        Gives the results of another program over the same columns for some rows.
+    """
+
+    program: Program
+    outputs: ValueSet
+    hits: NDArray[np.int64]
+    source_codes: NDArray[np.int32]
+    n_source: int
+    n_target: int
+    target: ValueSet
+    multiplicity: Multiplicity | None = None
+    results: Callable[[Program, NDArray[np.int64]], pa.Array] | None = None
+
+    @cached_property
+    def row_targets(self) -> NDArray[np.int64]:
+        """Target value of each source row, -1 for none; int64, shape (n_rows,)."""
+        if len(self.outputs) == 0:
+            return np.full(self.outputs.n_rows, -1, np.int64)
+        return np.where(self.outputs.codes >= 0, self.hits[self.outputs.codes], -1)
+
+    @cached_property
+    def n_joined(self) -> int:
+        """Distinct source values that join, in half of their rows at least: other columns may tell these apart."""
+        is_present = self.source_codes >= 0
+        joined = np.bincount(self.source_codes[is_present & (self.row_targets >= 0)], minlength=self.n_source)
+        rows = np.bincount(self.source_codes[is_present], minlength=self.n_source)
+        return int(((joined > 0) & (2 * joined >= rows)).sum())
+
+    @cached_property
+    def n_reached(self) -> int:
+        """Distinct target values that are joined."""
+        return count_distinct(self.hits, self.n_target)
+
+    @property
+    def source_coverage(self) -> float:
+        """Share of the source's distinct values that join."""
+        return self.n_joined / self.n_source if self.n_source else 0.0
+
+    @property
+    def target_coverage(self) -> float:
+        """Share of the target's distinct values that are joined."""
+        return self.n_reached / self.n_target if self.n_target else 0.0
+
+    @property
+    def score(self) -> float:
+        """Sum of both shares, by which programs are ranked."""
+        return self.source_coverage + self.target_coverage
+
+    @cached_property
+    def chance(self) -> float:
+        """Probability that a result is a target value by chance.
+
+        That of `chance.chance_of_match`, or if that is larger the share of results that would be one with another
+        constant in the place of the program's (`chance.decoys`, `chance.other_digits`): numbered things have
+        neighbours.
+        """
+        if len(self.outputs) == 0 or len(self.target) == 0:
+            return 1.0
+        made, wanted = _sample(self.outputs), _sample(self.target)
+        outputs, targets = without_constants(self.program, made), without_constants(self.program, wanted)
+        if not outputs or not targets:
+            return 1.0
+        chance = chance_of_match(outputs, targets) * max(1.0, len(self.target) / SAMPLE_VALUES)
+        others = decoys(self.program, made, wanted)
+        if self.results is not None:
+            rows = self.outputs.first_rows()[_smallest(self.outputs)]
+            others += [
+                [text for text in self.results(program, rows).to_pylist() if text]
+                for program in other_digits(self.program)
+            ]
+        return min(1.0, max(chance, *map(self._hit_rate, others), 0.0))
+
+    def _hit_rate(self, texts: list[str]) -> float:
+        """Return the share of some texts that are target values."""
+        values = normalize_column(pa.array(texts, pa.string()), SETTINGS)
+        return float((match_rows(values, self.target) >= 0).mean()) if len(values) else 0.0
+
+    @cached_property
+    def bits(self) -> float:
+        """Evidence against chance in bits, minus the description length of the program."""
+        found = evidence_bits(int((self.hits >= 0).sum()), len(self.outputs), self.chance)
+        return found - description_bits(self.program)
+
+    @cached_property
+    def precision(self) -> float:
+        """Estimated share of joined rows that are right, a product: not by chance, not by sharing, not many to many.
+
+        Notes
+        -----
+        Each factor counts pairs that are wrong for one reason.
+
+        - Chance: as many hits as chance would have made of the results that hit nothing.
+        - Sharing: where source values have one result, as two persons one surname, a value without a partner meets the
+          partner of another. It shows in that values that share their result hit more often than
+          values that do not. Of those, which hit with frequency f, some meet strangers, too: as many as
+          have a second stranger on their own side (Good-Turing). With c the share of values that have a
+          partner by this, and h the share that hit, c / h is right. It does not hold for a relation of many to one,
+          where sharing is meant: joined values are half as many again as the values that they reach, and the constants
+          of the program fit nine tenths of the target.
+        - Many to many: the pairs above the larger number of rows (of values, where the key is all that the target has)
+          on one side.
+        """
+        if self.n_joined == 0:
+            return 0.0
+        n_missed = len(self.outputs) - int((self.hits >= 0).sum())
+        by_chance = min(1.0, n_missed * self.chance / max(1e-12, 1 - self.chance) / self.n_joined)
+        return (1 - by_chance) * (1.0 if self._is_many_to_one else self._not_shared) * self.one_sided
+
+    @property
+    def _is_many_to_one(self) -> bool:
+        """Whether many source values are meant to have one partner."""
+        if self.n_reached * _MANY > self.n_joined:
+            return False
+        fitting = without_constants(self.program, _sample(self.target))
+        return len(fitting) >= _FITTING * min(len(self.target), SAMPLE_VALUES)
+
+    @cached_property
+    def _not_shared(self) -> float:
+        """Estimated share of the joined source values that do not owe their hit to sharing a result."""
+        is_made = (self.source_codes >= 0) & (self.outputs.codes >= 0)
+        keys = self.source_codes[is_made].astype(np.int64) * len(self.outputs) + self.outputs.codes[is_made]
+        made = np.unique(keys) % max(1, len(self.outputs))  # the result of each distinct source value
+        counts = np.bincount(made, minlength=len(self.outputs))
+        is_hit, is_shared = self.hits[made] >= 0, counts[made] > 1
+        n_single = int((~is_shared).sum())
+        hit = float(is_hit.mean())
+        if n_single == 0 or n_single == made.size or hit == 0:
+            return 1.0
+        single = (float(is_hit[~is_shared].sum()) + _PRIOR * hit) / (n_single + _PRIOR)
+        shared = (float(is_hit[is_shared].sum()) + _PRIOR * hit) / (made.size - n_single + _PRIOR)
+        if shared <= single or single == 1:
+            return 1.0
+        strangers = (shared - single) / (1 - single)  # share of those that share a result and meet a stranger
+        met = strangers * (1 - float(np.exp(-2 * (counts == 2).sum() / n_single * self.n_target / made.size)))
+        own = max(0.0, single - met) / (1 - met) if met < 1 else 0.0
+        return min(1.0, own / hit)
+
+    @cached_property
+    def one_sided(self) -> float:
+        """Pairs that a relation of one to one, or of many to one, would have, over those that there are."""
+        if self.multiplicity is None:
+            return 1.0
+        is_joined = (self.row_targets >= 0) & (self.source_codes >= 0)
+        joined = self.row_targets[is_joined]
+        if not self.multiplicity.are_rows:
+            joined = np.unique(self.source_codes[is_joined].astype(np.int64) * self.n_target + joined) % self.n_target
+        own = np.bincount(joined, minlength=self.n_target)
+        reached = int(self.multiplicity.counts[own > 0].sum())
+        return max(joined.size, reached) / max(1, int((own * self.multiplicity.counts).sum()))
+
+
+def _sample(values: ValueSet) -> list[str]:
+    """Return at most `SAMPLE_VALUES` values, those of the smallest hashes."""
+    return [values.value(code) for code in _smallest(values).tolist()]
+
+
+def _smallest(values: ValueSet) -> NDArray[np.int64]:
+    """Return the numbers of at most `SAMPLE_VALUES` values, those of the smallest hashes, in their order."""
+    order = np.arange(len(values))
+    if len(values) > SAMPLE_VALUES:
+        order = np.argpartition(values.hashes, SAMPLE_VALUES)[:SAMPLE_VALUES]
+    return order[np.argsort(values.hashes[order], kind="stable")]
+
+
+def evaluate(
+    program: Program, source: Sequence[Column], main: Column, target: ValueSet, multiplicity: Multiplicity | None = None
+) -> Outcome:
+    """Apply a program to its columns and join the results with the target's values.
+
+    Parameters
+    ----------
+    program : Program
+    source : sequence of Column
+        Columns of its table, among them those that the program names.
+    main : Column
+        The source column whose distinct values are counted.
+    target : ValueSet
+    multiplicity : Multiplicity, optional
+
+    Returns
+    -------
+    Outcome
+    """
+    by_name = {column.name: column for column in source}
+    arrays = [by_name[name].array for name in program.columns]
+    outputs = normalize_column(program.apply(arrays), SETTINGS)
+    hits = match_rows(outputs, target)
+    codes = main.values.codes
+
+    def results(other: Program, rows: NDArray[np.int64]) -> pa.Array:
+        return other.apply([by_name[name].array.take(pa.array(rows)) for name in program.columns])
+
+    return Outcome(program, outputs, hits, codes, len(main.values), len(target), target, multiplicity, results)

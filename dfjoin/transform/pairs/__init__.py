@@ -1,0 +1,1 @@
+"""Pairs of columns: what is sampled of two tables, and which programs relate a pair."""

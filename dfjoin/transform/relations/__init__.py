@@ -1,0 +1,1 @@
+"""Relations of numbers and dates that need no shared text."""

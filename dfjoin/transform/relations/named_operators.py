@@ -1,0 +1,362 @@
+"""Relating two columns that the caller named by what their values say: periods, dates, numbers, names of numbers.
+
+Two named columns are meant to be joined. So it is enough that both can be read as one kind of thing, months or Roman
+numbers, and that nearly all of one side has a partner: evidence against chance, which small ordered domains never
+have, is not asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from dfjoin.programs.calendar_operators import SERIALS, MoveDate, ReadSerial
+from dfjoin.programs.code_operators import Coded, WeightedSum
+from dfjoin.programs.lookup import Lookup
+from dfjoin.programs.number_operators import Linear, RoundTo, StripZeros, Year
+from dfjoin.programs.operator import Step
+from dfjoin.programs.part_operators import CharacterRun
+from dfjoin.programs.program import Program
+from dfjoin.programs.program_pieces import Constant, Extract, Piece
+from dfjoin.programs.quantities import unit_ratios
+from dfjoin.programs.text_operators import Pad
+from dfjoin.programs.time_operators import ReadTime, WriteTime
+from dfjoin.transform.compose.moments import reading_orders
+from dfjoin.transform.evidence.chance import MIN_BITS, evidence_bits
+from dfjoin.transform.evidence.prepared_columns import Column
+from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin
+from dfjoin.transform.pairs.sides import DIRECTIONS
+
+__all__ = ["ACCEPT", "Named", "Reading", "relate_named"]
+
+ACCEPT = "pass transform='accept' to join by it"
+"""How a proposal is accepted."""
+_LOOKED_AT = 60
+"""Values of a column that tell what it holds."""
+_READ = 0.95
+"""Share of the values of both columns that have to be of the kind."""
+_EXPLAINED = 0.8
+"""Share of the values of one column that need a partner."""
+_SHOWN = 0.3
+"""Such a share from which a relation is proposed."""
+_MOST_VALUES = 200_000
+_N_EXAMPLES = 5
+
+_ONE, _TWO = CharacterRun("digits", 0), CharacterRun("digits", 1)
+_SPELLED: tuple[tuple[str, str, tuple[tuple[Step, ...] | str, ...]], ...] = (
+    (r"q[1-4][ /-]*\d{4}", "quarter", ((_TWO,), "Q", (_ONE,))),
+    (r"\d{4}[ -]?q[1-4]", "quarter", ((_ONE,), "Q", (_TWO,))),
+    (r"q[1-4][ /-]*fy ?\d{4}", "fiscal quarter", ((_TWO,), "Q", (_ONE,))),
+    (r"q[1-4][ /-]*fy ?'?\d{2}", "fiscal quarter", ((_TWO, Year(70)), "Q", (_ONE,))),
+    (r"fy ?\d{4}[ /-]*q[1-4]", "fiscal quarter", ((_ONE,), "Q", (_TWO,))),
+    (r"fy ?'?\d{2}[ /-]*q[1-4]", "fiscal quarter", ((_ONE, Year(70)), "Q", (_TWO,))),
+    (r"\d{4}-?w\d{2}", "iso week", ((_ONE,), "-W", (_TWO,))),
+    (r"w(?:eek|k)?[ .]?\d{1,2}[ ,/-]+\d{4}", "iso week", ((_TWO,), "-W", (_ONE, Pad(2)))),
+    (r"(?:fy|fiscal year) ?\d{4}", "fiscal year", ((_ONE,),)),
+    (r"fy ?'?\d{2}", "fiscal year", ((_ONE, Year(70)),)),
+    (r"\d{4}", "year", ((_ONE,),)),
+    (r"\d{3}0'?s", "band of 10 from 0", ((_ONE,),)),
+    (r"(?=[mdclxvi])m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", "number", ((Coded("from roman"),),)),
+)
+"""Pattern of a column's values in small letters, what they are, and the pieces that write it."""
+_TABLES = (("weekday", "weekday to number"), ("month of the year", "month to number"), ("number", "word to number"))
+_MONTHS = ("name-y", "y-name", "m-y", "y-m", "name-yy")
+"""Orders of months, see `time_operators.ORDERS`."""
+_WRITTEN = {
+    "day": "%Y-%m-%d",
+    "iso week": "%G-W%V",
+    "month": "%Y-%m",
+    "quarter": "%YQ%q",
+    "year": "%Y",
+    "weekday": "%u",
+    "month of the year": "%-m",
+}
+"""What dates lie in, and how it is written."""
+_FINEST = (*_WRITTEN, "fiscal quarter", "fiscal year")
+_BAND = re.compile(r"([0-9]{1,9}) ?(?:-|\u2013|to) ?([0-9]{1,9})")
+
+
+class Reading(NamedTuple):
+    """What the values of a column are read as.
+
+    Parameters
+    ----------
+    kind : str
+    program : Program
+        Writes it in the one form that all columns of the kind have.
+    is_spelled : bool
+        Whether the values are spelled so; else they lie in it, as days in months, or may be anything, as numbers.
+    """
+
+    kind: str
+    program: Program
+    is_spelled: bool
+
+
+class Named(NamedTuple):
+    """What relates two named columns.
+
+    Parameters
+    ----------
+    join : TransformJoin or None
+        A relation that is to be joined.
+    proposal : str
+        What would relate them, in doubt: empty if nothing does.
+    """
+
+    join: TransformJoin | None
+    proposal: str = ""
+
+
+class _Made(NamedTuple):
+    """The distinct values of a column, and what a program makes of them."""
+
+    texts: list[str]
+    results: list[str | None]
+
+    def share_in(self, others: set[str]) -> float:
+        """Return the share of values whose result is among others."""
+        return sum(result in others for result in self.results) / max(1, len(self.results))
+
+
+def relate_named(left: Column, right: Column, *, accepts_doubt: bool = False) -> Named:
+    """Relate two columns that the caller named by a named operator, if one explains nearly all of a side.
+
+    Parameters
+    ----------
+    left, right : Column
+    accepts_doubt : bool
+        Whether a relation that would be proposed is joined.
+
+    Returns
+    -------
+    Named
+    """
+    if not all(2 <= len(column.values) <= _MOST_VALUES for column in (left, right)):
+        return Named(None)
+    sides = [_some_texts(column) for column in (left, right)]
+    readings = [list(_readings(column.name, texts)) for column, texts in zip((left, right), sides, strict=True)]
+    own = readings[0] + list(_readings_like(left.name, sides[0], readings[1]))
+    theirs = readings[1] + list(_readings_like(right.name, sides[1], readings[0]))
+    pairs = [(one, two) for one in own for two in theirs if _may_meet(one, two)]
+    pairs.sort(key=lambda pair: _FINEST.index(pair[0].kind) if pair[0].kind in _FINEST else -1)
+    proposal = ""
+    for one, two in pairs:
+        found = _joined(left, right, one, two)
+        if found is None:
+            continue
+        join, examples = found
+        share = max(join.source_coverage, join.target_coverage)
+        if share >= _EXPLAINED or (accepts_doubt and share >= _SHOWN):
+            return Named(join)
+        if share >= _SHOWN and not proposal:
+            proposal = (
+                f"{left.name} = {right.name}: {join.basis}, {share:.0%} of one side; for example {examples}; {ACCEPT}"
+            )
+    by_unit = _relate_units(left, right)
+    return Named(by_unit, proposal) if by_unit else Named(None, proposal or _fiscal_doubt(left, right, own, theirs))
+
+
+def _some_texts(column: Column) -> list[str]:
+    rows = column.first_rows[:: max(1, len(column.values) // _LOOKED_AT)]
+    return [str(text).strip() for text in column.array.take(pa.array(rows)).to_pylist() if text]
+
+
+def _may_meet(one: Reading, two: Reading) -> bool:
+    """Tell whether two readings are of a kind: one column at least has to spell it, of numbers not both."""
+    n_spelled = one.is_spelled + two.is_spelled
+    return one.kind == two.kind and (n_spelled == 1 if one.kind == "number" else n_spelled > 0)
+
+
+def _program(name: str, *pieces: tuple[Step, ...] | str) -> Program:
+    made: list[Piece] = [Constant(one) if isinstance(one, str) else Extract(0, one) for one in pieces]
+    return Program((name,), tuple(made))
+
+
+def _reads(program: Program, texts: list[str]) -> bool:
+    return sum(program(text) is not None for text in texts) >= _READ * len(texts)
+
+
+def _readings(name: str, texts: list[str]) -> Iterator[Reading]:
+    """Yield what the values of a column are by themselves."""
+    small = [text.casefold() for text in texts]
+    for pattern, kind, pieces in _SPELLED:
+        if sum(re.fullmatch(pattern, text) is not None for text in small) >= _READ * len(small):
+            yield Reading(kind, _program(name, *pieces), True)
+    yield from _numbers(name, texts)
+    for kind, table in _TABLES:
+        program = _program(name, (Lookup(table),))
+        if _reads(program, texts):
+            yield Reading(kind, program, True)
+    order = next((one for one in _MONTHS if _reads(_program(name, (ReadTime(one),)), texts)), None)
+    if order is not None:
+        kinds = ("month", "quarter", "year")
+        yield from (Reading(k, _program(name, (ReadTime(order), WriteTime(_WRITTEN[k]))), k == "month") for k in kinds)
+        return
+    orders = reading_orders(texts) if any(c.isdigit() for c in texts[0]) else []
+    if len(orders) == 1 and _reads(_program(name, (ReadTime(orders[0]), WriteTime("%Y-%m-%d"))), texts):
+        for kind, layout in _WRITTEN.items():
+            yield Reading(kind, _program(name, (ReadTime(orders[0]), WriteTime(layout))), kind == "day")
+
+
+def _numbers(name: str, texts: list[str]) -> Iterator[Reading]:
+    """Yield the numbers that texts are, or hold with the same words around: ``Season 1996``; and bands of numbers."""
+    if all(re.fullmatch("[0-9]{1,12}", text) for text in texts):
+        yield Reading("number", _program(name, (StripZeros(),)), False)
+        if all(1 <= int(text) <= 12 for text in texts):
+            yield Reading("month of the year", _program(name, (StripZeros(),)), False)
+        return
+    if len({re.sub("[0-9]+", "0", text) for text in texts}) == 1 and len(re.findall("[0-9]+", texts[0])) == 1:
+        yield Reading("number", _program(name, (_ONE, StripZeros())), True)
+    bands = [found for text in texts if (found := _BAND.fullmatch(text))]
+    widths = {int(band[2]) - int(band[1]) + 1 for band in bands}
+    if len(bands) == len(texts) and len(widths) == 1 and (width := widths.pop()) > 1:
+        first = int(bands[0][1]) % width
+        yield Reading(f"band of {width} from {first}", _program(name, (_ONE,)), True)
+
+
+def _readings_like(name: str, texts: list[str], others: list[Reading]) -> Iterator[Reading]:
+    """Yield what the values of a column may be because the other column is that."""
+    kinds = {reading.kind for reading in others if reading.is_spelled}
+    for kind in kinds:
+        if band := re.fullmatch("band of ([0-9]+) from ([0-9]+)", kind):
+            first = band[2]
+            before = "0" if first == "0" else f"-{first}"
+            program = _program(name, (RoundTo(before, band[1], "floor", first),))
+            if _reads(program, texts):
+                yield Reading(kind, program, False)
+    if "day" in kinds and all(re.fullmatch("[0-9]{4,13}", text) for text in texts):
+        for origin in SERIALS:
+            program = _program(name, (ReadSerial(origin), WriteTime("%Y-%m-%d")))
+            if _reads(program, texts):
+                yield Reading("day", program, False)
+    for kind, plain in (("fiscal year", "year"), ("fiscal quarter", "quarter")):
+        if kind in kinds:
+            spelled = (r for r in _readings(name, texts) if r.kind == plain and r.is_spelled)
+            yield from (Reading(kind, reading.program, False) for reading in spelled)
+
+
+def _made_of(column: Column, program: Program) -> _Made:
+    taken = column.array.take(pa.array(column.first_rows))
+    return _Made(taken.to_pylist(), program.apply([taken]).to_pylist())
+
+
+def _joined(left: Column, right: Column, one: Reading, two: Reading) -> tuple[TransformJoin, str] | None:
+    """Join two readings; None if less than `_READ` of a column is read, or neither program tells its values apart."""
+    made = _made_of(left, one.program), _made_of(right, two.program)
+    known = [{result for result in side.results if result} for side in made]
+    if any(sum(map(bool, side.results)) < _READ * len(side.results) for side in made):
+        return None
+    is_unique = [len(results) >= _READ * len(side.results) for side, results in zip(made, known, strict=True)]
+    if not any(is_unique):
+        return None
+    shares = made[0].share_in(known[1]), made[1].share_in(known[0])
+    reverse = not is_unique[1]
+    basis = f"rests on the names of the columns: both are read as {one.kind}"
+    join = _as_join((left, right), (one.program, two.program), shares, reverse, basis)
+    partner = dict(zip(made[1].results, made[1].texts, strict=True))
+    examples = [f"{text} = {partner[result]}" for text, result in zip(*made[0], strict=True) if result in known[1]]
+    return join, ", ".join(examples[:_N_EXAMPLES])
+
+
+def _as_join(
+    columns: tuple[Column, Column],
+    programs: tuple[Program, Program],
+    shares: tuple[float, float],
+    reverse: bool,
+    basis: str,
+) -> TransformJoin:
+    """Write a relation as a join by programs; ``reverse``: the right table is the source."""
+    at = int(reverse)
+    source, covered = columns[at], shares[at]
+    n_joined = round(covered * len(source.values))
+    rows = round(covered * source.n_present)
+    ranked = RankedProgram(programs[at], rows, covered, (n_joined + 1) / (n_joined + 2), 0.0)
+    direction = DIRECTIONS[at]
+    names = (source.name,), (columns[1 - at].name,)
+    return TransformJoin(direction, *names, programs[1 - at], (ranked,), covered, shares[1 - at], basis=basis)
+
+
+def _fiscal_doubt(left: Column, right: Column, own: list[Reading], theirs: list[Reading]) -> str:
+    """Say of days and fiscal years or quarters which first months would explain them: that is left to the caller."""
+    for days, others, column, target in ((own, theirs, left, right), (theirs, own, right, left)):
+        day = next((reading for reading in days if reading.kind == "day"), None)
+        fiscal = next((r for r in others if r.kind.startswith("fiscal") and r.is_spelled), None)
+        if day is None or fiscal is None:
+            continue
+        known = set(_made_of(target, fiscal.program).results)
+        read = day.program.pieces[0].all_steps[0]
+        layout = _WRITTEN[fiscal.kind.removeprefix("fiscal ")]
+        starts = []
+        for month in range(1, 13):
+            program = _program(column.name, (read, MoveDate("month", (13 - month) % 12, 0), WriteTime(layout)))
+            if _made_of(column, program).share_in({text for text in known if text}) >= _EXPLAINED:
+                starts.append(month)
+        if starts:
+            return (
+                f"{left.name} = {right.name}: {fiscal.kind}s that begin in month {', '.join(map(str, starts))} explain "
+                "the dates; say by `examples` which rows belong together"
+            )
+    return ""
+
+
+def _relate_units(left: Column, right: Column) -> TransformJoin | None:
+    """Relate two columns of numbers by the ratio of two units, if chance does not explain it."""
+    for source, target, reverse in ((left, right, False), (right, left, True)):
+        wanted = set(_made_of(target, Program.identity(target.name)).results) - {None}
+        texts = [text for text in wanted if text]
+        if not all(re.fullmatch("-?[0-9]{1,9}([.][0-9]{1,6})?", text) for text in texts):
+            continue
+        for steps in ((), (WeightedSum("12 1", 1),)):
+            found = _unit_of(source, target, steps, texts)
+            if found is not None:
+                program, shares, basis = found
+                programs = program, Program.identity(target.name)
+                programs, shares = (programs[::-1], shares[::-1]) if reverse else (programs, shares)
+                return _as_join((left, right), programs, shares, reverse, basis)
+    return None
+
+
+def _unit_of(
+    source: Column, target: Column, steps: tuple[Step, ...], texts: list[str]
+) -> tuple[Program, tuple[float, float], str] | None:
+    """Find the units of which one column is in the first, and the other in the second."""
+    made = _made_of(source, _program(source.name, steps))
+    numbers = [number for text in made.results if (number := _as_number(text)) is not None]
+    if len(numbers) < _READ * len(made.results):
+        return None
+    digits = max(len(text.partition(".")[2]) for text in texts)
+    held = np.unique(np.round(np.array(texts, float) * 10**digits).astype(np.int64))
+    best: tuple[float, str, str] = (0.0, "", "")
+    ratios = unit_ratios()
+    for (scale, offset), words in ratios.items():
+        values = np.array(numbers) * float(scale) + float(offset)
+        whole = np.unique(np.round(values * 10**digits).astype(np.int64))
+        inside = whole[(whole >= held[0]) & (whole <= held[-1])]
+        if inside.size < 2:
+            continue
+        density = held.size / (held[-1] - held[0] + 1)
+        bits = evidence_bits(int(np.isin(inside, held).sum()), inside.size, density) - np.log2(len(ratios))
+        if bits > max(best[0], MIN_BITS):
+            best = bits, f"{scale} {offset}", words
+    if not best[1]:
+        return None
+    scale, offset = best[1].split(" ")
+    program = _program(source.name, (*steps, Linear(scale, offset, digits, "fixed")))
+    results = _made_of(source, program)
+    reached = _made_of(target, _program(target.name, (Linear("1", "0", digits, "fixed"),)))
+    shares = (
+        results.share_in({text for text in reached.results if text}),
+        reached.share_in({text for text in results.results if text}),
+    )
+    if max(shares) < _EXPLAINED:
+        return None
+    return program, shares, f"rests on the names of the columns: the numbers are {best[2]}"
+
+
+def _as_number(text: str | None) -> float | None:
+    return float(text) if text and re.fullmatch("-?[0-9]{1,9}([.][0-9]{1,6})?", text) else None
