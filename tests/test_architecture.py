@@ -232,6 +232,21 @@ def test_no_files_import_each_other_in_a_circle():
     assert circle_of({_name(p): imported_files(_name(p), _nodes(p), files) for p in FILES}) == []
 
 
+def test_no_folders_of_a_package_import_each_other_in_a_circle():
+    """A folder and the package that it lies in may: what enters the package stands beside its folders.
+
+    In `search` the modes ask `usefulness` for evidence, which counts the posting lists of `exact`.
+    """
+    files = {_name(p) for p in FILES}
+    imports = {}
+    for path in FILES:
+        targets = {Path(name).parent for name in imported_files(_name(path), _nodes(path), files)}
+        imports.setdefault(Path(_name(path)).parent, set()).update(targets)
+    for parent in {folder.parent for folder in imports} - {Path("dfjoin/search")}:
+        beside = {folder for folder in imports if folder.parent == parent}
+        assert circle_of({folder: (imports[folder] & beside) - {folder} for folder in beside}) == []
+
+
 def test_a_circle_of_files_is_found():
     texts = {
         "dfjoin/a.py": "from dfjoin import b\n",

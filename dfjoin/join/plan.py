@@ -51,8 +51,9 @@ class JoinStep:
         How the key of the user's frame is read: the digits to which integers are written with zeros in front (−5: texts
         of five digits are read without theirs), and the order of all-digit dates.
     relation : dict, optional
-        Programs that relate the keys, as `dfjoin.transform.evidence.transform_join.TransformJoin.to_dict` writes them; between
-        two frames also likeness and its threshold, see `dfjoin.join.saved_relation`. None: the keys are equal.
+        Programs that relate the keys, as `to_dict` of `dfjoin.transform.evidence.transform_join.TransformJoin` writes
+        them; between two frames also likeness and its threshold, see `dfjoin.join.saved_relation`. None: the keys are
+        equal.
     dated : dict, optional
         Which rows of the table a row of the frame gets by their dates: ``{"on": label, "right_on": [columns], "rule":
         "before" or "latest"}``, see `dfjoin.join.rows.dated_rows.DatedLink`. None: all that have its key.

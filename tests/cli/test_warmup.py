@@ -21,9 +21,9 @@ pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is com
 
 
 def kernels():
-    for module in pkgutil.iter_modules(dfjoin.kernels.__path__):
-        for name, kernel in vars(importlib.import_module(f"dfjoin.kernels.{module.name}")).items():
-            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__.endswith("." + module.name):
+    for module in pkgutil.walk_packages(dfjoin.kernels.__path__, "dfjoin.kernels."):
+        for name, kernel in vars(importlib.import_module(module.name)).items():
+            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == module.name:
                 yield name, kernel
 
 

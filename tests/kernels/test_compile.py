@@ -28,17 +28,20 @@ print(total(np.arange(4)), watch.n_compiled)
 """
 
 
+def make_kernels(root):
+    """Make a package of kernels that holds only the modules that compile."""
+    folder = root / "dfjoin" / "kernels"
+    (folder / "numba").mkdir(parents=True)
+    for package in (folder.parent, folder, folder / "numba"):
+        (package / "__init__.py").touch()
+    for module in MODULES:
+        shutil.copy(module.__file__, folder / "numba")
+    return folder
+
+
 @pytest.fixture
 def kernels(tmp_path):
-    """A package of kernels that holds only the modules that compile."""
-    folder = tmp_path / "dfjoin" / "kernels"
-    folder.mkdir(parents=True)
-    (tmp_path / "dfjoin" / "__init__.py").touch()
-    (folder / "__init__.py").touch()
-    for module in MODULES:
-        source = module.__file__
-        (folder / source.rpartition("/")[2]).write_bytes(open(source, "rb").read())
-    return folder
+    return make_kernels(tmp_path)
 
 
 USE_OF_A_RECORD = """
@@ -166,15 +169,12 @@ class ReadOnly:
 
     def __init__(self, folder):
         self.package, self.home, self.temporary = (folder / name for name in ("package", "home", "temporary"))
-        for place in (self.package / "dfjoin" / "kernels", self.home, self.temporary):
-            place.mkdir(parents=True)
-        (self.package / "dfjoin" / "__init__.py").touch()
-        kernels = self.package / "dfjoin" / "kernels"
-        (kernels / "__init__.py").touch()
+        self.home.mkdir()
+        self.temporary.mkdir()
+        kernels = make_kernels(self.package)
         (kernels / "outer.py").write_text(SMALL_KERNEL)
-        for module in MODULES:
-            shutil.copy(module.__file__, kernels)
-        kernels.chmod(0o555)
+        for folder in (kernels, kernels / "numba"):
+            folder.chmod(0o555)
 
     def run(self):
         """Return the sum of 0 to 3 that a process of the user makes, and how many kernels it compiled for that."""

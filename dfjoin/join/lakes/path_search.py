@@ -62,8 +62,8 @@ class PathOptions:
     Parameters
     ----------
     on : tuple of tuples of labels or None
-        Keys of the frame, see `dfjoin.join.lakes.table_hops.path_keys`; None: each column that `reason_against_key` does not
-        speak against, and a second one beside it where it is m:m alone.
+        Keys of the frame, see `dfjoin.join.lakes.table_hops.path_keys`; None: each column that `reason_against_key`
+        does not speak against, and a second one beside it where it is m:m alone.
     never : tuple of labels
         Columns of the frame that are no keys in any case, as the target of a model.
     max_hops : int

@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 _MASK = (1 << 64) - 1
+_KERNELS = __package__.rpartition(".")[0]  # the package of all kernels, which this folder is a part of
 
 
 def _numba_has_a_place() -> bool:
@@ -98,12 +99,12 @@ _OWN_PLACE = "" if _HAS_PLACE else _temporary_place()
 _IS_KEPT = _HAS_PLACE or bool(_OWN_PLACE)
 _OPTIONS: dict[str, Any] = {"nogil": True, "cache": _IS_KEPT, "no_cfunc_wrapper": True}
 
-watch = CompileWatch(__package__, _IS_KEPT)
+watch = CompileWatch(_KERNELS, _IS_KEPT)
 """What was compiled in this process."""
 event.register("numba:compile", watch)
 
 
-_SOURCES = KernelSources(Path(__file__).parent, __package__)
+_SOURCES = KernelSources(Path(__file__).parents[1], _KERNELS)
 
 
 def _depends_on(function: Callable[..., Any], types_of_arguments: Iterable[Any]) -> Iterator[Path]:
@@ -132,7 +133,8 @@ def _writing_alone(place: Path) -> Iterator[None]:
 
 
 _TURNS: dict[str, CompileTurn] = {}
-"""Of the caches that kernels of this process are kept in: one, unless modules lie in several directories."""
+"""Of the caches of this process, one for each folder of kernels. No folder imports one that imports it, so that two
+processes never wait for each other."""
 
 
 def _keep_by_sources(dispatcher: Any) -> None:
