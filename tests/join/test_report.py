@@ -192,4 +192,4 @@ def test_the_text_says_that_exported_code_would_not_match_some_keys():
     assert "plain =" not in str(dfjoin.report(wide))
     shouted = [person.upper() if i < 3 else person for i, person in enumerate(people)]
     text = str(dfjoin.report(dfjoin.auto_join(left, pd.DataFrame({"person": shouted}), aggregate=None)))
-    assert "3 of these keys are equal only when casing, blanks and zeros are brought to one form" in text
+    assert "3 of these keys are equal only when casing, blanks and zeros are made equal" in text

@@ -126,13 +126,13 @@ class LakeCandidates:
             If the best candidates of two columns of the frame are equally good.
         """
         best: dict[RowName, PeriodCandidate] = {}
-        ranked = sorted(found, key=lambda one: (-one.row.usefulness, -one.row.matched))
-        for one in ranked:
+        for one in found:  # the finest first: coarser periods of the same column match as much by themselves
             if name_of_row(one.row) not in best and not self.rank_reason(one.row):
                 best[name_of_row(one.row)] = one
         if not best:
+            ranked = sorted(found, key=_order_of)
             return list({name_of_row(one.row): one.row for one in reversed(ranked)}.values())[::-1]
-        rows = [one.row for one in best.values()]
+        rows = [one.row for one in sorted(best.values(), key=_order_of)]
         first = [row for row in rows if (row.usefulness, row.matched) == (rows[0].usefulness, rows[0].matched)]
         names = list(dict.fromkeys(row.query_column for row in first))
         if len(names) > 1:
@@ -183,11 +183,11 @@ class LakeCandidates:
                 f"containment {row.containment:.3f} is below the threshold {self.options.threshold:g}; pass a lower "
                 "threshold= if it is meant"
             )
-        least = self.options.least_score(row.relationship.endswith(":1"))
+        least = self.options.least_score(_is_unique(row))
         if row.score < least:
             why = "accidental, chance explains the shared values" if row.accidental else f"a {row.verdict} candidate"
             return f"score {row.score:.2f} is below min_score {least:g}: {why}; pass min_score=0 if it is meant"
-        if row.table in self._apart and not row.relationship.endswith(":1"):
+        if row.table in self._apart and not _is_unique(row):
             return f"{self._apart[row.table]}: name the key with `on` if it is meant"
         if row.usefulness < self.least_useful:
             return (
@@ -389,3 +389,12 @@ class LakeCandidates:
         if list(step.on) != [label]:
             dates = asof_dates(self._context.snapshot, step.table, label, step.right_on)
         return replace(step, dated={"on": json_label(label), "right_on": dates, "rule": "latest"})
+
+
+def _is_unique(row: Any) -> bool:
+    """Tell whether a key occurs once in the table of a candidate; of one by distance nothing is known."""
+    return isinstance(row.relationship, str) and row.relationship.endswith(":1")
+
+
+def _order_of(one: PeriodCandidate) -> tuple[float, float]:
+    return -one.row.usefulness, -one.row.matched
