@@ -131,8 +131,8 @@ class TestAccidental:
             )
 
     def test_of_estimates_the_rarity_of_values_is_the_usual_one(self, build):
-        lake = build({"t": pd.DataFrame({"n": range(1, 400), "id": range(10**6, 10**6 + 399)})})
-        for name, values, flag in (("x", range(1, 390), True), ("id", range(10**6, 10**6 + 390), False)):
+        lake = build({"t": pd.DataFrame({"n": range(1, 400), "employee_number": range(10**6, 10**6 + 399)})})
+        for name, values, flag in (("x", range(1, 390), True), ("Employee Number", range(10**6, 10**6 + 390), False)):
             df = pd.DataFrame({name: values})
             hits = dfjoin.discover_joinable(df, df.columns[0], lake, mode="lsh", verify=False, k=1, rank="matched")
             assert not hits["exact"].any() and hits["accidental"].tolist() == [flag]

@@ -63,7 +63,7 @@ def find_second_column(
     -----
     The first 8 columns of the frame that may be keys are tried. A column that holds the same things as the first one is
     none: a pair of teams is not a team and something of it. Dates are tried as they are; where no column makes a key,
-    the periods in which they lie. O(columns × (values + postings + rows of the table)).
+    the finest periods in which they lie. O(columns × (values + postings + rows of the table)).
     """
     on, _, first = context.key_of(row)
     if len(on) > 1 or first.pad is not None or not mode_of(context.params.mode).has_composite_keys:
@@ -78,7 +78,9 @@ def find_second_column(
     best = _best_of([search_columns(context.snapshot, key, params) for key in keys])
     if best is not None:
         return best
-    return _best_of([one.hits for key in keys for one in find_period_keys(key, context.snapshot, params, parts=(1,))])
+    by_period = ([one.hits for one in find_period_keys(key, context.snapshot, params, parts=(1,))] for key in keys)
+    finest = [next((hits for hits in own if _best_of([hits]) is not None), None) for own in by_period]
+    return _best_of([hits for hits in finest if hits is not None])
 
 
 @dataclass(frozen=True)
