@@ -15,6 +15,7 @@ from dfjoin import errors
 from dfjoin._visible import visible, visible_lines
 from dfjoin.cli.main import main
 from dfjoin.cli.output import to_json
+from dfjoin.search.candidates import _NO_WIDTH
 
 CLIPBOARD, COLOUR, REVERSED = "\x1b]52;c;aGk=\x07", "\x9b31m", "\u202e"
 HOSTILE = f"land{CLIPBOARD}\n{COLOUR}{REVERSED}"
@@ -74,7 +75,8 @@ def df():
     return pd.DataFrame({f"my{HOSTILE}": [f"value {i}" for i in range(0, 60, 2)] + [f"no{COLOUR}", f"none{CLIPBOARD}"]})
 
 
-def test_results_explanations_and_reports_are_seen(lake, df):
+def test_results_explanations_and_reports_are_seen(lake, df, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(_NO_WIDTH))  # as in a pipe, whatever the terminal
     on = df.columns[0]
     hits = df.discover_joinable(on, lake, min_score=0)
     wide = df.auto_join(lake, on=on, min_score=0, columns=None)

@@ -108,7 +108,7 @@ def _search(lake: Lake) -> None:
     hits = discover_joinable(people, None, lake, k=3)
     str(hits.explain(0))
     key: Any = ["name", "count"]
-    discover_joinable(people, key, lake)
+    discover_joinable(people, key, lake, min_score=0.0)
     for first in (0, 1000):  # once without the leading zeros, once as they are
         discover_joinable(pd.DataFrame({"number": range(first, first + _N)}), "number", lake)
     for verify in (True, False):

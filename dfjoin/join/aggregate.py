@@ -157,11 +157,12 @@ def cell_kind(column: pd.Series, held: str = "") -> str:
     {"bool", "integer", "float", "decimal", "complex", "other"}
     """
     dtype = column.dtype.subtype if isinstance(column.dtype, pd.SparseDtype) else column.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
+    is_arrow = isinstance(dtype, pd.ArrowDtype)
+    if isinstance(dtype, pd.CategoricalDtype) or (is_arrow and pa.types.is_run_end_encoded(dtype.pyarrow_dtype)):
         return "other"
-    if pd.api.types.is_object_dtype(dtype):
+    if dtype == "object":
         return {"boolean": "bool", "decimal": "decimal"}.get(held or object_kind(column), "other")
-    if isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype):
+    if is_arrow and pa.types.is_decimal(dtype.pyarrow_dtype):
         return "decimal"
     tests = {
         "bool": pd.api.types.is_bool_dtype,
@@ -423,7 +424,7 @@ def _is_unsigned(column: pd.Series) -> bool:
 
 def as_floats(column: pd.Series) -> NDArray[np.float64]:
     """Return numbers, decimals and booleans among them, as floats; NaN for null."""
-    if pd.api.types.is_object_dtype(column.dtype):
+    if column.dtype == object:
         column = column.where(column.notna(), np.nan).astype("float64")
     return column.to_numpy(np.float64, na_value=np.nan)
 
@@ -531,7 +532,7 @@ def _is_hashable(column: pd.Series) -> bool:
 
 def object_kind(column: pd.Series) -> str:
     """Return what a column of objects holds, as pandas names it ("decimal", "date", "mixed", …); empty for others."""
-    if not pd.api.types.is_object_dtype(column.dtype):
+    if column.dtype != object:
         return ""
     kind = pd.api.types.infer_dtype(column, skipna=True)
     return "" if kind == "empty" else kind

@@ -107,4 +107,6 @@ def test_the_table_says_which_value_the_folds_choose():
     trials = [Trial("some", f"{i}", lambda i=i: float(i % 4 > 0 or getattr(module, name) < 0.2)) for i in range(40)]
     now, affected = watch(trials, [one])
     row = report(one, now, affected, Namespace(most=40, verbose=False))
-    assert row == ("| `transform.accept` `MIN_COVERAGE` | 0.3 | 0.15: +0.2500 (10), 0.5: – | 0.15 (6) | +0.2500 |")
+    assert row == (
+        "| `transform.pairs.accept` `MIN_COVERAGE` | 0.3 | 0.15: +0.2500 (10), 0.5: – | 0.15 (6) | +0.2500 |"
+    )

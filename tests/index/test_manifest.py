@@ -154,7 +154,7 @@ class TestRefusals:
             (lambda v: v["segments"][0]["groups"][0]["components"][0].update(file="x" * 10**6), "a name of at most 255 bytes"),
             (lambda v: v["segments"][0]["groups"][0]["components"][0].update(file="\ud800"), "a name of at most 255 bytes"),
             (lambda v: v["roots"][0].update(uri=["data"]), r"manifest.roots\[0\].uri must be a text"),
-            (lambda v: v["roots"][0].update(kind="ftp"), "kind must be one of files, spark, memory, got 'ftp'"),
+            (lambda v: v["roots"][0].update(kind="ftp"), "kind must be one of files, spark, memory, database, got 'ftp'"),
             (lambda v: v["settings"].update(signature_min={}), "manifest.settings.signature_min must be a whole number"),
             (lambda v: v["settings"].update(dialects=[["header", "*"]]), r"dialects\[0\] must be a list of 3 entries"),
             (lambda v: v["settings"].update(dialects=[["sep", "*", ";"]]), r"dialects\[0\]\[0\] must be one of delimiter"),
