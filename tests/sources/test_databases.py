@@ -6,6 +6,7 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+import tempfile
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -157,22 +158,26 @@ def test_what_is_no_database_has_a_reason(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server():
     """A server of PostgreSQL from Debian's package, for this module."""
     pytest.importorskip("adbc_driver_postgresql")
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not programs and shutil.which("initdb") is None:
         pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
     place = Path(programs[-1]) if programs else Path(shutil.which("initdb")).parent
-    home = tmp_path_factory.mktemp("postgres")
     as_user = []
     if os.geteuid() == 0:  # the server refuses to run as root
         if shutil.which("runuser") is None or subprocess.run(["id", "postgres"], capture_output=True).returncode:
             pytest.skip("there is no user `postgres` to run the server as")
-        for directory in (home, *home.parents[:2]):
-            directory.chmod(0o755)
-        shutil.chown(home, "postgres")
         as_user = ["runuser", "-u", "postgres", "--"]
+    with tempfile.TemporaryDirectory() as home:  # not below that of pytest, which other users cannot enter
+        yield from serve(place, Path(home), as_user)
+
+
+def serve(place, home, as_user):
+    """Start a server, yield its URI with a password, and stop it."""
+    if as_user:
+        shutil.chown(home, "postgres")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -222,6 +227,7 @@ TYPES = {
 }
 
 
+@pytest.mark.xdist_group("postgresql")
 def test_postgresql_is_searched_joined_and_followed(server, tmp_path):
     execute(
         server,
@@ -252,6 +258,7 @@ def test_postgresql_is_searched_joined_and_followed(server, tmp_path):
         build("postgresql://localhost", tmp_path / "x")
 
 
+@pytest.mark.xdist_group("postgresql")
 def test_types_of_postgresql(server, tmp_path):
     columns = ", ".join(f"c{n} {type_}" for n, type_ in enumerate(TYPES))
     texts = ["1", str(2**60), "0.1", "1.5", "1e40", "1.25", "true", "it''s", "007", "\\x0078", "2020-01-02"]
