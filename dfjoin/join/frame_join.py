@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from dfjoin._validation import show
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist
@@ -204,6 +206,17 @@ def _join_related(
     return account.join(step, relation.left.index, side, options)
 
 
+def _without_runs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Write columns of runs out cell by cell: pyarrow 18 takes no rows of them."""
+    types = {name: dtype.pyarrow_dtype for name, dtype in frame.dtypes.items() if isinstance(dtype, pd.ArrowDtype)}
+    runs = {name: type_.value_type for name, type_ in types.items() if pa.types.is_run_end_encoded(type_)}
+    decoded = {
+        name: pd.array(pc.run_end_decode(pa.chunked_array(pa.array(frame[name].array))), pd.ArrowDtype(type_))
+        for name, type_ in runs.items()
+    }
+    return frame.assign(**decoded) if decoded else frame
+
+
 def _related_side(frame: pd.DataFrame, relation: Relation, options: JoinOptions) -> RightSide:
     """Write out the right rows of each left key; rows without one have keys of their own."""
     theirs, n_keys = relation.right.index, relation.left.index.n_keys
@@ -216,6 +229,7 @@ def _related_side(frame: pd.DataFrame, relation: Relation, options: JoinOptions)
         rows = np.concatenate([rows, alone])
         codes = np.concatenate([codes, n_keys + np.arange(alone.size)])
         n_keys += alone.size
+    frame = _without_runs(frame)
     taken = frame.take(rows).reset_index(drop=True)
     kinds_held = {} if options.aggregate is None else {name: object_kind(frame[name]) for name in frame.columns}
     if options.indicator:

@@ -3,6 +3,7 @@
 import datetime
 import math
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -20,6 +21,8 @@ def pair(spark, **columns):
 
 def plain(value):
     """Return a cell in a form that both sides share."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if value is None or (not isinstance(value, (list, dict)) and pd.isna(value)):
         return None
     if isinstance(value, (datetime.datetime, datetime.date)):
