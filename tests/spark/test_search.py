@@ -236,8 +236,9 @@ def test_jobs_are_labelled_and_the_labels_of_the_caller_come_back(spark, query, 
     others = set(context.statusTracker().getJobIdsForGroup(None))
     for where in WHERE:
         sdf.discover_joinable("Country", example_lake, where=where)
-    assert set(context.statusTracker().getJobIdsForGroup("dfjoin")) > own
-    assert set(context.statusTracker().getJobIdsForGroup(None)) == others
+    # Spark keeps its last thousand jobs alone: earlier ones may be gone by now.
+    assert set(context.statusTracker().getJobIdsForGroup("dfjoin")) - own
+    assert set(context.statusTracker().getJobIdsForGroup(None)) <= others
     assert "search: in tasks: " in caplog.text and "France" not in caplog.text
     context.setJobGroup("mine", "my description")
     try:
