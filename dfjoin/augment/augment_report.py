@@ -27,8 +27,8 @@ class JoinedTable:
     relationship : str
         Of each join of the path.
     gain, error : float or None
-        What the table added on held-out rows to those before it, as a share of the loss that was left, and its standard
-        error.
+        What the table adds on held-out rows to the other ones that were taken, as a share of the loss without any, and
+        its standard error.
     left_out : dict of str
         Columns that were not taken by the screening → why.
     """
@@ -51,7 +51,7 @@ class AugmentReport:
     Parameters
     ----------
     joined : tuple of JoinedTable
-        In the order in which they were taken.
+        The one that adds most first.
     refused : dict of str
         ``table/column`` → why it gives the target away; `allow` brings it back.
     passed_over : dict of str
@@ -86,7 +86,7 @@ class AugmentReport:
             f"in {self.seconds:.1f} s"
         ]
         if self.gain is not None:
-            lines[0] += f"; the loss on held-out rows is {-self.gain:+.1%} (± {self.error:.1%})"
+            lines[0] += f"; the loss on held-out rows falls by {self.gain:.1%} (± {self.error:.1%})"
         if self.stopped:
             lines.append(f"stopped: {self.stopped}")
         for one in self.joined:
@@ -121,7 +121,7 @@ class AugmentReport:
         gains = [100 * float(one.gain or 0) for one in measured]
         ax.barh(list(places), gains, xerr=[100 * float(one.error or 0) for one in measured])
         ax.set_yticks(list(places), [one.path for one in measured])
-        ax.set_xlabel("gain on held-out rows, % of the loss that was left")
+        ax.set_xlabel("gain on held-out rows, % of the loss without the lake")
         return ax
 
 

@@ -18,7 +18,7 @@ INTERRUPTED = "it was interrupted"
 _SECONDS = 600.0
 _TABLES = 100
 
-_SHARES = {"read": 0.5, "measure": 0.65, "choose": 0.8, "check": 0.98}
+_SHARES = {"read": 0.5, "choose": 0.85, "check": 0.98}
 """Share of the seconds after which each stage ends: what it has found until then goes on to the next one."""
 
 
@@ -71,7 +71,7 @@ class AugmentBudget:
         return time.monotonic() - self._start
 
     def begin(self, stage: str) -> None:
-        """Begin a stage: ``"read"``, ``"measure"``, ``"choose"`` or ``"check"``."""
+        """Begin a stage: ``"read"``, ``"choose"`` or ``"check"``."""
         self._limit = _SHARES[stage] * self.seconds
 
     def check(self) -> None:

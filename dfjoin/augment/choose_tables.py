@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dfjoin.augment.greedy_choice import GreedyChoice
+from dfjoin.augment.elimination import choose_by_elimination
 from dfjoin.augment.relevance import bins_for, relevance
 from dfjoin.augment.screening import CandidateTable, FeatureColumn
 from dfjoin.augment.table_choice import ChosenTable, SelectionTask, TableChoice, n_independent, relevant_columns
@@ -16,9 +16,12 @@ __all__ = ["SELECTIONS", "choose_tables"]
 
 SELECTIONS = ("auto", "relevance", None)
 
+_TABLES = 5
+"""Tables that are taken where nothing measures how many help, and the caller does not say it."""
+
 
 def choose_tables(
-    candidates: Sequence[CandidateTable], select: str | None, task: SelectionTask | None, k: int
+    candidates: Sequence[CandidateTable], select: str | None, task: SelectionTask | None, k: int | None
 ) -> TableChoice:
     """Choose tables and columns.
 
@@ -28,11 +31,15 @@ def choose_tables(
     select : {"auto", "relevance", None}
     task : SelectionTask or None
         None where there is no target: nothing is selected then.
-    k : int
-        Most tables.
+    k : int or None
+        Most tables; None: as many as help, and 5 where that is not measured.
     """
     with_columns = [candidate for candidate in candidates if candidate.features]
     empty = {c.reached.table: "none of its columns passed the screening" for c in candidates if not c.features}
+    if select == "auto" and task is not None:
+        choice = choose_by_elimination(task, k, with_columns)
+        return replace(choice, rejected=empty | choice.rejected)
+    k = _TABLES if k is None else k
     if select is None or task is None:
         order = sorted(with_columns, key=lambda c: -c.reached.usefulness)
         chosen = tuple(ChosenTable(candidate, candidate.features) for candidate in order[:k])
@@ -41,11 +48,8 @@ def choose_tables(
     empty |= {c.reached.table: "none of its columns tells of the target" for c, features in relevant if not features}
     ranked = [(_table_relevance(features, task, c), c, features) for c, features in relevant if features]
     ranked.sort(key=lambda item: (-item[0], item[1].reached.table))
-    if select == "relevance":
-        chosen = tuple(ChosenTable(c, features) for _, c, features in ranked[:k])
-        return TableChoice(chosen, empty | {c.reached.table: f"below the best {k}" for _, c, _ in ranked[k:]})
-    choice = GreedyChoice(task, k, [c for _, c, _ in ranked]).run()
-    return replace(choice, rejected=empty | choice.rejected)
+    chosen = tuple(ChosenTable(c, features) for _, c, features in ranked[:k])
+    return TableChoice(chosen, empty | {c.reached.table: f"below the best {k}" for _, c, _ in ranked[k:]})
 
 
 def _table_relevance(features: Sequence[FeatureColumn], task: SelectionTask, candidate: CandidateTable) -> float:

@@ -45,7 +45,7 @@ class FeatureSearch:
     snapshot : Snapshot
     paths : PathOptions
     select : {"auto", "relevance", None}
-    k : int
+    k : int or None
     allow : sequence of str
     seed : int
     budget : AugmentBudget
@@ -57,7 +57,7 @@ class FeatureSearch:
     snapshot: Snapshot
     paths: PathOptions
     select: str | None
-    k: int
+    k: int | None
     allow: Sequence[str]
     seed: int
     budget: AugmentBudget

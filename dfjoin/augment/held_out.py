@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,27 +13,30 @@ from dfjoin._optional import import_optional
 from dfjoin.augment.encoding import PredictionTarget
 
 __all__ = [
+    "FOLDS",
     "Gain",
-    "HeldOutLosses",
+    "Trained",
     "answers",
     "compare_losses",
     "fold_rows",
     "group_codes",
+    "losses_without",
     "one_thread",
     "predict",
-    "rank_beyond_noise",
     "shared_keys",
+    "train",
     "tree_model",
 ]
 
-_FOLDS = 5
+FOLDS = 5
+"""Parts of the rows, each of which is held out once."""
+
 _TREES = 50
 _LEAF_ROWS = (3, 20)
 """Fewest and most rows that a leaf of boosted trees has at least; between them a twentieth of all."""
 
-_NOISE_ROUNDS = 4
-_NOISE_ROWS = 5_000
-"""Rows that columns are compared with noise on, at most."""
+_CELLS = 1 << 20
+"""Cells that are predicted in one call, at most."""
 
 
 def _sklearn(module: str) -> Any:
@@ -82,9 +85,9 @@ def fold_rows(target: PredictionTarget, groups: NDArray[np.int64] | None, seed: 
     if groups is not None:
         _, codes = np.unique(groups, return_inverse=True)
         n_groups = int(codes.max()) + 1
-        return (rng.permutation(n_groups) % min(_FOLDS, n_groups))[codes]
+        return (rng.permutation(n_groups) % min(FOLDS, n_groups))[codes]
     folds = np.empty(n_rows, np.int64)
-    folds[np.lexsort((rng.random(n_rows), target.codes))] = np.arange(n_rows) % min(_FOLDS, max(2, n_rows))
+    folds[np.lexsort((rng.random(n_rows), target.codes))] = np.arange(n_rows) % min(FOLDS, max(2, n_rows))
     return folds
 
 
@@ -106,6 +109,10 @@ class Gain:
     error: float
     rank_score: float = 0.0
 
+    def __str__(self) -> str:
+        """Write share and error."""
+        return f"{self.share:+.1%} ± {self.error:.1%} of the loss"
+
     @property
     def sureness(self) -> float:
         """How many standard errors the gain lies above 0.
@@ -117,71 +124,93 @@ class Gain:
         return by_mean if by_mean < 1 else max(by_mean, self.rank_score)
 
 
-class HeldOutLosses:
-    """Cross-validated losses of a target.
+@dataclass(frozen=True)
+class Trained:
+    """A model of some columns, trained on some rows.
 
     Parameters
     ----------
     target : PredictionTarget
-    groups : ndarray of int64 or None
-        See `fold_rows`.
-    seed : int
-    go_on : callable
-        Asked before each model is trained; it raises where the time is over.
+        Of all rows.
+    matrix : ndarray of float64, shape (n_rows, n_columns)
+    model : estimator or None
+        None where the trained rows tell nothing: `mean` is predicted then.
+    mean : ndarray of float64, shape (n_outputs,)
     """
 
-    def __init__(
-        self,
-        target: PredictionTarget,
-        groups: NDArray[np.int64] | None,
-        seed: int,
-        go_on: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._target = target
-        self.groups = groups
-        self._seed = seed
-        self._go_on = go_on
+    target: PredictionTarget
+    matrix: NDArray[np.float64]
+    model: Any
+    mean: NDArray[np.float64]
 
-    def of(
-        self,
-        base: NDArray[np.float64],
-        more: Callable[[NDArray[np.int64]], NDArray[np.float64]] | None = None,
-        n_rounds: int = 1,
-    ) -> NDArray[np.float64]:
-        """Return the loss of each row by models that did not see its fold.
+    def losses(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the loss of each of some rows."""
+        return self.target.take(rows).losses(self.predict(self.matrix[rows]))
 
-        Parameters
-        ----------
-        base : ndarray of float64, shape (n_rows, n_columns)
-            Columns that every model has.
-        more : callable, optional
-            Told the rows of the training folds, it returns further columns (of all rows): what is chosen by the target
-            is chosen without the rows on which it is measured.
-        n_rounds : int
-            Cross-validations, on other folds each, of which the losses are averaged.
-        """
-        total = np.zeros(self._target.codes.size)
-        for number in range(n_rounds):
-            folds = fold_rows(self._target, self.groups, self._seed + number)
-            for fold in range(int(folds.max(initial=0)) + 1):
-                self._go_on()
-                trained, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-                total[held] += self._fold_losses(base, more, trained, held)
-        return total / n_rounds
+    def predict(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Predict rows that are given by their columns."""
+        if self.model is None:
+            return np.broadcast_to(self.mean, (len(matrix), self.mean.size))
+        return predict(self.model, self.target, matrix)
 
-    def _fold_losses(
-        self, base: NDArray[np.float64], more: Any, trained: NDArray[np.int64], held: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        parts = [base] if more is None else [base, more(trained)]
-        matrix = np.column_stack(parts) if parts else base
-        target = self._target
-        is_empty = trained.size == 0 or matrix.shape[1] == 0 or bool(np.isnan(matrix[trained]).all())
-        if is_empty or np.unique(answers(target, trained)).size < 2:
-            mean = target.values[trained].mean(axis=0) if trained.size else np.zeros(target.values.shape[1])
-            return target.take(held).losses(np.broadcast_to(mean, (held.size, mean.size)))
-        matrix = matrix[:, ~np.isnan(matrix[trained]).all(axis=0)]  # boosting cuts no column without values
-        model = tree_model(target, trained.size, self._seed).fit(matrix[trained], answers(target, trained))
-        return target.take(held).losses(predict(model, target, matrix[held]))
+
+def train(target: PredictionTarget, matrix: NDArray[np.float64], rows: NDArray[np.int64], seed: int) -> Trained:
+    """Train a model on some rows.
+
+    Parameters
+    ----------
+    target : PredictionTarget
+    matrix : ndarray of float64, shape (n_rows, n_columns)
+    rows : ndarray of int64
+        Those that are trained on.
+    seed : int
+    """
+    mean = target.values[rows].mean(axis=0) if rows.size else np.zeros(target.values.shape[1])
+    is_void = np.isnan(matrix[rows]).all(axis=0)
+    if is_void.all() or np.unique(answers(target, rows)).size < 2:
+        return Trained(target, matrix, None, mean)
+    matrix = np.where(is_void, 0.0, matrix)  # boosting cuts no column without values
+    model = tree_model(target, rows.size, seed).fit(matrix[rows], answers(target, rows))
+    return Trained(target, matrix, model, mean)
+
+
+def losses_without(
+    trained: Trained, rows: NDArray[np.int64], columns: Sequence[Sequence[int]], seed: int
+) -> NDArray[np.float64]:
+    """Return by how much the loss of each row grows when columns get the values of other rows.
+
+    Parameters
+    ----------
+    trained : Trained
+    rows : ndarray of int64
+        Rows that the model was not trained on.
+    columns : sequence of sequence of int
+        Columns of the matrix that are shuffled together.
+    seed : int
+
+    Returns
+    -------
+    ndarray of float64, shape (len(columns), rows.size)
+
+    Notes
+    -----
+    Breiman, Machine Learning 45, 2001, section 10. Copies of the rows, one for each set of columns, are predicted in
+    few calls: a call takes as long as some hundred rows.
+    """
+    own, shuffled = trained.matrix[rows], trained.matrix[np.random.default_rng(seed).permutation(rows)]
+    target = trained.target.take(rows)
+    found = np.zeros((len(columns), rows.size))
+    if trained.model is None or not rows.size:
+        return found
+    n_copies = max(1, _CELLS // own.size)
+    for start in range(0, len(columns), n_copies):
+        part = columns[start : start + n_copies]
+        copies = np.repeat(own[None], len(part), axis=0)
+        for copy, places in zip(copies, part, strict=True):
+            copy[:, places] = shuffled[:, places]
+        predicted = trained.predict(copies.reshape(-1, own.shape[1])).reshape(len(part), rows.size, -1)
+        found[start : start + len(part)] = ((predicted - target.values) ** 2).sum(axis=2)
+    return found - trained.losses(rows)
 
 
 def one_thread() -> Any:
@@ -189,8 +218,21 @@ def one_thread() -> Any:
     return import_optional("threadpoolctl", extra="sklearn", purpose="LakeAugmenter").threadpool_limits(1)
 
 
-def compare_losses(before: NDArray[np.float64], after: NDArray[np.float64], groups: NDArray[np.int64] | None) -> Gain:
-    """Compare two losses row by row; rows of one group count as one observation."""
+def compare_losses(
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    groups: NDArray[np.int64] | None,
+    scale: float | None = None,
+) -> Gain:
+    """Compare two losses row by row; rows of one group count as one observation.
+
+    Parameters
+    ----------
+    before, after : ndarray of float64, shape (n_rows,)
+    groups : ndarray of int64 or None
+    scale : float, optional
+        The loss that the gain is a share of, by default the mean of `before`.
+    """
     saved = before - after
     if groups is not None:
         _, codes = np.unique(groups, return_inverse=True)
@@ -203,7 +245,7 @@ def compare_losses(before: NDArray[np.float64], after: NDArray[np.float64], grou
     else:
         mean, n, single = saved.mean(), saved.size, saved
         error = saved.std(ddof=1) / np.sqrt(n) if n > 1 else np.inf
-    scale = max(float(before.mean()), 1e-12)
+    scale = max(float(before.mean()) if scale is None else scale, 1e-12)
     return Gain(float(mean) / scale, float(error) / scale, _signed_ranks(single))
 
 
@@ -217,53 +259,6 @@ def _signed_ranks(values: NDArray[np.float64]) -> float:
     ranks[np.argsort(np.abs(values), kind="stable")] = np.arange(1, n + 1)
     positive = float(ranks[values > 0].sum())
     return (positive - n * (n + 1) / 4) / float(np.sqrt(n * (n + 1) * (2 * n + 1) / 24))
-
-
-def rank_beyond_noise(
-    target: PredictionTarget,
-    base: NDArray[np.float64],
-    columns: NDArray[np.float64],
-    seed: int,
-    go_on: Callable[[], None] = lambda: None,
-) -> NDArray[np.float64]:
-    """Return in which share of rounds each column tells more than noise of its own kind.
-
-    Parameters
-    ----------
-    target : PredictionTarget
-    base : ndarray of float64, shape (n_rows, n_base)
-        Columns that the model has in any case.
-    columns : ndarray of float64, shape (n_rows, n_columns)
-    seed : int
-    go_on : callable
-        Asked before each forest is trained; it raises where the time is over.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_columns,)
-
-    Notes
-    -----
-    Random injection (ARDA, Chepurko et al., PVLDB 2020, section 6.3): columns of noise take part in the training of a
-    random forest, and a column counts if its importance is above theirs. The noise here is the columns themselves with
-    their rows shuffled, and each column is compared with its own noise: importance depends on the distribution.
-    """
-    ensemble = _sklearn("ensemble")
-    make = ensemble.RandomForestClassifier if target.is_class else ensemble.RandomForestRegressor
-    rng = np.random.default_rng(seed)
-    if target.codes.size > _NOISE_ROWS:
-        drawn = np.sort(rng.choice(target.codes.size, _NOISE_ROWS, replace=False))
-        target, base, columns = target.take(drawn), base[drawn], columns[drawn]
-    rows = np.arange(target.codes.size)
-    passed = np.zeros(columns.shape[1])
-    for number in range(_NOISE_ROUNDS):
-        go_on()
-        noise = columns[rng.permutation(rows)]
-        matrix = np.column_stack([base, columns, noise])
-        model = make(_TREES, min_samples_leaf=3, max_features="sqrt", random_state=seed + number, n_jobs=1)
-        weights = model.fit(matrix, answers(target, rows)).feature_importances_[base.shape[1] :]
-        passed += weights[: columns.shape[1]] > weights[columns.shape[1] :]
-    return passed / _NOISE_ROUNDS
 
 
 def group_codes(groups: Any) -> NDArray[np.int64]:

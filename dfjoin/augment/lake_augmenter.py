@@ -61,20 +61,20 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         be one where a column of the lake has the same name. Where rows of a table meet m:m on one column, and a second
         one makes each key stand in one row of it (entity and year), it is joined on both, else passed over; with a key
         that is named here, and with `as_of`, each row gets what `aggregate` makes of all rows of its key.
-    k : int, default 5
-        Tables that bring columns, at most.
-    max_hops : int, default 2
-        Joins on the way to a table, at most 5: with 2, tables are found through another table that has the key.
+    k : int, optional
+        Tables that bring columns, at most; by default as many as help, and 5 where `select` does not measure that.
+    max_hops : int, default 5
+        Joins on the way to a table, at most 5: with 2, tables are found through another table that has the key. The
+        nearest tables are read first, as long as `budget` lasts.
     target : column label, optional
         The target, if it is a column of X: it is never a key, is taken as `y` where none is passed, and is
         left out of what `transform` returns. `transform` needs no such column.
     select : {"auto", "relevance", None}, default "auto"
         What is kept of the tables that were found.
 
-        - ``"auto"``: what helps on held-out rows. One table after the other is taken, the one that helps most first,
-          as long as its gain by cross-validation is at least two standard errors and 0.5 % of the loss; tables that are
-          not sure alone are then tried together. Of its columns those that are relevant, not redundant, and explain
-          more than shuffled columns do.
+        - ``"auto"``: what helps on held-out rows. A model has all columns at first, and the least useful third of them
+          is dropped as long as the others predict as well, so that columns which tell something only together stay.
+          Nothing is taken unless it lowers the loss by two standard errors.
         - ``"relevance"``: the `k` tables with the most relevant columns, by mutual information with the target; no
           model is trained.
         - None: all columns of the `k` most useful tables.
@@ -114,7 +114,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     report_ : AugmentReport
         What was joined, refused and passed over, and why; prints as text, and `plot_gains` draws it.
     tables_ : list of str
-        Tables that bring columns, in the order in which they were taken.
+        Tables that bring columns; with ``select="auto"`` the one that adds most to the others first.
     features_ : list of str
         Names of the columns that are added.
     dtypes_ : dict of str
@@ -145,12 +145,12 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     table has nearly all columns of X, row by row: a copy of the frame brings its target along.
 
     Ctrl-C during `fit` ends the search, and what was found until then is kept; ``report_.stopped`` says so. Of more
-    than 20,000 rows, 20,000 are drawn to choose by. O(tables × rows) for the joins, and a model for each table, fold
-    and table that is taken.
+    than 20,000 rows, 20,000 are drawn to choose by. O(tables × rows) for the joins; the models of a selection have all
+    columns three times for each of five folds.
 
     Sources: the order of search and the choice by relevance and redundancy are AutoFeat's (Ionescu et al., ICDE 2024);
-    the injected noise is ARDA's (Chepurko et al., PVLDB 2020), with shuffled columns instead of drawn ones; tables are
-    accepted by cross-validated gain, as METAM asks the task itself (Galhotra et al., ICDE 2023).
+    columns are eliminated recursively with cross-validation (Guyon et al., Machine Learning 46, 2002) by what shuffled
+    values cost (Breiman, Machine Learning 45, 2001), where ARDA (Chepurko et al., PVLDB 2020) injects noise.
 
     Examples
     --------
@@ -172,8 +172,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         lake: Any,
         *,
         on: Any = None,
-        k: int = 5,
-        max_hops: int = 2,
+        k: int | None = None,
+        max_hops: int = 5,
         target: Any = None,
         select: str | None = "auto",
         min_score: float = 0.5,
@@ -245,7 +245,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         check.check_choice(self.select, "select", SELECTIONS)
         check.check_choice(self.task, "task", TASKS)
         allow = () if self.allow is None else check.check_patterns(self.allow, "allow")
-        k = check.check_positive_int(self.k, "k")
+        k = None if self.k is None else check.check_positive_int(self.k, "k")
         X, y = split_target(X, y, self.target)
         frame = rows_to_learn_from(self, X)
         self._check_keys(frame)

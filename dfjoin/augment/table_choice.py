@@ -17,14 +17,10 @@ from dfjoin.augment.screening import CandidateTable, FeatureColumn, screening_re
 __all__ = ["ChosenTable", "SelectionTask", "TableChoice", "n_independent", "relevant_columns"]
 
 _COLUMNS_A_TABLE = 12
-"""Columns that are taken of one table, at most: 6 costs school 0.014, 24 adds 0.012 to it; no other
-of thirteen cases changes."""
+"""Columns that `select="relevance"` takes of one table, at most."""
 
 _RELEVANT = 2.0
-"""Smallest relevance of a column, in standard deviations above chance, see `dfjoin.augment.relevance.relevance`.
-
-Of thirteen cases none at all costs credit 0.012 and adds 0.009 to bioresponse, 3.0 costs bioresponse 0.014.
-"""
+"""Smallest relevance of a column, in standard deviations above chance, see `dfjoin.augment.relevance.relevance`."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +32,12 @@ class ChosenTable:
     candidate : CandidateTable
     features : tuple of FeatureColumn
     gain : Gain or None
-        What the columns add on held-out rows to all that were chosen before; None where that was not measured.
+        What the table adds on held-out rows to the other ones that were chosen; None where that was not measured.
     """
 
     candidate: CandidateTable
     features: tuple[FeatureColumn, ...]
     gain: Gain | None = None
-
-    @property
-    def matrix(self) -> NDArray[np.float64]:
-        """The columns as numbers."""
-        return np.column_stack([feature.encoded.values for feature in self.features])
 
 
 @dataclass(frozen=True)
@@ -56,7 +47,7 @@ class TableChoice:
     Parameters
     ----------
     chosen : tuple of ChosenTable
-        In the order in which they were chosen.
+        The one that adds most first.
     rejected : dict of str
         Table → why it was not chosen.
     gain : Gain or None

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from dfjoin.augment.encoding import encode_target
 from dfjoin.augment.held_out import (
-    HeldOutLosses,
     compare_losses,
     fold_rows,
     group_codes,
-    rank_beyond_noise,
+    losses_without,
     shared_keys,
+    train,
     tree_model,
 )
 
@@ -38,41 +38,61 @@ def test_a_group_lies_in_one_fold(groups, seed):
 @pytest.mark.parametrize("labels", [[1], [1, 1], [0.5, 1.5, 2.5]])
 def test_a_few_rows_have_losses(labels):
     target = encode_target(labels, "auto")
-    losses = HeldOutLosses(target, None, 0).of(np.zeros((len(labels), 1)))
+    rows = np.arange(len(labels))
+    losses = train(target, np.zeros((len(labels), 1)), rows[:-1], 0).losses(rows)
     assert losses.shape == (len(labels),) and np.isfinite(losses).all()
 
 
 @pytest.mark.parametrize("n_rows", [200, 1800])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_columns_that_help_have_a_sure_gain(n_rows, task):
+def test_columns_that_help_lower_the_loss_of_other_rows(n_rows, task):
     rng = np.random.default_rng(0)
-    known, new = rng.normal(size=(2, n_rows))
+    known, new, noise = rng.normal(size=(3, n_rows))
     numbers = known + new + rng.normal(0, 0.3, n_rows)
     target = encode_target(numbers > 0 if task == "classification" else numbers, task)
-    losses = HeldOutLosses(target, None, 0)
-    before = losses.of(known[:, None])
-    with_new = compare_losses(before, losses.of(known[:, None], lambda rows: new[:, None]), None)
-    with_noise = compare_losses(before, losses.of(known[:, None], lambda rows: rng.normal(size=(n_rows, 1))), None)
+    trained, held = np.arange(n_rows // 2), np.arange(n_rows // 2, n_rows)
+    before = train(target, known[:, None], trained, 0).losses(held)
+    with_new = compare_losses(before, train(target, np.column_stack([known, new]), trained, 0).losses(held), None)
+    with_noise = compare_losses(before, train(target, np.column_stack([known, noise]), trained, 0).losses(held), None)
     assert with_new.share > 0.2 and with_new.sureness > 3
     assert with_noise.share < 0.15
-    assert 0.5 < before.mean() / target.losses(target.values.mean(axis=0)).mean() < 1.1
+    scale = target.take(held).losses(target.values[trained].mean(axis=0)).mean()
+    assert 0.5 < before.mean() / scale < 1.1
 
 
-def test_columns_without_values_in_the_training_rows_are_left_out():
+def test_columns_without_values_in_the_training_rows_count_nothing():
     target = encode_target(np.arange(60) / 3, "regression")
     rare = np.full((60, 2), np.nan)
     rare[0, 0] = 1.0
-    losses = HeldOutLosses(target, None, 0)
-    assert np.isfinite(losses.of(rare)).all()
-    assert np.isfinite(losses.of(np.column_stack([rare, target.values]))).all()
+    rows = np.arange(60)
+    assert np.isfinite(train(target, rare, rows[1:], 0).losses(rows)).all()
+    model = train(target, np.column_stack([rare, target.values]), rows[1:], 0)
+    assert np.isfinite(model.losses(rows)).all()
+    assert losses_without(model, rows, [[0, 1]], 0).tolist() == [[0.0] * 60]
 
 
-def test_what_is_chosen_by_the_target_is_chosen_without_the_rows_that_are_held_out():
-    target = encode_target(np.arange(100) / 3, "regression")
-    seen = []
-    HeldOutLosses(target, None, 0).of(np.zeros((100, 1)), lambda rows: seen.append(rows) or np.zeros((100, 1)))
-    assert len(seen) == 5 and all(rows.size == 80 for rows in seen)
-    assert sorted(np.concatenate([np.setdiff1d(np.arange(100), rows) for rows in seen])) == list(range(100))
+def test_what_shuffled_columns_cost_is_what_a_model_loses_on_rows_with_other_values(rng):
+    values = rng.normal(size=(300, 3))
+    target = encode_target(values[:, 0] + 0.5 * values[:, 1] * (values[:, 0] > 0), "regression")
+    trained, held = np.arange(200), np.arange(200, 300)
+    model = train(target, values, trained, 0)
+    found = losses_without(model, held, [[0], [1], [2], [0, 1]], 3)
+    shuffled = np.random.default_rng(3).permutation(held)
+    for columns, losses in zip([[0], [1], [2], [0, 1]], found, strict=True):
+        other = values[held].copy()
+        other[:, columns] = values[shuffled][:, columns]
+        np.testing.assert_allclose(losses, target.take(held).losses(model.predict(other)) - model.losses(held))
+    costs = found.mean(axis=1)
+    assert costs[0] > costs[1] > abs(costs[2]) and costs[3] > costs[1]
+
+
+def test_copies_are_predicted_in_parts_as_at_once(rng, monkeypatch):
+    values = rng.normal(size=(60, 9))
+    model = train(encode_target(values.sum(axis=1), "regression"), values, np.arange(40), 0)
+    columns = [[i] for i in range(9)]
+    at_once = losses_without(model, np.arange(40, 60), columns, 0)
+    monkeypatch.setattr("dfjoin.augment.held_out._CELLS", 400)
+    np.testing.assert_array_equal(losses_without(model, np.arange(40, 60), columns, 0), at_once)
 
 
 def test_rows_of_a_group_are_one_observation():
@@ -104,14 +124,6 @@ def test_a_few_large_losses_do_not_hide_a_gain():
     worse = compare_losses(np.append(np.full(40, 0.5), [-30.0]) + 20, np.full(41, 20.0), None)
     assert worse.rank_score > 2 and worse.sureness < 0, "the mean has to be better, too"
     assert compare_losses(saved, saved, None).rank_score == 0
-
-
-def test_columns_are_compared_with_their_own_noise():
-    rng = np.random.default_rng(0)
-    useful, noise = rng.normal(size=(2, 300))
-    target = encode_target(useful + rng.normal(0, 0.5, 300), "regression")
-    passed = rank_beyond_noise(target, np.empty((300, 0)), np.column_stack([useful, noise]), 0)
-    assert passed[0] == 1 and passed[1] <= 1
 
 
 def test_groups_are_numbered():

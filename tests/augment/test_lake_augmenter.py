@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dfjoin
+from dfjoin.augment.budget import OutOfTimeError
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, InvalidTypeError, TableChangedError
 from tests.conftest import PROJECT
 
@@ -35,7 +36,7 @@ class _CheckedAugmenter(dfjoin.LakeAugmenter):
 
     index = None
 
-    def __init__(self, lake=None, *, k=5, select="auto"):
+    def __init__(self, lake=None, *, k=None, select="auto"):
         super().__init__(lake, k=k, select=select)
 
     def fit(self, X, y=None, groups=None):
@@ -175,12 +176,17 @@ def test_classes_are_predicted_as_well(world, world_lake):
     assert found.features_ == ["rain"]
 
 
-def test_rows_of_one_key_or_one_group_are_held_out_together(world, world_lake, monkeypatch):
-    from dfjoin.augment import greedy_choice
+def groups_that_are_held_out(monkeypatch):
+    """A list that takes the groups of rows of each cross-validation."""
+    from dfjoin.augment import elimination
 
-    seen = []
-    real = greedy_choice.HeldOutLosses
-    monkeypatch.setattr(greedy_choice, "HeldOutLosses", lambda *a: seen.append(a[1]) or real(*a))
+    seen, real = [], elimination.fold_rows
+    monkeypatch.setattr(elimination, "fold_rows", lambda *a: seen.append(a[1]) or real(*a))
+    return seen
+
+
+def test_rows_of_one_key_or_one_group_are_held_out_together(world, world_lake, monkeypatch):
+    seen = groups_that_are_held_out(monkeypatch)
     X, y = pd.concat([world.X] * 2, ignore_index=True), pd.concat([world.y] * 2, ignore_index=True)
     augmenter = dfjoin.LakeAugmenter(world_lake, max_hops=1, tables="climate")
     assert augmenter.fit(X, y).tables_ == ["climate"]
@@ -246,8 +252,6 @@ def test_as_of_brings_what_was_known_before(world, tmp_path):
 
 
 def test_days_are_joined_with_months_and_months_are_held_out_together(tmp_path, monkeypatch):
-    from dfjoin.augment import greedy_choice
-
     rng = np.random.default_rng(0)
     months = pd.period_range("1990-01", "1999-12", freq="M")
     level = rng.normal(size=len(months))
@@ -256,9 +260,7 @@ def test_days_are_joined_with_months_and_months_are_held_out_together(tmp_path, 
     days = pd.date_range("1990-01-02", "1999-12-30", freq="10D")
     own = pd.Series(level, months)[days.to_period("M")].to_numpy()
     X = pd.DataFrame({"date": days, "v": rng.normal(size=len(days))})
-    seen = []
-    real = greedy_choice.HeldOutLosses
-    monkeypatch.setattr(greedy_choice, "HeldOutLosses", lambda *a: seen.append(a[1]) or real(*a))
+    seen = groups_that_are_held_out(monkeypatch)
     found = dfjoin.LakeAugmenter(lake).fit(X, own + X["v"] + rng.normal(0, 0.3, len(days)))
     assert found.features_ == ["bank_rate"]
     assert len(set(seen[0].tolist())) == len(months)
@@ -273,23 +275,27 @@ def test_a_budget_ends_the_search(world, world_lake):
     assert list(none.transform(world.X)) == ["land", "weight"]
 
 
-def test_an_interrupted_fit_keeps_what_it_has(world, world_lake, monkeypatch):
-    from dfjoin.augment import greedy_choice
+@pytest.mark.parametrize("n_folds", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(KeyboardInterrupt(), "it was interrupted"), (OutOfTimeError("the budget of 1 seconds is used"), "the budget of")],
+)
+def test_folds_that_are_complete_decide_when_fit_is_ended(world, world_lake, monkeypatch, n_folds, error, told):
+    from dfjoin.augment import elimination
 
-    real = greedy_choice.rank_beyond_noise
+    real, known = elimination._Elimination._best, set()
 
-    def interrupt(*arguments):
-        if interrupt.was_called:
-            raise KeyboardInterrupt
-        interrupt.was_called = True
-        return real(*arguments)
+    def end(own, model, ranked, kept, n_next, seed):
+        known.add(seed)
+        if len(known) > n_folds:
+            raise error
+        return real(own, model, ranked, kept, n_next, seed)
 
-    interrupt.was_called = False
-    monkeypatch.setattr(greedy_choice, "rank_beyond_noise", interrupt)
+    monkeypatch.setattr(elimination._Elimination, "_best", end)
     found = dfjoin.LakeAugmenter(world_lake).fit(world.X, world.y)
-    assert found.tables_ == ["climate"]
-    assert found.report_.stopped == "it was interrupted" and "stopped: it was interrupted" in str(found.report_)
-    assert list(found.transform(world.X)) == ["land", "weight", "rain"]
+    assert (set(found.tables_) == {"climate", "wealth"}) if n_folds else (found.tables_ == [])
+    assert found.report_.stopped.startswith(told) and f"stopped: {told}" in str(found.report_)
+    assert list(found.transform(world.X)) == ["land", "weight", *found.features_]
 
 
 def test_ctrl_c_while_tables_are_read(world, world_lake, monkeypatch):
@@ -404,23 +410,3 @@ def test_rows_of_other_kinds(world, world_lake):
     doubled = pd.concat([world.X, world.X["weight"]], axis=1)
     with pytest.raises(InvalidParameterError, match=r"`X` has columns of the same name \('weight'\); rename them"):
         dfjoin.LakeAugmenter(world_lake).fit(doubled, world.y)
-
-
-def test_time_is_kept_at_each_stage(world, world_lake, monkeypatch):
-    """Out of time while tables are measured, the best of those that were is taken all the same."""
-    from dfjoin.augment import greedy_choice
-    from dfjoin.augment.budget import OutOfTimeError
-
-    real = greedy_choice.GreedyChoice._gain
-    measured = []
-
-    def late(choice, candidates, n_rounds=1, *, is_control=False):
-        if len(measured) == 1 and not is_control:
-            raise OutOfTimeError("the budget of 1 seconds is used")
-        measured.append(candidates[0].reached.table)
-        return real(choice, candidates, n_rounds, is_control=is_control)
-
-    monkeypatch.setattr(greedy_choice.GreedyChoice, "_gain", late)
-    found = dfjoin.LakeAugmenter(world_lake, max_hops=1).fit(world.X, world.y)
-    assert found.tables_ == measured[:1] == ["climate"]
-    assert "the budget of 1 seconds is used" in found.report_.stopped
