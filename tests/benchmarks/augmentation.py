@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 import dfjoin
 
-CONTENDERS = ("base", "all joins", "k best by overlap", "select=None", 'select="relevance"', 'select="auto"')
+CONTENDERS = ("base", "all joins", "5 best by overlap", "select=None", 'select="relevance"', 'select="auto"')
 
 
 def tables_of(case: Path, place: Path) -> Path:
@@ -104,10 +104,10 @@ def augmented(name: str, parts: list[pd.DataFrame], y: pd.Series, context: dict)
         wide, n_tables = join_all(pd.concat(parts), context["case"], lake, meta)
         both = [wide.iloc[: len(parts[0])], wide.iloc[len(parts[0]) :]]
         return both, {"tables": n_tables, "features": wide.shape[1] - parts[0].shape[1]}
-    if name == "k best by overlap":
+    if name == "5 best by overlap":
         hits = parts[0].discover_joinable(None, lake, rank="matched", k=50, exclude=meta["base_table"])
         hits = hits.sort_values("matched", ascending=False, kind="stable")
-        hits = hits[~hits.duplicated("table")].head(context["k"])
+        hits = hits[~hits.duplicated("table")].head(context["k"] or 5)
         wide = parts[0].auto_join(hits)
         both = [wide, parts[1].auto_join(wide.attrs["dfjoin"]["plan"], on_no_match="ignore")]
         return both, {"tables": len(hits), "features": wide.shape[1] - parts[0].shape[1]}
@@ -123,7 +123,7 @@ def augmented(name: str, parts: list[pd.DataFrame], y: pd.Series, context: dict)
     return [augmenter.transform(part) for part in parts], done
 
 
-def measure(case: Path, contenders: list[str], seeds: int, k: int, max_hops: int) -> pd.DataFrame:
+def measure(case: Path, contenders: list[str], seeds: int, k: int | None, max_hops: int) -> pd.DataFrame:
     """One row for each contender and seed."""
     meta = json.loads((case / "meta.json").read_text())
     place = Path(tempfile.mkdtemp())
@@ -159,8 +159,8 @@ def main() -> None:
     parser.add_argument("cases", type=Path, help="directory of the cases")
     parser.add_argument("names", nargs="*", help="cases to measure; all by default")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("-k", type=int, default=5)
-    parser.add_argument("--max-hops", type=int, default=2)
+    parser.add_argument("-k", type=int, help="most tables; by default those of each contender")
+    parser.add_argument("--max-hops", type=int, default=5)
     parser.add_argument("--only", nargs="*", default=[], help="contenders beside the base table; all by default")
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -11,27 +11,24 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
 import dfjoin
-from dfjoin.augment import greedy_choice, known_columns, leakage, relevance, screening, table_choice, target_copies
+from dfjoin.augment import elimination, known_columns, leakage, screening, target_copies
 from dfjoin.augment.budget import AugmentBudget
 from dfjoin.augment.choose_tables import choose_tables
 from dfjoin.augment.encoding import encode_target
 from dfjoin.augment.find_features import FeatureSearch, _Finder
-from dfjoin.augment.held_out import HeldOutLosses
 from dfjoin.augment.table_choice import SelectionTask
 from dfjoin.join.plan import JoinPlan
 from tests.benchmarks.augmentation import is_regression, score, tables_of
@@ -57,18 +54,10 @@ REFUSALS: tuple[tuple[Any, str, tuple[float, ...]], ...] = (
     (known_columns, "_NEARLY_EQUAL", (0.9999, 0.999, 0.99)),
 )
 SELECTION: tuple[tuple[Any, str, tuple[float, ...]], ...] = (
-    (greedy_choice, "_SURE", (2.0, 1.5, 3.0)),
-    (greedy_choice, "_NEARLY_SURE", (0.5, 1.0, 9.0)),
-    (greedy_choice, "_LEAST_GAIN", (0.005, 0.0, 0.02)),
-    (greedy_choice, "_BEYOND_NOISE", (0.75, 0.5, 1.0)),
-    (greedy_choice, "_STILL_SURE", (1.0, -9.0, 2.0)),
-    (table_choice, "_RELEVANT", (2.0, 0.0, 3.0)),
-    (table_choice, "_COLUMNS_A_TABLE", (12, 6, 24)),
-    (relevance, "_DETERMINED", (0.9, 0.7, 0.99)),
+    (elimination, "_SURE", (2.0, 1.5, 3.0)),
+    (elimination, "_KEPT", (2 / 3, 0.5, 0.75)),
 )
 """Module, threshold, and its values: the first one is in use."""
-
-_K = 5
 
 
 @dataclass
@@ -100,7 +89,7 @@ def gather(case: GeneratedCase) -> Gathered:
     options = dfjoin.LakeAugmenter(case.lake)._path_options()
     target = encode_target(answers[0].to_numpy(), "auto")
     budget = AugmentBudget.of(None, False)
-    finder = _Finder(FeatureSearch(train, target, None, case.lake.snapshot, options, "auto", _K, (), 0, budget))
+    finder = _Finder(FeatureSearch(train, target, None, case.lake.snapshot, options, "auto", None, (), 0, budget))
     finder.gather()
     return Gathered(case, finder, test, answers)
 
@@ -136,7 +125,7 @@ def selection(split: Gathered) -> pd.Series:
     task = SelectionTask(search.target, finder._own, finder._groups_of, 0, AugmentBudget.of(None, False))
     odd = {table for (table, _), kind in case.kinds.items() if kind in (LEAK, HONEST)}
     candidates = [candidate for candidate in finder._candidates if candidate.reached.table not in odd]
-    chosen = choose_tables(candidates, "auto", task, _K).chosen
+    chosen = choose_tables(candidates, "auto", task, None).chosen
     frames = [search.frame], [split.test]
     for number, one in enumerate(chosen):
         names = [feature.name for feature in one.features]
@@ -150,33 +139,6 @@ def selection(split: Gathered) -> pd.Series:
     kinds = {one.candidate.reached.table for one in chosen if one.candidate.reached.table.startswith("shuffled")}
     n_tables = len({step.table for one in chosen for step in one.candidate.reached.steps})
     return pd.Series({"score": np.mean(scores), "tables": n_tables, "shuffled": len(kinds)})
-
-
-@contextmanager
-def nothing_trained_twice() -> Iterator[None]:
-    """Remember losses, noise and scores for a while: what a threshold does not change is computed once."""
-    known: dict[str, Any] = {}
-    parts = HeldOutLosses._fold_losses, greedy_choice.rank_beyond_noise, score
-
-    def once(function: Callable[..., Any], arguments: tuple[Any, ...], *told: Any) -> Any:
-        key = joblib.hash((function.__name__, told))
-        if key not in known:
-            known[key] = function(*arguments)
-        return known[key]
-
-    def fold_losses(losses: HeldOutLosses, base: Any, more: Any, trained: Any, held: Any) -> Any:
-        columns = None if more is None else more(trained)
-        arguments = losses, base, more and (lambda rows: columns), trained, held
-        return once(parts[0], arguments, losses._seed, losses._target.values, base, columns, trained, held)
-
-    def beyond_noise(target: Any, base: Any, columns: Any, seed: int, go_on: Any) -> Any:
-        return once(parts[1], (target, base, columns, seed, go_on), target.values, base, columns, seed)
-
-    with ExitStack() as changed:
-        changed.enter_context(threshold(HeldOutLosses, "_fold_losses", fold_losses))
-        changed.enter_context(threshold(greedy_choice, "rank_beyond_noise", beyond_noise))
-        changed.enter_context(threshold(sys.modules[__name__], "score", lambda *told: once(parts[2], told, *told)))
-        yield
 
 
 @contextmanager
@@ -263,10 +225,9 @@ def main() -> None:
     )
     if options.only and not set(options.only) & {constant for _, constant, _ in SELECTION}:
         return
-    with nothing_trained_twice():
-        first = selection_of(splits)
-        print(f"\nthresholds in use\n{first.round(3).to_string()}", flush=True)
-        compare(SELECTION, first, lambda: selection_of(splits), lambda frame: frame["score"], options)
+    first = selection_of(splits)
+    print(f"\nthresholds in use\n{first.round(3).to_string()}", flush=True)
+    compare(SELECTION, first, lambda: selection_of(splits), lambda frame: frame["score"], options)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,220 @@
+"""Are the tables that help found, and no others? ``python -m tests.benchmarks.augmentation_truth [--seeds 5]``.
+
+Each case is a frame with a target and a lake of which it is known which tables tell of the target: parts of it, two columns that tell
+something only together, tables one to four joins away, keys of two columns, weak tables that help together, and noise beside all of
+them. The share of the gain is what the choice gains on held-out rows, divided by what all tables that tell of the target gain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits
+
+import dfjoin
+from tests.benchmarks.augmentation import encoded
+
+_ROWS = 1_000
+_NOISE_TABLES = 10
+
+
+@dataclass
+class TruthCase:
+    """A frame, its target, the tables of a lake, those that tell of the target, and the columns that they tell it by."""
+
+    frame: pd.DataFrame
+    y: np.ndarray
+    tables: dict[str, pd.DataFrame]
+    useful: set[str]
+    facts: np.ndarray
+
+
+def _names(rng: np.random.Generator, n: int, letter: str = "k") -> np.ndarray:
+    return np.array([f"{letter}{number:06x}q" for number in rng.choice(1 << 24, n, replace=False)])
+
+
+def _base(rng: np.random.Generator, own: np.ndarray) -> tuple[np.ndarray, pd.DataFrame]:
+    keys = _names(rng, len(own))
+    return keys, pd.DataFrame({"site": keys, "own": own + 0.1 * rng.normal(size=len(own))})
+
+
+def parts(rng: np.random.Generator) -> TruthCase:
+    """Two tables tell a part each."""
+    a, b, w = rng.normal(size=(3, _ROWS))
+    keys, frame = _base(rng, w)
+    tables = {"alpha": pd.DataFrame({"site": keys, "a": a}), "beta": pd.DataFrame({"site": keys, "b": b})}
+    return TruthCase(
+        frame, a + 0.5 * b + w + 0.3 * rng.normal(size=_ROWS), tables, set(tables), np.column_stack([a, b])
+    )
+
+
+def together_in_one(rng: np.random.Generator) -> TruthCase:
+    """Two columns of one table tell something only together."""
+    a, b, w = rng.normal(size=(3, _ROWS))
+    keys, frame = _base(rng, w)
+    tables = {"both": pd.DataFrame({"site": keys, "a": a, "b": b})}
+    return TruthCase(frame, 1.5 * np.sign(a) * np.sign(b) + w, tables, {"both"}, np.column_stack([a, b]))
+
+
+def together_in_two(rng: np.random.Generator) -> TruthCase:
+    """Columns of two tables tell something only together."""
+    case = together_in_one(rng)
+    both = case.tables["both"]
+    tables = {"left": both[["site", "a"]], "right": both[["site", "b"]]}
+    return TruthCase(case.frame, case.y, tables, {"left", "right"}, case.facts)
+
+
+def nothing(rng: np.random.Generator) -> TruthCase:
+    """No table tells of the target."""
+    w = rng.normal(size=_ROWS)
+    _, frame = _base(rng, w)
+    return TruthCase(frame, w + 0.5 * rng.normal(size=_ROWS), {}, set(), np.empty((_ROWS, 0)))
+
+
+def weak(rng: np.random.Generator) -> TruthCase:
+    """Eight tables tell a little each."""
+    facts, w = rng.normal(size=(8, _ROWS)), rng.normal(size=_ROWS)
+    keys, frame = _base(rng, w)
+    tables = {f"weak{i}": pd.DataFrame({"site": keys, f"v{i}": fact}) for i, fact in enumerate(facts)}
+    return TruthCase(frame, 0.35 * facts.sum(axis=0) + w, tables, set(tables), facts.T)
+
+
+def categories(rng: np.random.Generator) -> TruthCase:
+    """A text of five values tells of the target, beside one of five values that does not."""
+    codes, w = rng.integers(0, 5, _ROWS), rng.normal(size=_ROWS)
+    keys, frame = _base(rng, w)
+    soils = np.array(["clay", "sand", "loam", "peat", "rock"])
+    tables = {"ground": pd.DataFrame({"site": keys, "soil": soils[codes], "colour": rng.choice(soils, _ROWS)})}
+    worth = rng.permutation(5)[codes].astype(float)
+    return TruthCase(frame, worth + w, tables, {"ground"}, worth[:, None])
+
+
+def snowflake(rng: np.random.Generator, n_levels: int) -> TruthCase:
+    """Tables one behind the other, each with a part of the target."""
+    w = rng.normal(size=_ROWS)
+    keys, frame = _base(rng, w)
+    tables, facts, name, size = {}, [], "site", _ROWS
+    place = np.arange(_ROWS)
+    for level in range(1, n_levels + 1):
+        below = max(60, size // 2)
+        codes = _names(rng, below, "abcdefgh"[level])
+        points = np.concatenate([np.arange(below), rng.integers(0, below, max(0, size - below))])[:size]
+        fact = rng.normal(size=size)
+        tables[f"level{level}"] = pd.DataFrame({name: keys, f"fact{level}": fact, f"code{level}": codes[points]})
+        facts.append(fact[place])
+        place, keys, name, size = points[place], codes, f"code{level}", below
+    y = np.sum(facts, axis=0) + w + 0.3 * rng.normal(size=_ROWS)
+    return TruthCase(frame, y, tables, set(tables), np.column_stack(facts))
+
+
+def two_keys(rng: np.random.Generator) -> TruthCase:
+    """A table is reached by a place and a year together."""
+    places, years = _names(rng, 100, "p"), np.arange(2000, 2010)
+    grid = pd.DataFrame({"place": np.repeat(places, 10), "year": np.tile(years, 100), "level": rng.normal(size=1000)})
+    w = rng.normal(size=1000)
+    frame = grid[["place", "year"]].assign(own=w)
+    shuffled = grid.sample(frac=1, random_state=0).reset_index(drop=True)
+    y = grid["level"].to_numpy() + w + 0.3 * rng.normal(size=1000)
+    return TruthCase(frame, y, {"levels": shuffled}, {"levels"}, grid[["level"]].to_numpy())
+
+
+def repeated_rows(rng: np.random.Generator) -> TruthCase:
+    """A table has several rows for each key; their mean tells of the target."""
+    a, w = rng.normal(size=(2, _ROWS))
+    keys, frame = _base(rng, w)
+    visits = pd.DataFrame({"site": np.repeat(keys, 4), "reading": np.repeat(a, 4) + 0.4 * rng.normal(size=4 * _ROWS)})
+    return TruthCase(frame, a + w + 0.3 * rng.normal(size=_ROWS), {"visits": visits}, {"visits"}, a[:, None])
+
+
+CASES: dict[str, Callable[[np.random.Generator], TruthCase]] = {
+    "parts": parts,
+    "together, one table": together_in_one,
+    "together, two tables": together_in_two,
+    "nothing": nothing,
+    "weak": weak,
+    "categories": categories,
+    "snowflake, 1 level": lambda rng: snowflake(rng, 1),
+    "snowflake, 2 levels": lambda rng: snowflake(rng, 2),
+    "snowflake, 3 levels": lambda rng: snowflake(rng, 3),
+    "snowflake, 4 levels": lambda rng: snowflake(rng, 4),
+    "two keys": two_keys,
+    "repeated rows": repeated_rows,
+}
+
+
+def with_noise(case: TruthCase, rng: np.random.Generator) -> dict[str, pd.DataFrame]:
+    """Put tables of noise beside the tables of a case."""
+    key = case.frame.columns[0]
+    keys = case.frame[key].unique()
+    noise = {
+        f"noise{i}": pd.DataFrame({key: keys} | {f"n{i}{j}": rng.normal(size=keys.size) for j in range(4)})
+        for i in range(_NOISE_TABLES)
+    }
+    return case.tables | noise
+
+
+def _r2(parts: list[pd.DataFrame], answers: list[np.ndarray]) -> float:
+    train, test = encoded(*parts)
+    return HistGradientBoostingRegressor(random_state=0).fit(train, answers[0]).score(test, answers[1])
+
+
+def measure(name: str, seed: int) -> dict[str, float | str]:
+    """Fit to two thirds of the rows; score on the others, and compare the tables with the truth."""
+    rng = np.random.default_rng(seed)
+    case = CASES[name](rng)
+    index = Path(tempfile.mkdtemp()) / "lake"
+    lake = dfjoin.build_lake(with_noise(case, rng), index, engine="inline", progress=False)
+    rows = train_test_split(np.arange(len(case.frame)), test_size=1 / 3, random_state=seed)
+    frames = [case.frame.iloc[part].reset_index(drop=True) for part in rows]
+    answers = [case.y[part] for part in rows]
+    start = time.process_time()
+    augmenter = dfjoin.LakeAugmenter(lake, random_state=seed).fit(frames[0], answers[0])
+    seconds = time.process_time() - start
+    key = case.frame.columns[0]
+    wide = [augmenter.transform(frame).drop(columns=key) for frame in frames]
+    facts = pd.DataFrame(case.facts).add_prefix("fact")
+    known = [frame.drop(columns=key) for frame in frames]
+    truth = [
+        pd.concat([own, facts.iloc[part].reset_index(drop=True)], axis=1) for own, part in zip(known, rows, strict=True)
+    ]
+    with threadpool_limits(1):
+        base, found, best = (_r2(parts, answers) for parts in (known, wide, truth))
+    taken = set(augmenter.tables_)
+    return {
+        "case": name, "base": base, "found": found, "all useful": best, "CPU s": seconds,
+        "share": (found - base) / (best - base) if case.useful else np.nan,
+        "recall": len(taken & case.useful) / len(case.useful) if case.useful else np.nan,
+        "precision": len(taken & case.useful) / len(taken) if taken else np.nan,
+        "noise": len(taken - case.useful),
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Print a table of means over seeds, and their means over cases."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--only", nargs="*", help="cases; all by default")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    names = [name for name in CASES if not options.only or name in options.only]
+    rows = []
+    for name in names:
+        rows += [measure(name, seed) for seed in range(options.seeds)]
+        print(pd.DataFrame(rows[-options.seeds :]).groupby("case").mean().round(3).to_string(), flush=True)
+    table = pd.DataFrame(rows)
+    print(table.groupby("case", sort=False).mean().round(3).to_string())
+    print(table.drop(columns="case").mean().round(3).to_string())
+
+
+if __name__ == "__main__":
+    main()
