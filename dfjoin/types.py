@@ -173,6 +173,8 @@ class TableSource:
         Latest modification time in nanoseconds since 1970, 0 when the place tells none.
     parts : tuple of str
         POSIX paths below the root of the files that make up the table, sorted; one for a plain file.
+    part_stats : tuple of (int, int)
+        Bytes and modification time of each of `parts`, if the table is a directory of files; else empty.
     left_out : tuple of dict
         Catalogue records of the columns that its file does not have, because the patterns of the index leave them out.
     version : str
@@ -188,6 +190,7 @@ class TableSource:
     parts: tuple[str, ...] = field(default=())
     left_out: tuple[dict[str, Any], ...] = field(default=(), hash=False)
     version: str = ""
+    part_stats: tuple[tuple[int, int], ...] = ()
 
     @property
     def member(self) -> str:

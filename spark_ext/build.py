@@ -279,6 +279,9 @@ class _Job:
             "fingerprint": 0,
             "dialect": "",
             "parts": [],
+            "part_sizes": [],
+            "part_times": [],
+            "part_fingerprints": [],
             "version": self.version,
         }
         empty = empty_batch(self._table.numbered)

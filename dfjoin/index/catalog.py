@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dfjoin.index.component_files import damaged
@@ -24,13 +25,16 @@ from dfjoin.types import Dialect, Root
 
 __all__ = [
     "COLUMN_FIELDS",
+    "DIALECTS",
     "KEPT",
     "KINDS",
     "NOT_IN_FILE",
+    "PARTS",
     "SKIPPED_FIELDS",
     "TABLE_FIELDS",
     "Catalog",
     "Records",
+    "catalog_features",
     "describe_type",
     "find_root",
     "known_reason",
@@ -64,6 +68,9 @@ TABLE_FIELDS = pa.struct(
         ("n_rows", pa.int64()),
         ("first_column", pa.int64()),
         ("n_columns", pa.int32()),
+        ("part_sizes", pa.list_(pa.int64())),
+        ("part_times", pa.list_(pa.int64())),
+        ("part_fingerprints", pa.list_(pa.uint64())),
     ]
 )
 """One table: where it comes from, how to read it, and which columns are its own."""
@@ -87,6 +94,7 @@ COLUMN_FIELDS = pa.struct(
         ("date_order", pa.string()),
         ("samples", pa.list_(pa.string())),
         ("null_spellings", pa.list_(pa.string())),
+        ("other_values", pa.list_(pa.string())),
     ]
 )
 """One column and its profile, in order of (table, column); the row number is the column id."""
@@ -104,11 +112,18 @@ _SCHEMA = pa.schema(
     ]
 )
 
-_NEW = "null_spellings"
-"""The field of columns that catalogues without a null by evidence do not have, as those of dfjoin 0.1.0."""
+_OF_PARTS = ("part_sizes", "part_times", "part_fingerprints")
+_MAY_BE_ABSENT = {*_OF_PARTS, "null_spellings", "other_values"}
+"""Fields, all of them lists, that a catalogue does not have whose lists are all empty, as those of dfjoin 0.1.0."""
 
-_OLD_COLUMNS = pa.struct([field for field in COLUMN_FIELDS if field.name != _NEW])
-_OLD_SCHEMA = _SCHEMA.set(1, pa.field("columns", pa.large_list(_OLD_COLUMNS)))
+DIALECTS = "dialects"
+"""The feature of a segment with a file that earlier readers would read with other cells."""
+
+PARTS = "parts"
+"""The feature of a segment that knows the files of a table one by one."""
+
+_SINCE_DIALECTS = ("header_lines", "decimal", "thousands", "number_columns", "cells")
+"""Fields of a dialect that say what its cells are and that earlier readers pass over."""
 
 _MOST = 2**63 - 1
 
@@ -143,16 +158,68 @@ def write_catalog(tables: Records, columns: Records, skipped: Records) -> pa.Buf
     pyarrow.Buffer
     """
     lists = []
-    schema = _SCHEMA
     for records, fields in zip((tables, columns, skipped), (TABLE_FIELDS, COLUMN_FIELDS, SKIPPED_FIELDS), strict=True):
-        values = pa.array(records, fields) if isinstance(records, list) else records
-        if fields is COLUMN_FIELDS and not len(values.field(_NEW).flatten()):
-            values, schema = pa.StructArray.from_arrays(values.flatten()[:-1], fields=list(_OLD_COLUMNS)), _OLD_SCHEMA
+        values = _without_empty(pa.array(records, fields) if isinstance(records, list) else records)
         lists.append(pa.LargeListArray.from_arrays(pa.array([0, len(values)], pa.int64()), values))
     sink = pa.BufferOutputStream()
+    schema = pa.schema([(field.name, list_.type) for field, list_ in zip(_SCHEMA, lists, strict=True)])
     with pa.ipc.new_file(sink, schema) as writer:
         writer.write_batch(pa.record_batch(lists, schema=schema))
     return sink.getvalue()
+
+
+def _without_empty(records: pa.StructArray) -> pa.StructArray:
+    """Leave out the fields that may be absent and hold nothing."""
+    held = {field.name: records.field(field.name) for field in records.type}
+    held = {name: array for name, array in held.items() if name not in _MAY_BE_ABSENT or len(array.flatten())}
+    if len(held) == len(list(records.type)):
+        return records
+    return pa.StructArray.from_arrays(list(held.values()), fields=[records.type.field(name) for name in held])
+
+
+def _with_absent(records: pa.StructArray, fields: pa.StructType) -> pa.StructArray:
+    """Return records with all fields: empty lists for those that are absent."""
+    if records.type == fields:
+        return records
+    present = {field.name for field in records.type}
+    starts = pa.array(np.zeros(len(records) + 1, np.int32))
+    arrays = [
+        records.field(field.name)
+        if field.name in present
+        else pa.ListArray.from_arrays(starts, pa.array([], field.type.value_type))
+        for field in fields
+    ]
+    return pa.StructArray.from_arrays(arrays, fields=list(fields))
+
+
+def _is_legal(schema: pa.Schema) -> bool:
+    """Tell whether a schema is that of a catalogue, but for fields that may be absent."""
+    if schema.names != _SCHEMA.names:
+        return False
+    for own, known in zip(schema, _SCHEMA, strict=True):
+        if not pa.types.is_large_list(own.type) or not pa.types.is_struct(own.type.value_type):
+            return False
+        present = {field.name for field in own.type.value_type}
+        due = [field for field in known.type.value_type if field.name in present or field.name not in _MAY_BE_ABSENT]
+        if own.type.value_type != pa.struct(due):
+            return False
+    return True
+
+
+def catalog_features(tables: pa.StructArray, columns: pa.StructArray) -> tuple[str, ...]:
+    """Name the features of the format that the records of a segment need, see FORMAT.md.
+
+    Parameters
+    ----------
+    tables, columns : pyarrow.StructArray
+        As `write_catalog` takes them.
+    """
+    dialects = pc.unique(tables.field("dialect")).to_pylist()
+    needs = {
+        DIALECTS: any(f'"{name}"' in text for text in dialects for name in _SINCE_DIALECTS),
+        PARTS: bool(len(tables.field("part_sizes").flatten()) or len(columns.field("other_values").flatten())),
+    }
+    return tuple(name for name, is_needed in needs.items() if is_needed)
 
 
 _NOT_INDEXED = "; not indexed: "
@@ -274,6 +341,11 @@ def _check_records(tables: pa.StructArray, columns: pa.StructArray, skipped: pa.
         values = (tables if records is TABLE_FIELDS else columns).field(name).to_numpy()
         if values.min(initial=0) < least or values.max(initial=least) > most:
             raise ValueError(f"its field `{name}` goes from {values.min()} to {values.max()}")
+    n_parts = pc.list_value_length(tables.field("parts")).to_numpy()
+    for name in _OF_PARTS:
+        lengths = pc.list_value_length(tables.field(name)).to_numpy()
+        if np.any((lengths > 0) & (lengths != n_parts)):
+            raise ValueError(f"its field `{name}` does not say the same for all files of a table")
     rows, nulls, sizes = (columns.field(name).to_numpy() for name in ("n_rows", "n_null", "cardinality"))
     if not is_of_run and (np.any(nulls > rows) or np.any(sizes > rows)):
         raise ValueError("it has a column with more nulls or values than rows")
@@ -304,24 +376,17 @@ class Catalog:
         try:
             with pa.memory_map(str(path)) as source:
                 reader = pa.ipc.open_file(source)
-                if (
-                    not (reader.schema.equals(_SCHEMA) or reader.schema.equals(_OLD_SCHEMA))
-                    or reader.num_record_batches != 1
-                ):
+                if not _is_legal(reader.schema) or reader.num_record_batches != 1:
                     raise pa.ArrowInvalid("its schema is not that of a catalogue")
                 batch = reader.get_batch(0)
             batch.validate(full=True)
             if batch.num_rows != 1 or any(list_.null_count for list_ in batch.columns):
                 raise pa.ArrowInvalid("it is not one row of lists")
-            self._tables, self._columns, self._skipped = (batch.column(i).flatten() for i in range(3))
+            tables, columns, self._skipped = (batch.column(i).flatten() for i in range(3))
+            self._tables, self._columns = _with_absent(tables, TABLE_FIELDS), _with_absent(columns, COLUMN_FIELDS)
             _check_records(self._tables, self._columns, self._skipped, is_of_run)
         except (pa.ArrowException, OSError, IndexError, ValueError) as error:
             raise damaged(None, "catalog", f"{path.name}: {error}") from error
-        if self._columns.type != COLUMN_FIELDS:
-            none = pa.ListArray.from_arrays(
-                pa.array(np.zeros(len(self._columns) + 1, np.int32)), pa.array([], pa.string())
-            )
-            self._columns = pa.StructArray.from_arrays([*self._columns.flatten(), none], fields=list(COLUMN_FIELDS))
 
     @property
     def n_tables(self) -> int:

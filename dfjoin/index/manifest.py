@@ -17,6 +17,7 @@ from dfjoin.errors import (
     IndexVersionError,
     shortlist,
 )
+from dfjoin.index.catalog import DIALECTS, PARTS
 from dfjoin.index.components import ComponentMeta
 from dfjoin.index.json_shape import check_shape
 from dfjoin.index.layout import MODELS, SEGMENTS
@@ -45,7 +46,7 @@ _NULL_EVIDENCE = "null_evidence"
 
 FEATURES = {
     "0.1.0": ("tokens", "catalog", "signatures"),
-    "0.2.0": ("patterns", "vectors", "axes", "rows", _NULL_EVIDENCE),
+    "0.2.0": ("patterns", "vectors", "axes", "rows", _NULL_EVIDENCE, DIALECTS, PARTS),
 }
 """Version of dfjoin → the features of the format that it was the first to read; a new feature needs a new version."""
 
@@ -86,12 +87,15 @@ class SegmentMeta:
         Its component groups.
     tombstones : dict or None
         ``file``, ``n_deleted`` and ``crc32`` of the alive mask, once columns are deleted.
+    features : tuple of str
+        Features of the format that its catalogue needs, see `dfjoin.index.catalog.catalog_features`.
     """
 
     id: str
     counts: dict[str, int]
     groups: tuple[GroupMeta, ...]
     tombstones: dict[str, Any] | None = None
+    features: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -117,7 +121,8 @@ class SegmentMeta:
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
         groups = [{"name": g.name, "id": g.id, "components": [c.to_dict() for c in g.components]} for g in self.groups]
-        return {"id": self.id, "counts": self.counts, "groups": groups, "tombstones": self.tombstones}
+        needed = {"features": list(self.features)} if self.features else {}
+        return {"id": self.id, "counts": self.counts, "groups": groups, "tombstones": self.tombstones, **needed}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> SegmentMeta:
@@ -126,7 +131,8 @@ class SegmentMeta:
             GroupMeta(g["name"], g["id"], tuple(ComponentMeta.from_dict(c) for c in g["components"]))
             for g in values["groups"]
         )
-        return cls(values["id"], dict(values["counts"]), groups, values.get("tombstones"))
+        features = tuple(values.get("features", ()))
+        return cls(values["id"], dict(values["counts"]), groups, values.get("tombstones"), features)
 
 
 @dataclass(frozen=True)
@@ -253,6 +259,8 @@ class Manifest:
         """Write the manifest as JSON text."""
         features = sorted({group.name for segment in self.segments for group in segment.groups})
         features += [_NULL_EVIDENCE] if self.settings.null_evidence else []
+        needed = {feature for segment in self.segments for feature in segment.features}
+        features += sorted(needed | ({DIALECTS} if self.settings.dialects else set()))
         return seal(
             {
                 "format": _FORMAT,

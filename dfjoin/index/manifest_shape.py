@@ -31,7 +31,8 @@ _SEGMENT = Record(
                 {"file": _NAME, "n_deleted": _COLUMNS, "crc32": _CRC},
                 {"n_deleted_tables": _COLUMNS, "n_deleted_indexed": _COLUMNS},
             )
-        )
+        ),
+        "features": _TEXTS,
     },
 )
 

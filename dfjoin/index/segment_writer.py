@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dfjoin.index.catalog import Records, replace_field, write_catalog
+from dfjoin.index.catalog import Records, catalog_features, replace_field, write_catalog
 from dfjoin.index.component_files import ComponentStream, map_component, removed_on_error, write_bytes, write_component
 from dfjoin.index.components import TOKENS, ComponentMeta
 from dfjoin.index.layout import CATALOG_FILE, create_file, make_directory, segment_directory
@@ -132,7 +132,7 @@ def _write_into(
         groups.append(write_signatures(directory, signed, cardinalities))
     if patterns is not None:
         groups.append(write_patterns(directory, patterns))
-    return SegmentMeta(directory.name, counts, tuple(groups))
+    return SegmentMeta(directory.name, counts, tuple(groups), features=catalog_features(tables, columns))
 
 
 def _write_values(runs: Iterator[Run], directory: Path, group: str) -> tuple[Run, list[ComponentMeta]]:

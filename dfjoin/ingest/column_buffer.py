@@ -26,10 +26,13 @@ from dfjoin.values.nulls import NullEvidence
 from dfjoin.values.profile import Profile, merge_profiles, profile_values
 from dfjoin.values.value_set import ValueSet, keep_values
 
-__all__ = ["ColumnReader", "EntryBuffer"]
+__all__ = ["ColumnReader", "EntryBuffer", "NotContinued"]
 
 _SAMPLE_ROWS = 64
 _SAMPLE_LENGTH = 100
+_OTHER_BYTES = 16 << 10
+"""Bytes of the values of a column that is not indexed up to which the catalogue keeps them."""
+
 _BYTES_PER_ENTRY = 60  # arrays that sorting and merging hold per entry, beside the value's own bytes
 
 
@@ -108,6 +111,10 @@ class EntryBuffer:
         return list(merge_runs(runs, [column_map] * len(runs), chunk))
 
 
+class NotContinued(Exception):
+    """What the index has of a table does not tell what the whole table would; all of its files have to be read."""
+
+
 class ColumnReader:
     """One column while its table is read: distinct values so far, counts, samples.
 
@@ -121,6 +128,8 @@ class ColumnReader:
         Why the column is not to be indexed, whatever its type.
     cells : TableCells, optional
         Takes the cells of the table; by default its rows are forgotten.
+    keeps_values : bool
+        Keep the values of the column, if they are few, also where it is not indexed: more files may come.
 
     Attributes
     ----------
@@ -131,9 +140,16 @@ class ColumnReader:
     """
 
     def __init__(
-        self, type_: pa.DataType, settings: IndexSettings, reason: str = "", cells: TableCells | None = None
+        self,
+        type_: pa.DataType,
+        settings: IndexSettings,
+        reason: str = "",
+        cells: TableCells | None = None,
+        *,
+        keeps_values: bool = False,
     ) -> None:
         self.type = type_
+        self._keeps_values = keeps_values
         self._settings = settings
         self._reason = reason
         self._is_searchable = not reason and is_searchable_type(type_)
@@ -148,6 +164,7 @@ class ColumnReader:
         self._n_uncounted = 0
         self._evidence: NullEvidence | None = None
         self._null_rows: dict[str, int] = {}
+        self._is_known_null: dict[str, bool] = {}
         self.undecided: Undecided | None = None
         self.packed: tuple[NDArray[np.uint64], int] | None = None
         self._cells = ColumnCells(cells) if cells is not None and self._is_searchable else None
@@ -197,6 +214,41 @@ class ColumnReader:
             self.held += values.data.shape[0] + _BYTES_PER_ENTRY * len(values)
         if len(self._parts) >= 8 and len(self._parts[-1]) < 1 << 16:
             self._compact()
+
+    def resume(self, record: dict[str, Any], values: ValueSet | None) -> None:
+        """Take what the catalogue knows of the rows before the first batch.
+
+        Parameters
+        ----------
+        record : dict
+            Of the column, see `dfjoin.index.catalog.COLUMN_FIELDS`.
+        values : ValueSet or None
+            Its distinct values; None where they are not kept. Of floats the profile is enough then.
+
+        Raises
+        ------
+        NotContinued
+            If what is known does not tell what the whole column would.
+        """
+        if record["type"] != describe_type(str(self.type), self._reason) or record["date_order"]:
+            raise NotContinued
+        self._n_rows, self._n_null = record["n_rows"], record["n_null"]
+        self._samples = dict.fromkeys(record["samples"], "")
+        self._n_samples = len(self._samples)
+        if not self._is_searchable:
+            return
+        if values is None:
+            if not pa.types.is_floating(self.type):
+                raise NotContinued  # which texts are nulls, and what kind the column is, is told by all values
+            same = {name: record[name] for name in ("cardinality", "min_integer", "max_integer", "min", "max")}
+            self._spilled.append(Profile(kind=KINDS[record["kind"]], has_range=bool(record["has_range"]), **same))
+            return
+        self._is_known_null = dict.fromkeys((values.value(n) for n in null_places(values, self._settings)), False)
+        self._is_known_null |= dict.fromkeys(record["null_spellings"], True)
+        self._null_rows = dict.fromkeys(self._is_known_null, 0)  # those that are nulls are counted already
+        nulls = normalize_batch(pa.array(record["null_spellings"], pa.string()), self._settings)
+        self._parts = [part for part in (values, nulls) if len(part)]
+        self.held = sum(part.data.shape[0] + _BYTES_PER_ENTRY * len(part) for part in self._parts)
 
     def _widen_range(self, array: pa.Array) -> None:
         """Take the smallest and largest of floats that are not counted into the column's profile."""
@@ -276,6 +328,8 @@ class ColumnReader:
         evidence = self._evidence or NullEvidence()
         evidence.add(values.hashes, values.data, values.offsets, places)
         values = drop_nulls(values, places, evidence)
+        if any((text in values.nulls) != was_null for text, was_null in self._is_known_null.items()):
+            raise NotContinued  # how many rows hold the text is not known
         self._n_null += sum(self._null_rows[text] for text in values.nulls)
         return values
 
@@ -323,7 +377,13 @@ class ColumnReader:
             "date_order": values.date_order,
             "samples": [text for text, null in self._samples.items() if null not in nulls][: self._settings.samples],
             "null_spellings": list(values.nulls),
+            "other_values": self._others(values) if self._keeps_values and not is_indexed else [],
         }
+
+    def _others(self, values: ValueSet) -> list[str]:
+        """Return the values of a column that is not indexed, if all of them are at hand and few."""
+        is_whole = self._is_searchable and not self._spilled and not values.date_order
+        return sorted(values.values()) if is_whole and values.offsets[-1] <= _OTHER_BYTES else []
 
     def _pack(self, cells: ColumnCells, united: ValueSet, held: ValueSet, values: ValueSet) -> None:
         """Pack the rows of an indexed column; not where its dates were read before all of its values were known.

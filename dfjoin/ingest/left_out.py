@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin.index.catalog import KINDS, NOT_IN_FILE
-from dfjoin.ingest.column_buffer import EntryBuffer
+from dfjoin.ingest.column_buffer import EntryBuffer, NotContinued
 from dfjoin.ingest.undecided import Undecided
 from dfjoin.kernels.texts.numbers import DAY_MONTH_YEAR
 from dfjoin.types import IndexSettings
@@ -113,6 +113,12 @@ class LeftOutColumn:
         self._parts = [merge_profiles([*self._parts, Profile(kind_of(read, self.type), 0, False, 0, 0, "", "")])]
         return read.date_order
 
+    def resume(self, record: dict[str, Any], values: ValueSet | None) -> None:
+        """Take the counts of the rows before the first batch; of texts they do not tell which are nulls."""
+        if record["type"] != str(self.type) or self._is_text:
+            raise NotContinued
+        self._n_rows, self._n_null = record["n_rows"], record["n_null"]
+
     def spill_into(self, buffer: EntryBuffer, column: int) -> None:
         """Do nothing: there is nothing to hand over."""
 
@@ -150,6 +156,7 @@ class LeftOutColumn:
             "date_order": date_order,
             "samples": [],
             "null_spellings": list(nulls),
+            "other_values": [],
         }
 
 

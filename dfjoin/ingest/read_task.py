@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -25,12 +25,24 @@ from dfjoin.ingest.left_out import LeftOutColumn, is_wanted
 from dfjoin.ingest.row_spool import RowCollector, TableCells
 from dfjoin.ingest.undecided import Undecided, write_undecided
 from dfjoin.sources.delimited import max_columns_error
-from dfjoin.sources.readers import tables_of
+from dfjoin.sources.fingerprint import unite_fingerprints
+from dfjoin.sources.readers import part_fingerprints, tables_of
 from dfjoin.sources.table_reader import TableReader
 from dfjoin.types import Dialect, IndexSettings, TableSource
 from dfjoin.values.frames import NOT_INDEXED
+from dfjoin.values.value_set import ValueSet
 
-__all__ = ["Collected", "RunMeta", "TableFeed", "build_part", "build_run", "feeds_of_file", "write_collected"]
+__all__ = [
+    "Collected",
+    "KnownRows",
+    "RunMeta",
+    "TableFeed",
+    "build_part",
+    "build_run",
+    "feeds_of_file",
+    "table_record",
+    "write_collected",
+]
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,8 @@ class TableFeed:
         Bytes of the table's files.
     left_out : tuple of dict
         Records of columns that the batches do not have.
+    known : KnownRows, optional
+        What is known of the rows before these batches.
     """
 
     record: dict[str, Any]
@@ -70,6 +84,17 @@ class TableFeed:
     batches: Iterator[pa.RecordBatch]
     n_bytes: int
     left_out: tuple[dict[str, Any], ...] = ()
+    known: KnownRows | None = None
+
+
+class KnownRows(Protocol):
+    """What an index knows of the first rows of a table, whose other rows are read."""
+
+    n_rows: int
+
+    def columns(self, names: list[str]) -> Iterator[tuple[dict[str, Any], ValueSet | None]]:
+        """Return the record of each column and its values, as `ColumnReader.resume` takes them."""
+        ...  # pragma: no cover
 
 
 @lru_cache(256)  # most files of a lake are written alike
@@ -92,19 +117,42 @@ def _feed_of(source: TableSource, opened: Callable[[], TableReader]) -> TableFee
     if not reader.names and not source.left_out:
         raise TableReadError("the table has no columns")
     dialect = "" if reader.dialect is None else _spelled(reader.dialect)
-    record = {
+    marks = part_fingerprints(source, source.parts) if source.part_stats else []
+    record = table_record(source, marks) | {"dialect": dialect}
+    if not marks:
+        record["fingerprint"] = reader.fingerprint()
+    return TableFeed(record, reader.names, reader.batches(), source.size, source.left_out)
+
+
+def table_record(source: TableSource, marks: list[int]) -> dict[str, Any]:
+    """Return what is known of a table before it is read.
+
+    Parameters
+    ----------
+    source : TableSource
+    marks : list of int
+        Fingerprint of each of its files, if it is a directory of files.
+
+    Returns
+    -------
+    dict
+        Keys of `dfjoin.index.catalog.TABLE_FIELDS`, but for those that count rows and columns.
+    """
+    return {
         "name": source.name,
         "root": source.root.id,
         "path": source.path,
         "format": source.format,
         "size": source.size,
         "mtime_ns": source.mtime_ns,
-        "fingerprint": reader.fingerprint(),
-        "dialect": dialect,
+        "fingerprint": unite_fingerprints(source.parts, marks, source.size) if marks else 0,
+        "dialect": "",
         "parts": list(source.parts),
         "version": source.version,
+        "part_sizes": [size for size, _ in source.part_stats],
+        "part_times": [time for _, time in source.part_stats],
+        "part_fingerprints": marks,
     }
-    return TableFeed(record, reader.names, reader.batches(), source.size, source.left_out)
 
 
 def build_run(
@@ -257,16 +305,17 @@ def _read_table(
     readers: list[ColumnReader | LeftOutColumn] = []
     cells = None if collected.rows is None else collected.rows.start_table()
     n_rows = max((record["n_rows"] for record in feed.left_out), default=0) if not feed.names else 0
+    n_rows += 0 if feed.known is None else feed.known.n_rows
+    keeps_values = bool(feed.record["part_sizes"])
     try:
         for batch in feed.batches:
             if not readers:
-                readers = _readers(name, feed.names, list(batch.schema), settings, cells)
+                readers = _readers(name, feed.names, list(batch.schema), settings, cells, keeps_values)
+                _resume(feed, readers, settings, buffer, first)
             for reader, array in zip(readers, batch.columns, strict=True):
                 reader.add(array)
             n_rows += batch.num_rows
-            if sum(reader.held for reader in readers) > settings.task_bytes // 2:
-                for i, reader in enumerate(readers):
-                    reader.spill_into(buffer, first + i)
+            _spill_above_budget(readers, settings, buffer, first)
     except TableReadError:
         collected.columns.extend({"dropped": True} for _ in readers)
         if cells is not None:
@@ -274,6 +323,7 @@ def _read_table(
         raise
     if not readers:
         readers = _readers(name, feed.names, [pa.field(name, pa.null()) for name in feed.names], settings)
+        _resume(feed, readers, settings, buffer, first)
     table = len(collected.tables)
     for position, (column_name, reader) in enumerate(zip(feed.names, readers, strict=True)):
         record = reader.finish(buffer, first + position, is_part)
@@ -288,6 +338,30 @@ def _read_table(
         collected.columns.append({"table": table, **record})
     collected.tables.append({**feed.record, "n_rows": n_rows, "n_columns": len(feed.names) + len(feed.left_out)})
     return n_rows
+
+
+def _spill_above_budget(
+    readers: Sequence[ColumnReader | LeftOutColumn], settings: IndexSettings, buffer: EntryBuffer, first: int
+) -> None:
+    """Hand values over when the columns hold more than half of a task's memory."""
+    if sum(reader.held for reader in readers) > settings.task_bytes // 2:
+        for i, reader in enumerate(readers):
+            reader.spill_into(buffer, first + i)
+
+
+def _resume(
+    feed: TableFeed,
+    readers: Sequence[ColumnReader | LeftOutColumn],
+    settings: IndexSettings,
+    buffer: EntryBuffer,
+    first: int,
+) -> None:
+    """Give the readers what is known of the rows before the first batch."""
+    if feed.known is None:
+        return
+    for reader, (record, values) in zip(readers, feed.known.columns(feed.names), strict=True):
+        reader.resume(record, values)
+        _spill_above_budget(readers, settings, buffer, first)
 
 
 def _collect_rows(collected: Collected, first: int, readers: Sequence[ColumnReader | LeftOutColumn]) -> None:
@@ -305,10 +379,11 @@ def _readers(
     fields: list[pa.Field],
     settings: IndexSettings,
     cells: TableCells | None = None,
+    keeps_values: bool = False,
 ) -> list[ColumnReader | LeftOutColumn]:
     """Return what takes the batches of each column; no value of one that the patterns leave out is kept."""
     return [
-        ColumnReader(field.type, settings, _reason_given(field), cells)
+        ColumnReader(field.type, settings, _reason_given(field), cells, keeps_values=keeps_values)
         if is_wanted(table, name, settings)
         else LeftOutColumn(field.type, settings)
         for name, field in zip(names, fields, strict=True)

@@ -172,6 +172,7 @@ def _table_to_dict(table: TableSource) -> dict[str, Any]:
 def _source_from_dict(values: dict[str, Any], roots: dict[int, Root]) -> TableSource:
     """Make a table source from its JSON form."""
     lists = {name: tuple(values[name]) for name in ("parts", "left_out")}
+    lists["part_stats"] = tuple(map(tuple, values["part_stats"]))
     return TableSource(**{**values, **lists, "root": roots[values["root"]]})
 
 

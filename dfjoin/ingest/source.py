@@ -48,9 +48,20 @@ class TableJob(Protocol):
     `path` is what its engine knows it by, empty for a frame; `root` the id of its root.
     """
 
-    name: str
-    path: str
-    root: int
+    @property
+    def name(self) -> str:
+        """Name of the table in the lake."""
+        ...  # pragma: no cover
+
+    @property
+    def path(self) -> str:
+        """See above."""
+        ...  # pragma: no cover
+
+    @property
+    def root(self) -> int:
+        """Id of its root."""
+        ...  # pragma: no cover
 
     @property
     def version(self) -> str:
@@ -221,6 +232,7 @@ def _gather_files(source: Any, roots: list[Root], kind: str = "") -> Input:
             table.size,
             table.mtime_ns,
             tuple([start + part for part in table.parts]),
+            part_stats=table.part_stats,
         )
         for table in listing.tables()
     )

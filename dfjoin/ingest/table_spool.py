@@ -49,7 +49,7 @@ class TableSpool(Collection[TableSource]):
             self._roots.append(table.root)
         parts = None if table.parts == (table.path,) else table.parts
         same = (table.name, table.path, table.format, table.size, table.mtime_ns)
-        values = (self._roots.index(table.root), *same, parts, table.left_out, table.version)
+        values = (self._roots.index(table.root), *same, parts, table.left_out, table.version, table.part_stats)
         self._file.write(json.dumps(values).encode() + b"\n")
         self._n += 1
         self.n_bytes += table.size
@@ -69,9 +69,10 @@ class TableSpool(Collection[TableSource]):
             start += len(chunk)
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
-                root, name, path, format_, size, mtime, parts, left_out, version = json.loads(line)
+                root, name, path, format_, size, mtime, parts, left_out, version, stats = json.loads(line)
                 parts = (path,) if parts is None else tuple(parts)
-                yield TableSource(name, self._roots[root], path, format_, size, mtime, parts, tuple(left_out), version)
+                own, state = self._roots[root], (tuple(left_out), version, tuple(map(tuple, stats)))
+                yield TableSource(name, own, path, format_, size, mtime, parts, *state)
 
     def __contains__(self, table: object) -> bool:
         return any(table == own for own in self)

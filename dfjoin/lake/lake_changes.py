@@ -56,9 +56,18 @@ class LakeChanges(OpenedLake):
 
         Notes
         -----
-        Each call writes at least one segment; `compact` merges them when there are many. A table of several files is
-        read whole when one of them is new or has changed: the index keeps one fingerprint and one set of values for
-        all of them, and what is a null or a date is decided by all rows.
+        Each call writes at least one segment; `compact` merges them when there are many.
+
+        Of a table that is a directory of Parquet files the new files are read alone; what the index knows of the
+        others is carried over, and the result is that of a build, but for two figures: `samples` are in the order in
+        which files came, and the number of distinct values of a column of floats, where these take more than 16 KiB,
+        becomes an upper bound. All files are read:
+
+        - if a file that the index has is changed or gone, since its values cannot be taken out of the others;
+        - if the new files change what the old ones mean: other columns or types, a text that becomes a null or is none
+          any more, days and months that become distinguishable;
+        - if the index was built by an earlier dfjoin, has row signatures, or keeps no sets (``keep_sets=False``);
+        - with patterns that leave out a column of texts. Points of `axes` are always read from all files.
         """
         from dfjoin.ingest.build_options import BuildOptions
         from dfjoin.store import change

@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 from pyarrow import fs
 
-__all__ = ["WHOLE_FILE_LIMIT", "fingerprint", "fingerprint_bytes"]
+__all__ = ["WHOLE_FILE_LIMIT", "fingerprint", "fingerprint_bytes", "fingerprints_of_parts", "unite_fingerprints"]
 
 WHOLE_FILE_LIMIT = 64 << 20
 """Files up to this size are read whole, in bytes."""
@@ -100,10 +100,22 @@ def fingerprint(filesystem: fs.FileSystem, paths: Sequence[str], size: int) -> i
     """
     if len(paths) == 1:
         return _fingerprint_file(filesystem, paths[0], size)
+    return unite_fingerprints(paths, fingerprints_of_parts(filesystem, paths), size)
+
+
+def fingerprints_of_parts(filesystem: fs.FileSystem, paths: Sequence[str]) -> list[int]:
+    """Compute the fingerprint of each of some files, see `fingerprint`."""
+    found = filesystem.get_file_info(list(paths))
+    return [_fingerprint_file(filesystem, path, info.size or 0) for path, info in zip(paths, found, strict=True)]
+
+
+def unite_fingerprints(paths: Sequence[str], parts: Sequence[int], size: int) -> int:
+    """Compute the fingerprint of a table from those of its files, in the order of the table; `size` as there."""
+    if len(paths) == 1:
+        return parts[0]
     base = os.path.commonpath([os.path.dirname(path) for path in paths]) if paths else ""  # noqa: PTH120
     digest = blake2b(digest_size=8)
-    for path, info in zip(paths, filesystem.get_file_info(list(paths)), strict=True):
-        part = _fingerprint_file(filesystem, path, info.size or 0)
+    for path, part in zip(paths, parts, strict=True):
         digest.update(path[len(base) :].lstrip("/\\").replace("\\", "/").encode() + b"\0")
         digest.update(part.to_bytes(8, "little"))
     digest.update(_size_bytes(size))

@@ -139,10 +139,12 @@ class Listing:
         tree.forget()
 
     def _table(self, path: str, kind: str, files: list[ListedFile]) -> TableSource:
-        parts = tuple(sorted(f.path for f in files))
+        files = sorted(files, key=lambda f: f.path)
+        parts = tuple(f.path for f in files)
         size = sum(f.size for f in files)
         mtime = max(f.mtime_ns for f in files)
-        return TableSource(path, self.root, path, kind, size, mtime, parts)
+        stats = () if parts == (path,) else tuple((f.size, f.mtime_ns) for f in files)
+        return TableSource(path, self.root, path, kind, size, mtime, parts, part_stats=stats)
 
     def _collect(self, source: object) -> tuple[str, Directory]:
         """Return the place of the root, and its entries as a tree."""

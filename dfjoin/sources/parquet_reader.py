@@ -51,6 +51,8 @@ def open_parquet(table: TableFile) -> TableReader:
     def dataset_batches() -> Iterator[pa.RecordBatch]:
         chosen = [found.schema.field(name) for name in wanted.raw(raw, names)]
         for fragment in found.get_fragments():
+            if table.wanted_paths is not None and fragment.path not in table.wanted_paths:
+                continue
             for batch in _batches_of_part(filesystem, fragment, chosen):
                 yield batch.rename_columns(wanted.names(names))
 

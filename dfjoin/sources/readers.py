@@ -10,13 +10,13 @@ import pyarrow as pa
 from pyarrow import fs
 
 from dfjoin.errors import MissingDependencyError, TableReadError
-from dfjoin.sources.fingerprint import fingerprint
+from dfjoin.sources.fingerprint import fingerprint, fingerprints_of_parts
 from dfjoin.sources.roots import open_root, resolve
 from dfjoin.sources.table_kinds import KINDS, fingerprint_of, kind_of_file, reader_of
 from dfjoin.sources.table_reader import Member, TableFile, TableReader, WantedColumns
 from dfjoin.types import Dialect, GivenDialect, IndexSettings, TableSource
 
-__all__ = ["current_fingerprint", "fingerprint_of_files", "open_table", "tables_of"]
+__all__ = ["current_fingerprint", "fingerprint_of_files", "open_table", "part_fingerprints", "tables_of"]
 
 
 def tables_of(
@@ -60,6 +60,7 @@ def open_table(
     dialect: Dialect | GivenDialect | None = None,
     columns: Sequence[str] | None = None,
     max_columns: int = IndexSettings.max_columns,
+    parts: Sequence[str] | None = None,
 ) -> TableReader:
     """Open a table of a file root.
 
@@ -74,6 +75,8 @@ def open_table(
         The columns wanted, in this order; all by default.
     max_columns : int
         The most columns that the table may have.
+    parts : sequence of str, optional
+        Those of `source.parts` whose rows are wanted, of a table that is a directory of files; all by default.
 
     Returns
     -------
@@ -95,7 +98,8 @@ def open_table(
     def opened() -> TableReader:
         file = _file_of(source, dialect or GivenDialect(), WantedColumns(columns, max_columns))
         if not _is_container(source):
-            return reader_of(source.format)(file)
+            wanted = None if parts is None else frozenset(resolve(source.root, part) for part in parts)
+            return reader_of(source.format)(replace(file, wanted_paths=wanted))
         for member in _members(file):
             if member.name == source.member or not source.member:
                 return member.open()
@@ -146,6 +150,15 @@ def current_fingerprint(source: TableSource) -> int:
     except (pa.ArrowException, OSError, MissingDependencyError) as error:
         raise TableReadError(_reason(error)) from error
     return fingerprint_of_files(filesystem, (resolve(source.root, part) for part in source.parts or (source.path,)))
+
+
+def part_fingerprints(source: TableSource, parts: Sequence[str]) -> list[int]:
+    """Compute the fingerprint of some files of a table, each for itself; raises `TableReadError` like the above."""
+    try:
+        filesystem, _ = open_root(source.root.uri)
+        return fingerprints_of_parts(filesystem, [resolve(source.root, part) for part in parts])
+    except (pa.ArrowException, OSError) as error:
+        raise TableReadError(_reason(error)) from error
 
 
 def fingerprint_of_files(filesystem: fs.FileSystem, paths: Iterable[str]) -> int:

@@ -139,6 +139,8 @@ class TableFile:
     wanted : WantedColumns
     member : str
         The table that is wanted of a file that holds several; empty for all.
+    wanted_paths : frozenset of str, optional
+        Those of `paths` whose rows are wanted, of a directory of Parquet files; all by default.
     """
 
     filesystem: fs.FileSystem
@@ -147,6 +149,7 @@ class TableFile:
     written: Dialect | GivenDialect
     wanted: WantedColumns
     member: str = ""
+    wanted_paths: frozenset[str] | None = None
 
     @property
     def path(self) -> str:

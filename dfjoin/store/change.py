@@ -28,6 +28,7 @@ from dfjoin.index.tombstones import write_alive
 from dfjoin.index.versions import read_manifest
 from dfjoin.ingest.axes_driver import axes_of_new
 from dfjoin.ingest.build_options import BuildOptions
+from dfjoin.ingest.continued_table import continued_table
 from dfjoin.ingest.driver import write_segments
 from dfjoin.ingest.embed_driver import embed_new
 from dfjoin.ingest.engine import LateEngine
@@ -35,7 +36,7 @@ from dfjoin.ingest.source import Input, TableJob, frames_place, gather
 from dfjoin.ingest.table_spool import TableSpool
 from dfjoin.sources.readers import current_fingerprint
 from dfjoin.sources.table_kinds import KINDS
-from dfjoin.types import Root, TableSource
+from dfjoin.types import IndexSettings, Root, TableSource
 
 __all__ = ["add", "remove", "restore"]
 
@@ -84,7 +85,10 @@ def add(
         _refuse_parts(present, given.tables)
         if not replaces:
             given.extra = [job for job in given.extra if reads_all or not _is_known(present, job)]
-            given.tables = TableSpool(_new_or_changed(path, present, given, reads_all))
+            tables = _new_or_changed(path, present, given, reads_all)
+            if not reads_all:
+                tables = _read_whole(tables, present, given, base.settings, options.on_error)
+            given.tables = TableSpool(tables)
             if not given.tables and not given.extra:
                 return base
         runner = engine.start(given.tables)
@@ -169,6 +173,24 @@ def _new_or_changed(path: Path, segments: list[Segment], given: Input, full: boo
             f"`source` brings tables whose names the index has already: {shortlist(taken)}; use "
             "`Lake.replace(source)` to put them in their place, or give them other names"
         )
+
+
+def _read_whole(
+    tables: Iterable[TableSource], segments: list[Segment], given: Input, settings: IndexSettings, on_error: str
+) -> Iterator[TableSource]:
+    """Leave out the tables of which only the new files are read: these become jobs of the input."""
+    compared: dict[str, Segment] = {}
+    for table in tables:
+        found = _find(segments, table.name) if table.part_stats else None
+        job = None
+        if found is not None:
+            segment, number = found
+            sound = compared.setdefault(segment.meta.id, Segment(segment.index, segment.meta, is_compared=True))
+            job = continued_table(table, sound, number, settings, on_error)
+        if job is None:
+            yield table
+        else:
+            given.extra.append(job)
 
 
 def _record_of(segments: list[Segment], job: TableJob) -> dict[str, Any] | None:

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError, InvalidTypeError
+from dfjoin.errors import IncompatibleSettingsError, IndexVersionError, InvalidParameterError, InvalidTypeError
+from dfjoin.index import manifest
 
 GERMAN = "Kunde;Betrag;Menge\nA1;1.234,50;1.200\nB2;7,25;3\nC3;12,00;1.999\n"
 
@@ -45,6 +46,26 @@ def test_the_dialect_is_named(place):
     assert named["a.csv"] == "; · utf-8 · decimal comma · thousands ."
     assert lake.describe("a.csv")["dialect"] == named["a.csv"]
     assert set(lake.columns.loc[lake.columns["table"] == "a.csv", "dialect"]) == {named["a.csv"]}
+
+
+def test_a_reader_that_does_not_know_dialects_refuses_the_index(place, monkeypatch):
+    """It would read `1.234,50` as a text, where the index has a number."""
+    lake = build(place)
+    lake.compact(full=True)
+    earlier = tuple(name for name in manifest._FEATURES if name != "dialects")
+    with monkeypatch.context() as reader:
+        reader.setattr(manifest, "_FEATURES", earlier)
+        with pytest.raises(IndexVersionError, match=r"needs the features 'dialects', this dfjoin .* upgrade dfjoin"):
+            dfjoin.open_lake(lake.path)
+    lake.remove("a.csv").compact(full=True)
+    monkeypatch.setattr(manifest, "_FEATURES", earlier)
+    assert dfjoin.open_lake(lake.path).tables["table"].tolist() == ["eu/b.csv"], "nothing of it needs the feature"
+
+
+def test_given_dialects_are_a_feature_too(place):
+    (place / "a.csv").unlink()
+    lake = build(place, decimal={"eu/*": "."})
+    assert "dialects" in json.loads(lake.manifest.to_json())["writer_features"]
 
 
 def test_doubtful_files_are_listed_with_the_reason(place):

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 MASK = 2**64 - 1
 K0, K1, K2 = 0x9E3779B97F4A7C15, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB
-FEATURES = {"tokens", "catalog", "signatures", "patterns", "vectors", "null_evidence"}
+FEATURES = {"tokens", "catalog", "signatures", "patterns", "vectors", "null_evidence", "dialects", "parts"}
 NULL_TEXTS = set(
     """na|n/a|n.a.|n.a|nan|-nan|nat|null|none|#n/a|#na|#n/a n/a|n/a n/a|<na>|<null>|<none>|(na)|(n/a)|(null)|(none)|(blank)|
     (empty)|(missing)|[null]|\\n|not available|not applicable|1.#qnan|1.#ind|-1.#ind|-1.#qnan|#value!|#ref!|#div/0!|#name?|

@@ -12,7 +12,9 @@ from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.catalog import (
     COLUMN_FIELDS,
     KINDS,
+    TABLE_FIELDS,
     Catalog,
+    catalog_features,
     describe_type,
     find_root,
     read_dialect,
@@ -22,6 +24,7 @@ from dfjoin.index.catalog import (
 )
 from dfjoin.types import Dialect, Root
 
+PARTED = {"part_sizes", "other_values"}
 NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6), unique=True, max_size=12)
 
 
@@ -29,7 +32,7 @@ def table_record(name, first, width):
     return {
         "name": name, "root": 0, "path": name, "format": "delimited", "size": 10, "mtime_ns": 5,
         "fingerprint": 2**64 - 1, "dialect": "", "parts": [name], "version": "", "n_rows": 3,
-        "first_column": first, "n_columns": width,
+        "first_column": first, "n_columns": width, "part_sizes": [], "part_times": [], "part_fingerprints": [],
     }  # fmt: skip
 
 
@@ -38,7 +41,7 @@ def column_record(table, name, **changes):
         "table": table, "name": name, "position": 0, "type": "string", "kind": 0, "is_indexed": 1, "n_rows": 3,
         "n_null": 1, "cardinality": 2, "has_range": 0, "min_integer": -5, "max_integer": 7, "min": "a",
         "max": "b", "date_order": "", "samples": ["a", "B"],
-        "null_spellings": [], **changes,
+        "null_spellings": [], "other_values": [], **changes,
     }  # fmt: skip
 
 
@@ -62,6 +65,47 @@ def test_nulls_by_evidence_are_kept_and_a_catalogue_without_them_is_as_it_was(tm
         with pa.memory_map(str(tmp_path / "catalog.arrow")) as file:
             fields = {field.name for field in pa.ipc.open_file(file).schema.field("columns").type.value_type}
         assert ("null_spellings" in fields) == bool(nulls), "older versions read the latter"
+
+
+@pytest.mark.parametrize("held", [(), ("part_sizes",), ("other_values",), ("part_times", "null_spellings")])
+def test_fields_that_hold_nothing_are_left_out(tmp_path, held):
+    values = {"part_sizes": [3, 4], "part_times": [0, 9], "null_spellings": ["na"], "other_values": ["no", "yes"]}
+    given = {name: values[name] for name in held}
+    table = {**table_record("t", 0, 1), "parts": ["t/a", "t/b"]}
+    table |= {name: value for name, value in given.items() if name in table}
+    column = column_record(0, "x", **{name: value for name, value in given.items() if name not in table})
+    (tmp_path / "catalog.arrow").write_bytes(write_catalog([table], [column], []))
+    catalog = Catalog(tmp_path / "catalog.arrow")
+    assert catalog.tables().to_pylist() == [table] and catalog.columns().to_pylist() == [column]
+    assert catalog_features(catalog.tables(), catalog.columns()) == (("parts",) if {*held} & PARTED else ())
+    with pa.memory_map(str(tmp_path / "catalog.arrow")) as file:
+        schema = pa.ipc.open_file(file).schema
+        fields = {field.name for list_ in schema for field in list_.type.value_type}
+    assert fields & {*values} == {*held}
+
+
+def test_parts_of_which_one_is_not_described(tmp_path):
+    table = {**table_record("t", 0, 0), "parts": ["t/a", "t/b"], "part_sizes": [1]}
+    (tmp_path / "catalog.arrow").write_bytes(write_catalog([table], [], []))
+    with pytest.raises(IndexCorruptedError, match="`part_sizes` does not say the same for all files of a table"):
+        Catalog(tmp_path / "catalog.arrow")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "features"),
+    [
+        (Dialect(), ()),
+        (Dialect(delimiter=";", header_lines=0, doubt='"decimal" may be a comma'), ()),
+        (Dialect(decimal=","), ("dialects",)),
+        (Dialect(header_lines=2), ("dialects",)),
+        (Dialect(cells=(0, 0, 2, 2)), ("dialects",)),
+        (Dialect(number_columns=(1,)), ("dialects",)),
+    ],
+)
+def test_what_earlier_readers_would_misread_is_a_feature(dialect, features):
+    table = {**table_record("t", 0, 0), "dialect": json.dumps(dialect.to_dict())}
+    tables, columns = pa.array([table], TABLE_FIELDS), pa.array([], COLUMN_FIELDS)
+    assert catalog_features(tables, columns) == features
 
 
 def test_round_trip(tmp_path):

@@ -21,7 +21,7 @@ def feed(columns, starts, ends):
     names = list(columns)
     record = {
         "name": "t", "root": 0, "path": "t", "format": "spark", "size": 0, "mtime_ns": 0, "fingerprint": 0,
-        "dialect": "", "parts": [], "version": "",
+        "dialect": "", "parts": [], "version": "", "part_sizes": [], "part_times": [], "part_fingerprints": [],
     }  # fmt: skip
     arrays = [pa.array(columns[name][starts:ends], pa.string()) for name in names]
     return TableFeed(record, names, iter(pa.table(arrays, names=names).to_batches(max_chunksize=2)), 0)

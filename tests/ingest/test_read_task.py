@@ -41,6 +41,7 @@ def feeds(tables):
         record = {
             "name": source.name, "root": 0, "path": source.path, "format": "delimited", "size": 10, "mtime_ns": 1,
             "fingerprint": 0, "dialect": "", "parts": [source.path], "version": "",
+            "part_sizes": [], "part_times": [], "part_fingerprints": [],
         }  # fmt: skip
         return [(source.name, lambda: TableFeed(record, list(batches[0]), read(), 10))]
 

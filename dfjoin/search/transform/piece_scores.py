@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dfjoin.index.column_values import PackedValues
 from dfjoin.index.reading import reading
 from dfjoin.index.segment import Segment
-from dfjoin.index.soundness import entries_of, stretches_of
-from dfjoin.kernels.lists.postings import copy_values
+from dfjoin.index.soundness import entries_of
 from dfjoin.kernels.texts.value_pieces import PieceLists, QueryValues, score_columns, value_pieces
 from dfjoin.search.exact.allowed import allowed_columns
 from dfjoin.search.hits import rank_columns
 from dfjoin.search.params import SearchParams, SearchStats
 
-__all__ = ["PackedValues", "QueryPieces", "ScoredColumns", "pack_values", "score_segments"]
+__all__ = ["QueryPieces", "ScoredColumns", "score_segments"]
 
 _BOUND = 10.0
 """Bits that one piece, and so one value of the query, adds to a column's score at most: no single value decides."""
@@ -29,35 +28,6 @@ _LEAST_POSTINGS = 1 << 20
 """A smaller lake is taken to be a part of one with so many postings: too few do not show what is rare."""
 _MIN_SHARE = 0.2
 """Share of the smaller column's values that must be touched: programs must join 0.3 of one of them."""
-
-
-@dataclass(frozen=True)
-class PackedValues:
-    """Canonical values one after the other: `data` of uint8, 8 more than used, and `offsets` of int64."""
-
-    data: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return self.offsets.size - 1
-
-
-def pack_values(data: NDArray[np.uint8], offsets: NDArray[np.int64], chosen: NDArray[np.integer]) -> PackedValues:
-    """Copy some of a list of values.
-
-    Raises
-    ------
-    IndexCorruptedError
-        If one of them lies outside of `data`.
-    """
-    with reading("value_offsets", "points outside `value_bytes`"):
-        starts, lengths = stretches_of(offsets, chosen, data.size - 8)
-    packed = np.zeros(chosen.size + 1, np.int64)
-    np.cumsum(lengths, out=packed[1:])
-    out = np.zeros(int(packed[-1]) + 8, np.uint8)
-    sizes = lengths.astype(np.int32)
-    copy_values(np.arange(chosen.size, dtype=np.uint32), starts, sizes, data, out, packed)
-    return PackedValues(out, packed)
 
 
 class ScoredColumns(NamedTuple):

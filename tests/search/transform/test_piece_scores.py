@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dfjoin.index.column_values import pack_values
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import make_query
 from dfjoin.search.transform import piece_scores
-from dfjoin.search.transform.piece_scores import QueryPieces, pack_values, score_segments
+from dfjoin.search.transform.piece_scores import QueryPieces, score_segments
 
 OPTIONS = {"patterns": True}
 
