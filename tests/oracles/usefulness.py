@@ -197,7 +197,8 @@ def features(query, companions, candidate, table, headers, holding):
     in_table = [w for w in specific if w in stem]
     no_letters = not is_own and sum(any(c.isalpha() for c in v) for v in own) < 0.1 * len(own)
     held = [tuple(words(h)) in frame or words(h) == mine for h in headers]
-    n_new = sum(not h for h in held) - (not held[headers.index(header)])  # the key itself is nothing new
+    is_new = [not h and words(name) != [] for h, name in zip(held, headers, strict=True)]
+    n_new = sum(is_new) - is_new[headers.index(header)]  # the key itself is nothing new
     containments = len(shared) / len(own), len(shared) / len(theirs)
     by_chance, bits = chance(own_rows, their_rows)
     by_value = 1 - by_chance

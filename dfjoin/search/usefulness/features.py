@@ -27,6 +27,7 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_words import DIGITS, MEASURE, HeaderWords
 from dfjoin.kernels.texts.numbers import INTEGER, parse_integers
 from dfjoin.search.query import QueryColumn
+from dfjoin.search.usefulness.frame_headers import FrameHeaders, frame_headers
 from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of, series_of
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
@@ -188,37 +189,49 @@ def features_of(snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence)
 
     Notes
     -----
-    No table and no value is read. O(candidates + columns that bear a name of the frame).
+    No table and no value is read. O(candidates + tables + columns that have a header of the frame).
     """
     hits = evidence.hits
     n = len(hits)
     values = np.empty((n, len(FEATURES)))
     family, content = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    if n == 0:
+        return CandidateFeatures(values, family, content)
+    frames = frame_headers(snapshot, facts.header.joined[facts.header.joined != 0], facts.companions)
     numbers = hits.segments
-    if n and numbers[0] == numbers[-1] and bool((numbers == numbers[0]).all()):
-        family, content = _fill(snapshot, int(numbers[0]), facts, evidence, values)
+    if bool((numbers == numbers[0]).all()):
+        number = int(numbers[0])
+        family, content = _fill(snapshot, number, facts, frames[number], evidence, values)
         return CandidateFeatures(values, family, content)
     for number in np.unique(numbers).tolist():
         places = np.flatnonzero(numbers == number)
         own = np.empty((places.size, len(FEATURES)))
-        family[places], content[places] = _fill(snapshot, number, facts, evidence.take(places), own)
+        parts = _fill(snapshot, number, facts, frames[number], evidence.take(places), own)
+        family[places], content[places] = parts
         values[places] = own
     return CandidateFeatures(values, family, content)
 
 
 def _fill(
-    snapshot: Snapshot, number: int, facts: QueryFacts, evidence: SharedEvidence, out: NDArray[np.float64]
+    snapshot: Snapshot,
+    number: int,
+    facts: QueryFacts,
+    frame: FrameHeaders,
+    evidence: SharedEvidence,
+    out: NDArray[np.float64],
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Compute the features of the candidates of one segment; return which of them belong together."""
     known = facts_of(snapshot.segments[number])
-    own = facts.header.joined[facts.header.joined != 0]
-    named = known.columns_named(own)
-    n_held = np.bincount(known.table_of[known.columns_named(facts.companions)], minlength=known.n_tables)
-    n_named = np.bincount(known.table_of[named], minlength=known.n_tables)
-    has_header = (n_named > 0).astype(np.uint8)
-    series, n_new = series_of(snapshot)[number], known.width - 1 - n_held - n_named
-    unmarked = np.zeros(known.n_tables, np.uint8)
-    tables = TableNumbers(known.tables, n_new, n_held, has_header, series, known.number_share, unmarked)
+    tables = TableNumbers(
+        known.tables,
+        frame.n_new,
+        frame.n_held,
+        (frame.n_named > 0).astype(np.uint8),
+        series_of(snapshot)[number],
+        known.number_share,
+        frame.is_near,
+        np.zeros(known.n_tables, np.uint8),
+    )
     numbers = query_numbers(facts, evidence.total_weight)
     columns = evidence.hits.columns
     marks = np.zeros(known.n_headers, np.uint8)

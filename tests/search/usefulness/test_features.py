@@ -83,7 +83,7 @@ def test_features_are_those_of_plain_sets(lake):
                 headers = list(TABLES[table])
                 is_number = [oracle.is_number(columns[table, h]) for h in headers]
                 expected = oracle.features((label, own), list(frame), candidate, table, headers, usual)
-                expected |= {"series": 0.0, "number_columns": sum(is_number) / len(headers)}
+                expected |= {"series": 0.0, "number_columns": sum(is_number) / len(headers), "same_folder": 0.0}
                 expected |= {"unnamed_numbers": oracle.unnamed_numbers((label, own), candidate)}
                 expected |= oracle.number_features((label, own), candidate, table)
                 assert set(expected) == set(FEATURES)
@@ -111,9 +111,9 @@ def test_the_facts_of_a_segment_are_made_once_and_name_its_columns(build):
     assert facts_of(segment) is facts and facts.n_tables == len(TABLES)
     town = facts.names.joined[segment.catalog.numbers["position"] >= 0]
     own = np.unique(town)
-    assert sorted(facts.columns_named(own).tolist()) == list(range(len(town)))
-    assert facts.columns_named(np.array([7], np.uint64)).size == 0
-    assert facts.columns_named(np.empty(0, np.uint64)).size == 0
+    assert facts.n_columns_named(own).tolist() == facts.width.tolist()
+    assert not facts.n_columns_named(np.array([7], np.uint64)).any()
+    assert not facts.n_columns_named(np.empty(0, np.uint64)).any()
 
 
 @pytest.mark.parametrize(
