@@ -98,7 +98,7 @@ _OF_VALUES = (
 )
 _BY_CHANCE = (
     "the shared numbers tell nothing: any other column of numbers from the same range, such as a serial number, would "
-    "share as many"
+    "share as many; single letters count as numbers"
 )
 """What is said in place of the features of values where chance explains the shared numbers."""
 
