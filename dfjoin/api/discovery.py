@@ -95,8 +95,8 @@ def discover_joinable(
         Smallest score, 0 to 1; by default 0.5 if neither `k` nor `threshold` is given, else 0. Only with
         ``rank="useful"``.
     families : bool, default True
-        Whether similar tables count as one hit; ``hits.similar(i)`` lists them. With False each is a row of its own.
-        Only with ``rank="useful"``.
+        Whether similar tables count as one hit; ``hits.similar(i)`` lists them. With False each is a row of its own,
+        and the one that would be shown takes the place of the most useful one. Only with ``rank="useful"``.
     weighted : bool, default False
         Rank by the rows of `df` that find a match instead of distinct values; `threshold` then applies
         to that share, and ``matched_rows, row_containment`` are added.
@@ -183,9 +183,10 @@ def discover_joinable(
         - ``verdict`` (str): strong (score 0.85 and more), plausible (0.5), weak (0.1) or chance.
         - ``brings`` (str): columns of the table that `df` has not.
         - ``n_similar`` (int64): other columns of its family.
-        - ``copy`` (bool): the table is a copy of `df`.
+        - ``copy`` (bool): the table is a copy of `df`; its usefulness is 0.
 
         Order: usefulness descending, then matched descending, cardinality ascending, table, column by code point.
+        Tables that bring nothing come after all that bring something and have a score of 0.5 or more.
         ``attrs["dfjoin"]`` holds the mode, whether the result is complete, and what was read; in ``mode="lsh"``
         also the ``expected_recall`` of each search: the share of the columns at or above the threshold that are
         expected to be in the result. It is estimated from the counted rows; with ``verify=False`` it assumes that the
@@ -219,12 +220,12 @@ def discover_joinable(
     posting lists that hold them). With ``rank="useful"`` all of them are scored, or of more than 50,000 the best 2,000
     by matched values; `attrs` says so, and how many have a lower score than is shown.
 
-    The score is a logistic regression over 25 features: containment both ways and weighted by the rarity of values in
+    The score is a logistic regression over 26 features: containment both ways and weighted by the rarity of values in
     the lake, the information that the shared values have by their alphabet, the number of columns that hold them,
-    likeness of headers and of the table's name, years and values without letters. Whole numbers count as far as more
-    are shared than the ranges of both columns predict: serial numbers tell nothing by their values, padded or not, so
-    that headers (equal, or one short for the other one), the name of the table and the sizes decide. No table is read.
-    Weights, data and cross-validated figures are in ``dfjoin/search/usefulness/model.json``.
+    likeness of headers and of the table's name, the folder, years and values without letters. Whole numbers count as
+    far as more are shared than the ranges of both columns predict: serial numbers tell nothing by their values, padded
+    or not, so that headers (equal, or one short for the other one), the name of the table and the sizes decide. No
+    table is read. Weights, data and cross-validated figures are in ``dfjoin/search/usefulness/model.json``.
 
     In ``mode="lsh"`` columns too small to be signed are searched exactly, and so is every column when such small
     columns may be contained so far; `attrs` says ``complete`` then.

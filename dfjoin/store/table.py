@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -276,6 +277,7 @@ class LakeTable:
         return pc.if_else(pa.array(values.codes < 0), pa.scalar(None, combined.type), combined).to_pandas()
 
 
+_SHOWN_LETTERS = 60
 _ROW_NAMES = re.compile(r"row[ ._]?names?|unnamed: 0(?:\.\d+)*", re.IGNORECASE)
 """What R and pandas call the column of row names when they write it into a file."""
 
@@ -298,28 +300,30 @@ def void_reason(name: str, numbers: Mapping[str, Any]) -> str:
     ----------
     name : str
     numbers : mapping
-        `n_rows`, `n_null` and `cardinality` of the catalogue.
+        `n_rows`, `n_null`, `cardinality` and `samples` of the catalogue.
 
     Returns
     -------
     str
         Empty for a column that may say something. A column of one value says something where others are null, or
-        where the table has a single row.
+        where the table has a single row. The value is told: it may be what the whole table is about.
 
     Examples
     --------
-    >>> void_reason("Unnamed: 0", {"n_rows": 3, "n_null": 0, "cardinality": 3})
+    >>> void_reason("Unnamed: 0", {"n_rows": 3, "n_null": 0, "cardinality": 3, "samples": ["a", "b", "c"]})
     'row names'
-    >>> void_reason("country", {"n_rows": 3, "n_null": 0, "cardinality": 1})
-    'one value'
-    >>> void_reason("country", {"n_rows": 3, "n_null": 1, "cardinality": 1})
+    >>> void_reason("country", {"n_rows": 3, "n_null": 0, "cardinality": 1, "samples": ["Spain"]})
+    "one value, 'Spain'"
+    >>> void_reason("country", {"n_rows": 3, "n_null": 1, "cardinality": 1, "samples": ["Spain"]})
     ''
     """
     if _ROW_NAMES.fullmatch(name.strip()):
         return "row names"
     if numbers["n_rows"] and numbers["n_null"] == numbers["n_rows"]:
         return "no value"
-    return "one value" if numbers["n_rows"] > 1 and numbers["cardinality"] == 1 and not numbers["n_null"] else ""
+    if numbers["n_rows"] < 2 or numbers["cardinality"] != 1 or numbers["n_null"]:
+        return ""
+    return ", ".join(["one value", *(repr(shorten(text, _SHOWN_LETTERS)) for text in numbers["samples"][:1])])
 
 
 def _convert(values: ValueSet, kind: str) -> pd.Series | None:

@@ -628,9 +628,9 @@ def test_columns_that_say_nothing_are_brought_only_when_named(build):
     wide = df.auto_join(lake, on="a", k=2)
     assert list(wide) == ["a", "some", "v"]
     (step,) = _report(wide)["joined"]
-    left_out = {"rownames": "row names", "planet": "one value", "none": "no value", "Unnamed: 0": "row names"}
+    left_out = {"rownames": "row names", "planet": "one value, 'Earth'", "none": "no value", "Unnamed: 0": "row names"}
     assert step["left_out"] == left_out and _reasons(wide) == {("empty", "k"): "it has no other columns"}
-    text = "  left out: rownames (row names), planet (one value), none (no value), Unnamed: 0 (row names); name them"
+    text = "  left out: rownames (row names), planet (one value, 'Earth'), none (no value), Unnamed: 0 (row names); name them"
     assert text in str(dfjoin.report(wide))
     pd.testing.assert_frame_equal(df.auto_join(_report(wide)["plan"]), wide)
     hits = df.discover_joinable("a", lake, tables="t")

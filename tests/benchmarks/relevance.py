@@ -35,11 +35,14 @@ SCORE = (
     "same_specific_header", "disjoint_headers", "header_in_table_name", "header_elsewhere", "no_letters",
     "no_letters_same_header", "both_years", "numeric_header", "unique_query", "larger_containment", "unnamed_numbers",
     "by_chance", "similar_size", "refers", "same_key_header", "alike_header", "names_key", "measured", "other_headers",
+    "same_folder",
 )  # fmt: skip
 BRINGS = (
     "shared", "covered", "nothing_new", "new_columns", "both_text", "place_in_table",
-    "header_in_table_name", "disjoint_headers", "header_elsewhere", "series", "number_columns",
+    "header_in_table_name", "disjoint_headers", "header_elsewhere", "series", "number_columns", "same_folder",
 )  # fmt: skip
+OF_THE_LAKE = ("rare_containment", "spread", "same_folder")
+"""Features that depend on other tables."""
 NUMBER_JUDGEMENTS = Path(__file__).with_name("judged_numbers.csv")
 RIDGE = 16.0
 KEY_WEIGHT = 0.3
@@ -74,8 +77,9 @@ def _candidates(lake, frame: pd.DataFrame, label, own_table: str) -> pd.DataFram
     found = features_of(snapshot, query_facts(query), evidence)
     with mock.patch.object(shared_evidence, "weigh_values", _weigh_in_small_lake):
         alone = features_of(snapshot, query_facts(query), count_evidence(snapshot, matched, params)[0])
+    alone.values[:, FEATURES.index("same_folder")] = 0.0  # all tables lie in one folder
     rows = pd.DataFrame(found.values, columns=list(FEATURES))
-    rows = rows.assign(**{f"small {name}": alone.column(name) for name in ("rare_containment", "spread")})
+    rows = rows.assign(**{f"small {name}": alone.column(name) for name in OF_THE_LAKE})
     tables, columns = [], []
     for number, column in zip(evidence.hits.segments.tolist(), evidence.hits.columns.tolist(), strict=True):
         catalog = snapshot.segments[number].catalog
@@ -240,12 +244,12 @@ def fit_model(rows: pd.DataFrame, names: tuple[str, ...], is_true: np.ndarray, w
 
 
 def fit_both(rows: pd.DataFrame) -> tuple[LinearModel, LinearModel]:
-    """Fit the score to all rows, and what a hit brings to those that are no accident, made databases apart."""
+    """Fit the score to all rows, and what a hit brings to those that are no accident; whole numbers count for the score."""
     weights = rows["weight"].to_numpy(float)
     grade = rows["grade"].to_numpy()
     related = grade > 0
     score = fit_model(rows, SCORE, related, weights)
-    related &= (rows["part"] != "made").to_numpy()
+    related &= ~rows["part"].isin(["made", "numbers"]).to_numpy()
     return score, fit_model(rows[related], BRINGS, grade[related] == 2, weights[related])
 
 
@@ -419,7 +423,7 @@ def families_shown(rows: pd.DataFrame, ranking: np.ndarray, score: np.ndarray) -
 def all_rows(lake, judgements: Path, keys: Path | None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The candidates that the model is fitted to, with their weight and part; and the judged ones without a shared value."""
     rows, unshared, measures = judged_features(lake, judgements)
-    alone = rows.assign(**{name: rows[f"small {name}"] for name in ("rare_containment", "spread")})
+    alone = rows.assign(**{name: rows[f"small {name}"] for name in OF_THE_LAKE})
     parts = {"judged": rows.assign(weight=1.0), "measures": measures.assign(weight=MEASURE_WEIGHT)}
     parts["small"] = alone.assign(weight=SMALL_WEIGHT)
     parts["numbers"] = number_features(lake).assign(weight=1.0)
@@ -521,8 +525,8 @@ def write_model(every: pd.DataFrame, figures: dict[str, dict[str, float]]) -> No
         "command": "python -m tests.benchmarks relevance JUDGEMENTS LAKE --keys DATABASES --fit",
         "data": f"{n_of['judged']} judged candidates of {every['query'][every['part'] == 'judged'].nunique()} query "
         f"columns of one lake; the same as if their table were the whole lake, which count {SMALL_WEIGHT} each; "
-        f"{n_of['numbers']} judged candidates of whole numbers; {n_of['made']} candidates of made databases whose keys are "
-        f"whole numbers, {MADE_WEIGHT} each, for the score alone; {n_of['measures']} unjudged candidates of columns that are measures, as accidents, {MEASURE_WEIGHT} each; and "
+        f"{n_of['numbers']} judged candidates of whole numbers, and {n_of['made']} candidates of made databases whose keys "
+        f"are whole numbers, {MADE_WEIGHT} each, both for the score alone; {n_of['measures']} unjudged candidates of columns that are measures, as accidents, {MEASURE_WEIGHT} each; and "
         f"{n_of.get('keys', 0)} candidates of foreign keys of relational databases, {KEY_WEIGHT} each; all were seen in "
         "development",
         "cross_validated": {name: {k: round(v, 3) for k, v in one.items()} for name, one in figures.items()},

@@ -44,6 +44,25 @@ def test_columns_that_stand_together_are_one_key(build, task):
     assert wide["speed"].tolist() == expected["speed"].tolist()
 
 
+def test_a_pair_that_the_table_has_several_times_is_the_key_where_no_column_is_one_alone(build):
+    names, one, other = TASKS["city and state"]
+    table = pd.DataFrame({"city": one * 2, "state": other * 2, "speed": np.arange(2 * len(one)) * 1.5})
+    df = table.iloc[: len(one)].sample(frac=0.6, random_state=1)[list(names)].assign(spent=0.5)
+    totals = pd.DataFrame({"state": STATES, "people": np.arange(6) * 1.25})
+    wide = dfjoin.auto_join(df.reset_index(drop=True), build({"figures": table, "totals": totals}))
+    assert joined(wide) == [(names, "figures")]
+    expected = df.merge(table.groupby(list(names), as_index=False)["speed"].mean(), on=list(names), how="left")
+    np.testing.assert_allclose(wide["speed"].to_numpy(float), expected["speed"])
+
+
+def test_a_pair_is_no_key_of_a_table_that_one_of_its_columns_names_alone(build):
+    codes = [name[:3].upper() for name in LANDS]
+    table = pd.DataFrame({"land": LANDS, "land_code": codes, "area": np.arange(6) * 1.5})
+    df = pd.DataFrame({"land": LANDS * 2, "land_code": codes * 2, "visit": np.arange(12) * 0.5})
+    ((on, name),) = joined(dfjoin.auto_join(df, build({"lands": table}), on_no_match="ignore")) or [((), "")]
+    assert len(on) == 1 and name == "lands"
+
+
 def test_by_a_part_of_a_key_whose_pairs_do_not_occur_nothing_is_joined(build):
     senate = pd.DataFrame({"first_name": FIRST * 2, "last_name": [f"{n}son" for n in LAST * 2], "seat": range(16)})
     df = pd.DataFrame({"first_name": FIRST, "last_name": LAST, "spent": np.arange(8) * 0.7})

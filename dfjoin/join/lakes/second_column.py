@@ -120,12 +120,15 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     Notes
     -----
     Entity and year, first and last name, city and state. Of the pairs of columns those 3 are searched whose candidates
-    are the most useful. O(pairs × (values + postings + rows of the tables)).
+    are the most useful. A pair by which each row finds one row of the table goes before one that the frame has once
+    and the table several times. A table of which one of
+    the columns is a key alone is none. O(pairs × (values + postings + rows of the tables)).
     """
     if not mode_of(context.params.mode).has_composite_keys:
         return KeyOfTwo()
     tables = _tables_of_pairs(rows, context, options)
-    pairs = sorted(tables, key=lambda pair: -max(tables[pair].values()))[:_MOST_PAIRS]
+    known = sorted(tables, key=lambda pair: -max(tables[pair].values()))
+    pairs = list(dict.fromkeys([*known, *combinations(context.queries, 2)]))[:_MOST_PAIRS]
     names = tuple(map(str, left.frame.columns))
     params = search_params(
         k=_MOST_TABLES,
@@ -140,11 +143,13 @@ def find_key_of_two(left: KeyColumns, rows: list[Any], context: SearchContext, o
     for pair in pairs:
         key = make_key_query([replace(context.queries[name], companions=names) for name in pair])
         found = search_columns(context.snapshot, key, params)
-        results.append(found[~found["copy"] & (found["usefulness"] >= options.min_score)])
+        is_key_alone = np.array([_is_key_alone(found.context, row) for row in found.itertuples(index=False)], bool)
+        results.append(found[~found["copy"] & ~is_key_alone & (found["usefulness"] >= options.min_score)])
         if found.attrs["dfjoin"]["complete"]:
-            missing = set(tables[pair]) - set(found["table"])
+            missing = set(tables.get(pair, ())) - set(found["table"])
             is_apart |= dict.fromkeys(missing, f"too few pairs of {' and '.join(pair)} stand in one row of it")
-    return KeyOfTwo(_best_of(results), is_apart)
+    best = _best_of(results)
+    return KeyOfTwo(_best_of(results, "1:m") if best is None else best, is_apart)
 
 
 def _tables_of_pairs(
@@ -178,9 +183,19 @@ def _tables_of_pairs(
     return found
 
 
-def _best_of(results: list[JoinCandidates]) -> JoinCandidates | None:
-    """Return the most useful key of some results by which each row finds one row of the table at most."""
-    keys = [found[found["relationship"].str.endswith(":1")].iloc[:1] for found in results]
+def _is_key_alone(context: SearchContext, row: Any) -> bool:
+    """Tell whether one of the columns of a table that a key is joined with names its rows alone."""
+    segment, number = context.snapshot.find_table(row.table)
+    record = segment.catalog.table_record(number)
+    first = record["first_column"]
+    columns = segment.catalog.column_records(range(first, first + record["n_columns"]))
+    _, names, _ = context.key_of(row)
+    return any(c["name"] in names and c["cardinality"] == c["n_rows"] - c["n_null"] for c in columns)
+
+
+def _best_of(results: list[JoinCandidates], relationship: str = ":1") -> JoinCandidates | None:
+    """Return the most useful key of some results of a relationship, by default one row of the table for each row."""
+    keys = [found[found["relationship"].str.endswith(relationship)].iloc[:1] for found in results]
     return max((found for found in keys if len(found)), key=lambda found: found["usefulness"].iloc[0], default=None)
 
 

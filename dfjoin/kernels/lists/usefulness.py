@@ -11,24 +11,20 @@ from numpy.typing import NDArray
 from dfjoin.kernels.lists.evidence import BITS, COUNT, REFERENCE_COLUMNS, SCALE, SPREAD, WEIGHT
 from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.sorting import is_member, lower_bound
-from dfjoin.kernels.texts.header_words import (
+from dfjoin.kernels.texts.header_relations import (
     ALIKE,
-    DIGITS,
     DISJOINT,
-    IDENTIFIER,
     IN_FRAME,
     IN_TABLE,
     IS_MEASURE,
     IS_NAMING,
-    MEASURE,
-    NAMING,
     OF_TABLE,
     SAME,
-    THING,
-    UNSPECIFIC,
-    HeaderWords,
-    is_short_for,
+    header_marks,
+    is_identifier,
+    table_marks,
 )
+from dfjoin.kernels.texts.header_words import HeaderWords
 
 __all__ = [
     "CARDINALITY",
@@ -51,44 +47,65 @@ __all__ = [
     "compute_odds",
 ]
 
-FEATURES = (
-    "information",
-    "information_per_value",
-    "rare_containment",
-    "spread",
-    "smaller_containment",
-    "larger_containment",
-    "shared",
-    "cardinality",
-    "same_specific_header",
-    "disjoint_headers",
-    "header_in_table_name",
-    "header_elsewhere",
-    "no_letters",
-    "no_letters_same_header",
-    "both_years",
-    "numeric_header",
-    "unique_query",
-    "both_text",
-    "place_in_table",
-    "new_columns",
-    "nothing_new",
-    "unique_candidate",
-    "many_to_many",
-    "series",
-    "number_columns",
-    "unnamed_numbers",
-    "by_chance",
-    "similar_size",
-    "refers",
-    "same_key_header",
-    "alike_header",
-    "names_key",
-    "measured",
-    "covered",
-    "other_headers",
-)
-"""Names of the features, in the order of the columns of `compute_features`.
+CARDINALITY, LOG_CARDINALITY, KIND, IS_UNIQUE, IS_SERIAL, IS_YEARS, PLACE, TABLE, LOW, HIGH, HEADER = range(11)
+"""Columns of `ColumnRecords.records`. A kind is 0 for others, 1 for text, 2 for numbers; the range of integers is empty
+for other columns."""
+
+_KNOWN = 128
+SERIAL_SHARE = 0.8
+"""Integers that hold at least this share of their range fill it; from 0 or 1 on they are serial numbers."""
+
+_CHANCE_BITS = 10.0
+"""Bits by which the shared numbers exceed what ranges predict where half of them are taken to be shared by chance."""
+
+_ALL_NUMBERS = math.log(1e9)
+_ALL_COLUMNS = math.log(REFERENCE_COLUMNS)
+
+
+class _FeatureColumns(NamedTuple):
+    """The column of each feature in what `compute_features` writes, see `FEATURES`."""
+
+    information: int = 0
+    information_per_value: int = 1
+    rare_containment: int = 2
+    spread: int = 3
+    smaller_containment: int = 4
+    larger_containment: int = 5
+    shared: int = 6
+    cardinality: int = 7
+    same_specific_header: int = 8
+    disjoint_headers: int = 9
+    header_in_table_name: int = 10
+    header_elsewhere: int = 11
+    no_letters: int = 12
+    no_letters_same_header: int = 13
+    both_years: int = 14
+    numeric_header: int = 15
+    unique_query: int = 16
+    both_text: int = 17
+    place_in_table: int = 18
+    new_columns: int = 19
+    nothing_new: int = 20
+    unique_candidate: int = 21
+    many_to_many: int = 22
+    series: int = 23
+    number_columns: int = 24
+    unnamed_numbers: int = 25
+    by_chance: int = 26
+    similar_size: int = 27
+    refers: int = 28
+    same_key_header: int = 29
+    alike_header: int = 30
+    names_key: int = 31
+    measured: int = 32
+    covered: int = 33
+    other_headers: int = 34
+    same_folder: int = 35
+
+
+AT = _FeatureColumns()
+FEATURES = _FeatureColumns._fields
+"""Names of the features, in the order of their columns.
 
 ======================== ==============================================================================================
 information              ln(1 + bits of the shared values), see `weigh_values`; of whole numbers only the bits by which
@@ -105,7 +122,8 @@ same_specific_header     the headers have the same words, and not only words tha
 disjoint_headers         both headers have specific words, and no two begin alike
 header_in_table_name     a specific word of the query's header is in the name of the table
 header_elsewhere         the frame has the candidate's header for another column, or the table the query's
-no_letters               the query is text, hardly any value of which has a letter (scores, ranges, versions)
+no_letters               the query is text, hardly any value of which has a letter (scores, ranges, versions), or single
+                         letters that count
 no_letters_same_header   the same, and the headers are the same
 both_years               both are integers from 1500 to 2100
 numeric_header           the query's header has no letter
@@ -120,35 +138,21 @@ number_columns           share of the columns of the candidate's table that hold
 unnamed_numbers          both are numbers but no years, or the query has no letters, and no header says that they name
                          anything: measures, counts and ranks, see NAMING
 by_chance                1 for whole numbers that the ranges of the columns predict, less the more bits exceed it: 1
-                         for serial numbers, padded or not, and for what lies in a range that is full; 0 for texts and
-                         years
+                         for serial numbers, padded or not, single letters that count, and for what lies in a range
+                         that is full; 0 for other texts and years
 similar_size             the smaller number of values by the larger one, times `by_chance`, if the headers or the name
                          of the table relate the columns: same_key_header, alike_header or names_key
 refers                   `by_chance`, if they do, the query repeats its values, and the candidate holds each once
-same_key_header          both are numbers (or the query padded serial numbers) with the same specific header, and it
+same_key_header          both are numbers (or the query texts that count) with the same specific header, and it
                          names no measure
 alike_header             both are numbers; the specific words of one header are short for those of the other one
 names_key                both are numbers; the candidate is the identifier of its table, which the query's header names
 measured                 both are numbers, and a header says that they were measured or counted
 covered                  the larger containment, for whole numbers too
 other_headers            ln(1 + other headers of the frame that the table has)
+same_folder              the candidate's table lies in the folder of the table whose headers are most like the frame's
 ======================== ==============================================================================================
 """
-
-CARDINALITY, LOG_CARDINALITY, KIND, IS_UNIQUE, IS_SERIAL, IS_YEARS, PLACE, TABLE, LOW, HIGH, HEADER = range(11)
-"""Columns of `ColumnRecords.records`. A kind is 0 for others, 1 for text, 2 for numbers; the range of integers is empty
-for other columns."""
-
-_KNOWN = 128
-_FOUR_BYTES = np.uint64(32)
-SERIAL_SHARE = 0.8
-"""Integers that hold at least this share of their range fill it; from 0 or 1 on they are serial numbers."""
-
-_CHANCE_BITS = 10.0
-"""Bits by which the shared numbers exceed what ranges predict where half of them are taken to be shared by chance."""
-
-_ALL_NUMBERS = math.log(1e9)
-_ALL_COLUMNS = math.log(REFERENCE_COLUMNS)
 
 
 class ColumnRecords(NamedTuple):
@@ -165,9 +169,9 @@ class ColumnRecords(NamedTuple):
 class TableNumbers(NamedTuple):
     """What is known of the tables of a segment: their names, and what they share with the frame.
 
-    `n_new` are the columns whose header the frame has not, beside one key; `n_held` the headers of the frame's other
-    columns that the table has; `has_header` tells whether a column has the query's. `series` and `number_share` are
-    the features of that name; `marks` are zeros, and receive what is known of the names that were met.
+    `n_new` are the columns with a header that the frame has not; `n_held` the headers of the frame's other columns that
+    the table has; `has_header` tells whether a column has the query's. `series`, `number_share` and `is_near` are the
+    features of their names (`same_folder`); `marks` are zeros, and receive what is known of the names that were met.
     """
 
     names: HeaderWords
@@ -176,6 +180,7 @@ class TableNumbers(NamedTuple):
     has_header: NDArray[np.uint8]
     series: NDArray[np.float64]
     number_share: NDArray[np.float64]
+    is_near: NDArray[np.uint8]
     marks: NDArray[np.uint8]
 
 
@@ -196,199 +201,7 @@ class QueryNumbers(NamedTuple):
     has_digits_alone: bool
     is_naming: bool
     is_measure: bool
-    is_padded_serial: bool
-
-
-@njit_inner
-def _has_word(words, marks, start, end, value):
-    """Tell whether a specific word of a name is the given one."""
-    for w in range(start, end):
-        if words[w] == value and marks[w] & UNSPECIFIC == 0:
-            return True
-    return False
-
-
-@njit_inner
-def _has_subject(names, start, end):
-    """Tell whether a name has a word that is neither unspecific nor one for identifiers."""
-    for w in range(start, end):
-        if names.marks[w] & (UNSPECIFIC | NAMING) == 0:
-            return True
-    return False
-
-
-@njit_inner
-def _are_words_held(names, start, end, others, others_start, others_end):
-    """Tell whether each subject word of a name is short for a specific word of another name, or the reverse.
-
-    Where a name has no other words, those for identifiers are its subject.
-    """
-    without = UNSPECIFIC | NAMING if _has_subject(names, start, end) else UNSPECIFIC
-    n = 0
-    for a in range(start, end):
-        if names.marks[a] & without == 0:
-            n += 1
-            is_found = False
-            for b in range(others_start, others_end):
-                is_found = is_found or (
-                    others.marks[b] & UNSPECIFIC == 0 and is_short_for(names.starts[a], others.starts[b])
-                )
-            if not is_found:
-                return False
-    return n > 0
-
-
-@njit_inner
-def _head(names, start, end, without):
-    """Return the last word of a name that has none of some marks, and is no number; 0 for none."""
-    found = np.uint64(0)
-    for w in range(start, end):
-        if names.marks[w] & (without | DIGITS) == 0:
-            found = names.starts[w]
-    return found
-
-
-@njit_inner
-def _have_one_head(names, start, end, query):
-    """Tell whether the last specific words of two names are alike, with or without those for identifiers."""
-    n = query.words.shape[0]
-    one, other = _head(names, start, end, UNSPECIFIC), _head(query, 0, n, UNSPECIFIC)
-    if one == 0 or other == 0:
-        return False
-    if is_short_for(one, other):
-        return True
-    if _has_subject(names, start, end):
-        one = _head(names, start, end, UNSPECIFIC | NAMING)
-    if _has_subject(query, 0, n):
-        other = _head(query, 0, n, UNSPECIFIC | NAMING)
-    return one != 0 and other != 0 and is_short_for(one, other)
-
-
-@njit_inner
-def _header_marks(header, headers, query):
-    """Compare the header of a query with another one.
-
-    Parameters
-    ----------
-    header : int
-        Number of the other one.
-    headers : HeaderWords
-    query : HeaderWords
-        One name.
-
-    Returns
-    -------
-    int
-        Marks:
-
-        - SAME: the words are the same.
-        - DISJOINT: both have specific words, and no two of them begin alike.
-        - ALIKE: each subject word of one is short for a word of the other one, or the reverse, the last one for the
-          last one: ``cust_no`` and ``customer_number``, but not ``product_id`` and ``product_category_id``.
-        - IS_NAMING, IS_MEASURE: numbers under the other one name something; or were measured or counted.
-
-    Notes
-    -----
-    O(words²), with a handful of words to a name.
-    """
-    first, last = headers.indptr[header], headers.indptr[header + 1]
-    marks = 0
-    for w in range(first, last):
-        if headers.marks[w] & (NAMING | THING):
-            marks |= IS_NAMING
-        if headers.marks[w] & MEASURE:
-            marks |= IS_MEASURE
-    if query.joined[0] != 0 and headers.joined[header] == query.joined[0]:
-        return SAME | marks
-    n = query.words.shape[0]
-    if _have_one_head(headers, first, last, query) and (
-        _are_words_held(headers, first, last, query, 0, n) or _are_words_held(query, 0, n, headers, first, last)
-    ):
-        marks |= ALIKE
-    n_specific = 0
-    n_theirs = 0
-    for a in range(query.words.shape[0]):
-        n_specific += query.marks[a] & UNSPECIFIC == 0
-    for w in range(first, last):
-        if headers.marks[w] & UNSPECIFIC == 0:
-            n_theirs += 1
-            for a in range(query.words.shape[0]):
-                if (
-                    query.marks[a] & UNSPECIFIC == 0
-                    and query.starts[a] >> _FOUR_BYTES == headers.starts[w] >> _FOUR_BYTES
-                ):
-                    return marks
-    return DISJOINT | marks if n_specific > 0 and n_theirs > 0 else marks
-
-
-@njit_inner
-def _table_marks(table, tables, query):
-    """Compare the header of a query with the name of a table.
-
-    Parameters
-    ----------
-    table : int
-        Number of the table.
-    tables : HeaderWords
-        Names of tables.
-    query : HeaderWords
-        One name.
-
-    Returns
-    -------
-    int
-        Marks:
-
-        - IN_TABLE: a specific word of the query's header is in the name of the table.
-        - OF_TABLE: the query's header names the table, or is short for its name: ``species_id`` a table ``species``,
-          ``emp`` a table ``employees``.
-
-    Notes
-    -----
-    O(words²), with a handful of words to a name.
-    """
-    first, last = tables.indptr[table], tables.indptr[table + 1]
-    marks, n = 0, query.words.shape[0]
-    if _have_one_head(tables, first, last, query) and _are_words_held(query, 0, n, tables, first, last):
-        marks = OF_TABLE
-    for a in range(query.words.shape[0]):
-        is_found = _has_word(tables.words, tables.marks, first, last, query.words[a])
-        if is_found and query.marks[a] & UNSPECIFIC == 0:
-            marks |= IN_TABLE
-    return marks
-
-
-@njit_inner
-def _is_identifier(header, headers, table, tables, query):
-    """Tell whether a column is the identifier of its table, which a query's header names: ``id`` of ``species``.
-
-    Parameters
-    ----------
-    header : int
-        Number of the column's header.
-    headers : HeaderWords
-    table : int
-        Number of the table.
-    tables : HeaderWords
-        Names of tables.
-    query : HeaderWords
-        One name.
-
-    Notes
-    -----
-    O(words²), with a handful of words to a name.
-    """
-    first, last = tables.indptr[table], tables.indptr[table + 1]
-    for w in range(headers.indptr[header], headers.indptr[header + 1]):
-        if headers.marks[w] & (IDENTIFIER | NAMING) == 0:
-            is_known = False
-            for t in range(first, last):
-                is_known = is_known or is_short_for(tables.starts[t], headers.starts[w])
-            for a in range(query.words.shape[0]):
-                is_known = is_known or is_short_for(query.starts[a], headers.starts[w])
-            if not is_known:
-                return False
-    return True
+    is_enumeration: bool
 
 
 @njit_inner
@@ -443,6 +256,100 @@ def _weigh_range(record, query, matched):
     return by_chance, bits
 
 
+@njit_inner
+def _marks_of_header(header, headers, query, marks):
+    """Return what a header has to do with the query's; it is compared once."""
+    if marks[header] == 0:
+        marks[header] = _KNOWN | header_marks(header, headers, query.header)
+        if is_member(query.companions, headers.joined[header]):
+            marks[header] |= IN_FRAME
+    return marks[header]
+
+
+@njit_inner
+def _marks_of_table(table, tables, query):
+    """Return what the name of a table has to do with the query's header; it is compared once."""
+    if tables.marks[table] == 0:
+        tables.marks[table] = _KNOWN | table_marks(table, tables.names, query.header)
+    return tables.marks[table]
+
+
+@njit_inner
+def _set_values(sums, record, query, out):
+    """Write what the shared values tell; return `by_chance`, and the containment of the query."""
+    matched, size, n_query = float(max(np.int64(1), sums[COUNT])), record[CARDINALITY], float(max(1, query.n_values))
+    own, theirs = matched / n_query, matched / size
+    bits, by_chance = float(sums[BITS]) / SCALE, 0.0
+    has_integers = query.integers.shape[0] > 0 and (query.is_number or record[HIGH] >= record[LOW])
+    if query.is_enumeration:
+        bits, by_chance = 0.0, 1.0
+    elif has_integers and not (query.is_years and record[IS_YEARS] != 0.0):
+        by_chance, beyond = _weigh_range(record, query, matched)
+        bits = min(bits, beyond)
+    is_by_value = 1.0 - by_chance
+    rarity, spread = float(sums[WEIGHT]) / SCALE / max(query.total_weight, 1e-9), float(sums[SPREAD]) / SCALE / matched
+    out[AT.information] = math.log(1.0 + bits)
+    out[AT.information_per_value] = bits / matched
+    out[AT.rare_containment] = rarity * is_by_value
+    out[AT.spread] = spread * is_by_value + _ALL_COLUMNS * by_chance
+    out[AT.smaller_containment] = min(own, theirs) * is_by_value
+    out[AT.larger_containment] = max(own, theirs) * is_by_value
+    out[AT.covered] = max(own, theirs)
+    out[AT.shared] = math.log(1.0 + matched)
+    out[AT.cardinality] = record[LOG_CARDINALITY] * is_by_value
+    out[AT.by_chance] = by_chance
+    return by_chance, own
+
+
+@njit_inner
+def _set_table(table, tables, is_new, is_companion, out):
+    """Write what the table of a candidate brings, and what it has to do with the frame."""
+    n_new = tables.n_new[table] - np.int64(is_new)
+    out[AT.new_columns] = math.log(1.0 + max(np.int64(0), n_new))
+    out[AT.nothing_new] = n_new <= 0
+    out[AT.other_headers] = math.log(1.0 + max(np.int64(0), tables.n_held[table] - np.int64(is_companion)))
+    out[AT.series] = tables.series[table]
+    out[AT.number_columns] = tables.number_share[table]
+    out[AT.same_folder] = tables.is_near[table]
+
+
+@njit_inner
+def _set_kinds(record, query, is_same, out):
+    """Write what kinds of columns the query and a candidate are."""
+    is_unique = record[IS_UNIQUE] != 0.0
+    out[AT.no_letters] = query.has_no_letters
+    out[AT.no_letters_same_header] = query.has_no_letters and is_same
+    out[AT.both_years] = record[IS_YEARS] if query.is_years else 0.0
+    out[AT.numeric_header] = query.has_digits_alone
+    out[AT.unique_query] = query.is_unique
+    out[AT.unique_candidate] = record[IS_UNIQUE]
+    out[AT.many_to_many] = not is_unique and not query.is_unique
+    out[AT.both_text] = record[KIND] == 1.0 and query.is_text
+    out[AT.place_in_table] = record[PLACE]
+
+
+@njit_inner
+def _set_numbers(record, query, mark, is_key, by_chance, own, out):
+    """Write what headers say of two columns of whole numbers, and the sizes of those that they relate."""
+    has_number = query.is_number and record[KIND] == 2.0
+    has_years = query.is_years and record[IS_YEARS] != 0.0
+    are_numbers = query.is_enumeration or has_number
+    is_measure = query.is_measure or mark & IS_MEASURE != 0
+    names_alone = are_numbers and not (query.is_generic or is_measure)
+    is_same, is_alike = names_alone and mark & SAME != 0 and not has_years, names_alone and mark & ALIKE != 0
+    is_named = has_years or query.is_naming or mark & IS_NAMING != 0
+    relation = by_chance if is_same or is_alike or is_key else 0.0
+    size, n_query = record[CARDINALITY], float(max(1, query.n_values))
+    is_reference = record[IS_UNIQUE] != 0.0 and not query.is_unique and own >= 1.0
+    out[AT.unnamed_numbers] = (query.has_no_letters or has_number) and not is_named
+    out[AT.same_key_header] = is_same
+    out[AT.alike_header] = is_alike
+    out[AT.names_key] = is_key
+    out[AT.measured] = are_numbers and is_measure
+    out[AT.similar_size] = relation * min(size, n_query) / max(size, n_query)
+    out[AT.refers] = relation if is_reference else 0.0
+
+
 @njit_lean
 def compute_features(columns, sums, known, tables, query, marks, out):
     """Compute the features of candidates.
@@ -466,80 +373,25 @@ def compute_features(columns, sums, known, tables, query, marks, out):
     O(n), with a handful of words to a name. A header, and the name of a table, is compared with the query's once.
     """
     for i in range(columns.shape[0]):
-        record = known.records[columns[i]]
+        record, row = known.records[columns[i]], out[i]
         table, header = np.int64(record[TABLE]), np.int64(record[HEADER])
-        mark = marks[header]
-        if mark == 0:
-            mark = _KNOWN | _header_marks(header, known.headers, query.header)
-            if is_member(query.companions, known.headers.joined[header]):
-                mark |= IN_FRAME
-            marks[header] = mark
-        is_same = mark & SAME != 0
-        of_table = np.int64(tables.marks[table])
-        if of_table == 0:
-            of_table = _KNOWN | _table_marks(table, tables.names, query.header)
-            tables.marks[table] = of_table
-        matched = float(max(np.int64(1), sums[i, COUNT]))
-        own = matched / max(1, query.n_values)
-        theirs = matched / record[CARDINALITY]
-        bits = float(sums[i, BITS]) / SCALE
-        is_unique = record[IS_UNIQUE] != 0.0
-        is_companion = mark & IN_FRAME != 0
-        n_new = tables.n_new[table] + np.int64(is_same or is_companion)
-        is_elsewhere = not is_same and (is_companion or tables.has_header[table] != 0)
-        are_numbers = query.is_padded_serial or (query.is_number and record[KIND] == 2.0)
-        is_key = are_numbers and not query.is_generic and of_table & OF_TABLE != 0
+        mark = _marks_of_header(header, known.headers, query, marks)
+        of_table = _marks_of_table(table, tables, query)
+        is_same, is_companion = mark & SAME != 0, mark & IN_FRAME != 0
+        is_key = (query.is_enumeration or (query.is_number and record[KIND] == 2.0)) and not query.is_generic
         if is_key:
-            is_key = _is_identifier(header, known.headers, table, tables.names, query.header)
-        has_numbers = query.has_no_letters or (query.is_number and record[KIND] == 2.0)
-        is_measure = query.is_measure or mark & IS_MEASURE != 0
-        has_years = query.is_years and record[IS_YEARS] != 0.0
-        by_chance = 1.0 if query.is_padded_serial else 0.0
-        if query.is_padded_serial:
-            bits = 0.0
-        elif query.integers.shape[0] > 0 and (query.is_number or record[HIGH] >= record[LOW]) and not has_years:
-            by_chance, beyond = _weigh_range(record, query, matched)
-            bits = min(bits, beyond)
-        is_by_value = 1.0 - by_chance
-        out[i, 0] = math.log(1.0 + bits)
-        out[i, 1] = bits / matched
-        out[i, 2] = float(sums[i, WEIGHT]) / SCALE / max(query.total_weight, 1e-9) * is_by_value
-        out[i, 3] = float(sums[i, SPREAD]) / SCALE / matched * is_by_value + _ALL_COLUMNS * by_chance
-        out[i, 4] = min(own, theirs) * is_by_value
-        out[i, 5] = max(own, theirs) * is_by_value
-        out[i, 6] = math.log(1.0 + matched)
-        out[i, 7] = record[LOG_CARDINALITY] * is_by_value
-        out[i, 8] = is_same and not query.is_generic
-        out[i, 9] = mark & DISJOINT != 0
-        out[i, 10] = of_table & IN_TABLE != 0
-        out[i, 11] = is_elsewhere
-        out[i, 12] = query.has_no_letters
-        out[i, 13] = query.has_no_letters and is_same
-        out[i, 14] = record[IS_YEARS] if query.is_years else 0.0
-        out[i, 15] = query.has_digits_alone
-        out[i, 16] = query.is_unique
-        out[i, 17] = record[KIND] == 1.0 and query.is_text
-        out[i, 18] = record[PLACE]
-        out[i, 19] = math.log(1.0 + max(np.int64(0), n_new))
-        out[i, 20] = n_new <= 0
-        out[i, 21] = record[IS_UNIQUE]
-        out[i, 22] = not is_unique and not query.is_unique
-        out[i, 23] = tables.series[table]
-        out[i, 24] = tables.number_share[table]
-        out[i, 25] = has_numbers and not has_years and not query.is_naming and mark & IS_NAMING == 0
-        has_key_header = are_numbers and not has_years and is_same and not query.is_generic and not is_measure
-        is_alike = are_numbers and mark & ALIKE != 0 and not (query.is_generic or is_measure)
-        is_related = has_key_header or is_alike or is_key
-        size, n_query = record[CARDINALITY], float(max(1, query.n_values))
-        out[i, 26] = by_chance
-        out[i, 27] = by_chance * min(size, n_query) / max(size, n_query) if is_related else 0.0
-        out[i, 28] = by_chance if is_related and is_unique and not query.is_unique and own >= 1.0 else 0.0
-        out[i, 29] = has_key_header
-        out[i, 30] = is_alike
-        out[i, 31] = is_key
-        out[i, 32] = are_numbers and is_measure
-        out[i, 33] = max(own, theirs)
-        out[i, 34] = math.log(1.0 + max(np.int64(0), tables.n_held[table] - np.int64(is_companion)))
+            is_key = of_table & OF_TABLE != 0 and is_identifier(
+                header, known.headers, table, tables.names, query.header
+            )
+        by_chance, own = _set_values(sums[i], record, query, row)
+        is_new = known.headers.joined[header] != 0 and not (is_same or is_companion)
+        _set_table(table, tables, is_new, is_companion, row)
+        _set_kinds(record, query, is_same, row)
+        _set_numbers(record, query, mark, is_key, by_chance, own, row)
+        row[AT.same_specific_header] = is_same and not query.is_generic
+        row[AT.disjoint_headers] = mark & DISJOINT != 0
+        row[AT.header_in_table_name] = of_table & IN_TABLE != 0
+        row[AT.header_elsewhere] = not is_same and (is_companion or tables.has_header[table] != 0)
 
 
 @njit_lean

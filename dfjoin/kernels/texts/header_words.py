@@ -12,19 +12,11 @@ from dfjoin.kernels.numba._compile import njit_inner, njit_lean
 from dfjoin.kernels.sorting import is_member
 
 __all__ = [
-    "ALIKE",
     "DIGITS",
-    "DISJOINT",
     "GENERIC",
     "IDENTIFIER",
-    "IN_FRAME",
-    "IN_TABLE",
-    "IS_MEASURE",
-    "IS_NAMING",
     "MEASURE",
     "NAMING",
-    "OF_TABLE",
-    "SAME",
     "SHORT",
     "THING",
     "UNSPECIFIC",
@@ -37,13 +29,6 @@ UNSPECIFIC, IDENTIFIER, GENERIC, DIGITS, SHORT, NAMING, THING, MEASURE = 1, 2, 4
 """Marks of a word: it says nothing of the subject, it says "identifier", it stands in tables of any subject, it is
 digits, it has three bytes at most, numbers under it name something (``fips``, ``year``), or say which thing it is
 (``store``, but not ``stores``), or were measured or counted."""
-
-SAME, DISJOINT, ALIKE, IN_FRAME, IS_NAMING, IS_MEASURE = 1, 2, 4, 8, 16, 32
-"""What a header has to do with the query's, see `dfjoin.kernels.lists.usefulness`; the last ones: the frame has it, and
-a word of it is NAMING or THING, or MEASURE."""
-
-IN_TABLE, OF_TABLE = 1, 2
-"""What the name of a table has to do with the query's header, see `dfjoin.kernels.lists.usefulness`."""
 
 _MAX_BYTES = 200
 _SEED = np.uint64(0x5DF0A1B2C3D4E5F6)

@@ -86,6 +86,7 @@ _FLAGS = {
     "measured": "a header says that the numbers were measured or counted",
     "unnamed_numbers": "the values are numbers, and neither header says that they name anything",
     "numeric_header": "your header is a number",
+    "same_folder": "the table lies in the folder of the table whose headers are most like your frame's",
     "unique_query": "none of your values occurs twice",
 }
 """Features that are 1 or 0 → what is said where they are 1."""
@@ -97,7 +98,7 @@ _OF_VALUES = (
 )
 _BY_CHANCE = (
     "the shared numbers tell nothing: any other column of numbers from the same range, such as a serial number, would "
-    "share as many"
+    "share as many; single letters count as numbers"
 )
 """What is said in place of the features of values where chance explains the shared numbers."""
 

@@ -27,6 +27,7 @@ from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_words import DIGITS, MEASURE, HeaderWords
 from dfjoin.kernels.texts.numbers import INTEGER, parse_integers
 from dfjoin.search.query import QueryColumn
+from dfjoin.search.usefulness.frame_headers import FrameHeaders, frame_headers
 from dfjoin.search.usefulness.lake_facts import FIRST_YEAR, LAST_YEAR, facts_of, series_of
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
@@ -38,7 +39,7 @@ __all__ = ["CandidateFeatures", "QueryFacts", "features_of", "query_facts", "que
 _NUMBER_KINDS = ("integer", "decimal", "float")
 _LOOKED_AT = 200
 _FEW_LETTERS = 0.1
-_ZERO, _NINE = ord("0"), ord("9")
+_ZERO, _NINE, _A, _Z = map(ord, "09az")
 _MOST_DIGITS = 18
 _NONE = as_read_only(np.empty(0, np.int64))
 
@@ -57,15 +58,16 @@ class QueryFacts:
     is_unique, is_number, is_text, is_serial, is_years : bool
         No value occurs twice; its kind; integers from 0 or 1 on with few gaps; integers that may be years.
     has_no_letters : bool
-        A text column of whose values hardly any has a letter.
+        A text column of whose values hardly any has a letter, or of single letters that count.
     is_generic, has_digits_alone : bool
         Its name stands in tables of any subject; has no letter.
     is_naming, is_measure : bool
         Its name says that numbers under it name something; that they were measured or counted.
     integers : ndarray of int64, sorted
         The values that are integers.
-    is_padded_serial : bool
-        Texts of digits, which are serial numbers apart from the zeros in front of them.
+    is_enumeration : bool
+        Texts that count: digits, which are serial numbers apart from the zeros in front of them, or single letters from
+        a on with few gaps.
     """
 
     header: HeaderWords
@@ -82,7 +84,7 @@ class QueryFacts:
     is_naming: bool
     is_measure: bool
     integers: NDArray[np.int64]
-    is_padded_serial: bool
+    is_enumeration: bool
 
 
 def query_facts(query: QueryColumn) -> QueryFacts:
@@ -92,6 +94,7 @@ def query_facts(query: QueryColumn) -> QueryFacts:
     header = headers_of([query.name if len(query.labels) == 1 else str(query.labels[0])])
     companions = _hashes(query.companions)
     is_text = query.kind == "text"
+    is_enumeration = is_text and _is_enumeration(query)
     return QueryFacts(
         header=header,
         companions=companions[(companions != 0) & (companions != header.joined[0])],
@@ -101,13 +104,13 @@ def query_facts(query: QueryColumn) -> QueryFacts:
         is_text=is_text,
         is_serial=profile.has_range and low in (0, 1) and n >= SERIAL_SHARE * (high - low + 1),
         is_years=profile.has_range and low >= FIRST_YEAR and high <= LAST_YEAR,
-        has_no_letters=is_text and _share_with_letters(query) < _FEW_LETTERS,
+        has_no_letters=is_enumeration or (is_text and _share_with_letters(query) < _FEW_LETTERS),
         is_generic=is_generic(header),
         has_digits_alone=bool((header.marks & DIGITS > 0).all()),
         is_naming=is_naming(header),
         is_measure=bool((header.marks & MEASURE > 0).any()),
         integers=as_read_only(query.integers if profile.has_range else _integers_among(query.values)),
-        is_padded_serial=is_text and _is_padded_serial(query),
+        is_enumeration=is_enumeration,
     )
 
 
@@ -121,14 +124,18 @@ def _integers_among(values: ValueSet) -> NDArray[np.int64]:
     return np.sort(parse_integers(values.data[places], np.append(0, np.cumsum(lengths[chosen]))))
 
 
-def _is_padded_serial(query: QueryColumn) -> bool:
-    """Tell whether the values are digits that are serial numbers without the zeros in front of them."""
+def _is_enumeration(query: QueryColumn) -> bool:
+    """Tell whether the values are digits that are serial numbers without the zeros in front of them, or letters."""
     values = query.values
-    used = values.data[: values.offsets[-1]]
-    if used.size == 0 or used.min() < _ZERO or used.max() > _NINE or np.diff(values.offsets).max() > _MOST_DIGITS:
+    used, n = values.data[: values.offsets[-1]], len(values)
+    if used.size == 0:
+        return False
+    if used.size == n and used.min() == _A and used.max() <= _Z:
+        return n >= SERIAL_SHARE * (int(used.max()) - _A + 1)
+    if used.min() < _ZERO or used.max() > _NINE or np.diff(values.offsets).max() > _MOST_DIGITS:
         return False
     low, high = int(query.integers[0]), int(query.integers[-1])
-    return low in (0, 1) and len(values) >= SERIAL_SHARE * (high - low + 1)
+    return low in (0, 1) and n >= SERIAL_SHARE * (high - low + 1)
 
 
 @lru_cache(maxsize=8)
@@ -188,37 +195,49 @@ def features_of(snapshot: Snapshot, facts: QueryFacts, evidence: SharedEvidence)
 
     Notes
     -----
-    No table and no value is read. O(candidates + columns that bear a name of the frame).
+    No table and no value is read. O(candidates + tables + columns that have a header of the frame).
     """
     hits = evidence.hits
     n = len(hits)
     values = np.empty((n, len(FEATURES)))
     family, content = np.empty(n, np.uint64), np.empty(n, np.uint64)
+    if n == 0:
+        return CandidateFeatures(values, family, content)
+    frames = frame_headers(snapshot, facts.header.joined[facts.header.joined != 0], facts.companions)
     numbers = hits.segments
-    if n and numbers[0] == numbers[-1] and bool((numbers == numbers[0]).all()):
-        family, content = _fill(snapshot, int(numbers[0]), facts, evidence, values)
+    if bool((numbers == numbers[0]).all()):
+        number = int(numbers[0])
+        family, content = _fill(snapshot, number, facts, frames[number], evidence, values)
         return CandidateFeatures(values, family, content)
     for number in np.unique(numbers).tolist():
         places = np.flatnonzero(numbers == number)
         own = np.empty((places.size, len(FEATURES)))
-        family[places], content[places] = _fill(snapshot, number, facts, evidence.take(places), own)
+        parts = _fill(snapshot, number, facts, frames[number], evidence.take(places), own)
+        family[places], content[places] = parts
         values[places] = own
     return CandidateFeatures(values, family, content)
 
 
 def _fill(
-    snapshot: Snapshot, number: int, facts: QueryFacts, evidence: SharedEvidence, out: NDArray[np.float64]
+    snapshot: Snapshot,
+    number: int,
+    facts: QueryFacts,
+    frame: FrameHeaders,
+    evidence: SharedEvidence,
+    out: NDArray[np.float64],
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Compute the features of the candidates of one segment; return which of them belong together."""
     known = facts_of(snapshot.segments[number])
-    own = facts.header.joined[facts.header.joined != 0]
-    named = known.columns_named(own)
-    n_held = np.bincount(known.table_of[known.columns_named(facts.companions)], minlength=known.n_tables)
-    n_named = np.bincount(known.table_of[named], minlength=known.n_tables)
-    has_header = (n_named > 0).astype(np.uint8)
-    series, n_new = series_of(snapshot)[number], known.width - 1 - n_held - n_named
-    unmarked = np.zeros(known.n_tables, np.uint8)
-    tables = TableNumbers(known.tables, n_new, n_held, has_header, series, known.number_share, unmarked)
+    tables = TableNumbers(
+        known.tables,
+        frame.n_new,
+        frame.n_held,
+        (frame.n_named > 0).astype(np.uint8),
+        series_of(snapshot)[number],
+        known.number_share,
+        frame.is_near,
+        np.zeros(known.n_tables, np.uint8),
+    )
     numbers = query_numbers(facts, evidence.total_weight)
     columns = evidence.hits.columns
     marks = np.zeros(known.n_headers, np.uint8)
@@ -258,5 +277,5 @@ def query_numbers(facts: QueryFacts, total_weight: float) -> QueryNumbers:
         facts.has_digits_alone,
         facts.is_naming,
         facts.is_measure,
-        facts.is_padded_serial,
+        facts.is_enumeration,
     )

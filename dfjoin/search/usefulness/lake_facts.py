@@ -39,6 +39,7 @@ __all__ = [
     "FIRST_YEAR",
     "LAST_YEAR",
     "LakeFacts",
+    "alive_tables",
     "facts_of",
     "record_of",
     "series_of",
@@ -88,6 +89,7 @@ class LakeFacts:
         is_number = _kinds_of(numbers) == _OF_NUMBERS
         n_numbers = np.bincount(self.table_of, weights=is_number, minlength=self.n_tables)
         self.number_share: NDArray[np.float64] = n_numbers / np.maximum(1, self.width)
+        self.n_named: NDArray[np.int64] = np.bincount(self.table_of[self.names.joined != 0], minlength=self.n_tables)
         self._folders = pc.replace_substring_regex(tables.field("name"), r"[^/]*$", "")
         self._by_header = np.argsort(self.names.joined, kind="stable")
         self._sorted_headers = self.names.joined[self._by_header]
@@ -98,13 +100,27 @@ class LakeFacts:
         self.n_headers = headers.joined.size
         self.columns = ColumnRecords(_records(numbers, self.width, number), headers)
 
-    def columns_named(self, headers: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def _columns_named(self, headers: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the columns that have one of some headers, given as distinct hashes."""
         starts = np.searchsorted(self._sorted_headers, headers)
         ends = np.searchsorted(self._sorted_headers, headers, "right")
         order = self._by_header
         ranges = [order[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True) if end > start]
         return np.concatenate(ranges) if ranges else np.empty(0, np.int64)
+
+    def n_columns_named(self, headers: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Count the columns of each table that have one of some headers, given as distinct hashes."""
+        return np.bincount(self.table_of[self._columns_named(headers)], minlength=self.n_tables)
+
+    def columns_beside(self, column: int) -> range:
+        """Return the columns of the table of a column, itself among them."""
+        table = self.table_of[column]
+        return range(self.first[table], self.first[table] + self.width[table])
+
+    @cached_property
+    def folder(self) -> NDArray[np.uint64]:
+        """A number for each table that tables of one folder share."""
+        return hash_values(*pack_strings(self._folders.to_pylist()), _SEED)
 
     @cached_property
     def family(self) -> NDArray[np.uint64]:
@@ -118,9 +134,8 @@ class LakeFacts:
         marks = self.tables.marks
         words = np.where(marks & (DIGITS | SHORT) > 0, np.uint64(0), self.tables.words * K1)
         skeleton = _sums(words, self.tables.indptr[:-1], self.tables.indptr[1:])
-        folder = hash_values(*pack_strings(self._folders.to_pylist()), _SEED)
         of_name = np.where(self.width >= _FEW_COLUMNS, _NUMBER, skeleton)
-        family = (schema ^ (schema >> _SHIFT)) * K1 + (of_name ^ (of_name >> _SHIFT)) * K1 * K1 + folder
+        family = (schema ^ (schema >> _SHIFT)) * K1 + (of_name ^ (of_name >> _SHIFT)) * K1 * K1 + self.folder
         return family ^ (family >> _SHIFT)
 
 
@@ -212,7 +227,7 @@ def series_of(snapshot: Snapshot) -> list[NDArray[np.float64]]:
         counts = [np.ones(0, np.float64)] * len(every)
         if every:
             families = np.concatenate([facts.family for facts in every])
-            alive = [_alive_tables(segment, facts) for segment, facts in zip(snapshot.segments, every, strict=True)]
+            alive = [alive_tables(segment, facts) for segment, facts in zip(snapshot.segments, every, strict=True)]
             _, number = np.unique(families, return_inverse=True)
             n_alive = np.bincount(number, weights=np.concatenate(alive))
             ends = np.cumsum([facts.n_tables for facts in every])
@@ -221,7 +236,7 @@ def series_of(snapshot: Snapshot) -> list[NDArray[np.float64]]:
     return series
 
 
-def _alive_tables(segment: Segment, facts: LakeFacts) -> NDArray[np.float64]:
+def alive_tables(segment: Segment, facts: LakeFacts) -> NDArray[np.float64]:
     """Return 1 for each table of a segment that was not removed."""
     if segment.alive is None:
         return np.ones(facts.n_tables)

@@ -40,9 +40,8 @@ def score_pair(own: QueryColumn, theirs: QueryColumn, is_shared: NDArray[np.bool
     facts = query_facts(own)
     one = np.zeros(1)
     unmarked = np.zeros(1, np.uint8)
-    tables = TableNumbers(
-        no_name, np.array([n_columns - 1]), np.zeros(1, np.int64), unmarked, one, one, unmarked.copy()
-    )
+    n_new, n_held = np.array([n_columns]), np.zeros(1, np.int64)
+    tables = TableNumbers(no_name, n_new, n_held, unmarked, one, one, unmarked, unmarked.copy())
     known = ColumnRecords(record_of(theirs.profile, len(theirs.values), theirs.is_unique), header)
     numbers = query_numbers(facts, float(weights[:, WEIGHT].sum()) / SCALE)
     out = np.empty((1, len(FEATURES)))

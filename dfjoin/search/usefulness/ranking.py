@@ -11,6 +11,7 @@ from dfjoin.search.hits import Hits, RankedHits, rank_hits
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
 from dfjoin.search.usefulness.features import CandidateFeatures, QueryFacts, features_of, query_facts
+from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.search.usefulness.model import model
 from dfjoin.search.usefulness.shared_evidence import evidence_of
 from dfjoin.search.usefulness.useful_hits import Usefulness
@@ -57,7 +58,8 @@ def rank_useful(
     -------
     ranked : RankedHits
         One hit for each family, unless `params.families` is False. Order: usefulness, matched values (or rows)
-        descending, cardinality ascending, table and column by code point.
+        descending, cardinality ascending, table and column by code point. Without families the hit that would stand
+        for its family takes the place of the best of it, so that the first hits of all families come in one order.
     usefulness : Usefulness
         Of these hits.
 
@@ -65,7 +67,8 @@ def rank_useful(
     -----
     Columns of one name in tables of one family (see `LakeFacts.family`) or of the same content count as one hit: the
     one that shares the most values, has the most rows and the last name among those that are nearly as useful as the
-    best of them. A copy of the frame has no usefulness, so that it comes last. O(candidates).
+    best of them. A hit whose table brings no other header comes after all that bring one and have a score of 0.5 or
+    more. The columns of a copy of the frame have no usefulness, so that they come last. O(candidates).
     """
     hits, evidence = pool.hits, pool.evidence
     n_all = len(hits)
@@ -79,16 +82,18 @@ def rank_useful(
         evidence = evidence_of(snapshot, pool.matched, hits, pool.is_by_equality)
     facts = query_facts(query)
     features = features_of(snapshot, facts, evidence)
-    score, useful, is_copy = _score(facts, hits, features)
+    score, useful, is_copy = _score(snapshot, facts, hits, features)
     smallest, limit = params.smallest_score, params.k
     shown = np.arange(len(hits)) if smallest <= 0 else np.flatnonzero(score >= smallest)
     ranking = _Ranking(snapshot, hits, useful)
     order = ranking.order(shown, limit)
-    members = _families(features, order, shown, limit) if params.families else _each_alone(order, limit)
-    if limit is not None and len(members) < limit and order.size < shown.size:  # the first were of few families
-        order = ranking.order(shown, None)
+    members = _families(features, order, shown, limit)
+    if params.families and limit is not None and len(members) < limit and order.size < shown.size:
+        order = ranking.order(shown, None)  # the first were of few families
         members = _families(features, order, shown, limit)
     members = [ranking.head_first(one) for one in members]
+    if not params.families:
+        members = _each_alone(order, members, limit)
     heads = np.array([one[0] for one in members], np.int64)
     ranked = rank_hits(snapshot.segments, _as_ranked(hits.take(heads)), None, query.profile.has_range)
     notes = {
@@ -131,7 +136,7 @@ def score_hits(query: QueryColumn, matched: MatchedQuery, hits: Hits) -> NDArray
 
 
 def _score(
-    facts: QueryFacts, hits: Hits, features: CandidateFeatures
+    snapshot: Snapshot, facts: QueryFacts, hits: Hits, features: CandidateFeatures
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Compute score and usefulness of candidates, and which are in a copy of the frame."""
     if len(hits) == 0:
@@ -139,9 +144,15 @@ def _score(
     weights = model()
     score = weights.score.probabilities(features)
     useful = weights.usefulness(features, score)
-    has_all = features.column("nothing_new") > 0
-    is_copy = has_all & (hits.matched == facts.n_values) & (hits.cardinality == facts.n_values)
-    is_copy &= facts.companions.size > 0
+    is_equal = (hits.matched == facts.n_values) & (hits.cardinality == facts.n_values)
+    is_equal &= (features.column("nothing_new") > 0) & (facts.companions.size > 0)
+    is_copy = is_equal.copy()
+    for place in np.flatnonzero(
+        is_equal
+    ).tolist():  # every column of a copy, also one that another column is shared with
+        segment, column = int(hits.segments[place]), int(hits.columns[place])
+        columns = facts_of(snapshot.segments[segment]).columns_beside(column)
+        is_copy |= (hits.segments == segment) & (hits.columns >= columns.start) & (hits.columns < columns.stop)
     return score, np.where(is_copy, 0.0, useful), is_copy
 
 
@@ -210,9 +221,13 @@ class _Ranking:
         return np.concatenate([members[head : head + 1], np.delete(members, head)])
 
 
-def _each_alone(order: NDArray[np.int64], limit: int | None) -> list[NDArray[np.int64]]:
-    """Return each candidate as a family of its own."""
-    return [np.array([place]) for place in order[:limit].tolist()]
+def _each_alone(
+    order: NDArray[np.int64], members: list[NDArray[np.int64]], limit: int | None
+) -> list[NDArray[np.int64]]:
+    """Return each candidate as a family of its own; who stands for a family takes the place of its best member."""
+    head_of = {place: int(one[0]) for one in members for place in one.tolist()}
+    places = dict.fromkeys(one for place in order.tolist() for one in (head_of.get(place, place), place))
+    return [np.array([place]) for place in list(places)[:limit]]
 
 
 def _families(

@@ -25,6 +25,7 @@ TABLES = {
     "codes": {"code": ["0071", "0072", "kx9", "zz"], "town_code": TOWNS[5:9]},
     "years": {"year": range(1980, 2004), "total": range(24)},
     "customers": {"customer_number": [70211, 70954, 71002, 74440, 79001], "house_no": ["1", "2", "3b", "9", "11"]},
+    "draws": {"group": ["a", "b", "c", "d", "x"], "town": TOWNS[20:25]},
     "widths": {"width": ["02", "05", "07", "99", "3"], "points": [4, 5, 6, 7, 70211]},
 }
 FRAMES = {
@@ -37,6 +38,7 @@ FRAMES = {
     "serial": {"no": range(1, 30), "town": TOWNS[:29]},
     "padded": {"nr": [f"{i:02d}" for i in range(1, 20)], "town": TOWNS[:19]},
     "short": {"spec": [1, 2, 3, 5, 8, 8], "cust_no": [70211, 70954, 71002, 70211, 70211, 90000]},
+    "letters": {"group": ["a", "b", "c", "e", "e"], "town": TOWNS[:5]},
     "mixed": {"house": ["1", "2", "7", "12a"], "x": TOWNS[:4]},
 }
 
@@ -83,7 +85,7 @@ def test_features_are_those_of_plain_sets(lake):
                 headers = list(TABLES[table])
                 is_number = [oracle.is_number(columns[table, h]) for h in headers]
                 expected = oracle.features((label, own), list(frame), candidate, table, headers, usual)
-                expected |= {"series": 0.0, "number_columns": sum(is_number) / len(headers)}
+                expected |= {"series": 0.0, "number_columns": sum(is_number) / len(headers), "same_folder": 0.0}
                 expected |= {"unnamed_numbers": oracle.unnamed_numbers((label, own), candidate)}
                 expected |= oracle.number_features((label, own), candidate, table)
                 assert set(expected) == set(FEATURES)
@@ -111,9 +113,9 @@ def test_the_facts_of_a_segment_are_made_once_and_name_its_columns(build):
     assert facts_of(segment) is facts and facts.n_tables == len(TABLES)
     town = facts.names.joined[segment.catalog.numbers["position"] >= 0]
     own = np.unique(town)
-    assert sorted(facts.columns_named(own).tolist()) == list(range(len(town)))
-    assert facts.columns_named(np.array([7], np.uint64)).size == 0
-    assert facts.columns_named(np.empty(0, np.uint64)).size == 0
+    assert facts.n_columns_named(own).tolist() == facts.width.tolist()
+    assert not facts.n_columns_named(np.array([7], np.uint64)).any()
+    assert not facts.n_columns_named(np.empty(0, np.uint64)).any()
 
 
 @pytest.mark.parametrize(

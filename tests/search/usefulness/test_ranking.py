@@ -59,6 +59,16 @@ def test_tables_of_one_schema_are_one_hit_and_the_newest_complete_one_stands_fir
     assert every["table"].str.startswith("years/").sum() == 3 and (every["n_similar"] == 0).all()
 
 
+def test_searches_with_and_without_families_and_joins_choose_by_one_order(build, tables):
+    visits = pd.DataFrame({"country": [*LANDS, LANDS[0]], "visits": range(21)})
+    lake = build({name: table for name, table in tables.items() if name.startswith("years/")})
+    (folded,) = visits.discover_joinable("country", lake)["table"]
+    every = visits.discover_joinable("country", lake, families=False)["table"].tolist()
+    (joined,) = dfjoin.auto_join(visits, lake, on="country").attrs["dfjoin"]["joined"]
+    assert folded == every[0] == joined["table"] == "years/2021"
+    assert sorted(every) == ["years/2019", "years/2020", "years/2021"]
+
+
 def test_numbers_that_match_by_chance_are_not_shown_and_told_of(lake):
     df = pd.DataFrame({"staff": [3, 4, 5, 60, 12]})
     hits = df.discover_joinable("staff", lake)

@@ -1,0 +1,233 @@
+"""What the name of a column or of a table has to do with the header of a query."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dfjoin.kernels.numba._compile import njit_inner
+from dfjoin.kernels.texts.header_words import (
+    DIGITS,
+    IDENTIFIER,
+    MEASURE,
+    NAMING,
+    THING,
+    UNSPECIFIC,
+    is_short_for,
+)
+
+__all__ = [
+    "ALIKE",
+    "DISJOINT",
+    "IN_FRAME",
+    "IN_TABLE",
+    "IS_MEASURE",
+    "IS_NAMING",
+    "OF_TABLE",
+    "SAME",
+    "header_marks",
+    "is_identifier",
+    "table_marks",
+]
+
+SAME, DISJOINT, ALIKE, IN_FRAME, IS_NAMING, IS_MEASURE = 1, 2, 4, 8, 16, 32
+"""What a header has to do with the query's, see `header_marks`; IN_FRAME: the frame has it for another column."""
+
+IN_TABLE, OF_TABLE = 1, 2
+"""What the name of a table has to do with the query's header, see `table_marks`."""
+
+_FOUR_BYTES = np.uint64(32)
+
+
+@njit_inner
+def _has_word(words, marks, start, end, value):
+    """Tell whether a specific word of a name is the given one."""
+    for w in range(start, end):
+        if words[w] == value and marks[w] & UNSPECIFIC == 0:
+            return True
+    return False
+
+
+@njit_inner
+def _has_subject(names, start, end):
+    """Tell whether a name has a word that is neither unspecific nor one for identifiers."""
+    for w in range(start, end):
+        if names.marks[w] & (UNSPECIFIC | NAMING) == 0:
+            return True
+    return False
+
+
+@njit_inner
+def _are_words_held(names, start, end, others, others_start, others_end):
+    """Tell whether each subject word of a name is short for a specific word of another name, or the reverse.
+
+    Where a name has no other words, those for identifiers are its subject.
+    """
+    without = UNSPECIFIC | NAMING if _has_subject(names, start, end) else UNSPECIFIC
+    n = 0
+    for a in range(start, end):
+        if names.marks[a] & without == 0:
+            n += 1
+            is_found = False
+            for b in range(others_start, others_end):
+                is_found = is_found or (
+                    others.marks[b] & UNSPECIFIC == 0 and is_short_for(names.starts[a], others.starts[b])
+                )
+            if not is_found:
+                return False
+    return n > 0
+
+
+@njit_inner
+def _head(names, start, end, without):
+    """Return the last word of a name that has none of some marks, and is no number; 0 for none."""
+    for w in range(end - 1, start - 1, -1):
+        if names.marks[w] & (without | DIGITS) == 0:
+            return names.starts[w]
+    return np.uint64(0)
+
+
+@njit_inner
+def _have_one_head(names, start, end, query):
+    """Tell whether the last specific words of two names are alike, with or without those for identifiers."""
+    n = query.words.shape[0]
+    one, other = _head(names, start, end, UNSPECIFIC), _head(query, 0, n, UNSPECIFIC)
+    if one == 0 or other == 0:
+        return False
+    if is_short_for(one, other):
+        return True
+    if _has_subject(names, start, end):
+        one = _head(names, start, end, UNSPECIFIC | NAMING)
+    if _has_subject(query, 0, n):
+        other = _head(query, 0, n, UNSPECIFIC | NAMING)
+    return one != 0 and other != 0 and is_short_for(one, other)
+
+
+@njit_inner
+def header_marks(header, headers, query):
+    """Compare the header of a query with another one.
+
+    Parameters
+    ----------
+    header : int
+        Number of the other one.
+    headers : HeaderWords
+    query : HeaderWords
+        One name.
+
+    Returns
+    -------
+    int
+        Marks:
+
+        - SAME: the words are the same.
+        - DISJOINT: both have specific words, and no two of them begin alike.
+        - ALIKE: each subject word of one is short for a word of the other one, or the reverse, the last one for the
+          last one: ``cust_no`` and ``customer_number``, but not ``product_id`` and ``product_category_id``.
+        - IS_NAMING, IS_MEASURE: numbers under the other one name something; or were measured or counted.
+
+    Notes
+    -----
+    O(words²), with a handful of words to a name.
+    """
+    first, last = headers.indptr[header], headers.indptr[header + 1]
+    marks = 0
+    for w in range(first, last):
+        if headers.marks[w] & (NAMING | THING):
+            marks |= IS_NAMING
+        if headers.marks[w] & MEASURE:
+            marks |= IS_MEASURE
+    if query.joined[0] != 0 and headers.joined[header] == query.joined[0]:
+        return SAME | marks
+    n = query.words.shape[0]
+    if _have_one_head(headers, first, last, query) and (
+        _are_words_held(headers, first, last, query, 0, n) or _are_words_held(query, 0, n, headers, first, last)
+    ):
+        marks |= ALIKE
+    n_specific = 0
+    n_theirs = 0
+    for a in range(query.words.shape[0]):
+        n_specific += query.marks[a] & UNSPECIFIC == 0
+    for w in range(first, last):
+        if headers.marks[w] & UNSPECIFIC == 0:
+            n_theirs += 1
+            for a in range(query.words.shape[0]):
+                if (
+                    query.marks[a] & UNSPECIFIC == 0
+                    and query.starts[a] >> _FOUR_BYTES == headers.starts[w] >> _FOUR_BYTES
+                ):
+                    return marks
+    return DISJOINT | marks if n_specific > 0 and n_theirs > 0 else marks
+
+
+@njit_inner
+def table_marks(table, tables, query):
+    """Compare the header of a query with the name of a table.
+
+    Parameters
+    ----------
+    table : int
+        Number of the table.
+    tables : HeaderWords
+        Names of tables.
+    query : HeaderWords
+        One name.
+
+    Returns
+    -------
+    int
+        Marks:
+
+        - IN_TABLE: a specific word of the query's header is in the name of the table.
+        - OF_TABLE: the query's header names the table, or is short for its name: ``species_id`` a table ``species``,
+          ``emp`` a table ``employees``.
+
+    Notes
+    -----
+    O(words²), with a handful of words to a name.
+    """
+    first, last = tables.indptr[table], tables.indptr[table + 1]
+    marks, n = 0, query.words.shape[0]
+    if _have_one_head(tables, first, last, query) and _are_words_held(query, 0, n, tables, first, last):
+        marks = OF_TABLE
+    for a in range(query.words.shape[0]):
+        is_found = _has_word(tables.words, tables.marks, first, last, query.words[a])
+        if is_found and query.marks[a] & UNSPECIFIC == 0:
+            marks |= IN_TABLE
+    return marks
+
+
+@njit_inner
+def is_identifier(header, headers, table, tables, query):
+    """Tell whether a column is the identifier of its table, which a query's header names: ``id`` of ``species``.
+
+    Parameters
+    ----------
+    header : int
+        Number of the column's header.
+    headers : HeaderWords
+    table : int
+        Number of the table.
+    tables : HeaderWords
+        Names of tables.
+    query : HeaderWords
+        One name.
+
+    Returns
+    -------
+    bool
+
+    Notes
+    -----
+    O(words²), with a handful of words to a name.
+    """
+    first, last = tables.indptr[table], tables.indptr[table + 1]
+    for w in range(headers.indptr[header], headers.indptr[header + 1]):
+        if headers.marks[w] & (IDENTIFIER | NAMING) == 0:
+            is_known = False
+            for t in range(first, last):
+                is_known = is_known or is_short_for(tables.starts[t], headers.starts[w])
+            for a in range(query.words.shape[0]):
+                is_known = is_known or is_short_for(query.starts[a], headers.starts[w])
+            if not is_known:
+                return False
+    return True
