@@ -161,6 +161,8 @@ def auto_join(
     examples : list of (left value, right value), optional
         Pairs that belong together, a tuple of texts for several key columns; programs are learned from them alone.
         They may read the rows that hold the values; an example that contradicts the others is named in a warning.
+        The programs of the report know how sure each result is (`Program.predict`), and leave out what is not; the
+        join takes every result that is a key of the other table.
     pad : int, optional
         Digits to which shorter integers of the key are written with zeros in front, of either key between two
         frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own. By default codes that
