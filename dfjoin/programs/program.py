@@ -23,7 +23,6 @@ from dfjoin.errors import ColumnNotFoundError, DfjoinError, InvalidParameterErro
 from dfjoin.programs.conditions import MAX_CONDITIONS, Condition
 from dfjoin.programs.confidence import Confidence
 from dfjoin.programs.program_pieces import (
-    MAX_PIECES,
     Combined,
     Extract,
     InputColumns,
@@ -37,7 +36,7 @@ from dfjoin.programs.program_pieces import (
 from dfjoin.programs.step_table import FUNCTIONS, read_condition
 from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["MAX_COLUMNS", "MAX_PIECES", "Program"]
+__all__ = ["MAX_COLUMNS", "Program"]
 
 MAX_COLUMNS = 3
 """Most input columns."""

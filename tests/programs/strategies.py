@@ -31,6 +31,7 @@ from dfjoin.programs.combinations import COMBINATIONS, MOMENT_KINDS, NUMBER_KIND
 from dfjoin.programs.conditions import Condition, is_shape, shape_of
 from dfjoin.programs.confidence import Alternative, Confidence
 from dfjoin.programs.lookup import TABLES, GivenPairs, Lookup
+from dfjoin.programs.name_operators import NAME_FORMS, NormalName
 from dfjoin.programs.number_operators import (
     BASES,
     DECIMAL_MARKS,
@@ -103,6 +104,7 @@ _PARTS = [
     *("%j", "%-j", "%V", "%-V", "%G", "%q", "%u", "%o"),
 ]
 _ELEMENT_STEPS = st.one_of(
+    st.builds(NormalName, st.sampled_from(NAME_FORMS)),
     st.builds(Base, st.sampled_from(BASES), st.sampled_from(BASES)),
     st.builds(Case, st.sampled_from(CASES)),
     st.builds(Keep, st.sampled_from(sorted(CLASSES))),
