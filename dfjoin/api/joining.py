@@ -175,6 +175,7 @@ def auto_join(
         the same programs, and by likeness with the same threshold. Nothing is learned anew, so that a frame of one
         row joins as it would have then; only where `df` was the side whose texts are different things (the
         reference of the likeness) and has fewer than ten, likeness joins nothing, and the report says so.
+        The report says what share of the rows its programs explain, and a warning if that is clearly less than it was.
     radius, radius_unit : float, {"fraction", "absolute", "m", "km"}, optional
         Distance up to which values match over a lake, with ``mode="embedding"`` and ``mode="fuzzy"``, as in
         `discover_joinable`: ``on=["lat", "lon"], mode="embedding", radius=100, radius_unit="m"``.
