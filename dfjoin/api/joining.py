@@ -161,6 +161,8 @@ def auto_join(
     examples : list of (left value, right value), optional
         Pairs that belong together, a tuple of texts for several key columns; programs are learned from them alone.
         They may read the rows that hold the values; an example that contradicts the others is named in a warning.
+        The programs of the report know how sure each result is (`Program.predict`), and leave out what is not; the
+        join takes every result that is a key of the other table.
     pad : int, optional
         Digits to which shorter integers of the key are written with zeros in front, of either key between two
         frames: with 5, ``501`` matches ``"00501"``. A search result and a plan have their own. By default codes that
@@ -173,6 +175,7 @@ def auto_join(
         the same programs, and by likeness with the same threshold. Nothing is learned anew, so that a frame of one
         row joins as it would have then; only where `df` was the side whose texts are different things (the
         reference of the likeness) and has fewer than ten, likeness joins nothing, and the report says so.
+        The report says what share of the rows its programs explain, and a warning if that is clearly less than it was.
     radius, radius_unit : float, {"fraction", "absolute", "m", "km"}, optional
         Distance up to which values match over a lake, with ``mode="embedding"`` and ``mode="fuzzy"``, as in
         `discover_joinable`: ``on=["lat", "lon"], mode="embedding", radius=100, radius_unit="m"``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dfjoin._validation import show
-from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist
+from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, shortlist, warn
 from dfjoin.join.aggregate import object_kind
 from dfjoin.join.asof_join import join_frames_asof
 from dfjoin.join.keys import KeyColumns, expand_pairs
@@ -35,6 +36,8 @@ __all__ = ["join_frame_again", "join_frames"]
 
 _SETTINGS = IndexSettings()
 _MATCH, _DISTANCE = "_match", "_distance"
+_CLEARLY_LESS = 0.8
+"""Share of the rows that a plan explained, below which it explains clearly less."""
 
 
 def join_frames(df: pd.DataFrame, other: pd.DataFrame, options: JoinOptions) -> JoinAccount:
@@ -201,9 +204,29 @@ def _join_related(
     new_labels = _new_labels(right.frame, options, [])
     frame = right.frame[new_labels].set_axis([text_of[label] for label in new_labels], axis=1)
     side = _related_side(frame.reset_index(drop=True), relation, options)
+    if planned is not None:
+        side = replace(side, relation={**(side.relation or {}), **_explained(relation)})
     saved = relation.saved().to_dict() if planned is None else planned.relation
     step = replace(_again(_step(labels, relation.right_columns, text_of, options), planned), relation=saved)
     return account.join(step, relation.left.index, side, options)
+
+
+def _explained(relation: Relation) -> dict[str, Any]:
+    """Say what share of the rows the programs of a plan explain, and warn where it is clearly less than it was.
+
+    Less means four fifths of what it was, and three standard deviations below what chance lets expect.
+    """
+    learned = min(1.0, sum(ranked.coverage for ranked in relation.programs.programs))
+    n_joined, n_rows = relation.explained()
+    if not learned or not n_rows:
+        return {}
+    expected = learned * n_rows
+    if n_joined < _CLEARLY_LESS * expected and expected - n_joined > 3 * math.sqrt(1 + expected * (1 - learned)):
+        warn(
+            f"the programs of `plan` explain {n_joined:,} of {n_rows:,} rows ({n_joined / n_rows:.1%}); when it was "
+            f"made they explained {learned:.1%}: join the frames without `plan` to learn how they are related now"
+        )
+    return {"explained": {"n_rows": n_rows, "n_joined": n_joined, "when_made": learned}}
 
 
 def _without_runs(frame: pd.DataFrame) -> pd.DataFrame:

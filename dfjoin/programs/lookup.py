@@ -48,6 +48,16 @@ _STATES = (
     "Oklahoma=OK Oregon=OR Pennsylvania=PA Rhode_Island=RI South_Carolina=SC South_Dakota=SD Tennessee=TN Texas=TX "
     "Utah=UT Vermont=VT Virginia=VA Washington=WA West_Virginia=WV Wisconsin=WI Wyoming=WY District_of_Columbia=DC"
 )
+_NEWSPAPER_STATES = (
+    "Alabama=Ala. Arizona=Ariz. Arkansas=Ark. California=Calif. Colorado=Colo. Connecticut=Conn. Delaware=Del. "
+    "Florida=Fla. Georgia=Ga. Illinois=Ill. Indiana=Ind. Kansas=Kan. Kentucky=Ky. Louisiana=La. Maryland=Md. "
+    "Massachusetts=Mass. Michigan=Mich. Minnesota=Minn. Mississippi=Miss. Missouri=Mo. Montana=Mont. Nebraska=Neb. "
+    "Nevada=Nev. New_Hampshire=N.H. New_Jersey=N.J. New_Mexico=N.M. New_York=N.Y. North_Carolina=N.C. "
+    "North_Dakota=N.D. Oklahoma=Okla. Oregon=Ore. Pennsylvania=Pa. Rhode_Island=R.I. South_Carolina=S.C. "
+    "South_Dakota=S.D. Tennessee=Tenn. Vermont=Vt. Virginia=Va. Washington=Wash. West_Virginia=W.Va. Wisconsin=Wis. "
+    "Wyoming=Wyo. Alaska=Alaska Hawaii=Hawaii Idaho=Idaho Iowa=Iowa Maine=Maine Ohio=Ohio Texas=Texas Utah=Utah"
+)
+"""Abbreviations of newspapers, as in the style book of the Associated Press."""
 _WORDS = (
     "Street=St Avenue=Ave Boulevard=Blvd Road=Rd Drive=Dr Lane=Ln Court=Ct Place=Pl Square=Sq Highway=Hwy "
     "Parkway=Pkwy Suite=Ste Apartment=Apt Building=Bldg Floor=Fl North=N South=S East=E West=W Northeast=NE "
@@ -123,6 +133,7 @@ _PAIRS: dict[str, list[tuple[str, str]]] = {
     "number to word": [(str(i), _in_words(i)) for i in range(101)],
     "word to number": [(_in_words(i), str(i)) for i in range(101)],
     **_both("state", _listed(_STATES)),
+    **_both("newspaper state", _listed(_NEWSPAPER_STATES)),
     **_both("word", _listed(_WORDS)),
 }
 TABLES = tuple(_PAIRS)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dfjoin._validation import show
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist
@@ -16,7 +17,23 @@ from dfjoin.programs.spark_sql import quote, when_empty
 from dfjoin.programs.step_table import functions_of, read_steps, step_values
 from dfjoin.programs.string_column import StringColumn
 
-__all__ = ["MAX_STEPS", "Combined", "Constant", "Extract", "InputColumns", "Piece", "read_piece"]
+__all__ = [
+    "MAX_PIECES",
+    "MAX_STEPS",
+    "Combined",
+    "Constant",
+    "Extract",
+    "InputColumns",
+    "Piece",
+    "make_column",
+    "make_text",
+    "pieces_python",
+    "pieces_sql",
+    "read_pieces",
+]
+
+MAX_PIECES = 33
+"""Most pieces of a program: 16 logical operators with constants between and around them."""
 
 MAX_STEPS = 8
 """Most steps of one piece."""
@@ -231,6 +248,40 @@ class Combined:
 Piece = Constant | Extract | Combined
 
 
+def make_text(pieces: Sequence[Piece], row: Sequence[str | None]) -> str | None:
+    """Return what pieces, one after the other, make of one row; None where a piece does not apply."""
+    made = [piece(row) for piece in pieces]
+    return "".join(text for text in made if text) if all(made) else None
+
+
+def make_column(pieces: Sequence[Piece], inputs: InputColumns) -> pa.Array:
+    """Return what pieces, of which one reads a column, make of whole columns, step after step."""
+    parts = [piece.apply(inputs) for piece in pieces]
+    if len(parts) == 1:
+        return parts[0]
+    is_small = sum(len(part.buffers()[2] or b"") for part in parts if isinstance(part, pa.Array)) < 2**30
+    type_ = pa.string() if is_small else pa.large_string()
+    parts = [part.cast(type_) for part in parts]
+    return pc.binary_join_element_wise(*parts, pa.scalar("", type_), null_handling="emit_null")
+
+
+def pieces_python(pieces: Sequence[Piece], arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Write the body of a function that makes the pieces; also name the functions that it calls."""
+    lines, parts, used = [], [], []
+    for number, piece in enumerate(pieces):
+        part, before = piece.python(f"part_{number}", arguments)
+        parts.append(part)
+        lines += [f"    {line}" for line in before]
+        used += piece.functions()
+    return [*lines, f"    return {' + '.join(parts)}"], used
+
+
+def pieces_sql(pieces: Sequence[Piece], operands: Sequence[str]) -> str:
+    """Write the pieces as Spark SQL over an expression for each column."""
+    parts = [piece.sql(operands) for piece in pieces]
+    return parts[0] if len(parts) == 1 else f"concat({', '.join(parts)})"
+
+
 def _after_steps(text: str | None, steps: tuple[Step, ...]) -> str | None:
     for step in steps:
         text = step(text) if text else None
@@ -257,13 +308,21 @@ def _steps_sql(expression: str, steps: tuple[Step, ...]) -> str:
     return expression
 
 
-def read_piece(values: Mapping[str, Any], n_columns: int) -> Piece:
-    """Read one piece of a stored program, and check every part of it.
+def read_pieces(values: Any, n_columns: int) -> tuple[Piece, ...]:
+    """Read the pieces of a stored program, and check every part of them.
 
     Raises
     ------
     InvalidTypeError, InvalidParameterError
     """
+    is_list = isinstance(values, list) and 1 <= len(values) <= MAX_PIECES
+    if not is_list or not all(isinstance(value, Mapping) for value in values):
+        raise InvalidTypeError(f"`pieces` of a program must be 1 to {MAX_PIECES} objects, got {values!r:.80}")
+    return tuple(_read_piece(piece, n_columns) for piece in values)
+
+
+def _read_piece(values: Mapping[str, Any], n_columns: int) -> Piece:
+    """Read one piece of a stored program."""
     if set(values) == {"constant"}:
         text = values["constant"]
         if not is_text(text):

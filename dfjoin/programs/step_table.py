@@ -12,11 +12,13 @@ from dfjoin.programs import (
     calendar_operators,
     code_operators,
     lookup,
+    name_operators,
     number_operators,
     part_operators,
     quantities,
     scalar,
     scalar_dates,
+    scalar_names,
     scalar_numbers,
     scalar_texts,
     scalar_times,
@@ -32,7 +34,7 @@ OPERATORS: dict[str, Operator] = {
     value.name: value
     for subject in (
         *(part_operators, text_operators, lookup, number_operators, quantities),
-        *(code_operators, time_operators, calendar_operators),
+        *(code_operators, time_operators, calendar_operators, name_operators),
     )
     for value in vars(subject).values()
     if isinstance(value, Operator)
@@ -40,7 +42,7 @@ OPERATORS: dict[str, Operator] = {
 """Stored name of each operator → the operator."""
 FUNCTIONS: dict[str, Any] = {
     name: getattr(module, name)
-    for module in (scalar, scalar_dates, scalar_numbers, scalar_texts, scalar_times)
+    for module in (scalar, scalar_dates, scalar_names, scalar_numbers, scalar_texts, scalar_times)
     for name in module.__all__
 }
 """Name of each function that `Program.to_python` may paste → the function."""

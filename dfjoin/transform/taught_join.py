@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from dfjoin.errors import InvalidParameterError, InvalidTypeError, shortlist, warn
+from dfjoin.programs.confidence import Confidence
 from dfjoin.programs.lookup import GivenPairs
 from dfjoin.programs.program import Program
 from dfjoin.transform.compose.by_example import MAX_INPUTS, learn_from_examples
@@ -138,10 +139,11 @@ def find_taught(sides: tuple[SampledTable, SampledTable], examples: list[Example
         _taught_side(sides[1], [example[1] for example in examples], "right_on"),
     )
     found = []
+    known: dict[Program, Confidence | None] = {}
     for direction in DIRECTIONS:
         source, target = taught if direction == "left_to_right" else taught[::-1]
         program, wanted = target.target()
-        outcomes = _best_outcomes(source, target, wanted)
+        outcomes = _best_outcomes(source, target, wanted, known)
         if not outcomes:
             tried.append(f"{source.main.name} = {program}: no program makes the examples")
             continue
@@ -153,7 +155,13 @@ def find_taught(sides: tuple[SampledTable, SampledTable], examples: list[Example
         if text:
             warn(f"{text}; correct the example, or leave it out")
             tried.append(text)
-    return TransformJoin(tried=tuple(tried)) if best is None else as_result(best, tried)
+    return TransformJoin(tried=tuple(tried)) if best is None else _with_confidence(as_result(best, tried), known)
+
+
+def _with_confidence(found: TransformJoin, known: dict[Program, Confidence | None]) -> TransformJoin:
+    """Give the programs of a join the confidence with which they were learned; respelled ones have none."""
+    programs = (replace(ranked, confidence=known.get(ranked.program)) for ranked in found.programs)
+    return replace(found, programs=tuple(programs))
 
 
 def _taught_side(table: SampledTable, values: list[str | tuple[str, ...]], argument: str) -> _TaughtSide:
@@ -184,13 +192,20 @@ def _rows_of(columns: list[Column], value: tuple[str, ...]) -> np.ndarray:
     return np.flatnonzero(held)[:_MAX_ROWS]
 
 
-def _best_outcomes(source: _TaughtSide, target: _TaughtSide, wanted: Column) -> list[Outcome]:
-    """Learn from the columns named alone, then from the whole rows; with casing, then without."""
+def _best_outcomes(
+    source: _TaughtSide, target: _TaughtSide, wanted: Column, known: dict[Program, Confidence | None]
+) -> list[Outcome]:
+    """Learn from the columns named alone, then from the whole rows; with casing, then without.
+
+    The confidence of each program is added to `known`.
+    """
     found: list[list[Outcome]] = []
     others = source.others()
     for columns in (source.columns, [*source.columns, *others]) if others else (source.columns,):
         for is_exact in (True, False):
-            programs = _learn(source, target, columns, is_exact=is_exact)
+            learned = _learn(source, target, columns, is_exact=is_exact)
+            programs = tuple(program.certain for program in learned)
+            known.update((program.certain, program.confidence) for program in learned)
             if programs:
                 found.append([_best_style(program, source, wanted) for program in programs])
             if len(programs) == 1 and found[-1][0].n_joined and _is_general(programs[0]):
@@ -249,7 +264,7 @@ def _wrong_example(source: _TaughtSide, target: _TaughtSide) -> str:
             continue
         columns = [next(c for c in source.columns if c.name == name) for name in programs[0].columns]
         text = target.target_text(i)
-        result = programs[0](*source.row(i, columns, text))
+        result = programs[0].certain(*source.row(i, columns, text))
         contradicted.append(
             f"example {i + 1} contradicts the program that makes the others: {programs[0]} gives {result!r} for "
             f"{' + '.join(source.values[i])!r}, and not {text!r}"

@@ -177,6 +177,10 @@ CALLS = {
         dfjoin.Program.apply,
         lambda world, **given: dfjoin.Program.from_dict(PROGRAM).apply(**given),
     ),
+    "Program.predict": (
+        dfjoin.Program.predict,
+        lambda world, **given: dfjoin.Program.from_dict(PROGRAM).predict(**{"texts": ["a"], **given}),
+    ),
     "Program.to_python": (
         dfjoin.Program.to_python,
         lambda world, **given: dfjoin.Program.from_dict(PROGRAM).to_python(**given),

@@ -296,3 +296,17 @@ def test_many_to_many_of_a_program_is_warned_of():
     codes = pd.DataFrame({"code": [name[:3].upper() for name in [*NATIONS[1:], "Belize"]]})
     with pytest.warns(DfjoinWarning, match="on nation = code is m:m: rows have several partners on both sides"):
         dfjoin.auto_join(nations, codes, on="nation", right_on="code", aggregate=None)
+
+
+def test_a_plan_says_what_share_of_new_rows_it_explains_and_warns_when_that_falls():
+    names = [f"{first} {last}" for first in ("Ann", "Bob", "Cy", "Dee", "Eve") for last in ("Lee", "Ray", "Poe", "Fox")]
+    swapped = [", ".join(name.split()[::-1]) for name in names]
+    left, right = pd.DataFrame({"name": swapped}), pd.DataFrame({"who": names, "n": range(20)})
+    plan = dfjoin.auto_join(left, right, on="name", right_on="who", fuzzy=False).attrs["dfjoin"]["plan"]
+    same = dfjoin.auto_join(left[:5], right, plan=plan)
+    assert "the plan explains 5 of 5 rows; 100.0% when it was made" in str(dfjoin.report(same))
+    mixed = pd.DataFrame({"name": swapped[:6] + [name.replace(", ", "/") for name in swapped[6:]]})
+    text = r"explain 6 of 20 rows \(30\.0%\); when it was made they explained 100\.0%: join the frames without `plan`"
+    with pytest.warns(DfjoinWarning, match=text):
+        again = dfjoin.auto_join(mixed, right, plan=plan)
+    assert again["n"].notna().sum() == 6

@@ -29,7 +29,9 @@ from dfjoin.programs.code_operators import (
 )
 from dfjoin.programs.combinations import COMBINATIONS, MOMENT_KINDS, NUMBER_KINDS
 from dfjoin.programs.conditions import Condition, is_shape, shape_of
+from dfjoin.programs.confidence import Alternative, Confidence
 from dfjoin.programs.lookup import TABLES, GivenPairs, Lookup
+from dfjoin.programs.name_operators import NAME_FORMS, NormalName
 from dfjoin.programs.number_operators import (
     BASES,
     DECIMAL_MARKS,
@@ -102,6 +104,7 @@ _PARTS = [
     *("%j", "%-j", "%V", "%-V", "%G", "%q", "%u", "%o"),
 ]
 _ELEMENT_STEPS = st.one_of(
+    st.builds(NormalName, st.sampled_from(NAME_FORMS)),
     st.builds(Base, st.sampled_from(BASES), st.sampled_from(BASES)),
     st.builds(Case, st.sampled_from(CASES)),
     st.builds(Keep, st.sampled_from(sorted(CLASSES))),
@@ -219,8 +222,22 @@ _CONDITIONS = st.one_of(
     ),
 )
 _PIECES = st.lists(_EXTRACTS | _CONSTANTS | _COMBINED, max_size=2)
+_WEIGHTS = st.floats(-2, 2).map(lambda weight: round(weight, 3))
+_CONFIDENCES = st.builds(
+    Confidence,
+    _WEIGHTS,
+    st.lists(st.builds(lambda piece, w: Alternative((piece,), w), _EXTRACTS | _COMBINED, _WEIGHTS), max_size=2).map(
+        tuple
+    ),
+    st.lists(st.lists(_CONDITIONS, min_size=1, max_size=2).map(tuple), max_size=2).map(tuple),
+    _WEIGHTS,
+    st.sampled_from([0.0, 0.35, 0.5, 0.65, 1.0]),
+)
 PROGRAMS = st.builds(
-    lambda first, rest: Program(("a", "b"), (first, *rest)), _EXTRACTS | _COMBINED, _PIECES
+    lambda first, rest, sure: Program(("a", "b"), (first, *rest), confidence=sure),
+    _EXTRACTS | _COMBINED,
+    _PIECES,
+    st.none() | _CONFIDENCES,
 ) | st.builds(
     lambda pieces, rest, held: Program(("a", "b"), (pieces, *rest), tuple(held)),
     _EXTRACTS | _CONSTANTS,

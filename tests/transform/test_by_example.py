@@ -4,13 +4,15 @@ from dfjoin.transform.compose.by_example import learn_from_examples
 
 
 def first_result(programs, *row):
-    return next((result for program in programs if (result := program(*row)) is not None), None)
+    return next((result for program in programs if (result := program.certain(*row)) is not None), None)
 
 
 def test_several_programs_share_the_examples_where_one_cannot():
     rows = [("Lee, Ann",), ("Bob Ray",), ("Poe, Cy",), ("Dee Fox",)]
     programs = learn_from_examples(["x"], rows, ["Ann Lee!", "BOB RAY", "Cy Poe!", "DEE FOX"])
-    results = {next(r for p in programs if (r := p(text)) is not None) for text in ("Day, Jo", "Kay, Al", "Jo Day")}
+    results = {
+        next(r for p in programs if (r := p.certain(text)) is not None) for text in ("Day, Jo", "Kay, Al", "Jo Day")
+    }
     assert len(programs) == 2
     assert results == {"Jo Day!", "Al Kay!", "JO DAY"}
 
@@ -18,7 +20,7 @@ def test_several_programs_share_the_examples_where_one_cannot():
 def test_other_rows_choose_between_programs_that_agree():
     rows, targets = [("Ann K Lee",), ("Bob J Ray",)], ["Lee", "Ray"]
     (program,) = learn_from_examples(["x"], rows, targets, inputs=[("Cy Poe",), ("Dee Fox",)])
-    assert program("Cy Poe") == "Poe"
+    assert program.certain("Cy Poe") == "Poe"
 
 
 @pytest.mark.parametrize(
@@ -127,3 +129,27 @@ def test_everyday_transformations_are_learned(rows, targets, others, expected):
     inputs = [(text,) for text in others]
     programs = learn_from_examples(["x"], [(text,) for text in rows], targets, inputs=inputs)
     assert [first_result(programs, text) for text in others] == expected
+
+
+def test_a_result_on_which_other_programs_disagree_is_not_sure():
+    names = ["Lee, Ann", "Ray, Bob", "Poe, Cy", "Fox, Dee", "Day, Jo, Jr."]
+    examples = [("Eads, Al", "Al Eads"), ("Orr, Fay", "Fay Orr")]
+    programs = learn_from_examples(
+        ["x"], [(a,) for a, _ in examples], [b for _, b in examples], inputs=[(name,) for name in names]
+    )
+    found = programs[0].predict(names, level=0.0)["confidence"].tolist()
+    assert min(found[:4]) > 0.85 and found[4] < min(found[:4])
+
+
+def test_a_split_by_conditions_is_less_sure_than_one_program():
+    pairs = {"875-259": "none", "490-896": "none", "596-501 x0339": "x0339"}
+    split = learn_from_examples(["x"], [(text,) for text in pairs], list(pairs.values()), inputs=[("1-2",)])
+    whole = learn_from_examples(["x"], [("596-501 x0339",), ("1-2 x7",)], ["x0339", "x7"], inputs=[("3-4 x5",)])
+    sure = [max(one.predict(["144-038 x9062"], level=0.0)["confidence"]) for one in (split[-1], split[0], whole[0])]
+    assert len(split) == 2 and len(whole) == 1
+    assert max(sure[:2]) < sure[2] - 0.1
+
+
+def test_a_list_of_the_examples_is_sure():
+    (program,) = learn_from_examples(["x"], [("M",), ("F",)], ["0", "1"], inputs=[("F",), ("M",)])
+    assert program.confidence is None and program("F") == "1"

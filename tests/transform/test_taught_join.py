@@ -4,7 +4,8 @@ import pyarrow as pa
 import pytest
 
 from dfjoin.errors import DfjoinWarning, InvalidParameterError, InvalidTypeError
-from dfjoin.transform.evidence.transform_join import join_rows
+from dfjoin.programs.program import Program
+from dfjoin.transform.evidence.transform_join import TransformJoin, join_rows
 from dfjoin.transform.find_programs import find_programs
 
 FIRST = ["Ann", "Bob", "Cy", "Dee", "Ann", "Fay"]
@@ -93,3 +94,15 @@ def test_examples_of_several_columns_need_their_names(example):
 def test_examples_are_texts(example):
     with pytest.raises(InvalidTypeError, match="`examples` must be pairs of texts"):
         find_programs(PEOPLE, PEOPLE, examples=[example])
+
+
+def test_a_join_takes_results_that_code_leaves_out():
+    left = table(a=["Lee, Ann", "Ray, Bob", "Bob Ray Sr", "Poe, Cy", "Fox"])
+    right = table(b=["Ann", "Bob", "Cy", "Sr"])
+    found = find_programs(left, right, on="a", right_on="b", examples=[("Lee, Ann", "Ann"), ("Bob Ray Sr", "Sr")])
+    stored = found.to_dict()
+    exported = [Program.from_dict(one["program"]) for one in stored["programs"]]
+    assert all(one.confidence is not None for one in exported)
+    assert [one.certain for one in exported] == [ranked.program for ranked in found.programs]
+    assert joined(TransformJoin.from_dict(stored), left, right) == joined(found, left, right)
+    assert TransformJoin.from_dict(stored) == found

@@ -132,6 +132,16 @@ class Relation:
         n_pairs = int((rows[0][self.pairs.left] * rows[1][self.pairs.right]).sum())
         return max(joined) / n_pairs if n_pairs else 1.0
 
+    def explained(self) -> tuple[int, int]:
+        """Return the rows of the source that programs join, or that are equal, and all of its rows that have a key."""
+        is_forward = self.programs.direction != "right_to_left"
+        side, keys = (self.left, self.pairs.left) if is_forward else (self.right, self.pairs.right)
+        joined = np.zeros(side.index.n_keys, np.bool_)
+        joined[keys[self.pairs.kinds != KINDS.index("fuzzy")]] = True
+        is_key = pc.is_valid(side.texts()).to_numpy(zero_copy_only=False)
+        codes = side.index.codes
+        return int((joined & is_key)[codes].sum()), int(is_key[codes].sum())
+
     def saved(self) -> SavedRelation:
         """Return what can be applied to other tables."""
         is_alike = self.fuzzy is not None and len(self.fuzzy)

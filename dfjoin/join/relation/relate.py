@@ -28,8 +28,10 @@ from dfjoin.transform.evidence.prepared_columns import Column, count_distinct
 from dfjoin.transform.evidence.transform_join import RankedProgram, TransformJoin, join_rows
 from dfjoin.transform.find_programs import find_programs
 from dfjoin.transform.pairs.casing import spell_as_targets
+from dfjoin.transform.pairs.read_constants import read_constants
 from dfjoin.transform.pairs.sides import Needs
 from dfjoin.transform.relations.named_operators import ACCEPT, relate_named
+from dfjoin.transform.relations.relate_names import relate_names
 
 __all__ = ["relate", "relate_again"]
 
@@ -94,7 +96,8 @@ def relate(
     -----
     Source: thesis, sections 4.4 (programs) and 4.6 (the fuzzy join covers what they do not, and compares what they
     cut out of the keys, not the keys as they are). Programs decide which columns are the key, if the caller did not;
-    without any, the pair of columns whose values share the most rare words is looked at. If a key is named on either
+    without any, the pair of columns whose values share the most rare words is looked at. Names of people and of
+    organisations in many forms are related by a normal form, if that relates more of them. If a key is named on either
     side, and the cells of one list keys of the other, their values are compared in place of the cells.
     """
     tried: list[str] = []
@@ -115,6 +118,7 @@ def relate(
         if equality is None:
             return None, tried
         programs = equality
+    programs = _by_names(programs, left, right, options)
 
     def match_rest(own: pa.Array, other: pa.Array, known: KeyPairs) -> tuple[FuzzyJoin | None, str]:
         computes = any(ranked.program.computes for ranked in programs.programs)
@@ -161,8 +165,20 @@ def _find_programs(
         proposed = proposal or _proposal(found, left, right)
         if proposed:
             return programs, [proposed, *programs.tried]
+    if options.examples is None:
+        programs = read_constants(programs, left, right)
     programs = spell_as_targets(programs, left, right)
     return programs, [] if programs.found else list(programs.tried)
+
+
+def _by_names(programs: TransformJoin, left: TextColumns, right: TextColumns, options: JoinOptions) -> TransformJoin:
+    """Relate two columns of names by their normal form, where that relates more of them than programs do."""
+    columns = programs.source_columns, programs.target_columns
+    is_pair = all(len(names) == 1 for names in columns)
+    if not is_pair or options.transform is False or options.examples is not None or programs.basis:
+        return programs
+    own, other = columns[::-1] if programs.direction == "right_to_left" else columns
+    return relate_names(left[own[0]], right[other[0]], programs) or programs
 
 
 def _proposal(found: TransformJoin, left: TextColumns, right: TextColumns) -> str:

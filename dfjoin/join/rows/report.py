@@ -221,10 +221,15 @@ def _relation_lines(relation: dict[str, Any]) -> list[str]:
     lines = []
     found = relation.get("transform", {})
     target = _target_text(found.get("target"))
+    now = relation.get("explained")
     for entry in found.get("programs", []):
         if entry["support"]:  # a key that is copied, so that likeness completes it, joins nothing by itself
             what = f"{entry['text']} = {target}" if target else entry["text"]
-            lines.append(f"  by {what}: {entry['support']:,} rows, precision about {entry['precision']:.3f}")
+            when = " when the plan was made" if now else ""
+            lines.append(f"  by {what}: {entry['support']:,} rows{when}, precision about {entry['precision']:.3f}")
+    if now:
+        shown = f"{now['n_joined']:,} of {now['n_rows']:,} rows; {now['when_made']:.1%} when it was made"
+        lines.append(f"  the plan explains {shown}")
     if basis := found.get("basis"):
         lines.append(f"  {visible(basis)}; pass transform=False to refuse it")
     if respelled := found.get("n_respelled", 0):

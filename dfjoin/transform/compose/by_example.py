@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dfjoin.programs.conditions import Condition
 from dfjoin.programs.lookup import SEPARATOR, GivenPairs
 from dfjoin.programs.program import Program
 from dfjoin.programs.program_pieces import Constant, Extract, Piece
+from dfjoin.transform.compose.agreement import Way, confidence_of
 from dfjoin.transform.compose.compose import PIECE_WEIGHT, Learned, constant_weight, learn_programs
 from dfjoin.transform.compose.likeness import OutputLikeness, marks_beside
 from dfjoin.transform.compose.moments import learn_times
@@ -32,16 +33,10 @@ _MAX_SPLITS = 24
 """Conditions that are tried at each place."""
 _BRANCH = 8.0
 """Weight of a further branch."""
+_MAX_EXCHANGED = 10
+"""Other ways to make a piece that are asked whether they agree on a result."""
 
 Row = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Taught:
-    """A program that makes the results of some examples, and its weight: less for a likelier one."""
-
-    program: Program
-    weight: float
 
 
 def learn_from_examples(
@@ -100,14 +95,37 @@ class _Teacher:
         self.targets = list(targets) if is_exact else [target.lower() for target in targets]
         self.inputs = [row for row in dict.fromkeys(inputs) if any(row)]
         self.is_exact = is_exact
-        self.learned: dict[frozenset[int], list[_Taught]] = {}
+        self.learned: dict[frozenset[int], list[Way]] = {}
+        self.exchanged: dict[Program, list[Way]] = {}
 
     def programs(self) -> tuple[Program, ...]:
         """Return the programs to be tried in turn."""
         everything = frozenset(range(len(self.rows)))
         solved = [self.solve(everything, self.inputs, _MAX_BRANCHES), self.listed(everything)]
         best = min((one for one in solved if one is not None), key=lambda one: one[0], default=None)
-        return self.grown() if best is None else tuple(best[1])
+        programs = self.grown() if best is None else tuple(best[1])
+        return tuple(self.with_confidence(program, len(programs) - 1) for program in programs)
+
+    def with_confidence(self, program: Program, n_branches: int) -> Program:
+        """Add what is known of the results of one of the programs."""
+        if any(step.operator is GivenPairs for piece in program.pieces for step in piece.all_steps):
+            return program
+        places = [self.names.index(name) for name in program.columns]
+        examples = [tuple(row[place] for place in places) for row in self.rows]
+        bare = replace(program, conditions=())
+        group = frozenset(
+            i
+            for i, row in enumerate(examples)
+            if (program(*row) == self.targets[i] if self.is_exact else (program(*row) or "").lower() == self.targets[i])
+        )
+        mine = [row for row in self.inputs if program(*(row[place] for place in places)) is not None]
+        ways = []
+        for way in self.learn(group) if group else []:
+            penalty = self.penalty(way.program, group, mine)
+            ways.append(Way(way.weight + penalty, way.program))
+            ways += [Way(one.weight + penalty, one.program) for one in self.exchanged.get(way.program, [])]
+        known, rows = ([tuple(row[place] for place in places) for row in rows] for rows in (self.rows, mine))
+        return replace(program, confidence=confidence_of(bare, ways, n_branches, known, rows))
 
     def listed(self, group: frozenset[int]) -> tuple[float, list[Program]] | None:
         """Return the program that looks the examples up, where one column tells them apart."""
@@ -195,7 +213,7 @@ class _Teacher:
         new = marks_beside([self.rows[i] for i in group], inputs)
         return likeness.penalty(results if self.is_exact else [text and text.lower() for text in results], new)
 
-    def learn(self, group: frozenset[int]) -> list[_Taught]:
+    def learn(self, group: frozenset[int]) -> list[Way]:
         """Learn programs of all kinds that make the targets of a group."""
         if group not in self.learned:
             rows = [self.rows[i] for i in sorted(group)]
@@ -205,11 +223,17 @@ class _Teacher:
             self.learned[group] = [*self.of_times(rows, targets), *self.of_two_columns(rows, targets), *found]
         return self.learned[group]
 
-    def of_strings(self, learned: Learned) -> _Taught:
+    def of_strings(self, learned: Learned) -> Way:
         """Weigh a program of strings by its steps and constants, and by the number of its pieces."""
-        return _Taught(learned.program(self.names), learned.weight + PIECE_WEIGHT * (len(learned.pieces) - 1))
+        program, weight = learned.program(self.names), learned.weight + PIECE_WEIGHT * (len(learned.pieces) - 1)
+        self.exchanged[program] = [
+            Way(weight + more, learned.program(self.names, (*learned.pieces[:at], other, *learned.pieces[at + 1 :])))
+            for at, others in enumerate(learned.alternatives)
+            for more, other in others[:_MAX_EXCHANGED]
+        ]
+        return Way(weight, program)
 
-    def of_times(self, rows: list[Row], targets: list[str]) -> list[_Taught]:
+    def of_times(self, rows: list[Row], targets: list[str]) -> list[Way]:
         """Learn programs of dates and times of each column."""
         found = []
         for column, name in enumerate(self.names):
@@ -221,13 +245,13 @@ class _Teacher:
                 pieces: list[Piece] = [
                     Constant(part) if isinstance(part, str) else Extract(0, part) for part in learned.parts
                 ]
-                found.append(_Taught(Program((name,), tuple(pieces)), learned.weight))
+                found.append(Way(learned.weight, Program((name,), tuple(pieces))))
         return found
 
-    def of_two_columns(self, rows: list[Row], targets: list[str]) -> list[_Taught]:
+    def of_two_columns(self, rows: list[Row], targets: list[str]) -> list[Way]:
         """Learn what is computed of two columns, as ages and sums."""
         found = learn_combined(self.names, rows, targets, self.inputs)
-        return [_Taught(program, weight) for program, weight in found]
+        return [Way(weight, program) for program, weight in found]
 
     def splits(self, group: frozenset[int]) -> list[tuple[float, Condition, frozenset[int]]]:
         """List conditions that hold for some examples of a group, with their costs, the simplest first."""

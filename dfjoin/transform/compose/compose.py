@@ -33,14 +33,15 @@ class Learned:
     Parameters
     ----------
     pieces : tuple of Piece
-    alternatives : tuple of tuple of Extract
-        For each piece, other extracts that give the same results on the examples, the lightest first.
+    alternatives : tuple of tuple of (float, Extract)
+        For each piece, other extracts that give the same results on the examples, the lightest first, each with what
+        its weight is above that of the piece.
     weight : float
         Sum of the weights of the pieces.
     """
 
     pieces: tuple[Piece, ...]
-    alternatives: tuple[tuple[Extract, ...], ...]
+    alternatives: tuple[tuple[tuple[float, Extract], ...], ...]
     weight: float
 
     @property
@@ -222,7 +223,9 @@ def learn_programs(
     learned: dict[tuple[Piece, ...], Learned] = {}
     for parts, weight in solutions:
         pieces: tuple[Piece, ...] = tuple(part if isinstance(part, Constant) else part.piece for part in parts)
-        others = tuple(() if isinstance(p, Constant) else tuple(way[1] for way in p.ways[1:]) for p in parts)
+        others = tuple(
+            () if isinstance(p, Constant) else tuple((w - p.weight, e) for w, e in p.ways[1:]) for p in parts
+        )
         pieces, others = _merge_constants(pieces, others)
         columns = {column for piece in pieces for column in piece.columns}
         if columns and len(columns) <= MAX_COLUMNS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from dfjoin._validation import show
 from dfjoin._visible import visible_lines
 from dfjoin.errors import InvalidParameterError, InvalidTypeError
 from dfjoin.kernels.ragged import expand_stretches
+from dfjoin.programs.confidence import Confidence
 from dfjoin.programs.program import Program
 from dfjoin.transform.evidence.prepared_columns import SETTINGS, Column, as_columns, match_rows
 from dfjoin.values.normalize import normalize_column
@@ -36,6 +37,7 @@ class RankedProgram:
     Parameters
     ----------
     program : Program
+        It joins by every result: one that is a value of the other table has that for it.
     support : int
         Rows of the source that it joins and no program before it.
     coverage : float
@@ -44,6 +46,8 @@ class RankedProgram:
         Estimated share of its joined values that join the right value; see `Outcome.precision`.
     evidence : float
         Evidence against chance in bits, minus the description length of the program.
+    confidence : Confidence or None
+        Of a program that examples taught: by it the stored program leaves out results that are not sure.
     """
 
     program: Program
@@ -51,6 +55,7 @@ class RankedProgram:
     coverage: float
     precision: float
     evidence: float
+    confidence: Confidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ class TransformJoin:
             "target": None if self.target is None else self.target.to_dict(),
             "programs": [
                 {
-                    "program": ranked.program.to_dict(),
+                    "program": replace(ranked.program, confidence=ranked.confidence).to_dict(),
                     "text": str(ranked.program),
                     "support": ranked.support,
                     "coverage": ranked.coverage,
@@ -196,8 +201,11 @@ def _ranked(values: Any) -> RankedProgram:
     """Read one program of a stored join."""
     if not isinstance(values, Mapping):
         raise InvalidTypeError(f"`programs` of a join must be JSON objects, got {values!r:.80}")
-    numbers = [_number(values, key) for key in ("support", "coverage", "precision", "evidence")]
-    return RankedProgram(Program.from_dict(values.get("program")), int(numbers[0]), *numbers[1:])
+    support, coverage, precision, evidence = (
+        _number(values, key) for key in ("support", "coverage", "precision", "evidence")
+    )
+    program = Program.from_dict(values.get("program"))
+    return RankedProgram(program.certain, int(support), coverage, precision, evidence, program.confidence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,7 +205,7 @@ def _refine(pair: ColumnPair, learned: Learned, names: Sequence[str], fresh: np.
     best = _evaluate_once(pair, learned.program(names))
     kept: int | None = None
     for number, others in enumerate(learned.alternatives):
-        for other in others:
+        for _, other in others:
             changed = (*pieces[:number], other, *pieces[number + 1 :])
             outcome = _evaluate_once(pair, learned.program(names, changed))
             gains = _rank(outcome, fresh)[0], _rank(best, fresh)[0]

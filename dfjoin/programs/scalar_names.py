@@ -1,0 +1,22 @@
+"""Normal forms of names on one string.
+
+The same contract as `dfjoin.programs.scalar`: `Program.to_python` pastes the source of each function, which uses
+built-ins and `re` alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dfjoin.programs.scalar import lower_case, map_characters
+
+__all__ = ["normal_name"]
+
+
+def normal_name(text: str, upper: str, lower: str, accented: str, plain: str, rules: Sequence[tuple[str, str]]) -> str:
+    """Write a text in small letters without accents, and replace what each pattern matches, one after the other."""
+    text = map_characters(lower_case(text, upper, lower), accented, plain)
+    for pattern, new in rules:
+        text = re.sub(pattern, new, text)
+    return text
