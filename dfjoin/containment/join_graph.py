@@ -18,6 +18,8 @@ from dfjoin.containment.graph_files import draw_graph, write_graphml
 from dfjoin.containment.key_features import KeyCandidates, LakeColumns, find_key_pairs, key_features, own_roles
 from dfjoin.containment.key_model import key_model
 from dfjoin.errors import ColumnNotFoundError, InvalidParameterError, TableNotFoundError, did_you_mean, shortlist
+from dfjoin.search.exact.allowed import matches_pattern
+from dfjoin.search.nothing_found import unknown_tables
 from dfjoin.store.snapshot import Snapshot
 
 __all__ = ["JoinGraph", "build_graph", "choose_edges"]
@@ -48,7 +50,7 @@ class JoinGraph:
     candidates : DataFrame
         The same of all candidates with a score of 0.02 and more; by column, the best first.
     tables : list of str
-        All tables of the lake.
+        All tables of the lake, or those that were asked for.
     evidence : list of tuple
         For each candidate, what speaks for it and what against it.
 
@@ -158,6 +160,46 @@ class JoinGraph:
         names = ["path", "step", "left_table", "left_column", "right_table", "right_column", "score"]
         return pd.DataFrame(rows, columns=names)
 
+    def around(self, table: str, hops: int = 1) -> JoinGraph:
+        """Return the part of the graph that is near a table, to look at or to draw.
+
+        Parameters
+        ----------
+        table : str
+        hops : int, default 1
+            How many joins lead to the farthest table, at most.
+
+        Returns
+        -------
+        JoinGraph
+            The tables that so many joins lead to, in either direction, with all edges and candidates between them.
+
+        Raises
+        ------
+        TableNotFoundError
+            If the graph has no such table.
+
+        Notes
+        -----
+        O(hops × edges).
+        """
+        hops = check.check_positive_int(hops, "hops")
+        if table not in set(self.tables):
+            raise TableNotFoundError(
+                f"`table` must be a table of the graph ({shortlist(self.tables)}), got {check.show(table)}"
+                + did_you_mean(table, self.tables)
+            )
+        near = {table}
+        for _ in range(hops):
+            touched = self.edges["table"].isin(near) | self.edges["key_table"].isin(near)
+            near |= {*self.edges["table"][touched], *self.edges["key_table"][touched]}
+        parts = [
+            part[part["table"].isin(near) & part["key_table"].isin(near)] for part in (self.edges, self.candidates)
+        ]
+        evidence = [self._evidence[position] for position in parts[1].index.tolist()]
+        edges, candidates = (part.reset_index(drop=True) for part in parts)
+        return JoinGraph(edges, candidates, [name for name in self.tables if name in near], evidence)
+
     def _joins(self) -> dict[str, list[dict[str, Any]]]:
         """Return the joins that begin at each table, in both directions of each edge."""
         found: dict[str, list[dict[str, Any]]] = {}
@@ -200,7 +242,8 @@ class JoinGraph:
         joined = sorted(set(self.edges["table"]) | set(self.edges["key_table"]))
         if len(joined) > 200:
             raise InvalidParameterError(
-                f"a picture shows 200 tables at most, the graph has {len(joined)}; raise `min_score` or write GraphML"
+                f"a picture shows 200 tables at most, the graph has {len(joined)}; raise `min_score`, "
+                "draw `around(table)` or write GraphML"
             )
         return draw_graph(joined, self.edges, ax)
 
@@ -230,14 +273,23 @@ def _shortest_paths(
                 heapq.heappush(heap, (length + 1, further, count, join["right_table"], [*path, join]))
 
 
-def build_graph(snapshot: Snapshot, threshold: float, min_score: float) -> JoinGraph:
+def build_graph(snapshot: Snapshot, threshold: float, min_score: float, tables: Any = None) -> JoinGraph:
     """Find the likely foreign keys of a lake, see `dfjoin.Lake.join_graph`."""
     share = check.check_fraction(threshold, "threshold")
     if share == 0:
         raise InvalidParameterError("`threshold` must be above 0, got 0: a key holds values of its column")
     smallest = check.check_fraction(min_score, "min_score")
+    patterns = check.check_patterns(tables, "tables")
+    names = sorted(name for segment in snapshot.segments for name in segment.alive_table_names())
     columns = LakeColumns(snapshot)
-    scored = _score(columns, find_key_pairs(columns, share))
+    found = find_key_pairs(columns, share)
+    if patterns:
+        if unknown := unknown_tables(snapshot, patterns):
+            raise TableNotFoundError(unknown)
+        names = [name for name in names if matches_pattern(name, patterns)]
+        is_wanted = columns.in_tables(patterns)
+        found = KeyCandidates(*(array[is_wanted[found.left] & is_wanted[found.right]] for array in found))
+    scored = _score(columns, found)
     order = np.lexsort((columns.cardinality[scored.pairs.right], -scored.score, scored.pairs.left))
     pairs = KeyCandidates(*(array[order] for array in scored.pairs))
     score, features = scored.score[order], scored.features[order]
@@ -245,8 +297,7 @@ def build_graph(snapshot: Snapshot, threshold: float, min_score: float) -> JoinG
     edges = candidates.iloc[choose_edges(columns, pairs, score, smallest)].reset_index(drop=True)
     roles = own_roles(columns, pairs)
     evidence = [key_model().evidence(*row) for row in zip(features, roles.tolist(), strict=True)]
-    tables = sorted(name for segment in snapshot.segments for name in segment.alive_table_names())
-    return JoinGraph(edges, candidates, tables, evidence)
+    return JoinGraph(edges, candidates, names, evidence)
 
 
 def _score(columns: LakeColumns, pairs: KeyCandidates) -> _Scored:

@@ -19,6 +19,7 @@ from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.kernels.records import as_read_only
 from dfjoin.kernels.texts.header_words import DIGITS
 from dfjoin.kernels.texts.key_names import NAME_FEATURES, NamedColumns, compare_names
+from dfjoin.search.exact.allowed import matches_pattern
 from dfjoin.search.exact.searcher import MatchedQuery
 from dfjoin.search.usefulness.lake_facts import facts_of
 from dfjoin.store.snapshot import Snapshot
@@ -92,6 +93,17 @@ class LakeColumns:
         )
 
     @cached_property
+    def family(self) -> NDArray[np.uint64]:
+        """A number for each column that those of tables of one schema in one folder share, see `LakeFacts.family`."""
+        facts = [facts_of(segment) for segment in self.snapshot.segments]
+        return _joined([one.family[one.table_of] for one in facts], np.uint64)
+
+    def in_tables(self, patterns: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Tell which columns stand in tables whose name matches a pattern (``fnmatch``, case-sensitive)."""
+        names = [name for segment in self.snapshot.segments for name in segment.catalog.table_names()]
+        return np.array([matches_pattern(name, patterns) for name in names], bool)[self.table_of]
+
+    @cached_property
     def named(self) -> NamedColumns:
         """The names as words."""
         catalogs = [segment.catalog for segment in self.snapshot.segments]
@@ -158,15 +170,16 @@ def find_key_pairs(columns: LakeColumns, threshold: float) -> KeyCandidates:
 
     Notes
     -----
-    A column of a single value is not indexed; its value is a sample of the catalogue, and of the keys that hold it only
-    those count whose names have a word of its own.
+    Tables of one schema in one folder do not refer to each other: they are versions or parts of one table. A column of
+    a single value is not indexed; its value is a sample of the catalogue, and of the keys that hold it only those count
+    whose names have a word of its own.
     """
     is_key = columns.is_key
     parts = [_single_values(columns, is_key)]
     for pairs in find_column_pairs(columns.snapshot, 1, ContainmentOptions(threshold), has_own_tables=True):
         left, right = pairs.left + columns.offsets[pairs.segments[0]], pairs.right + columns.offsets[pairs.segments[1]]
         is_wanted = is_key[right] & (left != right) & (columns.kind[left] == columns.kind[right])
-        is_wanted &= columns.is_referring[left]
+        is_wanted &= columns.is_referring[left] & ~_are_versions(columns, left, right)
         parts.append(KeyCandidates(left[is_wanted], right[is_wanted], pairs.matched[is_wanted]))
     left, right, matched = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.lexsort((right, left))
@@ -202,8 +215,15 @@ def _single_values(columns: LakeColumns, is_key: NDArray[np.bool_]) -> KeyCandid
     left, right = np.concatenate(lefts), np.concatenate(rights)
     is_wanted = is_key[right] & (columns.is_alive[right] > 0) & (columns.kind[left] == columns.kind[right])
     left, right = left[is_wanted], right[is_wanted]
+    is_wanted = ~_are_versions(columns, left, right)
+    left, right = left[is_wanted], right[is_wanted]
     is_named = _names(columns, left, right)[:, NAME_FEATURES.index("header_share")] > 0
     return KeyCandidates(left[is_named], right[is_named], np.ones(int(is_named.sum()), np.int64))
+
+
+def _are_versions(columns: LakeColumns, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which pairs are of two tables of one schema in one folder: years, parts and snapshots, not references."""
+    return (columns.family[left] == columns.family[right]) & (columns.table_of[left] != columns.table_of[right])
 
 
 def _first_sample(columns: LakeColumns, column: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -290,7 +291,9 @@ class LakeContents(OpenedLake):
         least = check.check_positive_int(min_cardinality, "min_cardinality")
         return join_columns(self._snapshot, least, containment_options(threshold, method, memory_budget))
 
-    def join_graph(self, threshold: float = 0.9, *, min_score: float = 0.5) -> JoinGraph:
+    def join_graph(
+        self, threshold: float = 0.9, *, min_score: float = 0.5, tables: str | Sequence[str] | None = None
+    ) -> JoinGraph:
         """Find the likely foreign keys of the lake: which column refers to which key of which table.
 
         Parameters
@@ -299,23 +302,28 @@ class LakeContents(OpenedLake):
             Share of the distinct values of a column that the key holds, at least; real keys miss some.
         min_score : float, default 0.5
             The smallest probability of an edge.
+        tables : str or list of str, optional
+            Patterns (``fnmatch``, case-sensitive) of the tables that count, as if they were the whole lake.
 
         Returns
         -------
         JoinGraph
             ``edges`` and ``candidates`` are frames, ``explain(table, column)`` says what speaks for and against each
-            key, ``shortest_paths(table, table)`` finds the shortest ways to join two tables, ``to_graphml(path)``
-            and ``plot()`` export.
+            key, ``around(table)`` is the part near a table, ``shortest_paths(table, table)`` finds the shortest ways
+            to join two tables, ``to_graphml(path)`` and ``plot()`` export.
 
         Raises
         ------
+        TableNotFoundError
+            If a pattern matches no table.
         InvalidTypeError, InvalidParameterError
             If an argument is out of its range.
 
         Notes
         -----
         A candidate is a column whose values a key holds: a column that is unique and has no nulls, of the same kind, of
-        another table or the same one. Small numbers are in many keys by chance, so that a small logistic regression
+        another table or the same one. Tables of one schema in one folder (years, snapshots) do not refer to each other.
+        Small numbers are in many keys by chance, so that a small logistic regression
         weighs names of columns and tables, uniqueness, serial numbers, the number of keys that hold the column, and
         which of them is the smallest (weights and figures in ``dfjoin/containment/key_model.json``). A column refers to
         one key at most, and no edges form a circle of columns. A column of a single value is looked up by the sample
@@ -335,4 +343,4 @@ class LakeContents(OpenedLake):
         """
         from dfjoin.containment.join_graph import build_graph
 
-        return build_graph(self._snapshot, threshold, min_score)
+        return build_graph(self._snapshot, threshold, min_score, tables)

@@ -135,6 +135,42 @@ def test_the_graph_is_written_and_drawn(graph, tmp_path):
     }
 
 
+def test_tables_that_are_asked_for_are_the_whole_lake_of_the_graph(lake, graph):
+    part = lake.join_graph(tables=["orders", "line*", "customers"])
+    assert part.tables == ["customers", "lines", "orders"]
+    assert {("orders", "customer_id", "customers", "id"), ("lines", "order_id", "orders", "order_id")} <= _edges(part)
+    assert set(part.candidates["key_table"]) | set(part.candidates["table"]) <= set(part.tables)
+    assert _edges(lake.join_graph(tables="*")) == _edges(graph)
+    with pytest.raises(TableNotFoundError, match=r"`tables` 'order' matches no table of the lake.*orders"):
+        lake.join_graph(tables="order")
+
+
+def test_the_neighbourhood_of_a_table_has_all_edges_between_its_tables(graph):
+    one, two = graph.around("lines"), graph.around("lines", hops=2)
+    assert set(one.tables) == {"lines", "orders", "products"} and set(two.tables) >= {*one.tables, "customers"}
+    for part in (one, two):
+        within = {edge for edge in _edges(graph) if {edge[0], edge[2]} <= set(part.tables)}
+        assert _edges(part) == within
+    for row in two.candidates.itertuples():
+        told = graph.explain(row.table, row.column).splitlines()
+        assert set(two.explain(row.table, row.column).splitlines()) <= set(told)
+    assert graph.around("alone").tables == ["alone"] and len(graph.around("alone")) == 0
+    with pytest.raises(TableNotFoundError, match=r"`table` must be a table of the graph .*got 'line'.*lines"):
+        graph.around("line")
+
+
+def test_versions_of_one_table_do_not_refer_to_each_other(build):
+    years = {f"sales/{year}": pd.DataFrame({"shop": range(100, 130), "sold": range(30)}) for year in (2020, 2021)}
+    shops = pd.DataFrame({"shop": range(100, 160), "city": [f"c{i}" for i in range(60)]})
+    graph = build(years | {"shops": shops}).join_graph(min_score=0.0)
+    assert {(table, key) for table, _, key, _ in _edges(graph)} >= {("sales/2020", "shops"), ("sales/2021", "shops")}
+    assert not any(table[:5] == key[:5] == "sales" and table != key for table, _, key, _ in _edges(graph))
+
+
+def _edges(graph):
+    return set(zip(*(graph.edges[name] for name in ("table", "column", "key_table", "key_column")), strict=True))
+
+
 def test_a_picture_of_too_many_tables_is_refused():
     edges = pd.DataFrame({"table": [f"t{i}" for i in range(201)], "key_table": ["k"] * 201})
     with pytest.raises(InvalidParameterError, match="a picture shows 200 tables at most, the graph has 202"):
