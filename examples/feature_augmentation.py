@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -46,7 +47,7 @@ def shipments(n: int, seed: int) -> pd.DataFrame:
 def model():
     """Make a model of numbers and of the frequent texts."""
     columns = make_column_transformer(
-        ("passthrough", make_column_selector(dtype_include="number")),
+        (SimpleImputer(), make_column_selector(dtype_include="number")),
         (
             OneHotEncoder(max_categories=8, handle_unknown="infrequent_if_exist"),
             make_column_selector(dtype_exclude="number"),

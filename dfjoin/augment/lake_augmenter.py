@@ -118,7 +118,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     features_ : list of str
         Names of the columns that are added.
     dtypes_ : dict of str
-        Their dtypes.
+        Their dtypes: those of `dfjoin.auto_join`, but float64 for numbers and booleans that may be null, since models of
+        scikit-learn take NaN and no ``pandas.NA``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Columns of X, where their names are texts.
@@ -265,7 +266,7 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         self._labels = list(frame.columns)
         self._contents = table_contents(lake.snapshot, self.plan_)
         wide = self._joined(frame.iloc[:1])
-        self.dtypes_ = {name: wide[name].dtype for name in self.features_}
+        self.dtypes_ = {name: _model_dtype(wide[name].dtype) for name in self.features_}
         return self
 
     def transform(self, X: Any) -> Any:
@@ -382,3 +383,10 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
         result = wide.iloc[:, [*range(n_own), *(places[name] for name in self.features_)]]
         result.attrs = wide.attrs
         return result
+
+
+def _model_dtype(dtype: Any) -> Any:
+    """Return the dtype of a feature: models of scikit-learn take NaN, and no ``pandas.NA`` in numbers."""
+    is_masked = isinstance(dtype, pd.api.extensions.ExtensionDtype) and getattr(dtype, "na_value", None) is pd.NA
+    is_number = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.ArrowDtype)
+    return np.dtype(np.float64) if is_masked and is_number else dtype
