@@ -120,8 +120,8 @@ def auto_join(
         - ``"auto"``: where the right side has one row for each key, the cell as it is. Else the mean of measures, the
           share of true booleans; for texts, dates, and numbers that are codes, years or coordinates, or may be, the
           value on which more than half of the rows that have one agree, else null. Headers name measures and codes
-          (in some twenty languages), else the values of the whole column do: numbers that are nearly unique, or have
-          all the same number of digits, are codes. The report counts the rows that disagree.
+          (in some twenty languages), else the values of the whole column do: whole numbers that are all different,
+          number the rows, or have all the same number of digits, are codes. The report counts the rows that disagree.
         - A rule for all columns: mean, sum, min, max, median, std, first, last, count, nunique, most_frequent (ties:
           the smallest), majority, latest, share. Nulls are left out, except by first and last: they take the
           values of one row, so that ``"first"`` gives one whole row. Where the right side has one row for each key,

@@ -178,13 +178,19 @@ def number_meaning(name: str) -> str:
     {"code", "number", "class", "measure", "coordinate", "axis", ""}
         They name something, or may count, too; say which of some classes or things it is, measure or count, are a
         coordinate or perhaps one; or the name does not tell. The last word that tells decides: ``area code`` is a code,
-        ``zip count`` a measure.
+        ``zip count`` a measure; of names with ``of`` it is one before that if it says what a number names or is.
 
     Examples
     --------
     >>> [number_meaning(name) for name in ("town_code", "Postleitzahl", "number of rooms", "user", "users", "n")]
     ['code', 'code', 'measure', 'class', 'measure', '']
     """
+    head, of, _ = name.lower().partition(" of ")
+    meaning = number_meaning(head) if of else ""
+    if meaning in ("code", "class", "coordinate"):
+        return meaning  # the direction of the strongest gust is a direction
+    if meaning == "number" and _PLURAL.search(name):
+        return "measure"
     words = _meanings(name)
     is_of_things = False
     for place in reversed(range(len(words))):

@@ -84,6 +84,8 @@ _CLASS = (
     *("level", "grade", "stage", "tier", "label", "title", "name", "klasse", "clase", "classe", "tipo", "typ", "typen"),
     *("position", "pos", "round", "matchday", "sequence", "seq", "bucket", "quantile", "quintile", "decile", "regime"),
     *("weekday", "day", "week", "hour", "minute", "second", "timestamp", "season", "era", "decade", "period", "time"),
+    *("classification", "division", "occupation", "origin", "slot", "series", "leg", "congress"),
+    *("direction", "dir", "bearing", "heading", "azimuth"),
 )
 """Words for classes and times, under which a whole number says which one it is."""
 
@@ -95,7 +97,23 @@ _THING = (
     *("artist", "album", "case", "game", "match", "run", "draw", "event", "session", "trial", "experiment", "sample"),
     *("school", "store", "review", "comment", "question", "answer", "message", "file", "document", "page", "vehicle"),
     *("flight", "trip", "objectid", "oid", "serial", "telephone", "tel", "fax", "mobile", "url", "ip", "port", "pin"),
-    *("barcode", "idx", "index", "isrc", "vin", "imo", "tin", "ein", "lei", "bic", "iban", "cas", "msa", "cbsa"),
+    *(
+        "barcode",
+        "idx",
+        "index",
+        "isrc",
+        "vin",
+        "imo",
+        "tin",
+        "ein",
+        "lei",
+        "bic",
+        "iban",
+        "cas",
+        "msa",
+        "pmsa",
+        "cbsa",
+    ),
     *("dpto", "mpio", "gemeinde", "kreis", "kunde", "artikel", "commune", "departement", "client", "produit"),
     *("municipio", "cliente", "comune", "provincia", "estado", "estabelecimento", "gmina", "powiat", "kommun"),
     *("kommune", "kunta", "gemeente"),

@@ -188,6 +188,16 @@ class TestVacuum:
         assert report["files"] == 0 and sorted((lived.path / "segments").rglob("*")) == files
         assert 2 in list_versions(lived.path) and 2 not in report["versions"]
 
+    def test_files_of_a_feature_that_only_writers_know_stay(self, lived):
+        """The latest version is read here, but may need files that are named in a way not known here."""
+        path = manifest_path(lived.path, 4)
+        values = json.loads(path.read_text("utf-8"))
+        values["writer_features"].append("clusters")
+        path.write_text(seal(values), "utf-8")
+        make_old(lived.path)
+        files = sorted((lived.path / "segments").rglob("*"))
+        assert lived.vacuum(0)["files"] == 0 and sorted((lived.path / "segments").rglob("*")) == files
+
     def test_damaged_versions_above_the_only_readable_one_stay(self, lived):
         """Repair passes over them, and commits above the highest: a writer must not take their numbers again."""
         make_old(lived.path)

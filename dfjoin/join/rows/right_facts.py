@@ -9,14 +9,12 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
-from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.join.aggregate import as_floats, cell_kind
 from dfjoin.store.table import LakeTable
 from dfjoin.values.key_index import KeyIndex
-from dfjoin.values.measures import MOST_LOOKED_AT, NumberColumn, is_measured, number_column
+from dfjoin.values.measures import NumberColumn, is_measured, number_column
 from dfjoin.values.value_set import ValueSet
 
 __all__ = ["FrameFacts", "RightFacts", "TableFacts"]
@@ -96,13 +94,11 @@ class TableFacts:
 
     def is_measure(self, name: str) -> bool:
         """Tell whether a column of numbers measures something."""
-        return is_measured(name, self._numbers(self._table.record(name)))
+        return is_measured(name, self.numbers(name))
 
-    def _numbers(self, record: dict[str, Any]) -> NumberColumn:
+    def numbers(self, name: str) -> NumberColumn:
         """Describe the numbers of a column as the index has it."""
-
-        def distinct() -> tuple[int, NDArray[np.float64]]:
-            return record["cardinality"], self._some_values(record["name"])
+        record: dict[str, Any] = self._table.record(name)
 
         is_exact, is_whole = KINDS[record["kind"]] != "float", KINDS[record["kind"]] == "integer"
         declared = _WHOLE_DECIMAL.fullmatch(record["type"])
@@ -114,14 +110,7 @@ class TableFacts:
         else:
             low, high = (_float(record[bound]) for bound in ("min", "max"))
         n_values = record["n_rows"] - record["n_null"]
-        return NumberColumn(n_values, low, high, is_whole, is_exact, distinct)
-
-    def _some_values(self, name: str) -> NDArray[np.float64]:
-        """Return some distinct values of an indexed column: those with the smallest hashes."""
-        segment, _ = self._table.snapshot.find_table(self._table.name)
-        tokens = np.sort(tokens_of_column(segment, self._table.column_number(name)))[:MOST_LOOKED_AT]
-        values = np.array([_float(value_of_token(segment, int(token))) for token in tokens], np.float64)
-        return np.sort(values[np.isfinite(values)])
+        return NumberColumn(n_values, low, high, is_whole, is_exact, lambda: record["cardinality"])
 
 
 def _float(text: str) -> float:
