@@ -20,7 +20,8 @@ from dfjoin.index import versions as versions_module
 from dfjoin.index.file_store import FileStore
 from dfjoin.index.layout import manifest_path
 from dfjoin.index.manifest import seal
-from dfjoin.index.versions import list_versions
+from dfjoin.index.versions import list_versions, read_manifest
+from dfjoin.store import vacuum
 from tests.store.lakes import (
     OPTIONS,
     all_answers,
@@ -197,6 +198,16 @@ class TestVacuum:
         make_old(lived.path)
         files = sorted((lived.path / "segments").rglob("*"))
         assert lived.vacuum(0)["files"] == 0 and sorted((lived.path / "segments").rglob("*")) == files
+
+    def test_nothing_goes_when_a_later_dfjoin_commits_meanwhile(self, lived):
+        """Its version came after the versions to keep were listed, and may need files that are named in another way."""
+        known = [read_manifest(lived.path, version) for version in (4, 3)]
+        assert vacuum._remove_versions(lived.path, {}, known[1:], 0) == (known[:1], True)
+        path = manifest_path(lived.path, 4)
+        values = json.loads(path.read_text("utf-8"))
+        values["writer_features"].append("clusters")
+        path.write_text(seal(values), "utf-8")
+        assert vacuum._remove_versions(lived.path, {}, known[1:], 0)[1] is False
 
     def test_damaged_versions_above_the_only_readable_one_stay(self, lived):
         """Repair passes over them, and commits above the highest: a writer must not take their numbers again."""
