@@ -118,8 +118,8 @@ class LakeAugmenter(_base.TransformerMixin, _base.BaseEstimator):
     features_ : list of str
         Names of the columns that are added.
     dtypes_ : dict of str
-        Their dtypes: those of `dfjoin.auto_join`, but float64 for numbers and booleans that may be null, since models of
-        scikit-learn take NaN and no ``pandas.NA``.
+        Their dtypes: those of `dfjoin.auto_join`, but float64 for numbers and booleans that may be null, since models
+        of scikit-learn take NaN and no ``pandas.NA``.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Columns of X, where their names are texts.
