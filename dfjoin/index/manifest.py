@@ -146,7 +146,8 @@ class EmbedderMeta:
     model : str
         Id of the model of words below ``models``; empty for none.
     ngrams : tuple of int
-        Shortest and longest n-gram of the model.
+        Of the model: its shortest and longest n-gram; and of one that tasks are sent `word_ngrams` and `n_labels` of
+        `FastTextModel` as well.
     components : tuple of ComponentMeta
         Its files.
     abbreviations : dict
@@ -160,7 +161,7 @@ class EmbedderMeta:
     probe: list[list[float]]
     place: str = ""
     model: str = ""
-    ngrams: tuple[int, int] = (0, 0)
+    ngrams: tuple[int, ...] = (0, 0)
     components: tuple[ComponentMeta, ...] = ()
     abbreviations: dict[str, str] = field(default_factory=dict)
     radius: float = 0.0
@@ -175,10 +176,9 @@ class EmbedderMeta:
         """Make a record from JSON values; unknown fields are ignored."""
         components = tuple(ComponentMeta.from_dict(c) for c in values["components"])
         probe = [[float(number) for number in row] for row in values["probe"]]
-        shortest, longest = (int(n) for n in values["ngrams"])
+        ngrams = tuple(int(n) for n in values["ngrams"])
         texts = (str(values["place"]), str(values["model"]))
         table = {str(word): str(text) for word, text in values.get("abbreviations", {}).items()}
-        ngrams = shortest, longest
         radius = float(values.get("radius", 0.0))
         return cls(str(values["identity"]), int(values["dimension"]), probe, *texts, ngrams, components, table, radius)
 

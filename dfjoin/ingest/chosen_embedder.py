@@ -20,7 +20,8 @@ from dfjoin.ingest.progress import Progress
 from dfjoin.kernels.ragged import expand_stretches
 from dfjoin.types import IndexSettings
 from dfjoin.vectors.abbreviations import abbreviations_for, expand_texts, expanding
-from dfjoin.vectors.embedders import Embedder, choose_embedder, remember_embedder, unit_rows
+from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, choose_embedder, remember_embedder, unit_rows
+from dfjoin.vectors.fasttext_files import check_weights
 from dfjoin.vectors.fasttext_model import TrainingOptions, texts_with_letters, train_fasttext
 from dfjoin.vectors.usual_radius import usual_radius
 
@@ -63,7 +64,7 @@ def choose_for_index(embedder: Any, abbreviations: Any, settings: IndexSettings)
     IncompatibleSettingsError
         If the index keeps no values of its large columns.
     InvalidParameterError, InvalidTypeError
-        If the arguments name no embedder, or it makes no vectors.
+        If the arguments name no embedder, it makes no vectors, or a weight of a fastText model is no number.
     """
     if not settings.keep_sets:
         raise IncompatibleSettingsError(
@@ -74,6 +75,8 @@ def choose_for_index(embedder: Any, abbreviations: Any, settings: IndexSettings)
     table = abbreviations_for(chosen, abbreviations)
     if chosen is None:
         return ToTrain(table)
+    if isinstance(chosen, FastTextEmbedder):
+        check_weights(chosen.model)
     meta = replace(describe_embedder(chosen), abbreviations=table)
     remember_embedder(chosen)
     return IndexEmbedder(expanding(chosen, table), meta)
