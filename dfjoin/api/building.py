@@ -76,9 +76,10 @@ def build_lake(
         - ``header``: lines that name the columns: 0, 1 or 2, below titles and comments. Two lines are joined.
         - ``encoding``: a name that Python knows, as ``"cp1250"``.
     embedder : str, path, callable or object, optional
-        What makes the vectors that ``mode="embedding"`` needs; None: no vectors. ``"fasttext"`` trains on the lake's
-        own texts; `Lake.add_vectors` lists the others, and adds vectors later. Values are embedded where `engine` says,
-        training is done in this process. Not with ``if_exists="add"`` or ``keep_sets=False``.
+        What makes the vectors that ``mode="embedding"`` needs; None: no vectors. ``"ngrams"`` needs no training,
+        ``"fasttext"`` trains on the lake's own texts; `Lake.add_vectors` lists the others, and adds vectors later.
+        Values are embedded where `engine` says, training is done in this process. Not with ``if_exists="add"`` or
+        ``keep_sets=False``.
     axes : list, optional
         Columns of numbers that make vectors together, as ``[["x", "y"]]``, for ``mode="embedding"`` with a list `on`;
         `Lake.add_axes` lists what an entry may be. Pairs of latitude and longitude are recognised by their headers and

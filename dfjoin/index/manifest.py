@@ -154,6 +154,8 @@ class EmbedderMeta:
         What words of a text are written out as before it is embedded.
     radius : float
         Of a search that gives none, a fraction; 0 where none is known for the embedder.
+    evidence : dict
+        What speaks for the radius, see `ChosenRadius`; empty where it was not measured.
     """
 
     identity: str
@@ -165,6 +167,7 @@ class EmbedderMeta:
     components: tuple[ComponentMeta, ...] = ()
     abbreviations: dict[str, str] = field(default_factory=dict)
     radius: float = 0.0
+    evidence: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values."""
@@ -180,7 +183,9 @@ class EmbedderMeta:
         texts = (str(values["place"]), str(values["model"]))
         table = {str(word): str(text) for word, text in values.get("abbreviations", {}).items()}
         radius = float(values.get("radius", 0.0))
-        return cls(str(values["identity"]), int(values["dimension"]), probe, *texts, ngrams, components, table, radius)
+        evidence = {str(name): float(number) for name, number in values.get("evidence", {}).items()}
+        made = cls(str(values["identity"]), int(values["dimension"]), probe, *texts, ngrams, components, table)
+        return replace(made, radius=radius, evidence=evidence)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from dfjoin.vectors.abbreviations import expanding
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, known_embedder, probe_of, stable_probe_of
 from dfjoin.vectors.fasttext_files import write_fasttext
 from dfjoin.vectors.fasttext_model import FastTextModel
+from dfjoin.vectors.ngrams import NGRAMS_IDENTITY
 
 __all__ = ["describe_embedder", "open_embedder", "open_model", "save_model", "verify_model", "write_model"]
 
@@ -121,15 +122,15 @@ def open_model(index: Path, meta: EmbedderMeta, *, is_compared: bool = False) ->
 
 
 def save_model(index: Path, manifest: Manifest, path: Path) -> None:
-    """Write the model that an index has trained as a file of fastText, see `Lake.save_embedder`."""
+    """Write the n-grams or the trained model of an index as a file of fastText, see `Lake.save_embedder`."""
     meta = manifest.embedder
-    if meta is None or not meta.model:
+    if meta is None or not (meta.model or meta.identity == NGRAMS_IDENTITY):
         made = "has no vectors" if meta is None else f"has vectors of {meta.identity!r}, which lies outside of it"
         raise IncompatibleSettingsError(
-            f"`save_embedder` writes the model of words that an index has trained, and this one {made}; call "
+            f"`save_embedder` writes the n-grams or the model of words of an index, and this one {made}; call "
             '`lake.add_vectors("fasttext")` first'
         )
-    opened = open_model(index, replace(meta, abbreviations={}), is_compared=True)
+    opened = open_embedder(index, replace(manifest, embedder=replace(meta, abbreviations={})), is_compared=True)
     assert isinstance(opened, FastTextEmbedder)
     try:
         write_fasttext(opened.model, path)

@@ -11,7 +11,7 @@ from dfjoin.index.manifest import Manifest, SegmentMeta
 from dfjoin.index.segment import Segment
 from dfjoin.index.stored_model import open_embedder
 from dfjoin.index.vector_group import embed_segment, text_columns, text_tokens
-from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, train_embedder
+from dfjoin.ingest.chosen_embedder import IndexEmbedder, ToTrain, train_embedder, with_default_radius
 from dfjoin.ingest.embed_task import EmbeddedStretch, EmbedJob, Stretch
 from dfjoin.ingest.engine import Engine
 from dfjoin.ingest.moved_groups import move_groups
@@ -59,6 +59,8 @@ def add_vectors_of(
     """
     if isinstance(chosen, ToTrain):
         chosen = train_embedder(chosen.abbreviations, segments, written, is_shown)
+    if chosen.is_new:
+        chosen = with_default_radius(chosen, segments, written)
     sizes = [] if engine.is_here else [_most_texts(Segment(written.index, one)) for one in segments]
     if sum(sizes) < _SMALL_STRETCH:  # the model would have to be sent first
         done = _embed_here(segments, chosen, written, is_shown)

@@ -340,10 +340,10 @@ class LakeContents(OpenedLake):
         return build_graph(self._snapshot, threshold, min_score)
 
     def save_embedder(self, path: str | os.PathLike[str]) -> None:
-        """Write the model of words that this lake has trained as a file of fastText (``.bin``, format 12).
+        """Write the n-grams, or the model of words that this lake has trained, as a file of fastText (``.bin``).
 
-        The package fasttext opens it (``fasttext.load_model``), and so does ``embedder=`` of `dfjoin.build_lake`, so
-        that other lakes have vectors of the same model.
+        The package fasttext opens it (``fasttext.load_model``; it is of its format 12), and so does ``embedder=`` of
+        `dfjoin.build_lake`, so that other lakes have vectors of the same model.
 
         Parameters
         ----------

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.search.candidates import JoinCandidates
 from dfjoin.search.column_search import search_columns, search_queries
 from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
 from dfjoin.search.key_query import KeyQuery, make_key_query
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn, make_query
-from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from dfjoin.search.spellings import SpelledRows, merge_spelled
 from dfjoin.store.snapshot import Snapshot
 from dfjoin.values.header_meaning import is_year_name

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dfjoin.index.reading import reading
+from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.segment import Segment
-from dfjoin.index.soundness import entries_of
 from dfjoin.search.explanation import N_EXAMPLES, Explanation, explain_hit
 from dfjoin.search.found import Candidate
 from dfjoin.search.joined_rows import joined_rows
@@ -19,8 +18,6 @@ __all__ = [
     "list_pairs",
     "list_shared_pairs",
     "shared_mask",
-    "tokens_of_column",
-    "value_of_token",
 ]
 
 _MAX_LOOKED_FOR = 1000  # shared values that the rows of an explanation may have
@@ -107,22 +104,3 @@ def shared_mask(segment: Segment, column: int, groups: NDArray[np.int64]) -> NDA
     inside = positions < lists.size
     is_listed[inside] = lists[positions[inside]] == groups[inside]
     return is_listed | (groups == column)
-
-
-def tokens_of_column(segment: Segment, column: int) -> NDArray[np.int64]:
-    """List the tokens of a column's set; its private ones first, then list by list."""
-    tokens, what = segment.tokens, "names entries that the segment does not have"
-    with reading("set_indptr` or `set_lists", what, segment.meta.id):
-        lists = entries_of(tokens.set_indptr, tokens.set_lists, np.array([column]), tokens.list_indptr.size - 1)
-    groups = np.append(column, lists + segment.n_columns)
-    with reading("group_indptr` or `group_tokens", what, segment.meta.id):
-        return entries_of(tokens.group_indptr, tokens.group_tokens, groups, tokens.hash.size)
-
-
-def value_of_token(segment: Segment, token: int) -> str:
-    """Return the canonical value of a token."""
-    tokens = segment.tokens
-    start, end = tokens.value_offsets[token : token + 2].tolist()
-    if not 0 <= start <= end <= tokens.value_bytes.size:
-        raise segment.damaged("value_offsets", "it points outside `value_bytes`")
-    return tokens.value_bytes[start:end].tobytes().decode("utf-8", "replace")

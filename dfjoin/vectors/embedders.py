@@ -17,9 +17,11 @@ from dfjoin._validation import check_path, show
 from dfjoin.errors import DfjoinError, IncompatibleSettingsError, InvalidParameterError, InvalidTypeError
 from dfjoin.vectors.fasttext_files import is_library_model, model_of_library, read_fasttext
 from dfjoin.vectors.fasttext_model import FastTextModel, Texts, texts_with_letters
+from dfjoin.vectors.ngrams import NGRAMS_IDENTITY, ngram_model
 
 __all__ = [
     "BUILT_IN",
+    "NGRAMS",
     "TRAINED",
     "Embedder",
     "FastTextEmbedder",
@@ -37,7 +39,10 @@ __all__ = [
 TRAINED = "fasttext"
 """The name that asks for a model trained on the lake's own values."""
 
-BUILT_IN = (TRAINED,)
+NGRAMS = "ngrams"
+"""The name that asks for vectors of character n-grams, which need no training."""
+
+BUILT_IN = (NGRAMS, TRAINED)
 """Names of embedders that need nothing else."""
 
 _SENTENCE = "sentence-transformers/"
@@ -196,7 +201,7 @@ def unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
 
 
 _LEGAL = (
-    f"{TRAINED!r}, the file of a fastText model or a loaded one, the directory or name of a model of "
+    f"{NGRAMS!r}, {TRAINED!r}, the file of a fastText model or a loaded one, the directory or name of a model of "
     "sentence-transformers, an object with `encode` or `transform`, or a function of a list of texts"
 )
 
@@ -220,6 +225,8 @@ def choose_embedder(embedder: Any, identity: str | None = None) -> Embedder | No
     """
     if isinstance(embedder, str) and embedder == TRAINED:
         return None
+    if isinstance(embedder, str) and embedder in (NGRAMS, NGRAMS_IDENTITY):
+        return FastTextEmbedder(ngram_model(), NGRAMS_IDENTITY)
     if isinstance(embedder, str) and embedder in _KNOWN:
         return _KNOWN[embedder][-1]
     if isinstance(embedder, (str, Path)):
@@ -339,7 +346,7 @@ def known_embedder(identity: str, place: str, dimension: int, probe: list[list[f
     """
     if identity not in _KNOWN:
         found = None
-        if identity.startswith((_SENTENCE, _SENTENCE_NAME)):
+        if identity == NGRAMS_IDENTITY or identity.startswith((_SENTENCE, _SENTENCE_NAME)):
             found = choose_embedder(identity)
         elif place and Path(place).exists():
             found = choose_embedder(place)

@@ -40,7 +40,7 @@ def generated_queries(lake, per_stratum: int, seed: int = 3) -> list[tuple[str, 
     for low, name in zip((10, 100, 1000, 10_000), STRATA, strict=True):
         having = np.flatnonzero((cardinality >= low) & (cardinality < 10 * low))
         for column in rng.choice(having, min(per_stratum, having.size), replace=False).tolist():
-            from dfjoin.search.shared_values import tokens_of_column
+            from dfjoin.index.column_values import tokens_of_column
 
             tokens = tokens_of_column(segment, column)
             values = segment.tokens.value_bytes[: segment.tokens.value_offsets[-1]].reshape(-1, WIDTH)[tokens]

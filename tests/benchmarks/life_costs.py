@@ -63,7 +63,7 @@ def _queries(lake, n):
     numbers = segment.catalog.numbers
     usable = np.flatnonzero((numbers["is_indexed"] > 0) & (numbers["cardinality"] >= 10))
     chosen = np.random.default_rng(0).choice(usable, min(n, usable.size), replace=False)
-    from dfjoin.search.shared_values import tokens_of_column, value_of_token
+    from dfjoin.index.column_values import tokens_of_column, value_of_token
 
     return [
         pd.DataFrame({"q": [value_of_token(segment, t) for t in tokens_of_column(segment, int(c))[:1000].tolist()]})

@@ -17,13 +17,13 @@ import pandas as pd
 
 import dfjoin
 from dfjoin.index.catalog import KINDS
+from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.segment import Segment
 from dfjoin.ingest.chosen_embedder import training_texts
 from dfjoin.search.embedding.near_join import pairs_within
 from dfjoin.search.embedding.near_search import embedder_of, vector_radius
 from dfjoin.search.fuzzy.similar_texts import SimilarTexts, SpellingRadius
 from dfjoin.search.params import search_params
-from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from dfjoin.vectors.embedders import Embedder, FastTextEmbedder, to_texts, unit_rows
 from dfjoin.vectors.fasttext_model import TrainingOptions, train_fasttext
 

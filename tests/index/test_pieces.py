@@ -9,12 +9,12 @@ import pytest
 import dfjoin
 from dfjoin.errors import ConcurrentCommitError, IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError
 from dfjoin.index import commit as commit_module
+from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.component_files import write_component
 from dfjoin.index.components import PATTERNS
 from dfjoin.index.manifest import Manifest
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.hashing import hash_values
-from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from tests.kernels.packing import pack
 from tests.oracles.values import naive_pieces
 

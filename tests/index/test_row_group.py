@@ -8,8 +8,8 @@ import pytest
 
 import dfjoin
 from dfjoin.errors import IndexCorruptedError
+from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.row_group import pack_codes, row_codes
-from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from tests.oracles import canonical
 
 SETTINGS = {"row_signatures": True}

@@ -10,11 +10,11 @@ import pytest
 import dfjoin
 from dfjoin.errors import IndexCorruptedError
 from dfjoin.index.catalog import TABLE_FIELDS
+from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.commit import commit
 from dfjoin.index.component_files import write_component
 from dfjoin.index.components import TOKENS
 from dfjoin.index.segment import Segment, SegmentPool
-from dfjoin.search.shared_values import tokens_of_column, value_of_token
 
 
 @pytest.fixture

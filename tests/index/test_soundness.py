@@ -172,7 +172,7 @@ def test_the_pairs_of_a_hit_name_what_is_damaged(damage, sound, name):
     lake = damage(name, lambda array: array.__setitem__(slice(1, -1), array.max() + 9))
     hits = pd.DataFrame({"q": NAMES}).discover_joinable("q", sound, rank="matched")
     hits.explain(0)
-    from dfjoin.search.shared_values import tokens_of_column, value_of_token
+    from dfjoin.index.column_values import tokens_of_column, value_of_token
 
     segment = lake.segments[0]
     with pytest.raises(IndexCorruptedError, match=f"component `.*{name}`.* is damaged"):

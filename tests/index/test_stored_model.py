@@ -34,7 +34,7 @@ def test_a_trained_model_lies_in_the_index(build):
 def test_the_same_values_train_the_same_model(build):
     one = build({"t": NAMES}, embedder="fasttext")
     other = build({"a": NAMES.iloc[:2]})
-    other.add({"b": NAMES.iloc[1:]}, engine="inline", progress=False).add_vectors()
+    other.add({"b": NAMES.iloc[1:]}, engine="inline", progress=False).add_vectors("fasttext")
     assert one.manifest.embedder.identity == other.manifest.embedder.identity
 
 
@@ -87,10 +87,14 @@ def test_a_trained_model_is_saved_as_fasttext_saves_one(build, tmp_path):
     np.testing.assert_array_equal(other.segments[0].vectors.rows, lake.segments[0].vectors.rows)
     with pytest.raises(IncompatibleSettingsError, match=r"this one has vectors of .fasttext-file:m.bin.*outside of it"):
         other.save_embedder(tmp_path / "n.bin")
-    with pytest.raises(IncompatibleSettingsError, match=r"`save_embedder` writes the model .* this one has no vectors"):
+    with pytest.raises(
+        IncompatibleSettingsError, match=r"`save_embedder` writes the n-grams .* this one has no vectors"
+    ):
         build({"t": NAMES}).save_embedder(tmp_path / "n.bin")
     with pytest.raises(
         InvalidParameterError, match=r"`path` must be a file that can be written, .*No such file or dir"
     ):
         lake.save_embedder(tmp_path / "none" / "m.bin")
     assert not (tmp_path / "n.bin").exists()
+    build({"t": NAMES}, embedder="ngrams").save_embedder(tmp_path / "n.bin")
+    assert build({"t": NAMES}, embedder=tmp_path / "n.bin").segments[0].vectors.rows.shape == (4, 96)

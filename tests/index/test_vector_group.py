@@ -9,10 +9,10 @@ import pytest
 import dfjoin
 from dfjoin.errors import IncompatibleSettingsError, IndexCorruptedError, InvalidParameterError
 from dfjoin.index import segment as segments
+from dfjoin.index.column_values import value_of_token
 from dfjoin.index.components import VECTORS
 from dfjoin.index.vector_group import text_columns, text_tokens, texts_of
 from dfjoin.kernels.vectors.vector_blocks import FAR, fill_blocks
-from dfjoin.search.shared_values import value_of_token
 from dfjoin.vectors.embedders import to_texts, unit_rows
 from dfjoin.vectors.trees import features_of
 from tests.vectors.makers import letters

@@ -80,16 +80,20 @@ def test_a_function_must_keep_to_one_length(monkeypatch):
 def test_what_may_be_given(tmp_path):
     write_model(tmp_path / "m.bin")
     assert choose_embedder("fasttext") is None
+    ngrams = choose_embedder("ngrams")
+    remembered = known_embedder(ngrams.identity, ngrams.place, *probe_of(ngrams))
+    assert ngrams.identity == "ngrams:1" and remembered.model is ngrams.model
     assert choose_embedder(lengths).identity == "function:tests.vectors.test_embedders.lengths"
     model = choose_embedder(str(tmp_path / "m.bin"))
     assert model.identity.startswith("fasttext-file:m.bin:") and model.place == str(tmp_path / "m.bin")
     assert choose_embedder(model) is model
     assert not model.embed(to_texts(["12"])).any() and model.embed(to_texts(["1a"])).any()
     with pytest.raises(
-        InvalidParameterError, match=r"`embedder` must be 'fasttext'.*, the file .* got 'nope.bin', which is no"
+        InvalidParameterError,
+        match=r"`embedder` must be 'ngrams', 'fasttext'.*, the file .* got 'nope.bin', which is no",
     ):
         choose_embedder("nope.bin")
-    with pytest.raises(InvalidTypeError, match=r"`embedder` must be 'fasttext'.* got int"):
+    with pytest.raises(InvalidTypeError, match=r"`embedder` must be 'ngrams', 'fasttext'.* got int"):
         choose_embedder(3)
 
 

@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
+from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.join.aggregate import as_floats, cell_kind
-from dfjoin.search.shared_values import tokens_of_column, value_of_token
 from dfjoin.store.table import LakeTable
 from dfjoin.values.key_index import KeyIndex
 from dfjoin.values.measures import MOST_LOOKED_AT, NumberColumn, is_measured, number_column

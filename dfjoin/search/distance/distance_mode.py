@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dfjoin.index.catalog import KINDS
+from dfjoin.index.column_values import tokens_of_column, value_of_token
 from dfjoin.index.segment import Segment
 from dfjoin.index.vector_group import text_columns
 from dfjoin.search.distance.distance_join import NO_PAIRS, NearPairs, with_equal
@@ -22,7 +23,7 @@ from dfjoin.search.hits import Hits, RankedHits, rank_hits
 from dfjoin.search.modes import Mode
 from dfjoin.search.params import SearchParams
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.shared_values import list_pairs, tokens_of_column, value_of_token
+from dfjoin.search.shared_values import list_pairs
 from dfjoin.search.usefulness.shared_evidence import SharedEvidence
 from dfjoin.store.snapshot import Snapshot
 
@@ -73,6 +74,10 @@ class DistanceFound(Found, ABC):
     @abstractmethod
     def texts_of(self, candidate: Candidate, partners: NDArray[np.int64]) -> list[str]:
         """Return partners as texts."""
+
+    def notes(self) -> dict[str, Any]:
+        """See `Found`: how near values had to lie."""
+        return {"radius": str(self.radius)}
 
     def with_hits(self, ranked: RankedHits) -> Self:
         """Return the search with some of its hits, ranked by matched values."""

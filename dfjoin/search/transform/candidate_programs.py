@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from dfjoin.index.column_values import tokens_of_column
 from dfjoin.index.segment import Segment
 from dfjoin.kernels.texts.value_pieces import value_pieces
 from dfjoin.search.exact.searcher import MatchedQuery, smallest_count
@@ -18,7 +19,7 @@ from dfjoin.search.found import Found
 from dfjoin.search.hits import Hits, RankedHits, rank_hits
 from dfjoin.search.params import SearchParams, SearchStats
 from dfjoin.search.query import QueryColumn
-from dfjoin.search.shared_values import shared_mask, tokens_of_column
+from dfjoin.search.shared_values import shared_mask
 from dfjoin.search.transform.piece_scores import PackedValues, QueryPieces, pack_values, score_segments
 from dfjoin.search.usefulness.useful_hits import Usefulness
 from dfjoin.store.snapshot import Snapshot
