@@ -65,8 +65,8 @@ def choose_radius(embedder: Embedder, columns: Sequence[list[str]], sample: Text
     Every other value of a column is changed: by a typo, in its format, by an abbreviation, in the order of its words.
     Two questions are asked of each: is the nearest value of its column the one that it was made of? And if that one
     is left out, as a value that has no partner: does another one lie within the radius? Both have the same weight, so
-    that half of the values that are asked for have no partner. Embeds at most 8,192 values, half as many changed ones and the
-    sample; each changed value is compared with its column and the sample.
+    that half of the values that are asked for have no partner. Embeds at most 8,192 values,
+    half as many changed ones and the sample; each changed value is compared with its column and the sample.
     """
     changed, nearest, others, is_right = _trials(embedder, columns)
     if nearest.size < _LEAST_TRIALS:
