@@ -12,12 +12,13 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.relation.frame_keys import KeyLabels, named_keys
 from dfjoin.search.distance.distance_join import PARTNERS, DistanceRelation
 from dfjoin.search.embedding.axes_join import AxesRelation, point_radius
-from dfjoin.search.embedding.axes_query import check_points, is_numeric, points_of_frame
+from dfjoin.search.embedding.axes_query import check_points, is_numeric, points_of_frame, warn_of_outside
 from dfjoin.search.embedding.near_join import NearRelation, ngrams_of_frames
 from dfjoin.search.embedding.near_search import vector_radius
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
 from dfjoin.search.fuzzy.similar_texts import spelling_radius
 from dfjoin.values.frames import select_column
+from dfjoin.vectors.axis_points import place_points
 
 __all__ = ["NEAR_MODES", "NearColumns", "near_keys"]
 
@@ -114,8 +115,10 @@ def _points(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: JoinO
     """Return columns of numbers in the order of their axes, and how near they have to be."""
     order = check_points(keys[0], options.radius_unit)
     labels, right_labels = ([own[i] for i in order] for own in keys)
-    for side, own in ((left, labels), (right, right_labels)):
-        points_of_frame(side.frame, own, side.settings)  # raises for a column that holds no number
     radius = point_radius(options.radius, options.radius_unit)
+    for side, own in ((left, labels), (right, right_labels)):
+        numbers = points_of_frame(side.frame, own, side.settings)  # raises for a column that holds no number
+        if radius.unit != "absolute":
+            warn_of_outside(own, numbers, place_points(*numbers.T))
     scales = [1.0] * len(labels)
     return labels, right_labels, AxesRelation(radius.radius, radius.unit, scales, partners=_partners(options))

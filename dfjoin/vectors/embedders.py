@@ -257,8 +257,10 @@ def _named_embedder(embedder: str | Path) -> Embedder:
         return FastTextEmbedder(read_fasttext(path), f"fasttext-file:{path.name}:{_mark([path])}", str(path))
     if _is_there(path, Path.is_dir):
         path = path.resolve()
-        mark = _mark(sorted(file for file in path.rglob("*") if file.is_file()))
-        return _sentence_transformer(str(path), f"{_SENTENCE_FILES}{path.name}:{mark}", str(path))
+        model = _sentence_transformer(str(path), "", str(path))
+        mark = _mark(sorted(file for file in path.rglob("*") if file.is_file()))  # after it is known to be a model
+        model.identity = f"{_SENTENCE_FILES}{path.name}:{mark}"
+        return model
     name = str(embedder).removeprefix(_SENTENCE_NAME)
     if _MODEL_NAME.fullmatch(name) and not name.endswith(".bin"):
         return _sentence_transformer(name, name if name.startswith(_SENTENCE) else f"{_SENTENCE_NAME}{name}", "")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import dfjoin
-from dfjoin.errors import IncompatibleSettingsError, InvalidParameterError, InvalidTypeError
+from dfjoin.errors import DfjoinWarning, IncompatibleSettingsError, InvalidParameterError, InvalidTypeError
 from tests.oracles.places import haversine
 
 PLACES = {"mode": "embedding", "radius_unit": "km"}
@@ -36,6 +36,13 @@ def test_the_nearest_place_is_that_of_the_haversine_formula(places):
     np.testing.assert_allclose(wide.loc[is_near, "_distance"], expected[is_near].min(axis=1), rtol=1e-9)
     assert set(wide.loc[is_near, "_match"]) == {"distance"} and wide["lat"].equals(shops["lat"])
     assert "by distance: the nearest key up to 500 km" in str(dfjoin.report(wide))
+
+
+def test_numbers_that_are_no_place_are_told(places):
+    with pytest.warns(DfjoinWarning, match=r"1 rows of on=\['lat', 'lon'\] have no place"):
+        pd.DataFrame({"lat": [91.0], "lon": [0.0]}).auto_join(
+            places[1], on=["lat", "lon"], radius=1, on_no_match="ignore", **PLACES
+        )
 
 
 def test_all_places_within_a_radius(places):
@@ -111,7 +118,13 @@ def test_texts_that_are_written_differently(mode, match):
             "`radius_unit`",
         ),
         (
-            {"mode": "embedding", "on": ["name", "name"], "right_on": ["country", "code"], "radius_unit": "absolute"},
+            {
+                "mode": "embedding",
+                "on": ["name", "name"],
+                "right_on": ["country", "code"],
+                "radius_unit": "absolute",
+                "radius": 1,
+            },
             InvalidTypeError,
             "`on` must name columns of numbers, and 'name' holds none",
         ),

@@ -21,7 +21,15 @@ from dfjoin.values.profile import profile_values
 from dfjoin.vectors.axis_points import distinct_points, place_points
 from dfjoin.vectors.axis_specs import order_of_place
 
-__all__ = ["PointQuery", "check_points", "is_numeric", "make_point_query", "point_text", "points_of_frame"]
+__all__ = [
+    "PointQuery",
+    "check_points",
+    "is_numeric",
+    "make_point_query",
+    "point_text",
+    "points_of_frame",
+    "warn_of_outside",
+]
 
 _LENGTHS = ("m", "km")
 _SHOWN = 4
@@ -86,11 +94,11 @@ def make_point_query(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSet
     DfjoinWarning
         If numbers lie outside the range of latitude and longitude; such rows match nothing.
     """
-    labels = [labels[i] for i in check_points(labels, unit)]
+    given, labels = labels, [labels[i] for i in check_points(labels, unit)]
     is_place = unit in _LENGTHS
     numbers = points_of_frame(df, labels, settings)
     points = place_points(*numbers.T) if is_place else numbers
-    _warn_of_outside(labels, numbers, points)
+    warn_of_outside(given, numbers, points)
     distinct, codes = distinct_points(points)
     first = np.full(len(distinct), 0)
     first[codes[codes >= 0][::-1]] = np.flatnonzero(codes >= 0)[::-1]
@@ -147,7 +155,7 @@ def check_points(labels: Sequence[Any], unit: str | None) -> list[int]:
     return list(range(len(labels)))
 
 
-def _warn_of_outside(labels: Sequence[Any], numbers: NDArray[np.float64], points: NDArray[np.float64]) -> None:
+def warn_of_outside(labels: Sequence[Any], numbers: NDArray[np.float64], points: NDArray[np.float64]) -> None:
     """Warn of numbers that no place has."""
     n_outside = int((np.isfinite(numbers).all(axis=1) & ~np.isfinite(points).all(axis=1)).sum())
     if n_outside:
