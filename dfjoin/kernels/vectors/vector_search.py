@@ -209,7 +209,24 @@ def count_token(token, number, weight, is_equal, postings, tally):
 
 @njit_inner
 def square_distance(a, i, b, j, lanes):
-    """Squared distance of two rows in float64: 32 sums side by side, added up in a fixed order."""
+    """Compute the squared distance of two rows in float64: 32 sums side by side, added up in a fixed order.
+
+    Parameters
+    ----------
+    a, b : ndarray of float32 or float64, shapes (n, d), (m, d)
+    i, j : int
+        The rows.
+    lanes : ndarray of float64, shape (32,)
+        Scratch.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    O(d).
+    """
     left, right = a[i], b[j]
     n, k, step = np.uint64(left.size), np.uint64(0), np.uint64(_LANES)  # unsigned: no place counts from the end
     for lane in range(_LANES):
