@@ -12,13 +12,12 @@ from dfjoin.join.options import JoinOptions
 from dfjoin.join.relation.frame_keys import KeyLabels, named_keys
 from dfjoin.search.distance.distance_join import PARTNERS, DistanceRelation
 from dfjoin.search.embedding.axes_join import AxesRelation, point_radius
-from dfjoin.search.embedding.axes_query import check_points, is_numeric, points_of_frame, warn_of_outside
+from dfjoin.search.embedding.axes_query import check_points, is_numeric, read_points
 from dfjoin.search.embedding.near_join import NearRelation, ngrams_of_frames
 from dfjoin.search.embedding.near_search import vector_radius
 from dfjoin.search.fuzzy.similar_join import SimilarRelation
 from dfjoin.search.fuzzy.similar_texts import spelling_radius
 from dfjoin.values.frames import select_column
-from dfjoin.vectors.axis_points import place_points
 
 __all__ = ["NEAR_MODES", "NearColumns", "near_keys"]
 
@@ -117,8 +116,6 @@ def _points(left: KeyColumns, right: KeyColumns, keys: KeyLabels, options: JoinO
     labels, right_labels = ([own[i] for i in order] for own in keys)
     radius = point_radius(options.radius, options.radius_unit)
     for side, own in ((left, labels), (right, right_labels)):
-        numbers = points_of_frame(side.frame, own, side.settings)  # raises for a column that holds no number
-        if radius.unit != "absolute":
-            warn_of_outside(own, numbers, place_points(*numbers.T))
+        read_points(side.frame, own, side.settings, radius.unit)  # raises for a column without numbers, and warns
     scales = [1.0] * len(labels)
     return labels, right_labels, AxesRelation(radius.radius, radius.unit, scales, partners=_partners(options))

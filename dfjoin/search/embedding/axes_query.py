@@ -28,7 +28,7 @@ __all__ = [
     "make_point_query",
     "point_text",
     "points_of_frame",
-    "warn_of_outside",
+    "read_points",
 ]
 
 _LENGTHS = ("m", "km")
@@ -94,11 +94,9 @@ def make_point_query(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSet
     DfjoinWarning
         If numbers lie outside the range of latitude and longitude; such rows match nothing.
     """
-    given, labels = labels, [labels[i] for i in check_points(labels, unit)]
     is_place = unit in _LENGTHS
-    numbers = points_of_frame(df, labels, settings)
-    points = place_points(*numbers.T) if is_place else numbers
-    warn_of_outside(given, numbers, points)
+    numbers, points = read_points(df, labels, settings, unit)
+    labels = [labels[i] for i in check_points(labels, unit)]
     distinct, codes = distinct_points(points)
     first = np.full(len(distinct), 0)
     first[codes[codes >= 0][::-1]] = np.flatnonzero(codes >= 0)[::-1]
@@ -155,14 +153,19 @@ def check_points(labels: Sequence[Any], unit: str | None) -> list[int]:
     return list(range(len(labels)))
 
 
-def warn_of_outside(labels: Sequence[Any], numbers: NDArray[np.float64], points: NDArray[np.float64]) -> None:
-    """Warn of numbers that no place has."""
+def read_points(
+    df: pd.DataFrame, labels: Sequence[Any], settings: IndexSettings, unit: str | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return columns of a frame as numbers, of places latitude first, and as points; see `make_point_query`."""
+    numbers = points_of_frame(df, [labels[i] for i in check_points(labels, unit)], settings)
+    points = place_points(*numbers.T) if unit in _LENGTHS else numbers
     n_outside = int((np.isfinite(numbers).all(axis=1) & ~np.isfinite(points).all(axis=1)).sum())
     if n_outside:
         warn(
             f"{n_outside:,} rows of on={[str(label) for label in labels]} have no place, since latitudes are -90 to 90 "
             "and longitudes -180 to 360; they match nothing"
         )
+    return numbers, points
 
 
 def points_of_frame(df: pd.DataFrame, labels: Sequence[Any], settings: IndexSettings) -> NDArray[np.float64]:
